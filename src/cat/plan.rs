@@ -1,0 +1,165 @@
+//! A cat model as flat relational code: what staging makes of it and what the simulator runs.
+//!
+//! Functions are inlined, variants decided, and names resolved to base sets and relations. It
+//! does not know executions; the simulator gives the base names their meaning.
+
+use crate::isa::ops::Tags;
+
+/// Index of a node; a node only refers to nodes before it, but for fixpoint variables.
+pub type NodeId = u32;
+
+/// The base sets, other than annotations. Names are those of herd's cat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BaseSet {
+    /// `_`
+    All,
+    /// Memory reads, writes and both; initial writes and C's one-event RMWs included.
+    R,
+    W,
+    M,
+    /// Fences of any kind.
+    F,
+    /// Branch events (`B`, `BR`, `PoD`, `BCC`): one for each executed conditional branch, and
+    /// one for the decision inside each compare-and-swap and other conditional effect
+    /// (which `BCC` does not hold).
+    Branch,
+    Bcc,
+    /// Events that are both read and write (C11).
+    Rmw,
+    /// Initial writes.
+    Iw,
+    /// Writes that are last in coherence order at their place; depends on co.
+    Fw,
+    /// Explicit memory events (all of ours but initial writes are).
+    Exp,
+    /// Register reads and writes; present only for models that ask for them (`catdep`).
+    Rreg,
+    Wreg,
+    /// Register reads that feed an address, that feed data.
+    AddrPort,
+    DataPort,
+    /// Reads and writes of locations declared const.
+    Const,
+    Tags(Tags),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BaseRel {
+    Id,
+    /// Program order between events of different instructions, memory, fences, branches and
+    /// registers alike.
+    Po,
+    /// Events at overlapping places. For register events: of the same register and thread.
+    Loc,
+    /// Same thread; different threads. Initial writes are of no thread: external to all.
+    Int,
+    Ext,
+    Rf,
+    /// Reads-from between register events (`rf-reg`).
+    RfReg,
+    /// The coherence order that is searched.
+    Co,
+    /// Dependencies as the instruction sets give them, between memory events (ctrl: to
+    /// every later event).
+    Addr,
+    Data,
+    Ctrl,
+    /// Dependencies through the condition of a conditional select or of a compare-and-swap
+    /// that are not in the three above.
+    PickAddr,
+    PickData,
+    PickCtrl,
+    /// Read and write of one atomic instruction; of a successful exclusive pair.
+    Amo,
+    LxSx,
+    SameInstance,
+    IicoData,
+    IicoCtrl,
+    IicoOrder,
+    /// Parts of one access that was split (mixed sizes), identity included; and the part of
+    /// one instruction (`si`).
+    SameAccess,
+    SameInstr,
+    /// Events of the same thread, identity and initial writes left out.
+    SameThread,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    BaseSet(BaseSet),
+    BaseRel(BaseRel),
+    EmptySet,
+    EmptyRel,
+    /// Binary operations on two sets or two relations.
+    Union(NodeId, NodeId),
+    Inter(NodeId, NodeId),
+    Diff(NodeId, NodeId),
+    Complement(NodeId),
+    Seq(NodeId, NodeId),
+    Inverse(NodeId),
+    /// Transitive closure (`+`); `*` and `?` are staged as this and a union with `id`.
+    Plus(NodeId),
+    Cross(NodeId, NodeId),
+    IdentityOn(NodeId),
+    Domain(NodeId),
+    Range(NodeId),
+    /// `[s]; r` and `r; [s]`, which staging makes of sequences with an identity.
+    RestrictDomain(NodeId, NodeId),
+    RestrictRange(NodeId, NodeId),
+    /// The variable of a recursive definition: group, and number in the group.
+    FixVar(u32, u32),
+    /// Its least solution, from the group of that number in [`Plan::groups`].
+    Fix(u32, u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    Acyclic,
+    Irreflexive,
+    Empty,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CheckKind {
+    /// An execution that fails it is not allowed.
+    Require,
+    /// An allowed execution that satisfies it is flagged (`flag`).
+    Flag,
+    /// An allowed execution that fails it makes the program undefined (`undefined_unless`).
+    UndefinedUnless,
+    /// The model itself is wrong where it fails (`assert`).
+    Assert,
+}
+
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub kind: CheckKind,
+    pub shape: Shape,
+    /// `~acyclic` and the like.
+    pub negated: bool,
+    pub node: NodeId,
+    /// The name after `as`, or the text of the check.
+    pub name: String,
+    /// Where it stands, as `file:line`.
+    pub place: String,
+}
+
+/// `let rec a = .. and b = ..`: the bodies, in which [`Node::FixVar`] stands for the variables.
+#[derive(Clone, Debug)]
+pub struct FixGroup {
+    pub bodies: Vec<NodeId>,
+    pub is_set: Vec<bool>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub nodes: Vec<Node>,
+    /// For each node, whether it is a set (else a relation).
+    pub is_set: Vec<bool>,
+    pub groups: Vec<FixGroup>,
+    pub checks: Vec<Check>,
+    /// Relations to draw, with their names (`show`).
+    pub shows: Vec<(String, NodeId)>,
+    /// The model asks for register events.
+    pub catdep: bool,
+}

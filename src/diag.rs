@@ -1,0 +1,170 @@
+//! Diagnostics: a message, where in which text it points, and what to do about it.
+//!
+//! Every reader of text in the program reports through this one type. It knows nothing of
+//! litmus tests, models or pipelines, and it never prints by itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A named text that diagnostics point into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub name: Arc<str>,
+    pub text: Arc<str>,
+}
+
+impl Source {
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
+        Source {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    /// Line and column of a byte offset, both counted from 1; columns count characters.
+    pub fn line_col(&self, offset: usize) -> (usize, usize) {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &self.text[..offset];
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |i| i + 1);
+        (line, before[start..].chars().count() + 1)
+    }
+}
+
+/// A range of bytes in a [`Source`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    pub fn new(start: usize, end: usize) -> Span {
+        Span {
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+
+    pub fn to(self, other: Span) -> Span {
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+/// One error about one text.
+#[derive(Clone, Debug)]
+pub struct Diag {
+    pub message: String,
+    pub source: Option<Source>,
+    pub span: Option<Span>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+pub type Result<T> = std::result::Result<T, Box<Diag>>;
+
+impl Diag {
+    pub fn new(message: impl Into<String>) -> Box<Diag> {
+        Box::new(Diag {
+            message: message.into(),
+            source: None,
+            span: None,
+            help: None,
+        })
+    }
+
+    pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
+        Box::new(Diag {
+            message: message.into(),
+            source: Some(source.clone()),
+            span: Some(span),
+            help: None,
+        })
+    }
+
+    pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Diag> {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Gives a place to a diagnostic that has none yet.
+    pub fn or_at(mut self: Box<Self>, source: &Source, span: Span) -> Box<Diag> {
+        if self.source.is_none() {
+            self.source = Some(source.clone());
+            self.span = Some(span);
+        }
+        self
+    }
+}
+
+/// `file:line:column: message`, the offending line, a caret under the place, and the help.
+impl fmt::Display for Diag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(source), Some(span)) = (&self.source, self.span) else {
+            write!(f, "error: {}", self.message)?;
+            if let Some(help) = &self.help {
+                write!(f, "\n  help: {help}")?;
+            }
+            return Ok(());
+        };
+        let (line, col) = source.line_col(span.start as usize);
+        writeln!(f, "{}:{line}:{col}: error: {}", source.name, self.message)?;
+        let text = source.text.lines().nth(line - 1).unwrap_or("");
+        let gutter = line.to_string();
+        writeln!(f, " {gutter} | {}", text.replace('\t', " "))?;
+        let room = text.chars().count().saturating_sub(col - 1).max(1);
+        let width = ((span.end.max(span.start) - span.start) as usize).clamp(1, room);
+        write!(
+            f,
+            " {} | {}{}",
+            " ".repeat(gutter.len()),
+            " ".repeat(col - 1),
+            "^".repeat(width)
+        )?;
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diag {}
+
+/// The candidate nearest to a misspelt word, where one is near enough to suggest.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|c| (distance(&word.to_lowercase(), &c.to_lowercase()), c))
+        .filter(|(d, c)| *d <= 1 + word.len().min(c.len()) / 4)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+/// Edit distance, where swapping two neighbours counts once.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let swap = usize::from(a[i - 1] != b[j - 1]);
+                let mut best = (rows[i - 1][j - 1] + swap)
+                    .min(rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}

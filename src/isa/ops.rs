@@ -1,0 +1,348 @@
+//! The micro-ops that every instruction set and C lower to: register and memory accesses,
+//! arithmetic, fences and branches, with their annotations.
+//!
+//! They do not know where they came from, nor what any model makes of them. Each instruction
+//! is a short list of ops over temporaries that are local to it and assigned once. Dependencies
+//! are the flow of values through temporaries and registers; nothing else states them.
+
+use crate::diag::Span;
+
+/// A temporary, local to one instruction and assigned once on each path.
+pub type Temp = u16;
+
+/// A register of a thread: an index into [`Code::regs`].
+pub type Reg = u16;
+
+/// A set of annotations of an event: one bit for each name in [`tag`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tags(pub u128);
+
+impl Tags {
+    pub const NONE: Tags = Tags(0);
+
+    pub const fn with(self, other: Tags) -> Tags {
+        Tags(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: Tags) -> Tags {
+        Tags(self.0 & !other.0)
+    }
+
+    pub const fn meets(self, other: Tags) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl std::ops::BitOr for Tags {
+    type Output = Tags;
+    fn bitor(self, other: Tags) -> Tags {
+        self.with(other)
+    }
+}
+
+/// Declares the annotations: constant, name in cat models, dialects that have it.
+macro_rules! tags {
+    ($($(#[$doc:meta])* $id:ident = $name:literal : $archs:literal),* $(,)?) => {
+        /// One constant for each annotation.
+        #[allow(non_upper_case_globals)]
+        pub mod tag {
+            use super::Tags;
+            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+            enum Index { $($id),* }
+            $($(#[$doc])* pub const $id: Tags = Tags(1 << Index::$id as u32);)*
+        }
+        /// Bit, name in cat models, and the dialects that have it, as a list of words
+        /// (`*` for all).
+        pub const TAG_TABLE: &[(Tags, &str, &str)] = &[$((tag::$id, $name, $archs)),*];
+    };
+}
+
+tags! {
+    /// Read or write of an atomic instruction (or the exclusive pair of herd's LISA).
+    X = "X": "*",
+    /// Read or write of a load-linked / store-conditional instruction.
+    EX = "EX": "*",
+    // C11 memory orders, and what has one.
+    C_NA = "NA": "C",
+    C_RLX = "RLX": "C",
+    C_CON = "CON": "C",
+    C_ACQ = "ACQ": "C",
+    C_REL = "REL": "C",
+    C_ACQ_REL = "ACQ_REL": "C",
+    C_SC = "SC": "C",
+    /// An access with a memory order (any but NA).
+    C_A = "A": "C",
+    C_VOLATILE = "VOLATILE": "C",
+    /// atomic_signal_fence; orders only within a thread.
+    C_SIGNAL = "SIGNAL": "C",
+    // AArch64 (and AArch32's LDA/STL).
+    A = "A": "AArch64 ARM",
+    Q = "Q": "AArch64 ARM",
+    L = "L": "AArch64 ARM",
+    /// The read of an atomic instruction that does not return it (ST<op>, or LD<op> to XZR).
+    NoRet = "NoRet": "AArch64",
+    DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
+    DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
+    DMB_OSH = "DMB.OSH": "AArch64", DMB_OSHLD = "DMB.OSHLD": "AArch64", DMB_OSHST = "DMB.OSHST": "AArch64",
+    DMB_NSH = "DMB.NSH": "AArch64", DMB_NSHLD = "DMB.NSHLD": "AArch64", DMB_NSHST = "DMB.NSHST": "AArch64",
+    DSB_SY = "DSB.SY": "AArch64", DSB_LD = "DSB.LD": "AArch64", DSB_ST = "DSB.ST": "AArch64",
+    DSB_ISH = "DSB.ISH": "AArch64", DSB_ISHLD = "DSB.ISHLD": "AArch64", DSB_ISHST = "DSB.ISHST": "AArch64",
+    DSB_OSH = "DSB.OSH": "AArch64", DSB_OSHLD = "DSB.OSHLD": "AArch64", DSB_OSHST = "DSB.OSHST": "AArch64",
+    DSB_NSH = "DSB.NSH": "AArch64", DSB_NSHLD = "DSB.NSHLD": "AArch64", DSB_NSHST = "DSB.NSHST": "AArch64",
+    ISB = "ISB": "AArch64 ARM",
+    // Armv7 and AArch32.
+    DMB = "DMB": "ARM", ARM_DMB_ST = "DMB.ST": "ARM", ARM_DMB_ISH = "DMB.ISH": "ARM", ARM_DMB_ISHST = "DMB.ISHST": "ARM",
+    ARM_DMB_LD = "DMB.LD": "ARM", ARM_DMB_ISHLD = "DMB.ISHLD": "ARM",
+    DSB = "DSB": "ARM", ARM_DSB_ST = "DSB.ST": "ARM", ARM_DSB_ISH = "DSB.ISH": "ARM", ARM_DSB_ISHST = "DSB.ISHST": "ARM",
+    // x86.
+    MFENCE = "MFENCE": "X86_64 X86", LFENCE = "LFENCE": "X86_64 X86", SFENCE = "SFENCE": "X86_64 X86",
+    /// A non-temporal store.
+    NT = "NTW": "X86_64 X86",
+    // RISC-V.
+    RV_Acq = "Acq": "RISCV", RV_Rel = "Rel": "RISCV", RV_AcqRel = "AcqRel": "RISCV", RV_Sc = "Sc": "RISCV",
+    Fence_r_r = "Fence.r.r": "RISCV", Fence_r_w = "Fence.r.w": "RISCV", Fence_r_rw = "Fence.r.rw": "RISCV",
+    Fence_w_r = "Fence.w.r": "RISCV", Fence_w_w = "Fence.w.w": "RISCV", Fence_w_rw = "Fence.w.rw": "RISCV",
+    Fence_rw_r = "Fence.rw.r": "RISCV", Fence_rw_w = "Fence.rw.w": "RISCV", Fence_rw_rw = "Fence.rw.rw": "RISCV",
+    Fence_tso = "Fence.tso": "RISCV", Fence_i = "Fence.i": "RISCV",
+    // Power.
+    PPC_SYNC = "SYNC": "PPC", LWSYNC = "LWSYNC": "PPC", EIEIO = "EIEIO": "PPC", ISYNC = "ISYNC": "PPC",
+    // MIPS (SYNC with its lighter stypes, which the base model treats as nothing).
+    MIPS_SYNC = "SYNC": "MIPS",
+    SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
+    SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
+}
+
+/// Where a register read's value goes inside its instruction; herd's cat files ask for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Port {
+    #[default]
+    None,
+    Addr,
+    Data,
+}
+
+/// A constant that code computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Val {
+    /// Zero-extended to 128 bits.
+    Int(u128),
+    /// The address of location `loc` (an index into the program's locations) plus bytes.
+    Ptr { loc: u16, off: i64 },
+    /// The address of an instruction of this thread.
+    Code(u32),
+}
+
+impl Val {
+    pub const ZERO: Val = Val::Int(0);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnOp {
+    /// Bitwise complement within the width.
+    Not,
+    Neg,
+    /// Sign extension of the low `from` bits to the width.
+    SignExt {
+        from: u8,
+    },
+    /// Keeps the low `from` bits.
+    ZeroExt {
+        from: u8,
+    },
+    /// 1 where the operand is zero, else 0.
+    IsZero,
+    Clz,
+    /// Reverses the bytes of the width.
+    ByteSwap,
+    /// Reverses the bits of the width.
+    BitReverse,
+    PopCount,
+}
+
+/// Two-operand arithmetic. Shift counts are taken modulo nothing: a count at or over the width
+/// gives 0 (or the sign), so an instruction set that masks counts says so with `And`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinOp {
+    Add,
+    Sub,
+    Mul,
+    /// High half of the product, by signedness.
+    MulHiU,
+    MulHiS,
+    DivU,
+    DivS,
+    RemU,
+    RemS,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Sar,
+    Ror,
+    /// Comparisons give 1 or 0.
+    Eq,
+    Ne,
+    LtU,
+    LeU,
+    LtS,
+    LeS,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+}
+
+/// Target of a branch: an index into [`Code::insts`]; the length of the code means "end".
+pub type Label = u32;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    Const {
+        dst: Temp,
+        val: Val,
+    },
+    ReadReg {
+        dst: Temp,
+        reg: Reg,
+        port: Port,
+    },
+    WriteReg {
+        reg: Reg,
+        src: Temp,
+    },
+    /// `width` is in bits, 1 to 128; the operands and the result are taken modulo 2^width
+    /// (the result of a comparison is 0 or 1).
+    Un {
+        dst: Temp,
+        op: UnOp,
+        a: Temp,
+        width: u8,
+    },
+    Bin {
+        dst: Temp,
+        op: BinOp,
+        a: Temp,
+        b: Temp,
+        width: u8,
+    },
+    /// A conditional select: `dst` depends on the chosen operand by data and on `cond` by
+    /// control inside the instruction (a "pick" dependency), not by data.
+    Select {
+        dst: Temp,
+        cond: Temp,
+        yes: Temp,
+        no: Temp,
+    },
+    /// 0 or 1, either way (a spurious failure).
+    Choose {
+        dst: Temp,
+    },
+    /// A read event of `size` bytes, a power of two up to 16, single-copy atomic as a whole;
+    /// `dst` is zero-extended. `tags` holds X or EX where it is half of an atomic access.
+    Load {
+        dst: Temp,
+        addr: Temp,
+        size: u8,
+        tags: Tags,
+    },
+    /// A write event. With tag X it pairs with the latest X load of its instruction at the
+    /// same address (`amo`).
+    Store {
+        addr: Temp,
+        src: Temp,
+        size: u8,
+        tags: Tags,
+    },
+    /// A store-conditional: succeeds or fails either way; it can succeed only where the thread's
+    /// latest EX load has the same address and no other store-conditional came between.
+    /// `status` is `ok` or `fail`. `status_dep`: the status depends on the write (RISC-V, Power).
+    StoreEx {
+        status: Temp,
+        addr: Temp,
+        src: Temp,
+        size: u8,
+        tags: Tags,
+        ok: u8,
+        fail: u8,
+        status_dep: bool,
+    },
+    /// A read-modify-write that is one event, both read and write (C11): `dst` is the old value;
+    /// `new` is computed by the ops of `body`, which may use `dst` and may not access memory.
+    Rmw {
+        dst: Temp,
+        addr: Temp,
+        size: u8,
+        tags: Tags,
+        body: Vec<Op>,
+        new: Temp,
+    },
+    Fence {
+        tags: Tags,
+    },
+    /// Executes one list or the other; what is inside depends on `cond` by control inside the
+    /// instruction. A temporary that both sides assign is usable after.
+    If {
+        cond: Temp,
+        yes: Vec<Op>,
+        no: Vec<Op>,
+    },
+    /// Goes to `target` where `cond` is not 0. Everything after depends on `cond` by control.
+    Branch {
+        cond: Temp,
+        target: Label,
+    },
+    Jump {
+        target: Label,
+    },
+    /// Goes to the instruction whose [`Val::Code`] address `addr` is; an address that is not one
+    /// (a return to the caller) ends the thread.
+    JumpTo {
+        addr: Temp,
+    },
+    /// Ends the thread.
+    Halt,
+}
+
+/// One instruction (or C statement).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inst {
+    pub ops: Vec<Op>,
+    /// As it is shown to people.
+    pub text: String,
+    pub span: Span,
+}
+
+/// What one thread runs, and its registers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Code {
+    pub insts: Vec<Inst>,
+    pub regs: Vec<RegInfo>,
+    /// Initial values; registers that are not listed hold 0.
+    pub reg_init: Vec<(Reg, Val)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegInfo {
+    /// The canonical name, as states print it (`X0`, `R1`, `rax`, `r0`, `$4`).
+    pub name: String,
+    pub bits: u8,
+    /// How a final value is read where no type was declared: C locals by their type, machine
+    /// registers as herd prints them.
+    pub signed: bool,
+}
+
+impl Code {
+    /// The register of this name, added where it is new.
+    pub fn reg(&mut self, name: &str, bits: u8, signed: bool) -> Reg {
+        if let Some(i) = self.regs.iter().position(|r| r.name == name) {
+            return i as Reg;
+        }
+        self.regs.push(RegInfo {
+            name: name.to_string(),
+            bits,
+            signed,
+        });
+        (self.regs.len() - 1) as Reg
+    }
+}

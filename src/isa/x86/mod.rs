@@ -1,0 +1,31 @@
+//! X86: litmus syntax and meaning as micro-ops.
+
+use super::ops::Code;
+use super::{Isa, RegName, Symbols};
+use crate::diag::{Diag, Result, Source};
+use crate::litmus::{Arch, Line};
+
+pub struct X86 {
+    pub arch: Arch,
+}
+
+impl Isa for X86 {
+    fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
+        match lines.first() {
+            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
+            None => Ok(Code::default()),
+        }
+    }
+
+    fn register(&self, _name: &str) -> Option<RegName> {
+        None
+    }
+
+    fn address_bits(&self) -> u8 {
+        64
+    }
+}

@@ -1,0 +1,3 @@
+//! Source languages: what a litmus test can be written in besides assembly.
+
+pub mod c11;

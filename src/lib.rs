@@ -1,0 +1,12 @@
+//! litmake, a make for litmus tests.
+//!
+//! Data flows one way: pipeline -> plan -> stages -> library -> store -> report. See
+//! `ARCHITECTURE.md` for the map and the invariants.
+
+pub mod cat;
+pub mod diag;
+pub mod isa;
+pub mod lang;
+pub mod litmus;
+pub mod rel;
+pub mod sim;

@@ -1,0 +1,241 @@
+//! The one test type: what a litmus test is, in every dialect.
+//!
+//! This room reads, writes and compares tests. It does not know what an instruction means:
+//! assembly is kept as text here, and `isa` gives it meaning.
+
+use crate::diag::{Source, Span};
+use crate::lang::c11::ast::Function;
+
+/// A dialect of litmus tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Arch {
+    C,
+    AArch64,
+    Arm,
+    X86_64,
+    X86,
+    RiscV,
+    Ppc,
+    Mips,
+}
+
+impl Arch {
+    pub const ALL: [Arch; 8] = [
+        Arch::C,
+        Arch::AArch64,
+        Arch::Arm,
+        Arch::X86_64,
+        Arch::X86,
+        Arch::RiscV,
+        Arch::Ppc,
+        Arch::Mips,
+    ];
+
+    /// The word that opens a test of this dialect.
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::C => "C",
+            Arch::AArch64 => "AArch64",
+            Arch::Arm => "ARM",
+            Arch::X86_64 => "X86_64",
+            Arch::X86 => "X86",
+            Arch::RiscV => "RISCV",
+            Arch::Ppc => "PPC",
+            Arch::Mips => "MIPS",
+        }
+    }
+
+    /// The model a test is simulated under where none is named.
+    pub fn default_model(self) -> &'static str {
+        match self {
+            Arch::C => "rc11",
+            Arch::AArch64 => "aarch64",
+            Arch::Arm => "armv7",
+            Arch::X86_64 | Arch::X86 => "x86tso",
+            Arch::RiscV => "riscv",
+            Arch::Ppc => "ppc",
+            Arch::Mips => "mips",
+        }
+    }
+}
+
+/// A litmus test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    pub arch: Arch,
+    pub name: String,
+    /// The quoted line under the name.
+    pub doc: Option<String>,
+    /// `Key=value` lines between the name and the initial state, in order.
+    pub info: Vec<(String, String)>,
+    pub init: Vec<InitItem>,
+    pub threads: Vec<Body>,
+    /// C functions that threads call and that are not threads themselves.
+    pub helpers: Vec<Function>,
+    /// The `locations [...]` clause.
+    pub locations: Vec<Observed>,
+    pub filter: Option<Prop>,
+    pub condition: Condition,
+    pub source: Source,
+}
+
+/// What one thread runs.
+#[derive(Clone, Debug)]
+pub enum Body {
+    Asm(Vec<Line>),
+    C(Function),
+}
+
+/// One instruction of an assembly thread, or labels at its end (`text` is then empty).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub labels: Vec<String>,
+    pub text: String,
+    pub span: Span,
+}
+
+/// An entry of the initial state, such as `0:X1=x`, `uint64_t x=1` or `int x[2]={0,1}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitItem {
+    pub place: Place,
+    pub ty: Option<Type>,
+    pub value: Option<InitValue>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InitValue {
+    One(Value),
+    Array(Vec<Value>),
+}
+
+/// A constant, as written in an initial state or a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Value {
+    /// Two's complement; a negative literal is sign-extended to 128 bits.
+    Int(i128),
+    /// The address of a location, plus an offset in elements (`&x[2]`).
+    Addr { name: String, index: u64 },
+    /// The address of a label in a thread's code (`P0:L1`).
+    Label { thread: Option<usize>, name: String },
+}
+
+/// Something with a final value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    Reg {
+        thread: usize,
+        name: String,
+    },
+    /// A shared location, or an element of one (`x[1]`).
+    Mem {
+        name: String,
+        index: Option<u64>,
+    },
+}
+
+/// An entry of the `locations` clause, with the type it is to be read as, where given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    pub place: Place,
+    pub ty: Option<Type>,
+    pub span: Span,
+}
+
+/// A C type as litmus tests use them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    Int {
+        bytes: u8,
+        signed: bool,
+    },
+    Pointer(Box<Type>),
+    Array(Box<Type>, u64),
+    Atomic(Box<Type>),
+    Const(Box<Type>),
+    Volatile(Box<Type>),
+    Void,
+    /// `struct` or a name this room has no layout for; kept as written.
+    Named(String),
+}
+
+impl Type {
+    pub const INT: Type = Type::Int {
+        bytes: 4,
+        signed: true,
+    };
+
+    /// The type below qualifiers and `_Atomic`.
+    pub fn bare(&self) -> &Type {
+        match self {
+            Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => t.bare(),
+            t => t,
+        }
+    }
+
+    pub fn is_atomic(&self) -> bool {
+        match self {
+            Type::Atomic(_) => true,
+            Type::Const(t) | Type::Volatile(t) => t.is_atomic(),
+            _ => false,
+        }
+    }
+
+    pub fn is_const(&self) -> bool {
+        match self {
+            Type::Const(_) => true,
+            Type::Atomic(t) | Type::Volatile(t) => t.is_const(),
+            _ => false,
+        }
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        match self {
+            Type::Volatile(_) => true,
+            Type::Atomic(t) | Type::Const(t) => t.is_volatile(),
+            _ => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    pub quantifier: Quantifier,
+    pub prop: Prop,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    Exists,
+    NotExists,
+    Forall,
+}
+
+/// A proposition about a final state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prop {
+    True,
+    False,
+    Cmp(Place, CmpOp, Operand),
+    Not(Box<Prop>),
+    And(Vec<Prop>),
+    Or(Vec<Prop>),
+    Implies(Box<Prop>, Box<Prop>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmpOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    Value(Value),
+    Place(Place),
+}

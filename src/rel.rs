@@ -1,0 +1,507 @@
+//! Sets of events and relations between events, as bit matrices.
+//!
+//! The one set type and the one relation type of the program. A row is one machine word for up
+//! to 64 events and more words past that. Operations write into a given result where a hot loop
+//! wants no allocation (`set_*`), and give a new value where it does not matter. Nothing here
+//! knows what an event is.
+
+use std::fmt;
+
+/// A set of events out of `0..n`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Set {
+    n: u32,
+    bits: Vec<u64>,
+}
+
+/// A relation on events `0..n`: row `a` holds the bits of every `b` with `(a, b)` in it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Rel {
+    n: u32,
+    words: u32,
+    bits: Vec<u64>,
+}
+
+fn words_for(n: usize) -> usize {
+    n.div_ceil(64).max(1)
+}
+
+/// The bits of word `w` that stand for events below `n`.
+fn mask(n: usize, w: usize) -> u64 {
+    let left = n.saturating_sub(w * 64);
+    if left >= 64 { !0 } else { (1u64 << left) - 1 }
+}
+
+/// The positions of the bits of some words, ascending.
+fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(w, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let i = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(w * 64 + i)
+        })
+    })
+}
+
+impl Set {
+    pub fn empty(n: usize) -> Set {
+        Set {
+            n: n as u32,
+            bits: vec![0; words_for(n)],
+        }
+    }
+
+    pub fn full(n: usize) -> Set {
+        Set {
+            n: n as u32,
+            bits: (0..words_for(n)).map(|w| mask(n, w)).collect(),
+        }
+    }
+
+    pub fn of(n: usize, events: impl IntoIterator<Item = usize>) -> Set {
+        let mut set = Set::empty(n);
+        for e in events {
+            set.insert(e);
+        }
+        set
+    }
+
+    pub fn universe(&self) -> usize {
+        self.n as usize
+    }
+
+    pub fn insert(&mut self, e: usize) {
+        debug_assert!(e < self.n as usize);
+        self.bits[e / 64] |= 1 << (e % 64);
+    }
+
+    pub fn remove(&mut self, e: usize) {
+        self.bits[e / 64] &= !(1 << (e % 64));
+    }
+
+    pub fn contains(&self, e: usize) -> bool {
+        self.bits[e / 64] >> (e % 64) & 1 != 0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|w| *w == 0)
+    }
+
+    pub fn len(&self) -> usize {
+        self.bits.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        ones(&self.bits)
+    }
+
+    pub fn words(&self) -> &[u64] {
+        &self.bits
+    }
+
+    pub fn clear(&mut self) {
+        self.bits.fill(0);
+    }
+
+    pub fn copy_from(&mut self, other: &Set) {
+        self.bits.copy_from_slice(&other.bits);
+    }
+
+    pub fn union(&self, other: &Set) -> Set {
+        self.zip(other, |a, b| a | b)
+    }
+
+    pub fn inter(&self, other: &Set) -> Set {
+        self.zip(other, |a, b| a & b)
+    }
+
+    pub fn diff(&self, other: &Set) -> Set {
+        self.zip(other, |a, b| a & !b)
+    }
+
+    pub fn complement(&self) -> Set {
+        Set::full(self.n as usize).diff(self)
+    }
+
+    fn zip(&self, other: &Set, f: impl Fn(u64, u64) -> u64) -> Set {
+        let mut out = self.clone();
+        out.set_zip(self, other, f);
+        out
+    }
+
+    pub fn set_union(&mut self, a: &Set, b: &Set) {
+        self.set_zip(a, b, |a, b| a | b);
+    }
+
+    pub fn set_inter(&mut self, a: &Set, b: &Set) {
+        self.set_zip(a, b, |a, b| a & b);
+    }
+
+    pub fn set_diff(&mut self, a: &Set, b: &Set) {
+        self.set_zip(a, b, |a, b| a & !b);
+    }
+
+    fn set_zip(&mut self, a: &Set, b: &Set, f: impl Fn(u64, u64) -> u64) {
+        for ((out, a), b) in self.bits.iter_mut().zip(&a.bits).zip(&b.bits) {
+            *out = f(*a, *b);
+        }
+    }
+}
+
+impl fmt::Debug for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl Rel {
+    pub fn empty(n: usize) -> Rel {
+        let words = words_for(n);
+        Rel {
+            n: n as u32,
+            words: words as u32,
+            bits: vec![0; words * n],
+        }
+    }
+
+    pub fn full(n: usize) -> Rel {
+        let mut rel = Rel::empty(n);
+        rel.set_cross(&Set::full(n), &Set::full(n));
+        rel
+    }
+
+    pub fn identity(n: usize) -> Rel {
+        Rel::of(n, (0..n).map(|e| (e, e)))
+    }
+
+    pub fn of(n: usize, pairs: impl IntoIterator<Item = (usize, usize)>) -> Rel {
+        let mut rel = Rel::empty(n);
+        for (a, b) in pairs {
+            rel.insert(a, b);
+        }
+        rel
+    }
+
+    pub fn universe(&self) -> usize {
+        self.n as usize
+    }
+
+    pub fn row(&self, a: usize) -> &[u64] {
+        let w = self.words as usize;
+        &self.bits[a * w..(a + 1) * w]
+    }
+
+    pub fn row_mut(&mut self, a: usize) -> &mut [u64] {
+        let w = self.words as usize;
+        &mut self.bits[a * w..(a + 1) * w]
+    }
+
+    pub fn insert(&mut self, a: usize, b: usize) {
+        debug_assert!(b < self.n as usize);
+        self.row_mut(a)[b / 64] |= 1 << (b % 64);
+    }
+
+    pub fn remove(&mut self, a: usize, b: usize) {
+        self.row_mut(a)[b / 64] &= !(1 << (b % 64));
+    }
+
+    pub fn contains(&self, a: usize, b: usize) -> bool {
+        self.row(a)[b / 64] >> (b % 64) & 1 != 0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|w| *w == 0)
+    }
+
+    pub fn len(&self) -> usize {
+        self.bits.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    pub fn successors(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
+        ones(self.row(a))
+    }
+
+    /// All pairs, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.n as usize).flat_map(move |a| self.successors(a).map(move |b| (a, b)))
+    }
+
+    pub fn clear(&mut self) {
+        self.bits.fill(0);
+    }
+
+    pub fn copy_from(&mut self, other: &Rel) {
+        self.bits.copy_from_slice(&other.bits);
+    }
+
+    pub fn subset_of(&self, other: &Rel) -> bool {
+        self.bits.iter().zip(&other.bits).all(|(a, b)| a & !b == 0)
+    }
+
+    pub fn set_union(&mut self, a: &Rel, b: &Rel) {
+        self.set_zip(a, b, |a, b| a | b);
+    }
+
+    pub fn set_inter(&mut self, a: &Rel, b: &Rel) {
+        self.set_zip(a, b, |a, b| a & b);
+    }
+
+    pub fn set_diff(&mut self, a: &Rel, b: &Rel) {
+        self.set_zip(a, b, |a, b| a & !b);
+    }
+
+    fn set_zip(&mut self, a: &Rel, b: &Rel, f: impl Fn(u64, u64) -> u64) {
+        for ((out, a), b) in self.bits.iter_mut().zip(&a.bits).zip(&b.bits) {
+            *out = f(*a, *b);
+        }
+    }
+
+    pub fn add(&mut self, other: &Rel) {
+        for (out, b) in self.bits.iter_mut().zip(&other.bits) {
+            *out |= b;
+        }
+    }
+
+    /// `a; b`.
+    pub fn set_seq(&mut self, a: &Rel, b: &Rel) {
+        self.clear();
+        let n = self.n as usize;
+        if self.words == 1 {
+            for i in 0..n {
+                let mut rest = a.bits[i];
+                let mut row = 0;
+                while rest != 0 {
+                    row |= b.bits[rest.trailing_zeros() as usize];
+                    rest &= rest - 1;
+                }
+                self.bits[i] = row;
+            }
+            return;
+        }
+        let w = self.words as usize;
+        for i in 0..n {
+            for j in ones(&a.bits[i * w..(i + 1) * w]) {
+                for k in 0..w {
+                    self.bits[i * w + k] |= b.bits[j * w + k];
+                }
+            }
+        }
+    }
+
+    pub fn set_inverse(&mut self, a: &Rel) {
+        self.clear();
+        for i in 0..self.n as usize {
+            for j in ones(a.row(i)) {
+                self.insert(j, i);
+            }
+        }
+    }
+
+    /// Makes the relation transitive.
+    pub fn close(&mut self) {
+        let n = self.n as usize;
+        if self.words == 1 {
+            for k in 0..n {
+                let row = self.bits[k];
+                if row == 0 {
+                    continue;
+                }
+                let bit = 1u64 << k;
+                for r in &mut self.bits[..n] {
+                    if *r & bit != 0 {
+                        *r |= row;
+                    }
+                }
+            }
+            return;
+        }
+        let w = self.words as usize;
+        for k in 0..n {
+            let row: Vec<u64> = self.row(k).to_vec();
+            for i in 0..n {
+                if self.bits[i * w + k / 64] >> (k % 64) & 1 != 0 {
+                    for (out, b) in self.bits[i * w..(i + 1) * w].iter_mut().zip(&row) {
+                        *out |= b;
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn add_identity(&mut self) {
+        for e in 0..self.n as usize {
+            self.insert(e, e);
+        }
+    }
+
+    pub fn remove_identity(&mut self) {
+        for e in 0..self.n as usize {
+            self.remove(e, e);
+        }
+    }
+
+    pub fn set_complement(&mut self, a: &Rel) {
+        let (n, w) = (self.n as usize, self.words as usize);
+        for i in 0..n {
+            for k in 0..w {
+                self.bits[i * w + k] = !a.bits[i * w + k] & mask(n, k);
+            }
+        }
+    }
+
+    pub fn set_cross(&mut self, a: &Set, b: &Set) {
+        self.clear();
+        for i in a.iter() {
+            self.row_mut(i).copy_from_slice(&b.bits);
+        }
+    }
+
+    /// `[s]`, the identity on a set.
+    pub fn set_identity_on(&mut self, s: &Set) {
+        self.clear();
+        for e in s.iter() {
+            self.insert(e, e);
+        }
+    }
+
+    /// `[s]; a`.
+    pub fn set_restrict_domain(&mut self, a: &Rel, s: &Set) {
+        self.clear();
+        for e in s.iter() {
+            let w = self.words as usize;
+            self.bits[e * w..(e + 1) * w].copy_from_slice(a.row(e));
+        }
+    }
+
+    /// `a; [s]`.
+    pub fn set_restrict_range(&mut self, a: &Rel, s: &Set) {
+        let w = self.words as usize;
+        for (i, out) in self.bits.iter_mut().enumerate() {
+            *out = a.bits[i] & s.bits[i % w];
+        }
+    }
+
+    pub fn domain(&self) -> Set {
+        Set::of(
+            self.n as usize,
+            (0..self.n as usize).filter(|a| self.row(*a).iter().any(|w| *w != 0)),
+        )
+    }
+
+    pub fn range(&self) -> Set {
+        let mut set = Set::empty(self.n as usize);
+        for a in 0..self.n as usize {
+            for (out, w) in set.bits.iter_mut().zip(self.row(a)) {
+                *out |= w;
+            }
+        }
+        set
+    }
+
+    pub fn is_irreflexive(&self) -> bool {
+        (0..self.n as usize).all(|e| !self.contains(e, e))
+    }
+
+    /// No cycle, found by taking away events without successors until none is left.
+    pub fn is_acyclic(&self) -> bool {
+        let n = self.n as usize;
+        if self.words == 1 {
+            let mut left = mask(n, 0);
+            loop {
+                let mut keep = 0;
+                let mut rest = left;
+                while rest != 0 {
+                    let e = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    if self.bits[e] & left != 0 {
+                        keep |= 1 << e;
+                    }
+                }
+                if keep == left {
+                    return left == 0;
+                }
+                left = keep;
+            }
+        }
+        let mut left = Set::full(n);
+        loop {
+            let gone: Vec<usize> = left
+                .iter()
+                .filter(|e| {
+                    self.row(*e)
+                        .iter()
+                        .zip(left.words())
+                        .all(|(a, b)| a & b == 0)
+                })
+                .collect();
+            if gone.is_empty() {
+                return left.is_empty();
+            }
+            for e in gone {
+                left.remove(e);
+            }
+        }
+    }
+
+    pub fn union(&self, b: &Rel) -> Rel {
+        self.binary(b, Rel::set_union)
+    }
+
+    pub fn inter(&self, b: &Rel) -> Rel {
+        self.binary(b, Rel::set_inter)
+    }
+
+    pub fn diff(&self, b: &Rel) -> Rel {
+        self.binary(b, Rel::set_diff)
+    }
+
+    pub fn seq(&self, b: &Rel) -> Rel {
+        self.binary(b, Rel::set_seq)
+    }
+
+    fn binary(&self, b: &Rel, f: impl Fn(&mut Rel, &Rel, &Rel)) -> Rel {
+        let mut out = Rel::empty(self.n as usize);
+        f(&mut out, self, b);
+        out
+    }
+
+    pub fn inverse(&self) -> Rel {
+        let mut out = Rel::empty(self.n as usize);
+        out.set_inverse(self);
+        out
+    }
+
+    pub fn complement(&self) -> Rel {
+        let mut out = Rel::empty(self.n as usize);
+        out.set_complement(self);
+        out
+    }
+
+    pub fn closure(&self) -> Rel {
+        let mut out = self.clone();
+        out.close();
+        out
+    }
+
+    pub fn cross(a: &Set, b: &Set) -> Rel {
+        let mut out = Rel::empty(a.universe());
+        out.set_cross(a, b);
+        out
+    }
+
+    pub fn identity_on(s: &Set) -> Rel {
+        let mut out = Rel::empty(s.universe());
+        out.set_identity_on(s);
+        out
+    }
+}
+
+impl fmt::Debug for Rel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
