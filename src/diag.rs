@@ -15,10 +15,7 @@ pub struct Source {
 
 impl Source {
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
-        Source {
-            name: name.into(),
-            text: text.into(),
-        }
+        Source { name: name.into(), text: text.into() }
     }
 
     /// Line and column of a byte offset, both counted from 1; columns count characters.
@@ -43,17 +40,11 @@ pub struct Span {
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Span {
-        Span {
-            start: start as u32,
-            end: end as u32,
-        }
+        Span { start: start as u32, end: end as u32 }
     }
 
     pub fn to(self, other: Span) -> Span {
-        Span {
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
@@ -71,12 +62,7 @@ pub type Result<T> = std::result::Result<T, Box<Diag>>;
 
 impl Diag {
     pub fn new(message: impl Into<String>) -> Box<Diag> {
-        Box::new(Diag {
-            message: message.into(),
-            source: None,
-            span: None,
-            help: None,
-        })
+        Box::new(Diag { message: message.into(), source: None, span: None, help: None })
     }
 
     pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
@@ -120,13 +106,7 @@ impl fmt::Display for Diag {
         writeln!(f, " {gutter} | {}", text.replace('\t', " "))?;
         let room = text.chars().count().saturating_sub(col - 1).max(1);
         let width = ((span.end.max(span.start) - span.start) as usize).clamp(1, room);
-        write!(
-            f,
-            " {} | {}{}",
-            " ".repeat(gutter.len()),
-            " ".repeat(col - 1),
-            "^".repeat(width)
-        )?;
+        write!(f, " {} | {}{}", " ".repeat(gutter.len()), " ".repeat(col - 1), "^".repeat(width))?;
         if let Some(help) = &self.help {
             write!(f, "\n  help: {help}")?;
         }
@@ -156,9 +136,8 @@ fn distance(a: &str, b: &str) -> usize {
                 i + j
             } else {
                 let swap = usize::from(a[i - 1] != b[j - 1]);
-                let mut best = (rows[i - 1][j - 1] + swap)
-                    .min(rows[i - 1][j] + 1)
-                    .min(rows[i][j - 1] + 1);
+                let mut best =
+                    (rows[i - 1][j - 1] + swap).min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
                 if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                     best = best.min(rows[i - 2][j - 2] + 1);
                 }

@@ -48,18 +48,17 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
 }
 
 impl Set {
+    /// A set over no events, to stand in for one that is moved out for a moment.
+    pub fn hollow() -> Set {
+        Set { n: 0, bits: Vec::new() }
+    }
+
     pub fn empty(n: usize) -> Set {
-        Set {
-            n: n as u32,
-            bits: vec![0; words_for(n)],
-        }
+        Set { n: n as u32, bits: vec![0; words_for(n)] }
     }
 
     pub fn full(n: usize) -> Set {
-        Set {
-            n: n as u32,
-            bits: (0..words_for(n)).map(|w| mask(n, w)).collect(),
-        }
+        Set { n: n as u32, bits: (0..words_for(n)).map(|w| mask(n, w)).collect() }
     }
 
     pub fn of(n: usize, events: impl IntoIterator<Item = usize>) -> Set {
@@ -159,13 +158,14 @@ impl fmt::Debug for Set {
 }
 
 impl Rel {
+    /// A relation over no events, to stand in for one that is moved out for a moment.
+    pub fn hollow() -> Rel {
+        Rel { n: 0, words: 1, bits: Vec::new() }
+    }
+
     pub fn empty(n: usize) -> Rel {
         let words = words_for(n);
-        Rel {
-            n: n as u32,
-            words: words as u32,
-            bits: vec![0; words * n],
-        }
+        Rel { n: n as u32, words: words as u32, bits: vec![0; words * n] }
     }
 
     pub fn full(n: usize) -> Rel {
@@ -431,12 +431,7 @@ impl Rel {
         loop {
             let gone: Vec<usize> = left
                 .iter()
-                .filter(|e| {
-                    self.row(*e)
-                        .iter()
-                        .zip(left.words())
-                        .all(|(a, b)| a & b == 0)
-                })
+                .filter(|e| self.row(*e).iter().zip(left.words()).all(|(a, b)| a & b == 0))
                 .collect();
             if gone.is_empty() {
                 return left.is_empty();

@@ -238,6 +238,10 @@ pub enum Op {
     Choose {
         dst: Temp,
     },
+    /// Drops the path where `cond` is 0.
+    Assume {
+        cond: Temp,
+    },
     /// A read event of `size` bytes, a power of two up to 16, single-copy atomic as a whole;
     /// `dst` is zero-extended. `tags` holds X or EX where it is half of an atomic access.
     Load {
@@ -338,11 +342,7 @@ impl Code {
         if let Some(i) = self.regs.iter().position(|r| r.name == name) {
             return i as Reg;
         }
-        self.regs.push(RegInfo {
-            name: name.to_string(),
-            bits,
-            signed,
-        });
+        self.regs.push(RegInfo { name: name.to_string(), bits, signed });
         (self.regs.len() - 1) as Reg
     }
 }

@@ -160,10 +160,7 @@ pub enum Type {
 }
 
 impl Type {
-    pub const INT: Type = Type::Int {
-        bytes: 4,
-        signed: true,
-    };
+    pub const INT: Type = Type::Int { bytes: 4, signed: true };
 
     /// The type below qualifiers and `_Atomic`.
     pub fn bare(&self) -> &Type {

@@ -1,0 +1,146 @@
+//! Which paths cannot happen because no read can return what they need.
+//!
+//! For each accessed range the values that any path may write are gathered to a fixed point
+//! (from above); a path with a constraint that no combination of them satisfies is dropped.
+
+use rustc_hash::FxHashMap;
+
+use super::expr::{ExprId, Exprs, Var, truth};
+use super::program::Program;
+use super::unfold::Path;
+use crate::isa::ops::Val;
+
+type Range = (u16, u32, u8);
+
+/// Past this many values a range is taken to hold anything.
+const MOST: usize = 24;
+const ROUNDS: usize = 6;
+
+struct Domains {
+    /// `None`: anything.
+    values: FxHashMap<Range, Option<Vec<Val>>>,
+}
+
+pub fn feasible<'p>(
+    program: &Program,
+    exprs: &Exprs,
+    paths: &'p [Vec<Path>],
+) -> Vec<Vec<&'p Path>> {
+    let all = || paths.iter().flatten();
+    if all().all(|p| p.constraints.is_empty()) {
+        return paths.iter().map(|ps| ps.iter().collect()).collect();
+    }
+    let domains = Domains::new(program, exprs, paths);
+    paths
+        .iter()
+        .enumerate()
+        .map(|(thread, ps)| {
+            ps.iter()
+                .filter(|p| {
+                    p.constraints.iter().all(|(e, want)| {
+                        domains
+                            .possible(exprs, thread, p, *e)
+                            .is_none_or(|vs| vs.iter().any(|v| truth(*v) == *want))
+                    })
+                })
+                .collect()
+        })
+        .collect()
+}
+
+impl Domains {
+    fn new(program: &Program, exprs: &Exprs, paths: &[Vec<Path>]) -> Domains {
+        let mut d = Domains { values: FxHashMap::default() };
+        let accesses = || paths.iter().flatten().flat_map(|p| &p.events).filter(|e| e.is_access());
+        for e in accesses() {
+            let range = (e.loc, e.off, e.size);
+            let location = &program.locations[usize::from(e.loc)];
+            let init = super::skeleton::initial_value(location, e.off, e.size);
+            d.values.entry(range).or_insert_with(|| Some(vec![init]));
+        }
+        // Ranges that overlap without being equal mix bytes; anything may be there.
+        let ranges: Vec<Range> = d.values.keys().copied().collect();
+        for a in &ranges {
+            for b in &ranges {
+                let meet = a.0 == b.0 && a.1 < b.1 + u32::from(b.2) && b.1 < a.1 + u32::from(a.2);
+                if a != b && meet {
+                    d.values.insert(*a, None);
+                }
+            }
+        }
+        for round in 0.. {
+            let mut changed = false;
+            for (thread, ps) in paths.iter().enumerate() {
+                for p in ps {
+                    for e in p.events.iter().filter(|e| e.writes()) {
+                        let range = (e.loc, e.off, e.size);
+                        let Some(Some(known)) = d.values.get(&range) else {
+                            continue;
+                        };
+                        let new = d.possible(exprs, thread, p, e.value).map(|vs| {
+                            let mut sum = known.clone();
+                            for v in vs {
+                                if !sum.contains(&v) {
+                                    sum.push(v);
+                                }
+                            }
+                            sum
+                        });
+                        let new = new.filter(|vs| vs.len() <= MOST && round < ROUNDS);
+                        if d.values[&range] != new {
+                            d.values.insert(range, new);
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                return d;
+            }
+        }
+        d
+    }
+
+    /// The values that an expression can have on a path; `None` for anything.
+    fn possible(&self, exprs: &Exprs, thread: usize, path: &Path, e: ExprId) -> Option<Vec<Val>> {
+        if let Some(v) = exprs.as_const(e) {
+            return Some(vec![v]);
+        }
+        let mut vars: Vec<Var> = Vec::new();
+        exprs.each_var(e, &mut |v| {
+            if !vars.contains(&v) {
+                vars.push(v);
+            }
+        });
+        if vars.iter().any(|v| usize::from(v.thread) != thread) {
+            return None;
+        }
+        let mut lists = Vec::new();
+        let mut product = 1usize;
+        for v in &vars {
+            let read = path.events.iter().find(|x| x.reads() && x.access == v.access)?;
+            let list = self.values.get(&(read.loc, read.off, read.size))?.as_ref()?;
+            product = product.saturating_mul(list.len());
+            lists.push(list);
+        }
+        if product > 256 {
+            return None;
+        }
+        let mut out = Vec::new();
+        for mut k in 0..product {
+            let picked: Vec<Val> = lists
+                .iter()
+                .map(|l| {
+                    let v = l[k % l.len()];
+                    k /= l.len();
+                    v
+                })
+                .collect();
+            let value = exprs.eval(e, &|v| vars.iter().position(|w| *w == v).map(|i| picked[i]))?;
+            if !out.contains(&value) {
+                out.push(value);
+            }
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,403 @@
+//! Values as expressions over what the reads of an execution return.
+//!
+//! Arithmetic is folded as far as constants allow, so that an address such as `x + (r ^ r)` is
+//! known before any read is resolved. Nothing here knows events or models.
+
+use rustc_hash::FxHashMap;
+
+use crate::isa::ops::{BinOp, UnOp, Val};
+
+pub type ExprId = u32;
+
+/// The value returned by the `access`-th memory read of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var {
+    pub thread: u16,
+    pub access: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    Const(Val),
+    /// `bits`: the read's width; the value is zero-extended from it.
+    Var(Var, u8),
+    Un(UnOp, ExprId, u8),
+    Bin(BinOp, ExprId, ExprId, u8),
+    Select(ExprId, ExprId, ExprId),
+}
+
+/// Hash-consed expressions of one program.
+#[derive(Default)]
+pub struct Exprs {
+    nodes: Vec<Expr>,
+    index: FxHashMap<Expr, ExprId>,
+}
+
+pub fn mask(bits: u8) -> u128 {
+    if bits >= 128 { !0 } else { (1u128 << bits) - 1 }
+}
+
+pub fn sign_extend(v: u128, bits: u8) -> i128 {
+    let shift = 128 - u32::from(bits.clamp(1, 128));
+    ((v << shift) as i128) >> shift
+}
+
+impl Exprs {
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.index.clear();
+    }
+
+    pub fn get(&self, id: ExprId) -> Expr {
+        self.nodes[id as usize]
+    }
+
+    fn add(&mut self, e: Expr) -> ExprId {
+        if let Some(id) = self.index.get(&e) {
+            return *id;
+        }
+        let id = self.nodes.len() as ExprId;
+        self.nodes.push(e);
+        self.index.insert(e, id);
+        id
+    }
+
+    pub fn constant(&mut self, v: Val) -> ExprId {
+        self.add(Expr::Const(v))
+    }
+
+    pub fn int(&mut self, v: u128) -> ExprId {
+        self.constant(Val::Int(v))
+    }
+
+    pub fn var(&mut self, v: Var, bits: u8) -> ExprId {
+        self.add(Expr::Var(v, bits))
+    }
+
+    pub fn as_const(&self, id: ExprId) -> Option<Val> {
+        match self.get(id) {
+            Expr::Const(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    pub fn un(&mut self, op: UnOp, a: ExprId, width: u8) -> ExprId {
+        if let Some(v) = self.as_const(a)
+            && let Some(r) = eval_un(op, v, width)
+        {
+            return self.constant(r);
+        }
+        if let UnOp::ZeroExt { from } = op
+            && self.bits_of(a) <= from.min(width)
+        {
+            return a;
+        }
+        self.add(Expr::Un(op, a, width))
+    }
+
+    /// An upper bound on the significant bits of a value.
+    fn bits_of(&self, id: ExprId) -> u8 {
+        match self.get(id) {
+            Expr::Const(Val::Int(v)) => (128 - v.leading_zeros()) as u8,
+            Expr::Const(_) => 64,
+            Expr::Var(_, bits) => bits,
+            Expr::Un(UnOp::IsZero, ..) => 1,
+            Expr::Un(UnOp::ZeroExt { from }, _, w) => from.min(w),
+            Expr::Un(_, _, w) => w,
+            Expr::Bin(
+                BinOp::Eq | BinOp::Ne | BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS,
+                ..,
+            ) => 1,
+            Expr::Bin(BinOp::And, a, b, w) => self.shallow_bits(a).min(self.shallow_bits(b)).min(w),
+            Expr::Bin(_, _, _, w) => w,
+            Expr::Select(_, a, b) => self.shallow_bits(a).max(self.shallow_bits(b)),
+        }
+    }
+
+    fn shallow_bits(&self, id: ExprId) -> u8 {
+        match self.get(id) {
+            Expr::Const(Val::Int(v)) => (128 - v.leading_zeros()) as u8,
+            Expr::Var(_, bits) => bits,
+            Expr::Un(_, _, w) | Expr::Bin(_, _, _, w) => w,
+            _ => 128,
+        }
+    }
+
+    pub fn bin(&mut self, op: BinOp, a: ExprId, b: ExprId, width: u8) -> ExprId {
+        let (ca, cb) = (self.as_const(a), self.as_const(b));
+        if let (Some(x), Some(y)) = (ca, cb)
+            && let Some(r) = eval_bin(op, x, y, width)
+        {
+            return self.constant(r);
+        }
+        if a == b {
+            match op {
+                BinOp::Xor | BinOp::Sub | BinOp::Ne | BinOp::LtU | BinOp::LtS => {
+                    return self.int(0);
+                }
+                BinOp::Eq | BinOp::LeU | BinOp::LeS => return self.int(1),
+                BinOp::And | BinOp::Or if self.bits_of(a) <= width => return a,
+                _ => {}
+            }
+        }
+        let zero = Some(Val::ZERO);
+        let fits = |s: &Exprs, e| s.bits_of(e) <= width;
+        match op {
+            BinOp::Add | BinOp::Or | BinOp::Xor if cb == zero && fits(self, a) => return a,
+            BinOp::Add | BinOp::Or | BinOp::Xor if ca == zero && fits(self, b) => return b,
+            BinOp::Sub | BinOp::Shl | BinOp::Shr | BinOp::Sar if cb == zero && fits(self, a) => {
+                return a;
+            }
+            BinOp::And | BinOp::Mul if ca == zero || cb == zero => return self.int(0),
+            BinOp::And => {
+                // A mask that keeps every bit the other side can have.
+                for (c, e) in [(ca, b), (cb, a)] {
+                    if let Some(Val::Int(m)) = c {
+                        let bits = self.bits_of(e);
+                        if bits <= width && m & mask(bits) == mask(bits) {
+                            return e;
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        // x + c1 + c2, so that stepped addresses fold.
+        if let (BinOp::Add | BinOp::Sub, Some(Val::Int(c2))) = (op, cb)
+            && let Expr::Bin(BinOp::Add, inner, c1, w) = self.get(a)
+            && w == width
+            && let Some(Val::Int(c1)) = self.as_const(c1)
+        {
+            let sum = if op == BinOp::Add { c1.wrapping_add(c2) } else { c1.wrapping_sub(c2) };
+            let sum = self.int(sum & mask(width));
+            return self.bin(BinOp::Add, inner, sum, width);
+        }
+        self.add(Expr::Bin(op, a, b, width))
+    }
+
+    pub fn select(&mut self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
+        if yes == no {
+            return yes;
+        }
+        match self.as_const(cond) {
+            Some(v) => {
+                if truth(v) {
+                    yes
+                } else {
+                    no
+                }
+            }
+            None => self.add(Expr::Select(cond, yes, no)),
+        }
+    }
+
+    /// The value where the reads that it needs are known; `None` where one is not, or where
+    /// the arithmetic has no meaning (a product of addresses).
+    pub fn eval(&self, id: ExprId, vars: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
+        match self.get(id) {
+            Expr::Const(v) => Some(v),
+            Expr::Var(v, _) => vars(v),
+            Expr::Un(op, a, w) => eval_un(op, self.eval(a, vars)?, w),
+            Expr::Bin(op, a, b, w) => {
+                if let (BinOp::And | BinOp::Mul, Some(Val::ZERO)) = (op, self.eval(a, vars)) {
+                    return Some(Val::ZERO);
+                }
+                eval_bin(op, self.eval(a, vars)?, self.eval(b, vars)?, w)
+            }
+            Expr::Select(c, y, n) => {
+                let branch = if truth(self.eval(c, vars)?) { y } else { n };
+                self.eval(branch, vars)
+            }
+        }
+    }
+
+    /// Calls `f` on each constant in an expression.
+    pub fn each_const(&self, id: ExprId, f: &mut dyn FnMut(Val)) {
+        match self.get(id) {
+            Expr::Const(v) => f(v),
+            Expr::Var(..) => {}
+            Expr::Un(_, a, _) => self.each_const(a, f),
+            Expr::Bin(_, a, b, _) => {
+                self.each_const(a, f);
+                self.each_const(b, f);
+            }
+            Expr::Select(c, y, n) => {
+                self.each_const(c, f);
+                self.each_const(y, f);
+                self.each_const(n, f);
+            }
+        }
+    }
+
+    /// Calls `f` on each read that a value depends on.
+    pub fn each_var(&self, id: ExprId, f: &mut dyn FnMut(Var)) {
+        match self.get(id) {
+            Expr::Const(_) => {}
+            Expr::Var(v, _) => f(v),
+            Expr::Un(_, a, _) => self.each_var(a, f),
+            Expr::Bin(_, a, b, _) => {
+                self.each_var(a, f);
+                self.each_var(b, f);
+            }
+            Expr::Select(c, y, n) => {
+                self.each_var(c, f);
+                self.each_var(y, f);
+                self.each_var(n, f);
+            }
+        }
+    }
+}
+
+/// Everything but 0 is true; addresses are never 0.
+pub fn truth(v: Val) -> bool {
+    v != Val::ZERO
+}
+
+pub fn eval_un(op: UnOp, v: Val, width: u8) -> Option<Val> {
+    let Val::Int(x) = v else {
+        return match op {
+            UnOp::IsZero => Some(Val::ZERO),
+            // Addresses fit any register that holds them.
+            UnOp::ZeroExt { from } | UnOp::SignExt { from } if from >= 32 && width >= 32 => Some(v),
+            _ => None,
+        };
+    };
+    let m = mask(width);
+    let x = x & m;
+    Some(Val::Int(match op {
+        UnOp::Not => !x & m,
+        UnOp::Neg => x.wrapping_neg() & m,
+        UnOp::SignExt { from } => sign_extend(x, from) as u128 & m,
+        UnOp::ZeroExt { from } => x & mask(from) & m,
+        UnOp::IsZero => u128::from(x == 0),
+        UnOp::Clz => {
+            u128::from((x << (128 - u32::from(width.max(1)))).leading_zeros().min(u32::from(width)))
+        }
+        UnOp::ByteSwap => x.swap_bytes() >> (128 - u32::from(width.max(8))),
+        UnOp::BitReverse => x.reverse_bits() >> (128 - u32::from(width.max(1))),
+        UnOp::PopCount => u128::from(x.count_ones()),
+    }))
+}
+
+pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
+    let (x, y) = match (a, b) {
+        (Val::Int(x), Val::Int(y)) => (x & mask(width), y & mask(width)),
+        _ => return eval_pointer(op, a, b, width),
+    };
+    let m = mask(width);
+    let (sx, sy) = (sign_extend(x, width), sign_extend(y, width));
+    let wide = u32::from(width);
+    let count = u32::try_from(y).unwrap_or(u32::MAX);
+    Some(Val::Int(match op {
+        BinOp::Add => x.wrapping_add(y) & m,
+        BinOp::Sub => x.wrapping_sub(y) & m,
+        BinOp::Mul => x.wrapping_mul(y) & m,
+        BinOp::MulHiU | BinOp::MulHiS if width > 64 => return None,
+        BinOp::MulHiU => x * y >> wide & m,
+        BinOp::MulHiS => (sx.wrapping_mul(sy) >> wide) as u128 & m,
+        BinOp::DivU => x.checked_div(y)?,
+        BinOp::RemU => x.checked_rem(y)?,
+        BinOp::DivS if y == 0 => return None,
+        BinOp::RemS if y == 0 => return None,
+        BinOp::DivS => sx.wrapping_div(sy) as u128 & m,
+        BinOp::RemS => sx.wrapping_rem(sy) as u128 & m,
+        BinOp::And => x & y,
+        BinOp::Or => x | y,
+        BinOp::Xor => x ^ y,
+        BinOp::Shl => {
+            if count >= wide {
+                0
+            } else {
+                x << count & m
+            }
+        }
+        BinOp::Shr => {
+            if count >= wide {
+                0
+            } else {
+                x >> count
+            }
+        }
+        BinOp::Sar => (sx >> count.min(127)) as u128 & m,
+        BinOp::Ror => {
+            let c = count % wide.max(1);
+            if c == 0 { x } else { (x >> c | x << (wide - c)) & m }
+        }
+        BinOp::Eq => u128::from(x == y),
+        BinOp::Ne => u128::from(x != y),
+        BinOp::LtU => u128::from(x < y),
+        BinOp::LeU => u128::from(x <= y),
+        BinOp::LtS => u128::from(sx < sy),
+        BinOp::LeS => u128::from(sx <= sy),
+        BinOp::MinU => x.min(y),
+        BinOp::MaxU => x.max(y),
+        BinOp::MinS => {
+            if sx <= sy {
+                x
+            } else {
+                y
+            }
+        }
+        BinOp::MaxS => {
+            if sx >= sy {
+                x
+            } else {
+                y
+            }
+        }
+    }))
+}
+
+/// Arithmetic with addresses: offsets, differences, comparisons, and masks of alignment
+/// (every location starts at a multiple of 16).
+fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
+    let flag = |c: bool| Some(Val::Int(u128::from(c)));
+    match (op, a, b) {
+        (BinOp::Add, Val::Ptr { loc, off }, Val::Int(i))
+        | (BinOp::Add, Val::Int(i), Val::Ptr { loc, off }) => {
+            let d = sign_extend(i, width) as i64;
+            Some(Val::Ptr { loc, off: off.wrapping_add(d) })
+        }
+        (BinOp::Sub, Val::Ptr { loc, off }, Val::Int(i)) => {
+            let d = sign_extend(i, width) as i64;
+            Some(Val::Ptr { loc, off: off.wrapping_sub(d) })
+        }
+        (BinOp::Sub, Val::Ptr { loc: l, off: x }, Val::Ptr { loc: m, off: y }) if l == m => {
+            Some(Val::Int(i128::from(x.wrapping_sub(y)) as u128 & mask(width)))
+        }
+        (BinOp::Xor, a, b) if a == b => Some(Val::ZERO),
+        (BinOp::And | BinOp::Mul, _, Val::ZERO) | (BinOp::And | BinOp::Mul, Val::ZERO, _) => {
+            Some(Val::ZERO)
+        }
+        (BinOp::And, Val::Ptr { loc, off }, Val::Int(i))
+        | (BinOp::And, Val::Int(i), Val::Ptr { loc, off }) => {
+            let keep = sign_extend(i, width);
+            if keep < 0 && keep >= -16 {
+                Some(Val::Ptr { loc, off: off & keep as i64 })
+            } else if (0..16).contains(&keep) {
+                Some(Val::Int((off as i128 & keep) as u128))
+            } else {
+                None
+            }
+        }
+        (BinOp::Or | BinOp::Xor, p @ (Val::Ptr { .. } | Val::Code(_)), Val::ZERO)
+        | (BinOp::Or | BinOp::Xor | BinOp::Add, Val::ZERO, p @ (Val::Ptr { .. } | Val::Code(_)))
+        | (
+            BinOp::Shl | BinOp::Shr | BinOp::Sar | BinOp::Add | BinOp::Sub,
+            p @ (Val::Ptr { .. } | Val::Code(_)),
+            Val::ZERO,
+        ) => Some(p),
+        (BinOp::And | BinOp::Or, a, b) if a == b => Some(a),
+        (BinOp::Eq, a, b) => flag(a == b),
+        (BinOp::Ne, a, b) => flag(a != b),
+        (
+            BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS,
+            Val::Ptr { loc: l, off: x },
+            Val::Ptr { loc: m, off: y },
+        ) if l == m => flag(if matches!(op, BinOp::LtU | BinOp::LtS) { x < y } else { x <= y }),
+        // An address is above every number that a test compares it with.
+        (BinOp::LtU | BinOp::LeU, Val::Int(_), Val::Ptr { .. }) => flag(true),
+        (BinOp::LtU | BinOp::LeU, Val::Ptr { .. }, Val::Int(_)) => flag(false),
+        _ => None,
+    }
+}

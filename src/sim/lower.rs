@@ -1,0 +1,416 @@
+//! From a test to the program that the simulator runs: locations with their layout, threads as
+//! micro-ops, what is observed. The only part of this room that reads a test.
+
+use rustc_hash::FxHashMap;
+
+use super::program::{Cond, Location, Observable, Program, Rhs, What};
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::isa::ops::{Code, Reg, Val};
+use crate::isa::{self, Symbols};
+use crate::litmus::{Arch, Body, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value};
+
+/// The locations of a test while they are gathered.
+#[derive(Default)]
+struct Locations {
+    list: Vec<Location>,
+    /// Whether a declaration gave the size, or accesses may go anywhere.
+    declared: Vec<bool>,
+    index: FxHashMap<String, u16>,
+}
+
+impl Locations {
+    fn get(&mut self, name: &str) -> u16 {
+        if let Some(i) = self.index.get(name) {
+            return *i;
+        }
+        let i = self.list.len() as u16;
+        self.list.push(Location {
+            name: name.to_string(),
+            size: 0,
+            elem: 4,
+            signed: true,
+            is_const: false,
+            init: Vec::new(),
+        });
+        self.declared.push(false);
+        self.index.insert(name.to_string(), i);
+        i
+    }
+
+    fn give_type(&mut self, i: u16, ty: &Type, pointer: u8) {
+        let at = usize::from(i);
+        let (elem, count, signed) = layout(ty, pointer);
+        let location = &mut self.list[at];
+        location.is_const |= ty.is_const();
+        if self.declared[at] {
+            location.size = location.size.max(u32::from(elem) * count);
+            return;
+        }
+        self.declared[at] = true;
+        location.elem = elem;
+        location.size = u32::from(elem) * count;
+        location.signed = signed;
+    }
+}
+
+impl Symbols for Locations {
+    fn location(&mut self, name: &str) -> u16 {
+        self.get(name)
+    }
+
+    fn declare(&mut self, name: &str, ty: &Type) -> u16 {
+        let i = self.get(name);
+        self.give_type(i, ty, 8);
+        i
+    }
+}
+
+/// Size of an element, number of elements, signedness.
+fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
+    match ty.bare() {
+        Type::Int { bytes, signed } => (*bytes, 1, *signed),
+        Type::Pointer(_) => (pointer, 1, false),
+        Type::Array(inner, n) => {
+            let (elem, count, signed) = layout(inner, pointer);
+            (elem, count.saturating_mul(u32::try_from(*n).unwrap_or(u32::MAX)), signed)
+        }
+        _ => (4, 1, true),
+    }
+}
+
+impl Program {
+    pub fn new(test: &Test) -> Result<Program> {
+        let mut locations = Locations::default();
+        let isa = isa::of(test.arch);
+        let pointer = isa.map_or(8, |i| i.address_bits() / 8);
+        for item in &test.init {
+            if let Place::Mem { name, .. } = &item.place {
+                let i = locations.get(name);
+                if let Some(ty) = &item.ty {
+                    locations.give_type(i, ty, pointer);
+                } else if let Some(InitValue::Array(values)) = &item.value {
+                    let ty = Type::Array(Box::new(Type::INT), values.len() as u64);
+                    locations.give_type(i, &ty, pointer);
+                }
+            }
+        }
+        let mut threads = Vec::with_capacity(test.threads.len());
+        for body in &test.threads {
+            threads.push(match body {
+                Body::Asm(lines) => {
+                    let Some(isa) = isa else {
+                        return Err(Diag::new("assembly in a C test"));
+                    };
+                    isa.thread(&test.source, lines, &mut locations)?
+                }
+                Body::C(f) => {
+                    crate::lang::c11::thread(&test.source, f, &test.helpers, &mut locations)?
+                }
+            });
+        }
+        let mut lowering = Lowering { test, locations, threads, types: FxHashMap::default() };
+        for item in &test.init {
+            lowering.init(item)?;
+        }
+        lowering.finish()
+    }
+}
+
+struct Lowering<'t> {
+    test: &'t Test,
+    locations: Locations,
+    threads: Vec<Code>,
+    /// Declared types of registers.
+    types: FxHashMap<(usize, Reg), Type>,
+}
+
+impl Lowering<'_> {
+    fn source(&self) -> &Source {
+        &self.test.source
+    }
+
+    fn pointer_bytes(&self) -> u8 {
+        isa::of(self.test.arch).map_or(8, |i| i.address_bits() / 8)
+    }
+
+    fn value(&mut self, value: &Value, thread: Option<usize>, span: Span) -> Result<Val> {
+        Ok(match value {
+            Value::Int(i) => Val::Int(*i as u128),
+            Value::Addr { name, index } => {
+                let loc = self.locations.get(name);
+                let elem = self.locations.list[usize::from(loc)].elem;
+                let off = i64::try_from(*index).unwrap_or(0).saturating_mul(i64::from(elem));
+                Val::Ptr { loc, off }
+            }
+            Value::Label { thread: of, name } => {
+                let t = of.or(thread);
+                let lines = t.and_then(|t| self.test.threads.get(t)).and_then(|b| match b {
+                    Body::Asm(lines) => Some(lines),
+                    Body::C(_) => None,
+                });
+                let at = lines.and_then(|ls| ls.iter().position(|l| l.labels.contains(name)));
+                match at {
+                    Some(i) => Val::Code(i as u32),
+                    None => {
+                        return Err(Diag::at(
+                            self.source(),
+                            span,
+                            format!("no label `{name}` in that thread"),
+                        ));
+                    }
+                }
+            }
+        })
+    }
+
+    fn init(&mut self, item: &InitItem) -> Result<()> {
+        let span = item.span;
+        match &item.place {
+            Place::Reg { thread, name } => {
+                let Some(reg) = self.register(*thread, name, span, true)? else {
+                    return Ok(());
+                };
+                if let Some(ty) = &item.ty {
+                    self.types.insert((*thread, reg), ty.clone());
+                }
+                if let Some(InitValue::One(v)) = &item.value {
+                    let bits = self.threads[*thread].regs[usize::from(reg)].bits;
+                    let val = match self.value(v, Some(*thread), span)? {
+                        Val::Int(i) => Val::Int(i & super::expr::mask(bits)),
+                        other => other,
+                    };
+                    let init = &mut self.threads[*thread].reg_init;
+                    init.retain(|(r, _)| *r != reg);
+                    init.push((reg, val));
+                }
+            }
+            Place::Mem { name, index } => {
+                let loc = self.locations.get(name);
+                let location = &self.locations.list[usize::from(loc)];
+                let elem = if location.elem == 0 { 4 } else { location.elem };
+                let declared = self.locations.declared[usize::from(loc)];
+                let first = index.unwrap_or(0);
+                let values = match &item.value {
+                    None => return Ok(()),
+                    Some(InitValue::One(v)) => std::slice::from_ref(v),
+                    Some(InitValue::Array(vs)) => vs,
+                };
+                for (k, v) in values.iter().enumerate() {
+                    let val = self.value(v, None, span)?;
+                    // A location without a type holds whatever its accesses are wide enough for.
+                    let size = match val {
+                        Val::Int(_) if declared => elem,
+                        Val::Int(_) => 16,
+                        _ => elem.max(self.pointer_bytes()),
+                    };
+                    let off = u32::try_from(first)
+                        .unwrap_or(u32::MAX)
+                        .saturating_add(k as u32)
+                        .saturating_mul(u32::from(elem));
+                    let val = match val {
+                        Val::Int(i) => Val::Int(i & super::expr::mask(size.saturating_mul(8))),
+                        other => other,
+                    };
+                    let location = &mut self.locations.list[usize::from(loc)];
+                    if declared && off + u32::from(size) > location.size.max(u32::from(size)) {
+                        return Err(Diag::at(
+                            self.source(),
+                            span,
+                            format!("this initialises past the end of `{name}`"),
+                        ));
+                    }
+                    self.locations.list[usize::from(loc)].init.push((off, size, val));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The register of a thread; `None` for one that the code of the thread does not have and
+    /// that may be left out (`init`).
+    fn register(
+        &mut self,
+        thread: usize,
+        name: &str,
+        span: Span,
+        init: bool,
+    ) -> Result<Option<Reg>> {
+        let count = self.threads.len();
+        let Some(code) = self.threads.get_mut(thread) else {
+            return Err(Diag::at(
+                &self.test.source,
+                span,
+                format!("there is no thread {thread}: the test has {count}"),
+            ));
+        };
+        match isa::of(self.test.arch) {
+            Some(isa) => match isa.register(name) {
+                Some(r) => Ok(Some(code.reg(&r.name, r.bits, r.signed))),
+                None => Err(Diag::at(
+                    &self.test.source,
+                    span,
+                    format!("`{name}` is not a register of {}", self.test.arch.name()),
+                )),
+            },
+            None => {
+                if let Some(i) = code.regs.iter().position(|r| r.name == name) {
+                    return Ok(Some(i as Reg));
+                }
+                if init {
+                    return Ok(Some(code.reg(name, 32, true)));
+                }
+                let near = nearest(name, code.regs.iter().map(|r| r.name.as_str()));
+                let diag = Diag::at(
+                    &self.test.source,
+                    span,
+                    format!("thread {thread} has no local variable `{name}`"),
+                );
+                Err(match near {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag,
+                })
+            }
+        }
+    }
+
+    fn observable(&mut self, place: &Place, ty: Option<&Type>, span: Span) -> Result<Observable> {
+        let pointer = self.pointer_bytes();
+        Ok(match place {
+            Place::Reg { thread, name } => {
+                let shown = isa::of(self.test.arch).and_then(|i| i.register(name));
+                let Some(reg) = self.register(*thread, name, span, false)? else {
+                    return Err(Diag::at(self.source(), span, "no such register"));
+                };
+                let info = &self.threads[*thread].regs[usize::from(reg)];
+                let label = format!("{thread}:{}", info.name);
+                let declared = ty.cloned().or_else(|| self.types.get(&(*thread, reg)).cloned());
+                let (bits, signed) = match declared {
+                    Some(ty) => {
+                        let (elem, _, signed) = layout(&ty, pointer);
+                        (elem.saturating_mul(8), signed)
+                    }
+                    None => (
+                        shown.as_ref().map_or(info.bits, |s| s.shown_bits.min(info.bits)),
+                        info.signed,
+                    ),
+                };
+                Observable { label, what: What::Reg { thread: *thread as u16, reg }, bits, signed }
+            }
+            Place::Mem { name, index } => {
+                let loc = self.locations.get(name);
+                let location = &self.locations.list[usize::from(loc)];
+                let known = self.locations.declared[usize::from(loc)];
+                let (elem, signed) = match ty {
+                    Some(ty) => {
+                        let (elem, _, signed) = layout(ty, pointer);
+                        (elem, signed)
+                    }
+                    None if known => (location.elem, location.signed),
+                    None => (8, true),
+                };
+                let off = u32::try_from(index.unwrap_or(0))
+                    .unwrap_or(u32::MAX)
+                    .saturating_mul(u32::from(if known { location.elem } else { 4 }));
+                let label = match index {
+                    Some(i) => format!("{name}[{i}]"),
+                    None => format!("[{name}]"),
+                };
+                Observable {
+                    label,
+                    what: What::Mem { loc, off, size: elem },
+                    bits: elem.saturating_mul(8),
+                    signed,
+                }
+            }
+        })
+    }
+
+    fn finish(mut self) -> Result<Program> {
+        let mut observed: Vec<Observable> = Vec::new();
+        let mut shown = Vec::new();
+        let span = self.test.condition.span;
+        let condition = self.cond(&self.test.condition.prop, span, &mut observed)?;
+        shown.extend(0..observed.len());
+        for o in &self.test.locations {
+            let new = self.observable(&o.place, o.ty.as_ref(), o.span)?;
+            let i = add(&mut observed, new);
+            if !shown.contains(&i) {
+                shown.push(i);
+            }
+        }
+        let filter = match &self.test.filter {
+            Some(p) => Some(self.cond(p, span, &mut observed)?),
+            None => None,
+        };
+        shown.sort_by(|a, b| key(&observed[*a]).cmp(&key(&observed[*b])));
+        for (i, location) in self.locations.list.iter_mut().enumerate() {
+            if !self.locations.declared[i] {
+                // Without a type, accesses may go anywhere near.
+                location.size = location.size.max(64);
+                location.elem = if self.test.arch == Arch::C { 4 } else { 64 };
+            }
+        }
+        Ok(Program {
+            arch: self.test.arch,
+            name: self.test.name.clone(),
+            locations: self.locations.list,
+            threads: self.threads,
+            shown,
+            observed,
+            filter,
+            condition,
+            quantifier: self.test.condition.quantifier,
+        })
+    }
+
+    fn cond(&mut self, prop: &Prop, span: Span, observed: &mut Vec<Observable>) -> Result<Cond> {
+        let mut list = |this: &mut Self, ps: &[Prop]| -> Result<Vec<Cond>> {
+            ps.iter().map(|p| this.cond(p, span, observed)).collect()
+        };
+        Ok(match prop {
+            Prop::True => Cond::Const(true),
+            Prop::False => Cond::Const(false),
+            Prop::Not(p) => Cond::Not(Box::new(self.cond(p, span, observed)?)),
+            Prop::And(ps) => Cond::And(list(self, ps)?),
+            Prop::Or(ps) => Cond::Or(list(self, ps)?),
+            Prop::Implies(a, b) => Cond::Or(vec![
+                Cond::Not(Box::new(self.cond(a, span, observed)?)),
+                self.cond(b, span, observed)?,
+            ]),
+            Prop::Cmp(place, op, operand) => {
+                let left = self.observable(place, None, span)?;
+                let thread = match place {
+                    Place::Reg { thread, .. } => Some(*thread),
+                    Place::Mem { .. } => None,
+                };
+                let left = add(observed, left);
+                let rhs = match operand {
+                    Operand::Value(v) => Rhs::Val(self.value(v, thread, span)?),
+                    Operand::Place(p) => {
+                        let right = self.observable(p, None, span)?;
+                        Rhs::Observable(add(observed, right))
+                    }
+                };
+                Cond::Cmp(left, *op, rhs)
+            }
+        })
+    }
+}
+
+fn add(observed: &mut Vec<Observable>, new: Observable) -> usize {
+    match observed.iter().position(|o| o.label == new.label) {
+        Some(i) => i,
+        None => {
+            observed.push(new);
+            observed.len() - 1
+        }
+    }
+}
+
+/// Registers first, by thread and name; then memory.
+fn key(o: &Observable) -> (bool, u16, &str) {
+    match o.what {
+        What::Reg { thread, .. } => (false, thread, &o.label),
+        What::Mem { .. } => (true, 0, &o.label),
+    }
+}

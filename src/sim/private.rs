@@ -1,0 +1,91 @@
+//! Memory that only one thread can reach, kept like registers: values and what they depend on,
+//! no events. It does not decide what is private.
+
+use super::expr::{ExprId, Exprs, mask};
+use super::program::Location;
+use super::skeleton::initial_value;
+use super::unfold::{Cell, Taint};
+use crate::isa::ops::{BinOp, Val};
+
+/// The stores so far, in order.
+#[derive(Clone, Debug, Default)]
+pub struct PrivateMemory {
+    stores: Vec<Bytes>,
+}
+
+#[derive(Clone, Debug)]
+struct Bytes {
+    loc: u16,
+    off: u32,
+    size: u8,
+    cell: Cell,
+}
+
+impl Bytes {
+    fn holds(&self, loc: u16, byte: u32) -> bool {
+        self.loc == loc && self.off <= byte && byte < self.off + u32::from(self.size)
+    }
+}
+
+impl PrivateMemory {
+    pub fn store(&mut self, loc: u16, off: u32, size: u8, cell: Cell) {
+        self.stores.push(Bytes { loc, off, size, cell });
+    }
+
+    /// What a load returns: in one piece where one store (or none) covers it, else gathered
+    /// byte by byte.
+    pub fn load(
+        &self,
+        location: &Location,
+        loc: u16,
+        off: u32,
+        size: u8,
+        exprs: &mut Exprs,
+    ) -> Cell {
+        let latest = |byte: u32| self.stores.iter().rposition(|s| s.holds(loc, byte));
+        let end = off + u32::from(size);
+        let first = latest(off);
+        let together = (off..end).all(|b| latest(b) == first);
+        match first {
+            None if together => {
+                return Cell::plain(exprs.constant(initial_value(location, off, size)));
+            }
+            Some(i) if together => {
+                let s = &self.stores[i];
+                let value = part(s.cell.value, (off - s.off) * 8, size, s.size, exprs);
+                return Cell { value, ..s.cell };
+            }
+            _ => {}
+        }
+        let mut value = exprs.int(0);
+        let mut taint = Taint::NONE;
+        for byte in off..end {
+            let one = match latest(byte) {
+                Some(i) => {
+                    let s = &self.stores[i];
+                    taint = taint.or(s.cell.taint);
+                    part(s.cell.value, (byte - s.off) * 8, 1, s.size, exprs)
+                }
+                None => match initial_value(location, byte, 1) {
+                    v @ Val::Int(_) => exprs.constant(v),
+                    _ => exprs.int(0),
+                },
+            };
+            let up = exprs.int(u128::from((byte - off) * 8));
+            let placed = exprs.bin(BinOp::Shl, one, up, 128);
+            value = exprs.bin(BinOp::Or, value, placed, 128);
+        }
+        Cell { taint, ..Cell::plain(value) }
+    }
+}
+
+/// `size` bytes of a value of `of` bytes, from bit `shift` on.
+fn part(value: ExprId, shift: u32, size: u8, of: u8, exprs: &mut Exprs) -> ExprId {
+    if shift == 0 && size >= of {
+        return value;
+    }
+    let down = exprs.int(u128::from(shift));
+    let moved = exprs.bin(BinOp::Shr, value, down, 128);
+    let keep = exprs.int(mask(size.saturating_mul(8)));
+    exprs.bin(BinOp::And, moved, keep, 128)
+}

@@ -1,0 +1,632 @@
+//! The search for outcomes: decides reads-from and coherence of one skeleton, cutting what the
+//! model already forbids and what can only show an outcome already seen.
+//!
+//! Decisions come in the order in which they matter: reads that observed values depend on,
+//! which write is last at each observed place, the other reads, then the rest of coherence.
+//! Once the outcome is fixed, one consistent completion is enough.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::eval::{Choices, Machine, Program as Model};
+use super::expr::{Exprs, Var, mask, truth};
+use super::program::{Cond, Program, What};
+use super::skeleton::{CellRead, Cells, Skeleton, Source};
+use crate::isa::ops::Val;
+use crate::rel::Rel;
+
+/// Final values of the observed places, in the order of [`Program::observed`].
+pub type Outcome = SmallVec<[Val; 6]>;
+
+/// What a run over all skeletons of a test has found so far.
+#[derive(Default)]
+pub struct Found {
+    pub outcomes: FxHashSet<Outcome>,
+    /// Flags raised so far, by index among the model's checks.
+    pub flags: Vec<usize>,
+    pub stats: Stats,
+    /// Set where a value could not be computed.
+    pub trouble: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    pub skeletons: u64,
+    /// Partial executions looked at.
+    pub nodes: u64,
+    /// Complete consistent executions.
+    pub executions: u64,
+}
+
+pub enum Stop {
+    TimedOut,
+}
+
+pub struct Search<'s> {
+    pub program: &'s Program,
+    pub model: &'s Model,
+    pub cells: &'s Cells,
+    pub exprs: &'s Exprs,
+    pub skeleton: &'s Skeleton<'s>,
+    pub machine: &'s mut Machine,
+    pub found: &'s mut Found,
+    pub filter: Option<&'s Cond>,
+    pub deadline: Option<std::time::Instant>,
+    choices: Choices,
+    /// The source of each cell read, once decided.
+    sources: Vec<Option<u16>>,
+    order: Vec<Decision>,
+    /// The value of each access, once it follows from what is decided.
+    values: Vec<Vec<Option<Val>>>,
+    /// The index among the decisions from which on only coherence between pairs is open.
+    observed: Vec<Observed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Decision {
+    Read(usize),
+    /// Which write of a cell is last.
+    Last(u16),
+}
+
+enum Observed {
+    Register(super::expr::ExprId),
+    Memory { cells: Vec<(u16, u32)>, initial: Val },
+}
+
+impl<'s> Search<'s> {
+    #[expect(clippy::too_many_arguments, reason = "the search borrows every part of a run")]
+    pub fn new(
+        program: &'s Program,
+        model: &'s Model,
+        cells: &'s Cells,
+        exprs: &'s Exprs,
+        skeleton: &'s Skeleton<'s>,
+        machine: &'s mut Machine,
+        found: &'s mut Found,
+        deadline: Option<std::time::Instant>,
+    ) -> Search<'s> {
+        let n = skeleton.len();
+        let mut choices = Choices {
+            rf_low: Rel::empty(n),
+            rf_high: Rel::empty(n),
+            co_low: Rel::empty(n),
+            co_high: Rel::empty(n),
+        };
+        for read in &skeleton.reads {
+            for w in &read.candidates {
+                choices.rf_high.insert(usize::from(*w), usize::from(read.event));
+            }
+        }
+        for writes in &skeleton.writes {
+            for (i, a) in writes.iter().enumerate() {
+                for b in &writes[i + 1..] {
+                    let (a, b) = (usize::from(*a), usize::from(*b));
+                    choices.co_high.insert(a, b);
+                    if i == 0 {
+                        choices.co_low.insert(a, b);
+                    } else {
+                        choices.co_high.insert(b, a);
+                    }
+                }
+            }
+        }
+        let observed = program
+            .observed
+            .iter()
+            .enumerate()
+            .map(|(i, o)| match o.what {
+                What::Reg { thread, .. } => Observed::Register(
+                    skeleton.paths[usize::from(thread)]
+                        .finals
+                        .iter()
+                        .find(|(k, _)| *k == i)
+                        .map_or(0, |(_, e)| *e),
+                ),
+                What::Mem { loc, off, size } => Observed::Memory {
+                    cells: Skeleton::observed_cells(cells, o.what),
+                    initial: super::skeleton::initial_value(
+                        &program.locations[usize::from(loc)],
+                        off,
+                        size,
+                    ),
+                },
+            })
+            .collect();
+        let values = skeleton
+            .paths
+            .iter()
+            .map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()])
+            .collect();
+        let mut search = Search {
+            program,
+            model,
+            cells,
+            exprs,
+            skeleton,
+            machine,
+            found,
+            filter: program.filter.as_ref(),
+            deadline,
+            sources: vec![None; skeleton.reads.len()],
+            choices,
+            order: Vec::new(),
+            values,
+            observed,
+        };
+        search.order_decisions();
+        search
+    }
+
+    fn order_decisions(&mut self) {
+        let reads = &self.skeleton.reads;
+        let mut relevant = vec![false; reads.len()];
+        let mut vars: Vec<Var> = Vec::new();
+        for o in &self.observed {
+            if let Observed::Register(e) = o {
+                self.exprs.each_var(*e, &mut |v| vars.push(v));
+            }
+        }
+        let mut last = Vec::new();
+        let source_vars = |write: u16, vars: &mut Vec<Var>| {
+            if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+                self.exprs.each_var(value, &mut |v| vars.push(v));
+            }
+        };
+        for o in &self.observed {
+            if let Observed::Memory { cells, .. } = o {
+                for (cell, _) in cells {
+                    if !last.contains(cell) {
+                        last.push(*cell);
+                        for w in &self.skeleton.writes[usize::from(*cell)] {
+                            source_vars(*w, &mut vars);
+                        }
+                    }
+                }
+            }
+        }
+        // A read whose value matters makes the reads matter that its sources depend on.
+        while let Some(v) = vars.pop() {
+            for (i, read) in reads.iter().enumerate() {
+                if read.var == v && !relevant[i] {
+                    relevant[i] = true;
+                    for w in &read.candidates {
+                        source_vars(*w, &mut vars);
+                    }
+                }
+            }
+        }
+        let pick = |want: bool| (0..reads.len()).filter(move |i| relevant[*i] == want);
+        let mut order: Vec<Decision> = pick.clone()(true).map(Decision::Read).collect();
+        order.extend(last.into_iter().map(Decision::Last));
+        order.extend(pick(false).map(Decision::Read));
+        self.order = order;
+    }
+
+    /// Searches this skeleton; what it finds goes to `found`.
+    pub fn run(&mut self) -> Result<(), Stop> {
+        if !self.machine.bind(self.model, self.skeleton) {
+            return Ok(());
+        }
+        if !self.machine.consistent(self.model, &self.choices) {
+            return Ok(());
+        }
+        self.decide(0).map(|_| ())
+    }
+
+    /// Explores below the first `level` decisions; true where a consistent execution was found.
+    fn decide(&mut self, level: usize) -> Result<bool, Stop> {
+        self.found.stats.nodes += 1;
+        if self.found.stats.nodes.is_multiple_of(1024)
+            && self.deadline.is_some_and(|d| std::time::Instant::now() > d)
+        {
+            return Err(Stop::TimedOut);
+        }
+        if !self.propagate() {
+            return Ok(false);
+        }
+        let outcome = self.outcome();
+        if let Some(outcome) = &outcome {
+            if self.filter.is_some_and(|f| !holds(f, self.program, outcome)) {
+                return Ok(false);
+            }
+            if self.found.outcomes.contains(outcome) && !self.flags_open() {
+                return Ok(true);
+            }
+        }
+        let fixed = outcome.is_some();
+        match self.order.get(level).copied() {
+            Some(Decision::Read(i)) => self.decide_read(level, i, fixed),
+            Some(Decision::Last(cell)) => self.decide_last(level, cell, fixed),
+            None => self.decide_pairs(outcome),
+        }
+    }
+
+    /// After a consistent execution: whether its siblings can be left out.
+    fn enough(&mut self, fixed: bool) -> bool {
+        fixed && !self.flags_open()
+    }
+
+    /// Whether a flag that has not been raised could be raised by some completion.
+    fn flags_open(&mut self) -> bool {
+        let checks = &self.model.checks;
+        if checks.iter().all(|c| {
+            use crate::cat::plan::CheckKind::{Assert, Require};
+            matches!(c.kind, Assert | Require)
+        }) {
+            return false;
+        }
+        self.machine.complete(self.model, &self.choices);
+        let raised = &self.found.flags;
+        self.machine.may_flag(self.model, &|check| !raised.contains(&check))
+    }
+
+    fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, Stop> {
+        let skeleton = self.skeleton;
+        let read = &skeleton.reads[i];
+        let event = usize::from(read.event);
+        let mut any = false;
+        for w in &read.candidates {
+            let source = usize::from(*w);
+            self.sources[i] = Some(*w);
+            for other in &read.candidates {
+                if other != w {
+                    self.choices.rf_high.remove(usize::from(*other), event);
+                }
+            }
+            self.choices.rf_low.insert(source, event);
+            let found = if self.machine.consistent(self.model, &self.choices) {
+                self.decide(level + 1)?
+            } else {
+                false
+            };
+            self.choices.rf_low.remove(source, event);
+            for other in &read.candidates {
+                self.choices.rf_high.insert(usize::from(*other), event);
+            }
+            self.sources[i] = None;
+            any |= found;
+            if found && self.enough(fixed) {
+                return Ok(true);
+            }
+        }
+        Ok(any)
+    }
+
+    fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
+        let writes = &self.skeleton.writes[usize::from(cell)];
+        if writes.len() <= 2 {
+            return self.decide(level + 1);
+        }
+        let mut any = false;
+        let saved = (self.choices.co_low.clone(), self.choices.co_high.clone());
+        for last in &writes[1..] {
+            let last = usize::from(*last);
+            if self.choices.co_low.successors(last).next().is_some() {
+                continue;
+            }
+            for w in &writes[1..] {
+                let w = usize::from(*w);
+                if w != last {
+                    self.order_pair(w, last);
+                }
+            }
+            let found = if self.machine.consistent(self.model, &self.choices) {
+                self.decide(level + 1)?
+            } else {
+                false
+            };
+            self.choices.co_low.copy_from(&saved.0);
+            self.choices.co_high.copy_from(&saved.1);
+            any |= found;
+            if found && self.enough(fixed) {
+                return Ok(true);
+            }
+        }
+        Ok(any)
+    }
+
+    /// Puts `a` before `b` in coherence, and what follows from that.
+    fn order_pair(&mut self, a: usize, b: usize) {
+        if self.choices.co_low.contains(a, b) {
+            return;
+        }
+        let n = self.skeleton.len();
+        let before: SmallVec<[usize; 8]> =
+            (0..n).filter(|p| *p == a || self.choices.co_low.contains(*p, a)).collect();
+        let after: SmallVec<[usize; 8]> =
+            std::iter::once(b).chain(self.choices.co_low.successors(b)).collect();
+        for p in &before {
+            for s in &after {
+                self.choices.co_low.insert(*p, *s);
+                self.choices.co_high.remove(*s, *p);
+            }
+        }
+    }
+
+    fn open_pair(&self) -> Option<(usize, usize)> {
+        for writes in &self.skeleton.writes {
+            for (i, a) in writes.iter().enumerate().skip(1) {
+                for b in &writes[i + 1..] {
+                    let (a, b) = (usize::from(*a), usize::from(*b));
+                    if self.choices.co_high.contains(a, b) && self.choices.co_high.contains(b, a) {
+                        return Some((a, b));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn decide_pairs(&mut self, outcome: Option<Outcome>) -> Result<bool, Stop> {
+        let Some((a, b)) = self.open_pair() else {
+            return Ok(self.complete(outcome));
+        };
+        let mut any = false;
+        let saved = (self.choices.co_low.clone(), self.choices.co_high.clone());
+        for (x, y) in [(a, b), (b, a)] {
+            self.order_pair(x, y);
+            self.found.stats.nodes += 1;
+            let found = if self.machine.consistent(self.model, &self.choices) {
+                self.decide_pairs(outcome.clone())?
+            } else {
+                false
+            };
+            self.choices.co_low.copy_from(&saved.0);
+            self.choices.co_high.copy_from(&saved.1);
+            any |= found;
+            if found && self.enough(outcome.is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(any)
+    }
+
+    /// A complete consistent execution: records its outcome and flags.
+    fn complete(&mut self, outcome: Option<Outcome>) -> bool {
+        match outcome {
+            Some(outcome) => self.record(outcome),
+            None => self.solve_cycle(),
+        }
+    }
+
+    fn record(&mut self, outcome: Outcome) -> bool {
+        self.found.stats.executions += 1;
+        self.machine.complete(self.model, &self.choices);
+        for flag in self.machine.flags(self.model) {
+            if !self.found.flags.contains(&flag) {
+                self.found.flags.push(flag);
+            }
+        }
+        self.found.outcomes.insert(outcome);
+        true
+    }
+
+    /// Reads that depend on each other in a circle: every value that some store or the initial
+    /// state mentions is tried for one of them.
+    fn solve_cycle(&mut self) -> bool {
+        let open = self
+            .values
+            .iter()
+            .enumerate()
+            .flat_map(|(t, vs)| vs.iter().enumerate().map(move |(a, v)| (t, a, v)))
+            .find(|(_, _, v)| v.is_none())
+            .map(|(t, a, _)| (t, a));
+        let Some((t, a)) = open else {
+            self.found.trouble.get_or_insert_with(|| {
+                "a final value cannot be computed (arithmetic on addresses?)".to_string()
+            });
+            return false;
+        };
+        let mut domain: Vec<Val> = vec![Val::ZERO];
+        for e in &self.skeleton.events {
+            let v = match e.value {
+                Source::Init(v) => Some(v),
+                Source::Part { value, .. } => self.exprs.as_const(value),
+                Source::None => None,
+            };
+            if let Some(v) = v
+                && !domain.contains(&v)
+            {
+                domain.push(v);
+            }
+        }
+        let saved = self.values.clone();
+        let mut any = false;
+        for guess in domain {
+            self.values[t][a] = Some(guess);
+            let ok = self.propagate_from_guess() && self.agrees();
+            if ok {
+                match self.outcome() {
+                    Some(o) if self.filter.is_none_or(|f| holds(f, self.program, &o)) => {
+                        any |= self.record(o);
+                    }
+                    Some(_) => {}
+                    None => any |= self.solve_cycle(),
+                }
+            }
+            self.values.clone_from(&saved);
+        }
+        any
+    }
+
+    /// Values of reads that follow from what is decided, and whether no constraint is broken.
+    fn propagate(&mut self) -> bool {
+        for vs in &mut self.values {
+            vs.fill(None);
+        }
+        self.propagate_from_guess()
+    }
+
+    fn propagate_from_guess(&mut self) -> bool {
+        let skeleton = self.skeleton;
+        loop {
+            let mut changed = false;
+            let mut i = 0;
+            while i < skeleton.reads.len() {
+                let var = skeleton.reads[i].var;
+                let mut end = i + 1;
+                while end < skeleton.reads.len() && skeleton.reads[end].var == var {
+                    end += 1;
+                }
+                let (t, a) = (usize::from(var.thread), usize::from(var.access));
+                if self.values[t][a].is_none()
+                    && let Some(v) = self.read_value(&skeleton.reads[i..end], i)
+                {
+                    self.values[t][a] = Some(v);
+                    changed = true;
+                }
+                i = end;
+            }
+            if !changed {
+                break;
+            }
+        }
+        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+        for path in &skeleton.paths {
+            for (expr, want) in &path.constraints {
+                if let Some(v) = self.exprs.eval(*expr, &lookup)
+                    && truth(v) != *want
+                {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The value of one access from the sources of its cells.
+    fn read_value(&self, reads: &[CellRead], first: usize) -> Option<Val> {
+        let mut sum = 0u128;
+        for (k, read) in reads.iter().enumerate() {
+            let source = self.sources[first + k]?;
+            match self.written(usize::from(source))? {
+                Val::Int(v) => sum |= v << read.shift,
+                other if reads.len() == 1 => return Some(other),
+                _ => return None,
+            }
+        }
+        Some(Val::Int(sum))
+    }
+
+    fn written(&self, event: usize) -> Option<Val> {
+        match self.skeleton.events[event].value {
+            Source::None => None,
+            Source::Init(v) => Some(v),
+            Source::Part { value, shift, bits, whole } => {
+                let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+                match self.exprs.eval(value, &lookup)? {
+                    Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
+                    other if whole => Some(other),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// Whether every read has the value that its source writes.
+    fn agrees(&self) -> bool {
+        let reads = &self.skeleton.reads;
+        let mut i = 0;
+        while i < reads.len() {
+            let var = reads[i].var;
+            let mut end = i + 1;
+            while end < reads.len() && reads[end].var == var {
+                end += 1;
+            }
+            let known = self.values[usize::from(var.thread)][usize::from(var.access)];
+            if known.is_some()
+                && self.read_value(&reads[i..end], i).is_some_and(|v| Some(v) != known)
+            {
+                return false;
+            }
+            i = end;
+        }
+        true
+    }
+
+    /// The final values, where all are known.
+    fn outcome(&self) -> Option<Outcome> {
+        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+        let mut out = Outcome::new();
+        for (o, shown) in self.observed.iter().zip(&self.program.observed) {
+            let value = match o {
+                Observed::Register(e) => match self.exprs.eval(*e, &lookup)? {
+                    Val::Int(v) => Val::Int(v & mask(shown.bits)),
+                    other => other,
+                },
+                Observed::Memory { cells, initial } => {
+                    self.final_memory(cells, *initial, shown.bits)?
+                }
+            };
+            out.push(value);
+        }
+        Some(out)
+    }
+
+    fn final_memory(&self, cells: &[(u16, u32)], initial: Val, bits: u8) -> Option<Val> {
+        let mut sum = match initial {
+            Val::Int(v) => v,
+            other if cells.is_empty() => return Some(other),
+            _ => 0,
+        };
+        for (cell, shift) in cells {
+            let writes = &self.skeleton.writes[usize::from(*cell)];
+            let last = writes
+                .iter()
+                .find(|w| self.choices.co_high.row(usize::from(**w)).iter().all(|x| *x == 0))?;
+            match self.written(usize::from(*last))? {
+                Val::Int(v) => {
+                    let place = self.cells.places[usize::from(*cell)];
+                    let m = mask(place.size.saturating_mul(8));
+                    sum = sum & !(m << shift) | (v & m) << shift;
+                }
+                other => return Some(other),
+            }
+        }
+        Some(Val::Int(sum & mask(bits)))
+    }
+}
+
+/// Whether a proposition holds of an outcome.
+pub fn holds(cond: &Cond, program: &Program, outcome: &Outcome) -> bool {
+    use super::program::Rhs;
+    use crate::litmus::CmpOp;
+    match cond {
+        Cond::Const(b) => *b,
+        Cond::Not(c) => !holds(c, program, outcome),
+        Cond::And(cs) => cs.iter().all(|c| holds(c, program, outcome)),
+        Cond::Or(cs) => cs.iter().any(|c| holds(c, program, outcome)),
+        Cond::Cmp(i, op, rhs) => {
+            let bits = program.observed[*i].bits;
+            let (other, other_bits) = match rhs {
+                Rhs::Val(v) => (*v, bits),
+                Rhs::Observable(j) => (outcome[*j], program.observed[*j].bits),
+            };
+            match (outcome[*i], other) {
+                (Val::Int(a), Val::Int(b)) => {
+                    use super::expr::sign_extend;
+                    let signed = program.observed[*i].signed;
+                    let (x, y) = if signed {
+                        (sign_extend(a, bits), sign_extend(b & mask(other_bits), other_bits))
+                    } else {
+                        ((a & mask(bits)) as i128, (b & mask(other_bits)) as i128)
+                    };
+                    match op {
+                        CmpOp::Eq => x == y,
+                        CmpOp::Ne => x != y,
+                        CmpOp::Lt => x < y,
+                        CmpOp::Le => x <= y,
+                        CmpOp::Gt => x > y,
+                        CmpOp::Ge => x >= y,
+                    }
+                }
+                (a, b) => match op {
+                    CmpOp::Eq => a == b,
+                    CmpOp::Ne => a != b,
+                    _ => false,
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! One choice of a path for each thread, as numbered events with everything that reads-from
+//! and coherence do not change: base sets, base relations, candidate writes of each read.
+//!
+//! Initial writes come first, then each thread's events in program order. An access that
+//! overlaps another of a different extent is split into cells, one event a cell.
+
+use super::expr::{ExprId, Var};
+use super::program::{Program, What};
+use super::unfold::{Kind, Path, PathEvent, Taint};
+use crate::cat::plan::{BaseRel, BaseSet};
+use crate::isa::ops::{Port, Tags, Val};
+use crate::rel::{Rel, Set};
+
+/// Part of a location that no access of the test reads or writes only partly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub loc: u16,
+    pub off: u32,
+    pub size: u8,
+}
+
+/// The cells of a test: for each location its places, ascending.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    pub places: Vec<Place>,
+    by_loc: Vec<Vec<u16>>,
+}
+
+impl Cells {
+    /// Splits every location at the borders of overlapping accesses.
+    pub fn new<'a>(program: &Program, accesses: impl Iterator<Item = &'a PathEvent>) -> Cells {
+        let mut ranges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); program.locations.len()];
+        let mut note = |loc: u16, from: u32, to: u32| {
+            let list = &mut ranges[usize::from(loc)];
+            if !list.contains(&(from, to)) {
+                list.push((from, to));
+            }
+        };
+        for e in accesses {
+            note(e.loc, e.off, e.off + u32::from(e.size));
+        }
+        let mut cells = Cells { places: Vec::new(), by_loc: vec![Vec::new(); ranges.len()] };
+        for (loc, list) in ranges.iter().enumerate() {
+            let mut borders: Vec<u32> = list.iter().flat_map(|(a, b)| [*a, *b]).collect();
+            borders.sort_unstable();
+            borders.dedup();
+            for pair in borders.windows(2) {
+                if list.iter().any(|(a, b)| *a <= pair[0] && pair[1] <= *b) {
+                    cells.by_loc[loc].push(cells.places.len() as u16);
+                    let size = (pair[1] - pair[0]) as u8;
+                    cells.places.push(Place { loc: loc as u16, off: pair[0], size });
+                }
+            }
+        }
+        cells
+    }
+
+    pub fn covering(&self, loc: u16, off: u32, size: u8) -> impl Iterator<Item = u16> + '_ {
+        self.by_loc[usize::from(loc)].iter().copied().filter(move |c| {
+            let p = self.places[usize::from(*c)];
+            off <= p.off && p.off + u32::from(p.size) <= off + u32::from(size)
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub kind: Kind,
+    pub tags: Tags,
+    /// `None` for an initial write.
+    pub thread: Option<u16>,
+    /// Index in its thread's path.
+    pub index: u16,
+    pub instance: u16,
+    /// The cell of a memory event.
+    pub cell: Option<u16>,
+    pub reg: u16,
+    pub port: Port,
+    pub value: Source,
+    pub is_const: bool,
+    pub line: u16,
+}
+
+/// Where a write's value comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    None,
+    Init(Val),
+    /// Bits `shift..shift+bits` of an expression.
+    Part {
+        value: ExprId,
+        shift: u32,
+        bits: u8,
+        whole: bool,
+    },
+}
+
+impl Event {
+    pub fn reads(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::ReadWrite)
+    }
+
+    pub fn writes(&self) -> bool {
+        matches!(self.kind, Kind::Write | Kind::ReadWrite)
+    }
+
+    pub fn is_memory(&self) -> bool {
+        self.cell.is_some()
+    }
+
+    pub fn is_init(&self) -> bool {
+        self.thread.is_none()
+    }
+}
+
+/// One event that reads one cell.
+#[derive(Clone, Debug)]
+pub struct CellRead {
+    pub event: u16,
+    pub cell: u16,
+    pub var: Var,
+    /// How far into the access the cell lies, in bits.
+    pub shift: u32,
+    pub candidates: Vec<u16>,
+}
+
+pub struct Skeleton<'p> {
+    pub paths: Vec<&'p Path>,
+    pub events: Vec<Event>,
+    pub reads: Vec<CellRead>,
+    /// The writes of each cell, the initial one first.
+    pub writes: Vec<Vec<u16>>,
+    /// The events of each path event: thread, index -> range of event numbers.
+    first: Vec<Vec<(u16, u16)>>,
+}
+
+impl<'p> Skeleton<'p> {
+    pub fn new(
+        program: &Program,
+        cells: &Cells,
+        paths: Vec<&'p Path>,
+        branches: bool,
+    ) -> Skeleton<'p> {
+        let mut events = Vec::new();
+        let mut writes: Vec<Vec<u16>> = vec![Vec::new(); cells.places.len()];
+        let mut reads = Vec::new();
+        for (c, place) in cells.places.iter().enumerate() {
+            let location = &program.locations[usize::from(place.loc)];
+            writes[c].push(events.len() as u16);
+            events.push(Event {
+                kind: Kind::Write,
+                tags: Tags::NONE,
+                thread: None,
+                index: 0,
+                instance: 0,
+                cell: Some(c as u16),
+                reg: 0,
+                port: Port::None,
+                value: Source::Init(initial_value(location, place.off, place.size)),
+                is_const: location.is_const,
+                line: 0,
+            });
+        }
+        let mut first = Vec::with_capacity(paths.len());
+        for (thread, path) in paths.iter().enumerate() {
+            let mut ranges = Vec::with_capacity(path.events.len());
+            for (index, e) in path.events.iter().enumerate() {
+                let start = events.len() as u16;
+                let mut event = Event {
+                    kind: e.kind,
+                    tags: e.tags,
+                    thread: Some(thread as u16),
+                    index: index as u16,
+                    instance: e.instance,
+                    cell: None,
+                    reg: e.reg,
+                    port: e.port,
+                    value: Source::None,
+                    is_const: false,
+                    line: e.line,
+                };
+                if e.is_access() {
+                    event.is_const = program.locations[usize::from(e.loc)].is_const;
+                    for cell in cells.covering(e.loc, e.off, e.size) {
+                        let place = cells.places[usize::from(cell)];
+                        let shift = (place.off - e.off) * 8;
+                        let number = events.len() as u16;
+                        let mut part = event.clone();
+                        part.cell = Some(cell);
+                        if e.writes() {
+                            writes[usize::from(cell)].push(number);
+                            part.value = Source::Part {
+                                value: e.value,
+                                shift,
+                                bits: place.size.saturating_mul(8),
+                                whole: place.size == e.size,
+                            };
+                        }
+                        if e.reads() {
+                            reads.push(CellRead {
+                                event: number,
+                                cell,
+                                var: Var { thread: thread as u16, access: e.access },
+                                shift,
+                                candidates: Vec::new(),
+                            });
+                        }
+                        events.push(part);
+                    }
+                } else if branches || !matches!(e.kind, Kind::Branch | Kind::Decision) {
+                    events.push(event);
+                }
+                ranges.push((start, events.len() as u16));
+            }
+            first.push(ranges);
+        }
+        for read in &mut reads {
+            read.candidates = writes[usize::from(read.cell)]
+                .iter()
+                .copied()
+                .filter(|w| *w != read.event)
+                .collect();
+        }
+        Skeleton { paths, events, reads, writes, first }
+    }
+
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The events that a path event became.
+    pub fn events_of(&self, thread: usize, index: usize) -> std::ops::Range<usize> {
+        let (a, b) = self.first[thread][index];
+        usize::from(a)..usize::from(b)
+    }
+
+    /// A set that neither reads-from nor coherence changes.
+    pub fn set(&self, base: BaseSet, out: &mut Set) {
+        out.clear();
+        for (i, e) in self.events.iter().enumerate() {
+            let inside = match base {
+                BaseSet::All => true,
+                BaseSet::R => e.reads(),
+                BaseSet::W => e.writes(),
+                BaseSet::M | BaseSet::Exp if e.is_init() && base == BaseSet::Exp => false,
+                BaseSet::M | BaseSet::Exp => e.is_memory(),
+                BaseSet::F => e.kind == Kind::Fence,
+                BaseSet::Branch => matches!(e.kind, Kind::Branch | Kind::Decision),
+                BaseSet::Bcc => e.kind == Kind::Branch,
+                BaseSet::Rmw => e.kind == Kind::ReadWrite,
+                BaseSet::Iw => e.is_init(),
+                BaseSet::Rreg => e.kind == Kind::RegRead,
+                BaseSet::Wreg => e.kind == Kind::RegWrite,
+                BaseSet::AddrPort => e.kind == Kind::RegRead && e.port == Port::Addr,
+                BaseSet::DataPort => e.kind == Kind::RegRead && e.port == Port::Data,
+                BaseSet::Const => e.is_memory() && e.is_const,
+                BaseSet::Tags(tags) => e.tags.meets(tags),
+                // Depends on coherence; the search gives it.
+                BaseSet::Fw => false,
+            };
+            if inside {
+                out.insert(i);
+            }
+        }
+    }
+
+    /// A relation that neither reads-from nor coherence changes.
+    pub fn rel(&self, base: BaseRel, out: &mut Rel) {
+        out.clear();
+        match base {
+            BaseRel::Id => out.add_identity(),
+            BaseRel::Po => self.pairs(out, |a, b| {
+                a.thread.is_some() && a.thread == b.thread && a.instance < b.instance
+            }),
+            BaseRel::Loc => self.pairs(out, |a, b| match (a.cell, b.cell) {
+                (Some(x), Some(y)) => x == y,
+                (None, None) => {
+                    let reg = |e: &Event| matches!(e.kind, Kind::RegRead | Kind::RegWrite);
+                    reg(a) && reg(b) && a.thread == b.thread && a.reg == b.reg
+                }
+                _ => false,
+            }),
+            BaseRel::Int => self.pairs(out, |a, b| a.thread.is_some() && a.thread == b.thread),
+            BaseRel::Ext => self.pairs(out, |a, b| a.thread.is_none() || a.thread != b.thread),
+            BaseRel::SameThread => {
+                self.pairs(out, |a, b| a.thread.is_some() && a.thread == b.thread);
+                out.remove_identity();
+            }
+            BaseRel::SameInstance | BaseRel::SameInstr => self.pairs(out, |a, b| {
+                a.thread.is_some() && a.thread == b.thread && a.instance == b.instance
+            }),
+            BaseRel::SameAccess => {
+                self.pairs(out, |a, b| {
+                    a.thread.is_some()
+                        && a.thread == b.thread
+                        && a.index == b.index
+                        && a.is_memory()
+                        && b.is_memory()
+                });
+                out.add_identity();
+            }
+            BaseRel::Addr => self.dependency(out, |e| e.addr.data),
+            BaseRel::Data => self.dependency(out, |e| if e.is_access() { e.data.data } else { 0 }),
+            BaseRel::Ctrl => self.dependency(out, |e| e.ctrl.data),
+            BaseRel::PickAddr => self.dependency(out, |e| pick(e.addr)),
+            BaseRel::PickData => {
+                self.dependency(out, |e| if e.is_access() { pick(e.data) } else { 0 });
+            }
+            BaseRel::PickCtrl => self.dependency(out, |e| pick(e.ctrl)),
+            BaseRel::Amo => self.partners(out, false),
+            BaseRel::LxSx => self.partners(out, true),
+            BaseRel::IicoData => self.dependency(out, |e| e.iico_data),
+            BaseRel::IicoCtrl => self.dependency(out, |e| e.iico_ctrl),
+            BaseRel::IicoOrder => {}
+            BaseRel::RfReg => self.register_reads(out),
+            BaseRel::Rf | BaseRel::Co => {}
+        }
+    }
+
+    fn pairs(&self, out: &mut Rel, holds: impl Fn(&Event, &Event) -> bool) {
+        for (i, a) in self.events.iter().enumerate() {
+            for (j, b) in self.events.iter().enumerate() {
+                if holds(a, b) {
+                    out.insert(i, j);
+                }
+            }
+        }
+    }
+
+    /// Edges to each event from the path events in a mask.
+    fn dependency(&self, out: &mut Rel, sources: impl Fn(&PathEvent) -> u128) {
+        for (thread, path) in self.paths.iter().enumerate() {
+            for (index, e) in path.events.iter().enumerate() {
+                let mut mask = sources(e);
+                while mask != 0 {
+                    let source = mask.trailing_zeros() as usize;
+                    mask &= mask - 1;
+                    for a in self.events_of(thread, source) {
+                        for b in self.events_of(thread, index) {
+                            out.insert(a, b);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn partners(&self, out: &mut Rel, exclusive: bool) {
+        for (thread, path) in self.paths.iter().enumerate() {
+            for (index, e) in path.events.iter().enumerate() {
+                let Some(read) = e.partner.filter(|_| e.exclusive == exclusive) else {
+                    continue;
+                };
+                for a in self.events_of(thread, usize::from(read)) {
+                    for b in self.events_of(thread, index) {
+                        if self.events[a].cell == self.events[b].cell {
+                            out.insert(a, b);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn register_reads(&self, out: &mut Rel) {
+        for (i, read) in self.events.iter().enumerate() {
+            if read.kind != Kind::RegRead {
+                continue;
+            }
+            let writer = self.events[..i].iter().rposition(|w| {
+                w.kind == Kind::RegWrite
+                    && w.thread == read.thread
+                    && w.reg == read.reg
+                    && w.instance < read.instance
+            });
+            if let Some(w) = writer {
+                out.insert(w, i);
+            }
+        }
+    }
+
+    /// The events that an observed place's final value is read from: cells, with how far each
+    /// lies into the place, in bits; and the initial value of what no cell covers.
+    pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, u32)> {
+        match what {
+            What::Reg { .. } => Vec::new(),
+            What::Mem { loc, off, size } => cells.by_loc[usize::from(loc)]
+                .iter()
+                .filter_map(|c| {
+                    let p = cells.places[usize::from(*c)];
+                    let inside = p.off < off + u32::from(size) && off < p.off + u32::from(p.size);
+                    inside.then(|| (*c, p.off.saturating_sub(off) * 8))
+                })
+                .collect(),
+        }
+    }
+}
+
+fn pick(t: Taint) -> u128 {
+    t.pick & !t.data
+}
+
+/// The initial contents of part of a location; an address is only ever read whole.
+pub fn initial_value(location: &super::program::Location, off: u32, size: u8) -> Val {
+    let mut value = 0u128;
+    for byte in 0..u32::from(size) {
+        let at = off + byte;
+        let Some((o, s, v)) =
+            location.init.iter().rev().find(|(o, s, _)| *o <= at && at < *o + u32::from(*s))
+        else {
+            continue;
+        };
+        match v {
+            Val::Int(v) => value |= (v >> ((at - o) * 8) & 0xff) << (byte * 8),
+            other if *o == off && *s == size => return *other,
+            // Wider reads of a pointer with nothing beside it see the pointer.
+            other if *o == off && byte == 0 => return *other,
+            _ => {}
+        }
+    }
+    Val::Int(value)
+}

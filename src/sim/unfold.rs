@@ -1,0 +1,849 @@
+//! From a thread's code to its paths: every way through it, with events, constraints and
+//! dependencies, while what reads return is still open.
+//!
+//! A path forks where a branch, an address or a store-conditional is not decided yet. Memory
+//! that only one thread can reach makes no event: it is resolved here, dependencies included.
+//! Nothing here knows models or coherence.
+
+use smallvec::SmallVec;
+
+use super::expr::{ExprId, Exprs, Var, truth};
+use super::private::PrivateMemory;
+use super::program::{Program, What};
+use crate::isa::ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp, Val, tag};
+
+/// Events of one thread's path on which a value or an event depends: by data flow, and by data
+/// flow with at least one choice inside an instruction ("pick").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taint {
+    pub data: u128,
+    pub pick: u128,
+}
+
+impl Taint {
+    pub const NONE: Taint = Taint { data: 0, pick: 0 };
+
+    pub fn or(self, o: Taint) -> Taint {
+        Taint { data: self.data | o.data, pick: self.pick | o.pick }
+    }
+
+    /// All of it as a choice inside the instruction.
+    fn picked(self) -> Taint {
+        Taint { data: 0, pick: self.data | self.pick }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+    /// One event that is both (C11).
+    ReadWrite,
+    Fence,
+    /// A conditional branch.
+    Branch,
+    /// The decision inside an instruction.
+    Decision,
+    RegRead,
+    RegWrite,
+}
+
+/// An event of a path. Accesses are whole here; mixed sizes split them later.
+#[derive(Clone, Debug)]
+pub struct PathEvent {
+    pub kind: Kind,
+    pub tags: Tags,
+    /// Which execution of an instruction it belongs to, counted along the path.
+    pub instance: u16,
+    pub loc: u16,
+    pub off: u32,
+    pub size: u8,
+    /// The read's number in its thread.
+    pub access: u16,
+    /// What a write stores.
+    pub value: ExprId,
+    pub addr: Taint,
+    pub data: Taint,
+    /// Branches decided before it.
+    pub ctrl: Taint,
+    /// The read that this write makes an atomic pair with, and whether they are an exclusive
+    /// pair (else one instruction).
+    pub partner: Option<u16>,
+    pub exclusive: bool,
+    /// Register events: the register, and where its value goes.
+    pub reg: u16,
+    pub port: Port,
+    /// Events of the same instruction that this one follows by data, by control.
+    pub iico_data: u128,
+    pub iico_ctrl: u128,
+    /// The code line, for people.
+    pub line: u16,
+}
+
+impl PathEvent {
+    pub fn is_access(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Write | Kind::ReadWrite)
+    }
+
+    pub fn reads(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::ReadWrite)
+    }
+
+    pub fn writes(&self) -> bool {
+        matches!(self.kind, Kind::Write | Kind::ReadWrite)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub events: Vec<PathEvent>,
+    /// Values that must be true (not 0) or false.
+    pub constraints: Vec<(ExprId, bool)>,
+    /// Final values of the observed registers of this thread: index into
+    /// [`Program::observed`], value.
+    pub finals: Vec<(usize, ExprId)>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    pub paths: Vec<Path>,
+    /// A loop went past the unrolling bound and those paths were dropped.
+    pub cut: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How often a loop's body may run.
+    pub unroll: u32,
+    pub max_paths: usize,
+    /// Instructions along one path.
+    pub max_steps: usize,
+    /// Make register events, for models that compute dependencies themselves.
+    pub register_events: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Stuck {
+    /// A message about the instruction at this line of this thread.
+    At {
+        thread: usize,
+        line: usize,
+        message: String,
+    },
+    TooManyPaths {
+        thread: usize,
+    },
+    /// A location taken for private is used in a way that needs an event.
+    Share(u16),
+}
+
+#[derive(Clone)]
+struct State<'c> {
+    pc: usize,
+    regs: Vec<Cell>,
+    temps: Vec<Cell>,
+    /// What is left of the current instruction: lists of ops, innermost last.
+    frames: SmallVec<[Frame<'c>; 2]>,
+    events: Vec<PathEvent>,
+    constraints: Vec<(ExprId, bool)>,
+    ctrl: Taint,
+    /// Place and event of the latest load-exclusive.
+    reservation: Option<(u16, u32, u16)>,
+    /// How often each backward target was entered again.
+    entered: SmallVec<[(u32, u32); 4]>,
+    private: PrivateMemory,
+    accesses: u16,
+    instance: u16,
+    steps: usize,
+}
+
+/// A list of ops being run, and the decision that they hang on.
+#[derive(Clone)]
+struct Frame<'c> {
+    ops: &'c [Op],
+    next: usize,
+    hang: Hang,
+}
+
+/// What ops inside a conditional part of an instruction depend on by control.
+#[derive(Clone, Copy, Default)]
+struct Hang {
+    taint: Taint,
+    decision: u128,
+}
+
+/// A value, what it depends on, and (for register events) which events of this instruction it
+/// came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    pub value: ExprId,
+    pub taint: Taint,
+    pub from: u128,
+    pub by_ctrl: u128,
+}
+
+impl Cell {
+    pub fn plain(value: ExprId) -> Cell {
+        Cell { value, taint: Taint::NONE, from: 0, by_ctrl: 0 }
+    }
+}
+
+/// One access: where, and how.
+#[derive(Clone, Copy)]
+struct Access {
+    loc: u16,
+    off: u32,
+    size: u8,
+    tags: Tags,
+    addr: Cell,
+}
+
+pub struct Unfolder<'p> {
+    pub program: &'p Program,
+    pub limits: Limits,
+    /// For each location, the one thread that can reach it, where there is one.
+    pub private: &'p [Option<u16>],
+    pub thread: usize,
+    /// A forked side went past the unrolling bound.
+    pub cut: std::cell::Cell<bool>,
+}
+
+enum Step<'c> {
+    Go,
+    Done,
+    Drop,
+    Cut,
+    Fork(Vec<State<'c>>),
+}
+
+/// Most events on one path of a thread: dependencies are masks of this many bits.
+const MOST_EVENTS: usize = 128;
+
+impl<'p> Unfolder<'p> {
+    pub fn run(&self, exprs: &mut Exprs) -> Result<Paths, Stuck> {
+        let code: &'p Code = &self.program.threads[self.thread];
+        let mut regs = vec![Cell::plain(exprs.int(0)); code.regs.len()];
+        for (reg, val) in &code.reg_init {
+            regs[usize::from(*reg)].value = exprs.constant(*val);
+        }
+        let mut todo = vec![State {
+            pc: 0,
+            regs,
+            temps: Vec::new(),
+            frames: SmallVec::new(),
+            events: Vec::new(),
+            constraints: Vec::new(),
+            ctrl: Taint::NONE,
+            reservation: None,
+            entered: SmallVec::new(),
+            private: PrivateMemory::default(),
+            accesses: 0,
+            instance: 0,
+            steps: 0,
+        }];
+        let mut out = Paths::default();
+        while let Some(mut state) = todo.pop() {
+            loop {
+                match self.step(code, &mut state, exprs)? {
+                    Step::Go => continue,
+                    Step::Done => out.paths.push(self.finish(state)),
+                    Step::Drop => {}
+                    Step::Cut => out.cut = true,
+                    Step::Fork(states) => todo.extend(states),
+                }
+                break;
+            }
+            if out.paths.len().max(todo.len()) > self.limits.max_paths {
+                return Err(Stuck::TooManyPaths { thread: self.thread });
+            }
+        }
+        out.cut |= self.cut.get();
+        Ok(out)
+    }
+
+    fn finish(&self, state: State) -> Path {
+        let mut finals = Vec::new();
+        for (i, o) in self.program.observed.iter().enumerate() {
+            if let What::Reg { thread, reg } = o.what
+                && usize::from(thread) == self.thread
+            {
+                finals.push((i, state.regs[usize::from(reg)].value));
+            }
+        }
+        Path { events: state.events, constraints: state.constraints, finals }
+    }
+
+    fn stuck(&self, state: &State, message: impl Into<String>) -> Stuck {
+        Stuck::At { thread: self.thread, line: state.pc, message: message.into() }
+    }
+
+    fn step<'c>(
+        &self,
+        code: &'c Code,
+        state: &mut State<'c>,
+        exprs: &mut Exprs,
+    ) -> Result<Step<'c>, Stuck> {
+        let Some(frame) = state.frames.last_mut() else {
+            return Ok(self.next_instruction(code, state));
+        };
+        let Some(op) = frame.ops.get(frame.next) else {
+            state.frames.pop();
+            if state.frames.is_empty() {
+                state.pc += 1;
+            }
+            return Ok(Step::Go);
+        };
+        frame.next += 1;
+        let hang = frame.hang;
+        self.execute(state, op, hang, exprs)
+    }
+
+    fn next_instruction<'c>(&self, code: &'c Code, state: &mut State<'c>) -> Step<'c> {
+        let Some(inst) = code.insts.get(state.pc) else {
+            return Step::Done;
+        };
+        state.steps += 1;
+        if state.steps > self.limits.max_steps {
+            return Step::Cut;
+        }
+        state.instance += 1;
+        state.temps.clear();
+        if self.limits.register_events {
+            for cell in &mut state.regs {
+                cell.from = 0;
+                cell.by_ctrl = 0;
+            }
+        }
+        state.frames.push(Frame { ops: &inst.ops, next: 0, hang: Hang::default() });
+        Step::Go
+    }
+
+    /// Moves to another instruction, counting how often a loop is entered again.
+    fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Step<'c> {
+        if target <= state.pc {
+            let key = target as u32;
+            let i = match state.entered.iter().position(|(t, _)| *t == key) {
+                Some(i) => i,
+                None => {
+                    state.entered.push((key, 0));
+                    state.entered.len() - 1
+                }
+            };
+            state.entered[i].1 += 1;
+            if state.entered[i].1 >= self.limits.unroll {
+                return Step::Cut;
+            }
+        }
+        state.frames.clear();
+        state.pc = target;
+        Step::Go
+    }
+
+    fn get(&self, state: &State, t: Temp) -> Result<Cell, Stuck> {
+        let cell = state.temps.get(usize::from(t)).copied();
+        cell.filter(|c| c.value != ExprId::MAX)
+            .ok_or_else(|| self.stuck(state, "an instruction uses a value before it has one"))
+    }
+
+    fn set(&self, state: &mut State, t: Temp, cell: Cell) {
+        let i = usize::from(t);
+        if state.temps.len() <= i {
+            state.temps.resize(i + 1, Cell::plain(ExprId::MAX));
+        }
+        state.temps[i] = cell;
+    }
+
+    fn execute<'c>(
+        &self,
+        state: &mut State<'c>,
+        op: &'c Op,
+        hang: Hang,
+        exprs: &mut Exprs,
+    ) -> Result<Step<'c>, Stuck> {
+        match op {
+            Op::Const { dst, val } => {
+                let cell = Cell::plain(exprs.constant(*val));
+                self.set(state, *dst, cell);
+            }
+            Op::ReadReg { dst, reg, port } => {
+                let mut cell = state.regs[usize::from(*reg)];
+                if self.limits.register_events {
+                    let mut event = self.event(state, Kind::RegRead, Tags::NONE, hang);
+                    event.reg = *reg;
+                    event.port = *port;
+                    cell.from = self.push(state, event)?;
+                    cell.by_ctrl = 0;
+                }
+                self.set(state, *dst, cell);
+            }
+            Op::WriteReg { reg, src } => {
+                let mut cell = self.get(state, *src)?;
+                cell.taint = cell.taint.or(hang.taint.picked());
+                if self.limits.register_events {
+                    let mut event = self.event(state, Kind::RegWrite, Tags::NONE, hang);
+                    event.reg = *reg;
+                    event.iico_data = cell.from;
+                    event.iico_ctrl |= cell.by_ctrl;
+                    self.push(state, event)?;
+                }
+                state.regs[usize::from(*reg)] = cell;
+            }
+            Op::Un { dst, op, a, width } => {
+                let a = self.get(state, *a)?;
+                let value = exprs.un(*op, a.value, *width);
+                self.set(state, *dst, Cell { value, ..a });
+            }
+            Op::Bin { dst, op, a, b, width } => {
+                let (a, b) = (self.get(state, *a)?, self.get(state, *b)?);
+                let cell = Cell {
+                    value: exprs.bin(*op, a.value, b.value, *width),
+                    taint: a.taint.or(b.taint),
+                    from: a.from | b.from,
+                    by_ctrl: a.by_ctrl | b.by_ctrl,
+                };
+                self.set(state, *dst, cell);
+            }
+            Op::Select { dst, cond, yes, no } => {
+                let c = self.get(state, *cond)?;
+                let (y, n) = (self.get(state, *yes)?, self.get(state, *no)?);
+                let same = y.value == n.value && y.taint == n.taint && y.from == n.from;
+                let side = match exprs.as_const(c.value) {
+                    Some(v) => Some(truth(v)),
+                    None if same => Some(true),
+                    None => None,
+                };
+                let select = |s: &mut State<'c>, side: bool| {
+                    let cell = self.chosen(s, c, if side { y } else { n }, hang)?;
+                    self.set(s, *dst, cell);
+                    Ok(())
+                };
+                match side {
+                    Some(side) => select(state, side)?,
+                    None => return self.decide(state, c.value, select),
+                }
+            }
+            Op::Choose { dst } => {
+                let fork = [0u128, 1].map(|bit| {
+                    let mut s = state.clone();
+                    self.set(&mut s, *dst, Cell::plain(exprs.int(bit)));
+                    s
+                });
+                return Ok(Step::Fork(fork.into()));
+            }
+            Op::Assume { cond } => {
+                let c = self.get(state, *cond)?;
+                match exprs.as_const(c.value) {
+                    Some(v) if truth(v) => {}
+                    Some(_) => return Ok(Step::Drop),
+                    None => state.constraints.push((c.value, true)),
+                }
+            }
+            Op::Load { dst, addr, size, tags } => {
+                let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
+                    return self.addresses(state, *addr, *size, exprs);
+                };
+                let cell = self.load(state, access, hang, exprs)?;
+                self.set(state, *dst, cell);
+            }
+            Op::Store { addr, src, size, tags } => {
+                let v = self.get(state, *src)?;
+                let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
+                    return self.addresses(state, *addr, *size, exprs);
+                };
+                let instance = state.instance;
+                let pairs = |e: &PathEvent| {
+                    e.instance == instance
+                        && e.kind == Kind::Read
+                        && e.tags.meets(tag::X)
+                        && (e.loc, e.off) == (access.loc, access.off)
+                };
+                let partner = if tags.meets(tag::X) {
+                    state.events.iter().rposition(pairs).map(|i| i as u16)
+                } else {
+                    None
+                };
+                self.store(state, access, v, hang, partner, exprs)?;
+            }
+            Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep } => {
+                let v = self.get(state, *src)?;
+                let tags = tags.with(tag::EX);
+                let Some(access) = self.access(state, *addr, *size, tags, exprs)? else {
+                    return self.addresses(state, *addr, *size, exprs);
+                };
+                let reservation = state.reservation.take();
+                let mut failed = state.clone();
+                self.set(&mut failed, *status, Cell::plain(exprs.int(u128::from(*fail))));
+                let mut states = vec![failed];
+                if let Some((loc, off, read)) = reservation
+                    && (loc, off) == (access.loc, access.off)
+                {
+                    let mut done = state.clone();
+                    let bit = 1u128 << done.events.len().min(MOST_EVENTS - 1);
+                    self.store(&mut done, access, v, hang, Some(read), exprs)?;
+                    if let Some(event) = done.events.last_mut() {
+                        event.exclusive = true;
+                    }
+                    let mut cell = Cell::plain(exprs.int(u128::from(*ok)));
+                    if *status_dep {
+                        cell.taint = Taint { data: bit, pick: 0 };
+                        cell.from = bit;
+                    }
+                    self.set(&mut done, *status, cell);
+                    states.push(done);
+                }
+                return Ok(Step::Fork(states));
+            }
+            Op::Rmw { dst, addr, size, tags, body, new } => {
+                let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
+                    return self.addresses(state, *addr, *size, exprs);
+                };
+                self.read_modify_write(state, access, *dst, body, *new, hang, exprs)?;
+            }
+            Op::Fence { tags } => {
+                let event = self.event(state, Kind::Fence, *tags, hang);
+                self.push(state, event)?;
+            }
+            Op::If { cond, yes, no } => {
+                let c = self.get(state, *cond)?;
+                let enter = |s: &mut State<'c>, side: bool| {
+                    let mut inner = Hang { taint: hang.taint.or(c.taint), ..hang };
+                    inner.decision |= self.decision(s, c, hang)?;
+                    let ops = if side { yes } else { no };
+                    s.frames.push(Frame { ops, next: 0, hang: inner });
+                    Ok(())
+                };
+                match exprs.as_const(c.value) {
+                    Some(v) => enter(state, truth(v))?,
+                    None => return self.decide(state, c.value, enter),
+                }
+            }
+            Op::Branch { cond, target } => {
+                let c = self.get(state, *cond)?;
+                return self.branch(state, c, *target as usize, hang, exprs);
+            }
+            Op::Jump { target } => return Ok(self.jump(state, *target as usize)),
+            Op::JumpTo { addr } => {
+                let a = self.get(state, *addr)?;
+                return Ok(match exprs.as_const(a.value) {
+                    Some(Val::Code(target)) => self.jump(state, target as usize),
+                    Some(_) => Step::Done,
+                    None => {
+                        let message =
+                            "a jump to an address that depends on memory is not supported";
+                        return Err(self.stuck(state, message));
+                    }
+                });
+            }
+            Op::Halt => return Ok(Step::Done),
+        }
+        Ok(Step::Go)
+    }
+
+    fn branch<'c>(
+        &self,
+        state: &mut State<'c>,
+        c: Cell,
+        target: usize,
+        hang: Hang,
+        exprs: &Exprs,
+    ) -> Result<Step<'c>, Stuck> {
+        let taint = c.taint.or(hang.taint);
+        let note = |s: &mut State<'c>, taken: bool| {
+            let mut event = self.event(s, Kind::Branch, Tags::NONE, hang);
+            event.data = taint;
+            event.iico_data = c.from;
+            event.iico_ctrl |= c.by_ctrl;
+            self.push(s, event)?;
+            s.ctrl = s.ctrl.or(taint);
+            if !taken {
+                s.frames.clear();
+                s.pc += 1;
+            }
+            Ok(())
+        };
+        if let Some(v) = exprs.as_const(c.value) {
+            let taken = truth(v);
+            note(state, taken)?;
+            return Ok(if taken { self.jump(state, target) } else { Step::Go });
+        }
+        let Step::Fork(mut states) = self.decide(state, c.value, note)? else {
+            return Ok(Step::Drop);
+        };
+        // A side that still has frames is the one that is taken.
+        states.retain_mut(|s| {
+            let cut = !s.frames.is_empty() && matches!(self.jump(s, target), Step::Cut);
+            self.cut.set(self.cut.get() | cut);
+            !cut
+        });
+        Ok(Step::Fork(states))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one op, spelled out")]
+    fn read_modify_write<'c>(
+        &self,
+        state: &mut State<'c>,
+        access: Access,
+        dst: Temp,
+        body: &'c [Op],
+        new: Temp,
+        hang: Hang,
+        exprs: &mut Exprs,
+    ) -> Result<(), Stuck> {
+        if self.is_private(access.loc) {
+            return Err(Stuck::Share(access.loc));
+        }
+        let bit = 1u128 << state.events.len().min(MOST_EVENTS - 1);
+        let bits = access.size.saturating_mul(8);
+        let var = Var { thread: self.thread as u16, access: state.accesses };
+        let taint = Taint { data: bit, pick: 0 };
+        let old = Cell { value: exprs.var(var, bits), taint, from: bit, by_ctrl: 0 };
+        self.set(state, dst, old);
+        for op in body {
+            let (events, depth) = (state.events.len(), state.frames.len());
+            let step = self.execute(state, op, hang, exprs)?;
+            let plain = matches!(step, Step::Go) && state.frames.len() == depth;
+            if !plain || state.events.iter().skip(events).any(PathEvent::is_access) {
+                let message = "a choice inside a read-modify-write event is not supported";
+                return Err(self.stuck(state, message));
+            }
+        }
+        let v = self.get(state, new)?;
+        let mut event = self.event(state, Kind::ReadWrite, access.tags, hang);
+        event.loc = access.loc;
+        event.off = access.off;
+        event.size = access.size;
+        event.access = state.accesses;
+        event.value = exprs.un(UnOp::ZeroExt { from: bits }, v.value, 128);
+        event.addr = access.addr.taint.or(hang.taint.picked());
+        event.data = Taint { data: v.taint.data & !bit, pick: v.taint.pick & !bit };
+        event.iico_data = (access.addr.from | v.from) & !bit;
+        state.accesses += 1;
+        self.push(state, event)?;
+        Ok(())
+    }
+
+    /// The event of a decision inside an instruction, where such events are wanted.
+    fn decision(&self, state: &mut State, c: Cell, hang: Hang) -> Result<u128, Stuck> {
+        if !self.limits.register_events {
+            return Ok(0);
+        }
+        let mut event = self.event(state, Kind::Decision, Tags::NONE, hang);
+        event.iico_data = c.from;
+        event.iico_ctrl |= c.by_ctrl;
+        self.push(state, event)
+    }
+
+    /// A select's result: data from the chosen side, a choice on the condition.
+    fn chosen(
+        &self,
+        state: &mut State,
+        c: Cell,
+        mut cell: Cell,
+        hang: Hang,
+    ) -> Result<Cell, Stuck> {
+        cell.taint = cell.taint.or(c.taint.picked());
+        cell.by_ctrl |= self.decision(state, c, hang)?;
+        Ok(cell)
+    }
+
+    /// Both sides of an open condition, but for one that the path rules out already.
+    fn decide<'c>(
+        &self,
+        state: &State<'c>,
+        cond: ExprId,
+        mut then: impl FnMut(&mut State<'c>, bool) -> Result<(), Stuck>,
+    ) -> Result<Step<'c>, Stuck> {
+        let mut out = Vec::with_capacity(2);
+        for side in [true, false] {
+            if state.constraints.contains(&(cond, !side)) {
+                continue;
+            }
+            let mut s = state.clone();
+            if !s.constraints.contains(&(cond, side)) {
+                s.constraints.push((cond, side));
+            }
+            then(&mut s, side)?;
+            out.push(s);
+        }
+        Ok(Step::Fork(out))
+    }
+
+    fn event(&self, state: &State, kind: Kind, tags: Tags, hang: Hang) -> PathEvent {
+        PathEvent {
+            kind,
+            tags,
+            instance: state.instance,
+            loc: 0,
+            off: 0,
+            size: 0,
+            access: 0,
+            value: 0,
+            addr: Taint::NONE,
+            data: Taint::NONE,
+            ctrl: state.ctrl,
+            partner: None,
+            exclusive: false,
+            reg: 0,
+            port: Port::None,
+            iico_data: 0,
+            iico_ctrl: hang.decision,
+            line: state.pc as u16,
+        }
+    }
+
+    fn push(&self, state: &mut State, event: PathEvent) -> Result<u128, Stuck> {
+        let index = state.events.len();
+        if index >= MOST_EVENTS {
+            let message = format!("more than {MOST_EVENTS} events on one path of a thread");
+            return Err(self.stuck(state, message));
+        }
+        state.events.push(event);
+        Ok(1 << index)
+    }
+
+    /// An access whose address is known; `None` while it is open.
+    fn access(
+        &self,
+        state: &State,
+        addr: Temp,
+        size: u8,
+        tags: Tags,
+        exprs: &Exprs,
+    ) -> Result<Option<Access>, Stuck> {
+        let addr = self.get(state, addr)?;
+        match exprs.as_const(addr.value) {
+            Some(Val::Ptr { loc, off }) => {
+                let location = &self.program.locations[usize::from(loc)];
+                let room = i64::from(location.size.max(u32::from(size)));
+                if off < 0 || off.checked_add(i64::from(size)).is_none_or(|end| end > room) {
+                    let name = &location.name;
+                    let message =
+                        format!("an access of {size} bytes at {name}+{off} is outside of it");
+                    return Err(self.stuck(state, message));
+                }
+                Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
+            }
+            Some(_) => Err(self.stuck(
+                state,
+                "a memory access whose address is not the address of a location \
+                 (is a register missing from the initial state?)",
+            )),
+            None => Ok(None),
+        }
+    }
+
+    /// An open address: one path for each place that it can be, on which the op runs again.
+    fn addresses<'c>(
+        &self,
+        state: &State<'c>,
+        addr: Temp,
+        size: u8,
+        exprs: &mut Exprs,
+    ) -> Result<Step<'c>, Stuck> {
+        let open = self.get(state, addr)?.value;
+        let width = 64;
+        let mut out = Vec::new();
+        for (l, location) in self.program.locations.iter().enumerate() {
+            if self.private[l].is_some() {
+                continue;
+            }
+            let step = u32::from(location.elem.max(1));
+            for i in 0..(location.size / step).clamp(1, 16) {
+                let off = i * step;
+                if off + u32::from(size) > location.size.max(u32::from(size)) {
+                    break;
+                }
+                let here = exprs.constant(Val::Ptr { loc: l as u16, off: i64::from(off) });
+                let same = exprs.bin(BinOp::Eq, open, here, width);
+                if exprs.as_const(same) == Some(Val::ZERO) {
+                    continue;
+                }
+                let mut s = state.clone();
+                s.constraints.push((same, true));
+                for cell in s.temps.iter_mut().chain(&mut s.regs) {
+                    if cell.value == open {
+                        cell.value = here;
+                    }
+                }
+                if let Some(frame) = s.frames.last_mut() {
+                    frame.next -= 1;
+                }
+                out.push(s);
+            }
+        }
+        Ok(Step::Fork(out))
+    }
+
+    fn is_private(&self, loc: u16) -> bool {
+        self.private[usize::from(loc)] == Some(self.thread as u16)
+    }
+
+    fn load(
+        &self,
+        state: &mut State,
+        access: Access,
+        hang: Hang,
+        exprs: &mut Exprs,
+    ) -> Result<Cell, Stuck> {
+        let Access { loc, off, size, tags, addr } = access;
+        if self.is_private(loc) {
+            if tags != Tags::NONE {
+                return Err(Stuck::Share(loc));
+            }
+            let location = &self.program.locations[usize::from(loc)];
+            let mut cell = state.private.load(location, loc, off, size, exprs);
+            cell.taint = cell.taint.or(addr.taint);
+            return Ok(cell);
+        }
+        let var = Var { thread: self.thread as u16, access: state.accesses };
+        let value = exprs.var(var, size.saturating_mul(8));
+        let mut event = self.event(state, Kind::Read, tags, hang);
+        event.loc = loc;
+        event.off = off;
+        event.size = size;
+        event.access = state.accesses;
+        event.addr = addr.taint.or(hang.taint.picked());
+        event.iico_data = addr.from;
+        event.iico_ctrl |= addr.by_ctrl;
+        state.accesses += 1;
+        let index = state.events.len() as u16;
+        let bit = self.push(state, event)?;
+        if tags.meets(tag::EX) {
+            state.reservation = Some((loc, off, index));
+        }
+        Ok(Cell { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
+    }
+
+    fn store(
+        &self,
+        state: &mut State,
+        access: Access,
+        v: Cell,
+        hang: Hang,
+        partner: Option<u16>,
+        exprs: &mut Exprs,
+    ) -> Result<(), Stuck> {
+        let Access { loc, off, size, tags, addr } = access;
+        let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
+        if self.is_private(loc) {
+            if tags != Tags::NONE {
+                return Err(Stuck::Share(loc));
+            }
+            let taint = v.taint.or(addr.taint).or(hang.taint.picked());
+            state.private.store(loc, off, size, Cell { value, taint, from: 0, by_ctrl: 0 });
+            return Ok(());
+        }
+        let mut event = self.event(state, Kind::Write, tags, hang);
+        event.loc = loc;
+        event.off = off;
+        event.size = size;
+        event.value = value;
+        event.addr = addr.taint;
+        event.data = v.taint.or(hang.taint.picked());
+        event.partner = partner;
+        event.iico_data = addr.from | v.from;
+        event.iico_ctrl |= addr.by_ctrl | v.by_ctrl;
+        self.push(state, event)?;
+        Ok(())
+    }
+}
