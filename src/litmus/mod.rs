@@ -3,8 +3,30 @@
 //! This room reads, writes and compares tests. It does not know what an instruction means:
 //! assembly is kept as text here, and `isa` gives it meaning.
 
-use crate::diag::{Source, Span};
+pub mod canon;
+mod cond;
+pub mod list;
+pub mod log;
+mod print;
+mod read;
+pub mod scan;
+mod state;
+#[cfg(test)]
+mod tests;
+pub mod types;
+mod write;
+
+pub use print::{condition_text, init_text, place_brackets, prop_text, value_text};
+pub use read::read;
+pub use write::write;
+
+use std::fmt;
+
+use crate::diag::{Diag, Source, Span};
 use crate::lang::c11::ast::Function;
+
+/// Tests with more threads are not read.
+pub const MAX_THREADS: usize = 64;
 
 /// A dialect of litmus tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +64,17 @@ impl Arch {
             Arch::RiscV => "RISCV",
             Arch::Ppc => "PPC",
             Arch::Mips => "MIPS",
+        }
+    }
+
+    /// The dialect that a word names. Case counts, but for what herd's users write either way.
+    pub fn named(word: &str) -> Option<Arch> {
+        match word {
+            "RISC_V" | "RISC-V" => Some(Arch::RiscV),
+            "x86" => Some(Arch::X86),
+            "x86_64" => Some(Arch::X86_64),
+            "Arm" => Some(Arch::Arm),
+            _ => Arch::ALL.into_iter().find(|a| a.name() == word),
         }
     }
 
@@ -235,4 +268,64 @@ pub enum CmpOp {
 pub enum Operand {
     Value(Value),
     Place(Place),
+}
+
+/// The conjunction of propositions, without one in another.
+pub fn and(props: Vec<Prop>) -> Prop {
+    join(props, Prop::True, |p| match p {
+        Prop::And(ps) => Ok(ps),
+        p => Err(p),
+    })
+    .map_or_else(|p| p, Prop::And)
+}
+
+/// The disjunction of propositions, without one in another.
+pub fn or(props: Vec<Prop>) -> Prop {
+    join(props, Prop::False, |p| match p {
+        Prop::Or(ps) => Ok(ps),
+        p => Err(p),
+    })
+    .map_or_else(|p| p, Prop::Or)
+}
+
+fn join(
+    props: Vec<Prop>,
+    neutral: Prop,
+    inner: impl Fn(Prop) -> Result<Vec<Prop>, Prop>,
+) -> Result<Vec<Prop>, Prop> {
+    let mut flat = Vec::with_capacity(props.len());
+    for prop in props {
+        match inner(prop) {
+            Ok(ps) => flat.extend(ps),
+            Err(p) => flat.push(p),
+        }
+    }
+    match flat.len() {
+        0 => Err(neutral),
+        1 => Err(flat.pop().unwrap_or(neutral)),
+        _ => Ok(flat),
+    }
+}
+
+#[cold]
+fn no_such_thread(source: &Source, span: Span, thread: usize, threads: usize) -> Box<Diag> {
+    let help = match threads {
+        1 => "the test has one thread, P0".to_string(),
+        n => format!("the test has threads P0 to P{}", n.saturating_sub(1)),
+    };
+    Diag::at(source, span, format!("there is no thread P{thread}")).help(help)
+}
+
+/// `0:X1`, `x` or `x[1]`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Reg { thread, name } => write!(f, "{thread}:{name}"),
+            Place::Mem { name, index: None } => f.write_str(name),
+            Place::Mem {
+                name,
+                index: Some(i),
+            } => write!(f, "{name}[{i}]"),
+        }
+    }
 }

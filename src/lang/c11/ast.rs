@@ -6,4 +6,5 @@ use crate::diag::Span;
 pub struct Function {
     pub name: String,
     pub span: Span,
+    pub text: String,
 }

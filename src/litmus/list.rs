@@ -1,0 +1,91 @@
+//! Lists of tests: one path a line, `#` comments, and `@file` for a list in a list.
+//!
+//! It does not read tests. Files are read through a function, so that callers decide how.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::diag::{Diag, Result, Source, Span};
+
+/// Lists nested deeper than this are an error.
+const MAX_DEPTH: usize = 16;
+
+/// A list and all lists in it may name this many tests.
+const MAX_PATHS: usize = 20_000_000;
+
+/// How a file is read.
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
+/// The paths that a list names, in order. Paths in a list are relative to the list.
+pub fn read(list: &Path, file: ReadFile) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    let mut open = Vec::new();
+    let text = file(list).map_err(|e| {
+        Diag::new(format!("cannot read the list {}: {e}", list.display()))
+            .help("a list names one test a line")
+    })?;
+    expand(list, &text, file, &mut open, &mut paths)?;
+    Ok(paths)
+}
+
+/// Arguments of a command line: files stay, and each `@list` becomes what it names.
+pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for arg in args {
+        match arg.strip_prefix('@') {
+            Some(list) if !list.is_empty() => paths.extend(read(Path::new(list), file)?),
+            Some(_) => {
+                return Err(Diag::new("expected a list's path behind `@`")
+                    .help("`@tests/all` reads the paths in the file tests/all"));
+            }
+            None => paths.push(PathBuf::from(arg)),
+        }
+    }
+    Ok(paths)
+}
+
+fn expand(
+    list: &Path,
+    text: &str,
+    file: ReadFile,
+    open: &mut Vec<PathBuf>,
+    paths: &mut Vec<PathBuf>,
+) -> Result<()> {
+    let folder = list.parent().unwrap_or(Path::new(""));
+    open.push(list.to_path_buf());
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let start = offset + (line.len() - line.trim_start().len());
+        offset += line.len();
+        let entry = line.split('#').next().unwrap_or("").trim();
+        if entry.is_empty() {
+            continue;
+        }
+        let error = |message: String| {
+            let source = Source::new(list.display().to_string(), text);
+            Diag::at(&source, Span::new(start, start + entry.len()), message)
+        };
+        if paths.len() >= MAX_PATHS {
+            return Err(error(format!("a list names at most {MAX_PATHS} tests")));
+        }
+        let Some(inner) = entry.strip_prefix('@') else {
+            paths.push(folder.join(entry));
+            continue;
+        };
+        let inner = folder.join(inner.trim());
+        if open.contains(&inner) {
+            return Err(
+                error(format!("the list {} contains itself", inner.display()))
+                    .help("take this line out"),
+            );
+        }
+        if open.len() >= MAX_DEPTH {
+            return Err(error(format!("lists are nested at most {MAX_DEPTH} deep")));
+        }
+        let inner_text = file(&inner)
+            .map_err(|e| error(format!("cannot read the list {}: {e}", inner.display())))?;
+        expand(&inner, &inner_text, file, open, paths)?;
+    }
+    open.pop();
+    Ok(())
+}

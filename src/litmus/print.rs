@@ -1,0 +1,182 @@
+//! The text of places, values, initialisations and propositions, in herd's own style, so that
+//! a printed condition compares equal to herd's as text.
+
+use std::fmt::Write;
+
+use super::{CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Type, Value};
+
+/// `0:X1`, `[x]` or `x[1]`, as conditions and final states show places.
+pub fn place_brackets(place: &Place) -> String {
+    match place {
+        Place::Mem { name, index: None } => format!("[{name}]"),
+        place => place.to_string(),
+    }
+}
+
+/// A value in an initial state: `1`, `x`, `x[2]`, `P0:L1`.
+pub fn value_text(value: &Value) -> String {
+    match value {
+        Value::Int(n) => n.to_string(),
+        Value::Addr { name, index: 0 } => name.clone(),
+        Value::Addr { name, index } => format!("{name}[{index}]"),
+        Value::Label {
+            thread: Some(thread),
+            name,
+        } => format!("P{thread}:{name}"),
+        Value::Label { thread: None, name } => name.clone(),
+    }
+}
+
+/// A value in a condition, where a bare `P0:L1` would be a register.
+fn condition_value(value: &Value) -> String {
+    match value {
+        Value::Label {
+            thread: Some(_), ..
+        } => format!("label:\"{}\"", value_text(value)),
+        value => value_text(value),
+    }
+}
+
+/// An initialisation without the `;` behind it.
+pub fn init_text(item: &InitItem) -> String {
+    let mut out = String::new();
+    match &item.ty {
+        Some(Type::Array(elem, n)) => {
+            let _ = write!(out, "{} {}[{n}]", super::types::text(elem), item.place);
+        }
+        Some(ty) => {
+            let _ = write!(out, "{} {}", super::types::text(ty), item.place);
+        }
+        None => {
+            let _ = write!(out, "{}", item.place);
+        }
+    }
+    match &item.value {
+        None => {}
+        Some(InitValue::One(v)) => {
+            let _ = write!(out, "={}", value_text(v));
+        }
+        Some(InitValue::Array(vs)) => {
+            let texts: Vec<String> = vs.iter().map(value_text).collect();
+            let _ = write!(out, "={{{}}}", texts.join(","));
+        }
+    }
+    out
+}
+
+/// `exists (...)`, with places named by `name`: [`place_brackets`], or one that gives
+/// registers their canonical names.
+pub fn condition_text(condition: &Condition, name: &dyn Fn(&Place) -> String) -> String {
+    let word = match condition.quantifier {
+        Quantifier::Exists => "exists",
+        Quantifier::NotExists => "~exists",
+        Quantifier::Forall => "forall",
+    };
+    format!("{word} ({})", prop_text(&condition.prop, name))
+}
+
+/// A proposition without parentheses around it.
+pub fn prop_text(prop: &Prop, name: &dyn Fn(&Place) -> String) -> String {
+    let mut out = String::new();
+    Printer { name }.prop(prop, Above::Top, &mut out);
+    out
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Above {
+    Top,
+    And,
+    Or,
+    /// Left and right of `=>`, which groups to the right.
+    Left,
+    Right,
+}
+
+struct Printer<'a> {
+    name: &'a dyn Fn(&Place) -> String,
+}
+
+impl Printer<'_> {
+    fn prop(&self, prop: &Prop, above: Above, out: &mut String) {
+        match prop {
+            Prop::True => out.push_str("true"),
+            Prop::False => out.push_str("false"),
+            Prop::Cmp(left, op, right) => self.comparison(left, *op, right, out),
+            Prop::Not(p) => {
+                out.push_str("not (");
+                self.prop(p, Above::Top, out);
+                out.push(')');
+            }
+            Prop::And(ps) => match ps.as_slice() {
+                [] => out.push_str("true"),
+                [p] => self.prop(p, above, out),
+                ps => {
+                    let open = matches!(above, Above::Left | Above::Right);
+                    self.list(ps, " /\\ ", Above::And, open, out);
+                }
+            },
+            Prop::Or(ps) => match ps.as_slice() {
+                [] => out.push_str("false"),
+                [p] => self.prop(p, above, out),
+                ps => {
+                    let open = !matches!(above, Above::Top | Above::Or);
+                    self.list(ps, " \\/ ", Above::Or, open, out);
+                }
+            },
+            Prop::Implies(p, q) => {
+                let open = !matches!(above, Above::Top | Above::Right);
+                if open {
+                    out.push('(');
+                }
+                self.prop(p, Above::Left, out);
+                out.push_str(" => ");
+                self.prop(q, Above::Right, out);
+                if open {
+                    out.push(')');
+                }
+            }
+        }
+    }
+
+    fn list(&self, ps: &[Prop], op: &str, above: Above, open: bool, out: &mut String) {
+        if open {
+            out.push('(');
+        }
+        for (i, p) in ps.iter().enumerate() {
+            if i > 0 {
+                out.push_str(op);
+            }
+            self.prop(p, above, out);
+        }
+        if open {
+            out.push(')');
+        }
+    }
+
+    fn comparison(&self, left: &Place, op: CmpOp, right: &Operand, out: &mut String) {
+        let sign = match op {
+            CmpOp::Eq | CmpOp::Ne => "=",
+            CmpOp::Lt => "<",
+            CmpOp::Le => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::Ge => ">=",
+        };
+        // herd knows `x!=1` as the negation of `x=1`, and prints that.
+        if op == CmpOp::Ne {
+            out.push_str("not (");
+        }
+        out.push_str(&(self.name)(left));
+        out.push_str(sign);
+        match right {
+            Operand::Value(v) => out.push_str(&condition_value(v)),
+            // A bare `x[1]` on this side would be an address.
+            Operand::Place(p @ Place::Mem { index: Some(_), .. }) => {
+                let _ = write!(out, "[{}]", (self.name)(p));
+            }
+            Operand::Place(p) => out.push_str(&(self.name)(p)),
+        }
+        if op == CmpOp::Ne {
+            out.push(')');
+        }
+    }
+}

@@ -1,0 +1,696 @@
+//! Reads a litmus test of any dialect.
+//!
+//! Instructions stay text: it finds where each begins and ends, and what labels it has. C
+//! functions are handed to `lang::c11`, once their extent is known.
+
+use rustc_hash::FxHashMap;
+
+use super::scan::{Comments, Scanner, is_ident};
+use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
+use crate::diag::{Result, Source, Span, nearest};
+use crate::lang::c11;
+use crate::lang::c11::ast::Function;
+
+/// Texts longer than this are not read.
+pub const MAX_BYTES: usize = 1 << 26;
+
+/// Dialects of herd that are none of ours.
+const FOREIGN_DIALECTS: &[&str] = &[
+    "ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA", "PTX",
+];
+
+/// Reads one test.
+pub fn read(source: &Source) -> Result<Test> {
+    if source.text.len() > MAX_BYTES {
+        return Err(crate::diag::Diag::at(
+            source,
+            Span::default(),
+            "this file is too large for a litmus test",
+        )
+        .help("tests have at most 64 MiB"));
+    }
+    let mut s = Scanner::new(source, 0, Comments::All);
+    let head = header(&mut s)?;
+    let open = s.pos;
+    s.pos += 1;
+    s.set_comments(Comments::All);
+    let init = state::init(&mut s, head.arch, open)?;
+    let (threads, helpers) = if head.arch == Arch::C {
+        c_program(&mut s)?
+    } else {
+        s.set_comments(Comments::Litmus);
+        s.blanks()?;
+        (table(&mut s)?, Vec::new())
+    };
+    s.set_comments(Comments::All);
+    s.blanks()?;
+    let last = cond::read(&mut s, head.arch, threads.len())?;
+    let mut test = Test {
+        arch: head.arch,
+        name: head.name,
+        doc: head.doc,
+        info: head.info,
+        init,
+        threads,
+        helpers,
+        locations: last.locations,
+        filter: last.filter,
+        condition: last.condition,
+        source: source.clone(),
+    };
+    check(&mut test)?;
+    Ok(test)
+}
+
+struct Header {
+    arch: Arch,
+    name: String,
+    doc: Option<String>,
+    info: Vec<(String, String)>,
+}
+
+/// From the start to the brace that opens the initial state.
+fn header(s: &mut Scanner) -> Result<Header> {
+    s.eat_text("\u{feff}");
+    s.blanks()?;
+    let arch = dialect(s)?;
+    s.line_blanks()?;
+    let name = test_name(s)?;
+    s.line_blanks()?;
+    // A name for typesetting, which herd takes and nobody uses.
+    if s.peek() == Some(b'(') {
+        let start = s.pos;
+        s.pos += 1;
+        if s.name().is_none() || !s.eat(b')') {
+            s.pos = start;
+            return Err(s.expected("a quoted title, `Key=value` lines or `{`"));
+        }
+    }
+    s.blanks()?;
+    let mut doc = None;
+    if s.peek() == Some(b'"') {
+        let text = s.quoted()?;
+        doc = Some(text.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    s.line_blanks()?;
+    s.eat(b';');
+    let mut info = Vec::new();
+    loop {
+        s.blanks()?;
+        match s.peek() {
+            Some(b'{') => break,
+            Some(b) if b.is_ascii_alphabetic() => info.push(info_line(s)?),
+            _ => {
+                return Err(s.expected("`{`, which opens the initial state").help(
+                    "between a test's name and `{` stand a quoted title and `Key=value` lines",
+                ));
+            }
+        }
+    }
+    Ok(Header {
+        arch,
+        name,
+        doc,
+        info,
+    })
+}
+
+fn dialect(s: &mut Scanner) -> Result<Arch> {
+    let word = s.peek_word();
+    if let Some(arch) = Arch::named(word) {
+        s.pos += word.len();
+        return Ok(arch);
+    }
+    let names = || Arch::ALL.iter().map(|a| a.name());
+    let known = names().collect::<Vec<_>>().join(", ");
+    if word.is_empty() {
+        return Err(s.expected(format!("the dialect of the test ({known})")));
+    }
+    let span = s.here();
+    if FOREIGN_DIALECTS.contains(&word) {
+        return Err(s
+            .error(span, format!("unsupported: tests in {word}"))
+            .help(format!("the dialects are {known}")));
+    }
+    let help = match nearest(word, names()) {
+        Some(name) => format!("did you mean `{name}`? The dialects are {known}"),
+        None => format!("the dialects are {known}"),
+    };
+    Err(s
+        .error(span, format!("`{word}` is not a dialect of litmus tests"))
+        .help(help))
+}
+
+fn test_name(s: &mut Scanner) -> Result<String> {
+    let start = s.pos;
+    while s.peek().is_some_and(|b| {
+        b.is_ascii_graphic() && !matches!(b, b'"' | b'{' | b'}' | b';' | b'(' | b')' | b'=')
+    }) {
+        s.pos += 1;
+    }
+    let name = s.slice(start, s.pos);
+    let name = name.strip_suffix(".litmus").unwrap_or(name);
+    if name == "--" {
+        // herd takes the file's name then.
+        let file = &*s.source.name;
+        let file = file.rsplit('/').next().unwrap_or(file);
+        return Ok(file.strip_suffix(".litmus").unwrap_or(file).to_string());
+    }
+    if name.is_empty() {
+        return Err(s
+            .expected("the name of the test")
+            .help("a test opens with its dialect and its name, as in `AArch64 MP`"));
+    }
+    Ok(name.to_string())
+}
+
+/// `Key=value`, up to the end of the line.
+fn info_line(s: &mut Scanner) -> Result<(String, String)> {
+    let start = s.pos;
+    while s
+        .peek()
+        .is_some_and(|b| is_ident(b) || matches!(b, b'-' | b'/'))
+    {
+        s.pos += 1;
+    }
+    let key = s.slice(start, s.pos).to_string();
+    while matches!(s.peek(), Some(b' ' | b'\t')) {
+        s.pos += 1;
+    }
+    if !s.eat(b'=') {
+        let span = Span::new(start, start + key.len());
+        return Err(s
+            .error(
+                span,
+                format!("expected a `Key=value` line or `{{`, found `{key}`"),
+            )
+            .help("between a test's name and `{` stand a quoted title and `Key=value` lines"));
+    }
+    let from = s.pos;
+    let rest = s.rest();
+    s.pos += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+    Ok((key, s.slice(from, s.pos).trim().to_string()))
+}
+
+/// The threads of an assembly test: a row of names, then rows of instructions.
+fn table(s: &mut Scanner) -> Result<Vec<Body>> {
+    s.eat(b';');
+    s.blanks()?;
+    let count = heads(s)?;
+    let mut columns: Vec<Vec<Line>> = vec![Vec::new(); count];
+    let mut pending: Vec<Vec<(String, Span)>> = vec![Vec::new(); count];
+    let mut row_start;
+    loop {
+        s.blanks()?;
+        if s.at_end() || cond::at_final(s) {
+            break;
+        }
+        row_start = s.pos;
+        let mut column = 0;
+        loop {
+            let (cell, close) = cell(s)?;
+            if column == count {
+                return Err(s
+                    .error(
+                        Span::new(cell.start, cell.end.max(cell.start + 1)),
+                        format!("this row has more cells than there are threads ({count})"),
+                    )
+                    .help(
+                        "a row has one cell for each thread, separated by `|`, and ends with `;`",
+                    ));
+            }
+            instruction(s, cell, &mut columns[column], &mut pending[column])?;
+            column += 1;
+            match close {
+                Close::Bar => {}
+                Close::Row if column == count || (column == 1 && cell.start == cell.end) => break,
+                Close::Row => {
+                    return Err(s
+                        .error(
+                            Span::new(row_start, s.pos),
+                            format!("this row has {column} of {count} cells"),
+                        )
+                        .help("a row has one cell for each thread, separated by `|`, and ends with `;`"));
+                }
+            }
+        }
+    }
+    for (column, pending) in columns.iter_mut().zip(pending) {
+        let Some((_, first)) = pending.first() else {
+            continue;
+        };
+        let span = pending.iter().fold(*first, |a, (_, b)| a.to(*b));
+        column.push(Line {
+            labels: pending.into_iter().map(|(l, _)| l).collect(),
+            text: String::new(),
+            span,
+        });
+    }
+    columns
+        .into_iter()
+        .map(|lines| {
+            check_labels(s, &lines)?;
+            Ok(Body::Asm(lines))
+        })
+        .collect()
+}
+
+/// The row of thread names; gives their number.
+fn heads(s: &mut Scanner) -> Result<usize> {
+    let mut count = 0;
+    loop {
+        s.blanks()?;
+        let start = s.pos;
+        let word = s.peek_word();
+        let number = word.strip_prefix('P').and_then(|n| n.parse::<usize>().ok());
+        let Some(number) = number else {
+            return Err(s
+                .expected(format!("`P{count}`, the name of a thread"))
+                .help("the code opens with a row of threads, as in `P0 | P1 ;`"));
+        };
+        s.pos += word.len();
+        let span = s.span_from(start);
+        if s.rest().starts_with(b".F") {
+            s.pos += 2;
+            return Err(state::unsupported(s, s.span_from(start), "fault handlers"));
+        }
+        if number != count {
+            let error = s.error(
+                span,
+                if number < count {
+                    format!("thread P{number} is there twice")
+                } else {
+                    format!("expected thread P{count}, found P{number}")
+                },
+            );
+            return Err(error.help("threads are P0, P1, ... in order"));
+        }
+        if count == MAX_THREADS {
+            return Err(s.error(span, format!("a test has at most {MAX_THREADS} threads")));
+        }
+        count += 1;
+        s.blanks()?;
+        // Annotations (`P0:A,B`) group threads for models that no dialect here has.
+        if s.peek() == Some(b':') {
+            return Err(state::unsupported(s, s.here(), "annotated threads"));
+        }
+        if s.eat(b';') {
+            return Ok(count);
+        }
+        if !s.eat(b'|') {
+            return Err(s.expected("`|` or `;` behind the name of a thread"));
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Cell {
+    /// Without the blanks around it.
+    start: usize,
+    end: usize,
+    /// Whether a comment or a line's end lies inside.
+    ragged: bool,
+}
+
+enum Close {
+    Bar,
+    Row,
+}
+
+/// One cell of a row and what closes it.
+fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
+    s.blanks()?;
+    let start = s.pos;
+    let bytes = s.bytes();
+    let mut end = start;
+    let mut ragged = false;
+    loop {
+        match s.peek() {
+            Some(close @ (b'|' | b';')) => {
+                s.pos += 1;
+                let close = if close == b'|' {
+                    Close::Bar
+                } else {
+                    Close::Row
+                };
+                return Ok((Cell { start, end, ragged }, close));
+            }
+            Some(b' ' | b'\t' | b'\r') => s.pos += 1,
+            Some(b'\n') => {
+                s.blanks()?;
+                if s.at_end() || cond::at_final(s) {
+                    return Err(unfinished(s, start, end));
+                }
+                ragged = true;
+            }
+            Some(b'(') if bytes.get(s.pos + 1) == Some(&b'*') => {
+                s.blanks()?;
+                ragged = true;
+            }
+            Some(b'"') => {
+                s.quoted()?;
+                end = s.pos;
+            }
+            Some(b) if b < 0x20 || b == 0x7f => {
+                return Err(s.expected("an instruction"));
+            }
+            Some(_) => {
+                s.pos += 1;
+                end = s.pos;
+            }
+            None => return Err(unfinished(s, start, end)),
+        }
+    }
+}
+
+#[cold]
+fn unfinished(s: &Scanner, start: usize, end: usize) -> Box<crate::diag::Diag> {
+    let mut at = s.clone();
+    if end > start {
+        at.pos = end;
+    }
+    at.expected("`|` or `;` behind an instruction")
+        .help("a row has one cell for each thread, separated by `|`, and ends with `;`")
+}
+
+/// Splits a cell into labels and an instruction. Labels without one wait for the next.
+fn instruction(
+    s: &Scanner,
+    cell: Cell,
+    column: &mut Vec<Line>,
+    pending: &mut Vec<(String, Span)>,
+) -> Result<()> {
+    let bytes = s.bytes();
+    let mut at = cell.start;
+    while at < cell.end {
+        let mut end = at;
+        while end < cell.end && is_ident(bytes[end]) {
+            end += 1;
+        }
+        let mut colon = end;
+        while colon < cell.end && bytes[colon].is_ascii_whitespace() {
+            colon += 1;
+        }
+        let label = end > at && colon < cell.end && bytes[colon] == b':';
+        if !label {
+            break;
+        }
+        pending.push((s.slice(at, end).to_string(), Span::new(at, end)));
+        let mut next = Scanner::new(s.source, colon + 1, Comments::Litmus);
+        next.blanks()?;
+        at = next.pos.min(cell.end);
+    }
+    if at >= cell.end {
+        return Ok(());
+    }
+    let text = s.slice(at, cell.end);
+    let text = if cell.ragged {
+        without_comments(s, at, cell.end)?
+    } else {
+        text.to_string()
+    };
+    column.push(Line {
+        labels: pending.drain(..).map(|(label, _)| label).collect(),
+        text,
+        span: Span::new(at, cell.end),
+    });
+    Ok(())
+}
+
+/// A text with each comment and run of blanks that spans lines made one space.
+fn without_comments(s: &Scanner, start: usize, end: usize) -> Result<String> {
+    let mut out = String::with_capacity(end - start);
+    let mut at = Scanner::new(s.source, start, Comments::Litmus);
+    let mut from = start;
+    while at.pos < end {
+        let here = at.pos;
+        match at.peek() {
+            Some(b'\n' | b'(') => {
+                at.blanks()?;
+                if at.pos > here {
+                    out.push_str(s.slice(from, here).trim_end());
+                    out.push(' ');
+                    from = at.pos;
+                } else {
+                    at.pos += 1;
+                }
+            }
+            Some(b'"') => {
+                at.quoted()?;
+            }
+            _ => at.pos += 1,
+        }
+    }
+    out.push_str(s.slice(from, end));
+    Ok(out.trim().to_string())
+}
+
+fn check_labels(s: &Scanner, lines: &[Line]) -> Result<()> {
+    let mut seen = FxHashMap::default();
+    for line in lines {
+        for label in &line.labels {
+            if seen.insert(label.as_str(), line.span).is_some() {
+                return Err(s
+                    .error(
+                        line.span,
+                        format!("the label `{label}` is defined twice in this thread"),
+                    )
+                    .help("give one of them another name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The functions of a C test: threads, and what they call.
+fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
+    let mut threads = Vec::new();
+    let mut helpers: Vec<Function> = Vec::new();
+    loop {
+        s.set_comments(Comments::All);
+        s.blanks()?;
+        if s.at_end() || cond::at_final(s) {
+            break;
+        }
+        let span = function_extent(s)?;
+        let function = c11::parse_function(s.source, span)?;
+        let head = head_span(s, span);
+        match thread_number(&function.name) {
+            Some(n) if n == threads.len() && n < MAX_THREADS => {
+                threads.push(Body::C(function));
+            }
+            Some(n) if n >= MAX_THREADS => {
+                return Err(s.error(head, format!("a test has at most {MAX_THREADS} threads")));
+            }
+            Some(n) => {
+                let message = if n < threads.len() {
+                    format!("thread P{n} is there twice")
+                } else {
+                    format!("expected thread P{}, found P{n}", threads.len())
+                };
+                return Err(s
+                    .error(head, message)
+                    .help("threads are P0, P1, ... in order"));
+            }
+            None => {
+                if helpers.iter().any(|h| h.name == function.name) {
+                    return Err(s.error(
+                        head,
+                        format!("the function `{}` is there twice", function.name),
+                    ));
+                }
+                if helpers.len() == MAX_THREADS {
+                    return Err(s.error(head, "this test has too many functions"));
+                }
+                helpers.push(function);
+            }
+        }
+    }
+    if threads.is_empty() {
+        return Err(s
+            .expected("the function of thread P0")
+            .help("a thread is a function named P0, P1, ..., as in `P0 (atomic_int* x) { ... }`"));
+    }
+    Ok((threads, helpers))
+}
+
+/// A function without its body, on one line: what an error about it points at.
+fn head_span(s: &Scanner, span: Span) -> Span {
+    let text = s.slice(span.start as usize, span.end as usize);
+    let len = text.find(['{', '\n']).unwrap_or(text.len());
+    Span::new(
+        span.start as usize,
+        span.start as usize + text[..len].trim_end().len().max(1),
+    )
+}
+
+fn thread_number(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('P')?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(digits.parse().unwrap_or(usize::MAX))
+}
+
+/// From a function's first word to the brace that closes its body.
+fn function_extent(s: &mut Scanner) -> Result<Span> {
+    let start = s.pos;
+    if s.peek() == Some(b'{') {
+        return Err(state::unsupported(
+            s,
+            s.here(),
+            "blocks of code outside functions",
+        ));
+    }
+    if s.peek() == Some(b'#') {
+        return Err(s
+            .error(s.here(), "preprocessor lines are not read")
+            .help("litmus tests need no includes; write macros out"));
+    }
+    s.set_comments(Comments::C);
+    let mut depth = 0usize;
+    let mut parens = 0usize;
+    let mut open = start;
+    loop {
+        match s.peek() {
+            None => {
+                if depth > 0 {
+                    return Err(s
+                        .error(Span::new(open, open + 1), "this brace is not closed")
+                        .help("write `}` where the body ends"));
+                }
+                s.pos = start;
+                return Err(s.expected("a function, or `exists`, `~exists` or `forall`"));
+            }
+            Some(b'"') => {
+                quoted_c(s, b'"')?;
+                continue;
+            }
+            Some(b'\'') => {
+                quoted_c(s, b'\'')?;
+                continue;
+            }
+            Some(b'/') => {
+                if s.comment()? {
+                    continue;
+                }
+            }
+            Some(b'(') => parens += 1,
+            Some(b')') => parens = parens.saturating_sub(1),
+            Some(b';') if depth == 0 && parens == 0 => {
+                return Err(s
+                    .error(
+                        Span::new(start, s.pos + 1),
+                        "this declaration is no function",
+                    )
+                    .help(
+                        "declare shared locations in the initial state, and give functions a body",
+                    ));
+            }
+            Some(b'{') => {
+                if depth == 0 {
+                    open = s.pos;
+                }
+                depth += 1;
+            }
+            Some(b'}') => {
+                if depth == 0 {
+                    return Err(s.expected("a function"));
+                }
+                depth -= 1;
+                if depth == 0 {
+                    s.pos += 1;
+                    return Ok(s.span_from(start));
+                }
+            }
+            Some(_) => {}
+        }
+        s.pos += 1;
+    }
+}
+
+/// A string or character of C, with its escapes.
+fn quoted_c(s: &mut Scanner, quote: u8) -> Result<()> {
+    let start = s.pos;
+    s.pos += 1;
+    loop {
+        match s.peek() {
+            Some(b'\\') => s.pos += 2,
+            Some(b'\n') | None => {
+                return Err(s
+                    .error(Span::new(start, start + 1), "this quote is not closed")
+                    .help("close it on the same line"));
+            }
+            Some(b) => {
+                s.pos += 1;
+                if b == quote {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// What the initial state and the condition say of threads and labels must be there.
+fn check(test: &mut Test) -> Result<()> {
+    let threads = test.threads.len();
+    let labels: Vec<Vec<&str>> = test
+        .threads
+        .iter()
+        .map(|body| match body {
+            Body::Asm(lines) => {
+                let mut all: Vec<&str> = lines
+                    .iter()
+                    .flat_map(|l| l.labels.iter().map(String::as_str))
+                    .collect();
+                all.sort_unstable();
+                all
+            }
+            Body::C(_) => Vec::new(),
+        })
+        .collect();
+    let is_label = |thread: usize, name: &str| {
+        labels
+            .get(thread)
+            .is_some_and(|all| all.binary_search(&name).is_ok())
+    };
+    for item in &test.init {
+        if let Place::Reg { thread, .. } = item.place
+            && thread >= threads
+        {
+            return Err(super::no_such_thread(
+                &test.source,
+                item.span,
+                thread,
+                threads,
+            ));
+        }
+        let values = match &item.value {
+            None => &[][..],
+            Some(InitValue::One(v)) => std::slice::from_ref(v),
+            Some(InitValue::Array(vs)) => vs,
+        };
+        for value in values {
+            if let Value::Label {
+                thread: Some(thread),
+                name,
+            } = value
+                && !is_label(*thread, name)
+            {
+                return Err(crate::diag::Diag::at(
+                    &test.source,
+                    item.span,
+                    format!("thread P{thread} has no label `{name}`"),
+                )
+                .help("a value `P0:L` is the address of the label L in thread P0"));
+            }
+        }
+    }
+    if test.arch != Arch::C {
+        cond::resolve_labels(&mut test.condition.prop, &is_label);
+        if let Some(filter) = &mut test.filter {
+            cond::resolve_labels(filter, &is_label);
+        }
+    }
+    Ok(())
+}
