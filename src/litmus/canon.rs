@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
-use super::print::{condition_text, place_brackets, prop_text, value_text};
+use super::print::{condition_source, prop_source, value_text};
 use super::scan::is_ident;
 use super::{
     Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Prop, Test, Type, Value,
@@ -76,13 +76,13 @@ pub fn canonical_text(test: &Test) -> String {
     }
     if let Some(filter) = &test.filter {
         let filter = map_values(&normal_prop(filter), &value);
-        let _ = writeln!(out, "filter {}", prop_text(&filter, &place_brackets));
+        let _ = writeln!(out, "filter {}", prop_source(&filter));
     }
     let condition = Condition {
         prop: map_values(&normal_prop(&test.condition.prop), &value),
         ..test.condition.clone()
     };
-    let _ = writeln!(out, "{}", condition_text(&condition, &place_brackets));
+    let _ = writeln!(out, "{}", condition_source(&condition));
     out
 }
 
@@ -199,6 +199,11 @@ fn map_values(prop: &Prop, f: &dyn Fn(&Value) -> Value) -> Prop {
         Prop::Cmp(place, op, Operand::Value(v)) => {
             Prop::Cmp(place.clone(), *op, Operand::Value(f(v)))
         }
+        Prop::Cmp(place, op, Operand::Array(vs)) => Prop::Cmp(
+            place.clone(),
+            *op,
+            Operand::Array(vs.iter().map(f).collect()),
+        ),
         Prop::True | Prop::False | Prop::Cmp(..) => prop.clone(),
         Prop::Not(p) => Prop::Not(Box::new(map_values(p, f))),
         Prop::And(ps) => Prop::And(all(ps)),

@@ -416,37 +416,33 @@ impl Reader<'_, '_> {
         Ok(Operand::Value(value(self.s, At::Condition)?))
     }
 
-    /// `x={0,1}`: each element is compared.
+    /// `x={0,1}`: the content of a whole array.
     fn array_content(&mut self, start: usize, left: Place, op: CmpOp) -> Result<Prop> {
         let open = self.s.pos;
         let Place::Mem { name, index: None } = left else {
-            return Err(self
-                .s
-                .error(self.s.span_from(start), "only an array has such a content"));
+            return Err(unsupported(
+                self.s,
+                Span::new(start, open),
+                "vector registers",
+            ));
         };
         if self.s.peek_at(1) == Some(b':') {
             return Err(unsupported(self.s, self.s.here(), "memory tags"));
         }
         let values = array(self.s, At::Condition)?;
-        let span = self.s.span_from(open);
         self.atoms += values.len();
-        let each = values.into_iter().enumerate().map(|(i, v)| {
-            Prop::Cmp(
-                Place::Mem {
-                    name: name.clone(),
-                    index: Some(i as u64),
-                },
-                CmpOp::Eq,
-                Operand::Value(v),
-            )
-        });
-        let all = super::and(each.collect());
+        let all = Prop::Cmp(
+            Place::Mem { name, index: None },
+            CmpOp::Eq,
+            Operand::Array(values),
+        );
         match op {
             CmpOp::Eq => Ok(all),
             CmpOp::Ne => Ok(Prop::Not(Box::new(all))),
-            _ => Err(self
-                .s
-                .error(span, "arrays can be equal or not, and have no order")),
+            _ => Err(self.s.error(
+                self.s.span_from(open),
+                "arrays can be equal or not, and have no order",
+            )),
         }
     }
 }

@@ -16,7 +16,9 @@ mod tests;
 pub mod types;
 mod write;
 
-pub use print::{condition_text, init_text, place_brackets, prop_text, value_text};
+pub use print::{
+    condition_source, condition_text, init_text, place_brackets, prop_source, value_text,
+};
 pub use read::read;
 pub use write::write;
 
@@ -267,6 +269,8 @@ pub enum CmpOp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     Value(Value),
+    /// The content of a whole array (`x={0,1}`), under `=` only.
+    Array(Vec<Value>),
     Place(Place),
 }
 

@@ -13,10 +13,19 @@ pub fn place_brackets(place: &Place) -> String {
     }
 }
 
+/// An integer so that herd reads it: past 63 bits it takes hexadecimal digits only.
+fn int_text(n: i128) -> String {
+    if n > i64::MAX as i128 {
+        format!("{n:#x}")
+    } else {
+        n.to_string()
+    }
+}
+
 /// A value in an initial state: `1`, `x`, `x[2]`, `P0:L1`.
 pub fn value_text(value: &Value) -> String {
     match value {
-        Value::Int(n) => n.to_string(),
+        Value::Int(n) => int_text(*n),
         Value::Addr { name, index: 0 } => name.clone(),
         Value::Addr { name, index } => format!("{name}[{index}]"),
         Value::Label {
@@ -24,16 +33,6 @@ pub fn value_text(value: &Value) -> String {
             name,
         } => format!("P{thread}:{name}"),
         Value::Label { thread: None, name } => name.clone(),
-    }
-}
-
-/// A value in a condition, where a bare `P0:L1` would be a register.
-fn condition_value(value: &Value) -> String {
-    match value {
-        Value::Label {
-            thread: Some(_), ..
-        } => format!("label:\"{}\"", value_text(value)),
-        value => value_text(value),
     }
 }
 
@@ -64,23 +63,36 @@ pub fn init_text(item: &InitItem) -> String {
     out
 }
 
-/// `exists (...)`, with places named by `name`: [`place_brackets`], or one that gives
-/// registers their canonical names.
+/// The condition as a log shows it, `exists (...)`, with places named by `name`:
+/// [`place_brackets`], or one that gives registers their canonical names. Integers are shown
+/// as signed, as herd does.
 pub fn condition_text(condition: &Condition, name: &dyn Fn(&Place) -> String) -> String {
-    let word = match condition.quantifier {
-        Quantifier::Exists => "exists",
-        Quantifier::NotExists => "~exists",
-        Quantifier::Forall => "forall",
+    let printer = Printer {
+        name,
+        int: &|n| match u64::try_from(n) {
+            Ok(n) => (n as i64).to_string(),
+            Err(_) => n.to_string(),
+        },
     };
-    format!("{word} ({})", prop_text(&condition.prop, name))
+    printer.condition(condition)
 }
 
-/// A proposition without parentheses around it.
-pub fn prop_text(prop: &Prop, name: &dyn Fn(&Place) -> String) -> String {
+/// The condition as a test has it: what is read back is the same.
+pub fn condition_source(condition: &Condition) -> String {
+    SOURCE.condition(condition)
+}
+
+/// A proposition as a test has it, without parentheses around it.
+pub fn prop_source(prop: &Prop) -> String {
     let mut out = String::new();
-    Printer { name }.prop(prop, Above::Top, &mut out);
+    SOURCE.prop(prop, Above::Top, &mut out);
     out
 }
+
+const SOURCE: Printer = Printer {
+    name: &place_brackets,
+    int: &int_text,
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Above {
@@ -94,9 +106,33 @@ enum Above {
 
 struct Printer<'a> {
     name: &'a dyn Fn(&Place) -> String,
+    int: &'a dyn Fn(i128) -> String,
 }
 
 impl Printer<'_> {
+    fn condition(&self, condition: &Condition) -> String {
+        let word = match condition.quantifier {
+            Quantifier::Exists => "exists",
+            Quantifier::NotExists => "~exists",
+            Quantifier::Forall => "forall",
+        };
+        let mut out = format!("{word} (");
+        self.prop(&condition.prop, Above::Top, &mut out);
+        out.push(')');
+        out
+    }
+
+    fn value(&self, value: &Value) -> String {
+        match value {
+            Value::Int(n) => (self.int)(*n),
+            // A bare `P0:L1` would be a register here.
+            Value::Label {
+                thread: Some(_), ..
+            } => format!("label:\"{}\"", value_text(value)),
+            value => value_text(value),
+        }
+    }
+
     fn prop(&self, prop: &Prop, above: Above, out: &mut String) {
         match prop {
             Prop::True => out.push_str("true"),
@@ -165,10 +201,17 @@ impl Printer<'_> {
         if op == CmpOp::Ne {
             out.push_str("not (");
         }
-        out.push_str(&(self.name)(left));
+        match right {
+            Operand::Array(_) => out.push_str(&left.to_string()),
+            _ => out.push_str(&(self.name)(left)),
+        }
         out.push_str(sign);
         match right {
-            Operand::Value(v) => out.push_str(&condition_value(v)),
+            Operand::Value(v) => out.push_str(&self.value(v)),
+            Operand::Array(vs) => {
+                let texts: Vec<String> = vs.iter().map(|v| self.value(v)).collect();
+                let _ = write!(out, "{{{}}}", texts.join(","));
+            }
             // A bare `x[1]` on this side would be an address.
             Operand::Place(p @ Place::Mem { index: Some(_), .. }) => {
                 let _ = write!(out, "[{}]", (self.name)(p));

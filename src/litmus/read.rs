@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::scan::{Comments, Scanner, is_ident};
 use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
-use crate::diag::{Result, Source, Span, nearest};
+use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::lang::c11;
 use crate::lang::c11::ast::Function;
 
@@ -22,7 +22,7 @@ const FOREIGN_DIALECTS: &[&str] = &[
 /// Reads one test.
 pub fn read(source: &Source) -> Result<Test> {
     if source.text.len() > MAX_BYTES {
-        return Err(crate::diag::Diag::at(
+        return Err(Diag::at(
             source,
             Span::default(),
             "this file is too large for a litmus test",
@@ -86,24 +86,41 @@ fn header(s: &mut Scanner) -> Result<Header> {
             return Err(s.expected("a quoted title, `Key=value` lines or `{`"));
         }
     }
-    s.blanks()?;
     let mut doc = None;
-    if s.peek() == Some(b'"') {
-        let text = s.quoted()?;
-        doc = Some(text.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
-    s.line_blanks()?;
-    s.eat(b';');
     let mut info = Vec::new();
+    // Lines that are none of a header's are passed over, as herd does; where no brace comes,
+    // the first of them is what went wrong.
+    let mut stray: Option<Box<Diag>> = None;
+    let mut broken = 0;
     loop {
-        s.blanks()?;
+        header_blanks(s, &mut broken)?;
         match s.peek() {
             Some(b'{') => break,
-            Some(b) if b.is_ascii_alphabetic() => info.push(info_line(s)?),
-            _ => {
-                return Err(s.expected("`{`, which opens the initial state").help(
+            Some(b'"') if doc.is_none() && s.rest()[1..].contains(&b'"') => {
+                let text = s.quoted()?;
+                doc = Some(text.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+            Some(b) if b.is_ascii_alphabetic() && at_info_line(s) => info.push(info_line(s)?),
+            Some(b';') => s.pos += 1,
+            Some(_) => {
+                let error = s.expected("`{`, which opens the initial state").help(
                     "between a test's name and `{` stand a quoted title and `Key=value` lines",
-                ));
+                );
+                if s.peek_word() == "P0" {
+                    return Err(error);
+                }
+                stray.get_or_insert(error);
+                let rest = s.rest();
+                s.pos += rest
+                    .iter()
+                    .position(|b| matches!(b, b'\n' | b'{'))
+                    .unwrap_or(rest.len());
+            }
+            None => {
+                return Err(stray.unwrap_or_else(|| {
+                    s.expected("`{`, which opens the initial state")
+                        .help("an initial state may be empty: `{}`")
+                }));
             }
         }
     }
@@ -164,28 +181,53 @@ fn test_name(s: &mut Scanner) -> Result<String> {
     Ok(name.to_string())
 }
 
+/// Blanks and comments; a comment that is not closed is a stray line.
+/// Each costs a look through the rest of the text, so that few are forgiven.
+fn header_blanks(s: &mut Scanner, broken: &mut usize) -> Result<()> {
+    let mut ahead = s.clone();
+    while let Err(error) = ahead.blanks() {
+        *broken += 1;
+        if *broken > 16 {
+            return Err(error);
+        }
+        let rest = ahead.rest();
+        let line = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        let brace = rest[..line].iter().position(|b| *b == b'{');
+        ahead.pos += brace.unwrap_or(line);
+        if brace.is_some() || ahead.at_end() {
+            break;
+        }
+    }
+    s.pos = ahead.pos;
+    Ok(())
+}
+
+/// The end of the word here and of the blanks behind it.
+fn key_end(s: &Scanner) -> (usize, usize) {
+    let bytes = s.bytes();
+    let mut end = s.pos;
+    while bytes
+        .get(end)
+        .is_some_and(|b| is_ident(*b) || matches!(b, b'-' | b'/'))
+    {
+        end += 1;
+    }
+    let mut equals = end;
+    while matches!(bytes.get(equals), Some(b' ' | b'\t')) {
+        equals += 1;
+    }
+    (end, equals)
+}
+
+fn at_info_line(s: &Scanner) -> bool {
+    s.bytes().get(key_end(s).1) == Some(&b'=')
+}
+
 /// `Key=value`, up to the end of the line.
 fn info_line(s: &mut Scanner) -> Result<(String, String)> {
-    let start = s.pos;
-    while s
-        .peek()
-        .is_some_and(|b| is_ident(b) || matches!(b, b'-' | b'/'))
-    {
-        s.pos += 1;
-    }
-    let key = s.slice(start, s.pos).to_string();
-    while matches!(s.peek(), Some(b' ' | b'\t')) {
-        s.pos += 1;
-    }
-    if !s.eat(b'=') {
-        let span = Span::new(start, start + key.len());
-        return Err(s
-            .error(
-                span,
-                format!("expected a `Key=value` line or `{{`, found `{key}`"),
-            )
-            .help("between a test's name and `{` stand a quoted title and `Key=value` lines"));
-    }
+    let (end, equals) = key_end(s);
+    let key = s.slice(s.pos, end).to_string();
+    s.pos = equals + 1;
     let from = s.pos;
     let rest = s.rest();
     s.pos += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
@@ -205,6 +247,7 @@ fn table(s: &mut Scanner) -> Result<Vec<Body>> {
         if s.at_end() || cond::at_final(s) {
             break;
         }
+        refuse_scopes(s)?;
         row_start = s.pos;
         let mut column = 0;
         loop {
@@ -255,6 +298,18 @@ fn table(s: &mut Scanner) -> Result<Vec<Body>> {
         .collect()
 }
 
+/// What tests for GPUs may say behind their code.
+fn refuse_scopes(s: &Scanner) -> Result<()> {
+    let word = s.peek_word();
+    if matches!(word, "scopes" | "levels" | "regions")
+        && s.rest()[word.len()..].trim_ascii_start().first() == Some(&b':')
+    {
+        let what = format!("{word} of GPU models");
+        return Err(state::unsupported(s, s.here(), &what));
+    }
+    Ok(())
+}
+
 /// The row of thread names; gives their number.
 fn heads(s: &mut Scanner) -> Result<usize> {
     let mut count = 0;
@@ -291,8 +346,11 @@ fn heads(s: &mut Scanner) -> Result<usize> {
         count += 1;
         s.blanks()?;
         // Annotations (`P0:A,B`) group threads for models that no dialect here has.
-        if s.peek() == Some(b':') {
-            return Err(state::unsupported(s, s.here(), "annotated threads"));
+        if s.eat(b':') {
+            s.blanks()?;
+            if s.peek().is_some_and(is_ident) {
+                return Err(state::unsupported(s, s.here(), "annotated threads"));
+            }
         }
         if s.eat(b';') {
             return Ok(count);
@@ -364,7 +422,7 @@ fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
 }
 
 #[cold]
-fn unfinished(s: &Scanner, start: usize, end: usize) -> Box<crate::diag::Diag> {
+fn unfinished(s: &Scanner, start: usize, end: usize) -> Box<Diag> {
     let mut at = s.clone();
     if end > start {
         at.pos = end;
@@ -472,6 +530,7 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
         if s.at_end() || cond::at_final(s) {
             break;
         }
+        refuse_scopes(s)?;
         let span = function_extent(s)?;
         let function = c11::parse_function(s.source, span)?;
         let head = head_span(s, span);
@@ -677,7 +736,7 @@ fn check(test: &mut Test) -> Result<()> {
             } = value
                 && !is_label(*thread, name)
             {
-                return Err(crate::diag::Diag::at(
+                return Err(Diag::at(
                     &test.source,
                     item.span,
                     format!("thread P{thread} has no label `{name}`"),

@@ -37,7 +37,7 @@ const FOREIGN: &[(&str, &str)] = &[
 #[cold]
 pub fn unsupported(s: &Scanner, span: Span, what: &str) -> Box<Diag> {
     s.error(span, format!("unsupported: {what}"))
-        .help("litmake reads user-level tests only: no virtual memory, faults, tags or self-modifying code")
+        .help("tests of user-level code are read: no virtual memory, faults, tags, vectors or code as data")
 }
 
 /// Refuses a word that opens a construct of system-level tests.
@@ -48,6 +48,22 @@ fn refuse_foreign(s: &Scanner, word: &str, start: usize) -> Result<()> {
         return Err(unsupported(s, s.span_from(start), what));
     }
     Ok(())
+}
+
+/// A colon behind a name: a memory tag, or a register with a thread's name misspelt.
+fn refuse_colon(s: &Scanner, name: &str, span: Span) -> Result<()> {
+    if s.peek() != Some(b':') {
+        return Ok(());
+    }
+    if s.peek_at(1).is_some_and(|b| b.is_ascii_lowercase()) {
+        return Err(unsupported(s, span, "memory tags"));
+    }
+    Err(s
+        .error(
+            span,
+            format!("`{name}:` opens neither a register nor a location"),
+        )
+        .help("write a register as `0:X1` or `P0:X1`"))
 }
 
 /// A thread before a colon, `0:` or `P0:`, where one is here; the colon is taken too.
@@ -111,16 +127,7 @@ fn location(s: &mut Scanner, what: &str) -> Result<String> {
     let end = s.pos;
     s.blanks()?;
     refuse_foreign(s, name, start)?;
-    if s.peek() == Some(b':') {
-        return Err(s
-            .error(
-                Span::new(start, end),
-                format!("`{name}:` opens neither a register nor a location"),
-            )
-            .help(
-                "write a register as `0:X1` or `P0:X1`; memory tags (`x:green`) are not supported",
-            ));
-    }
+    refuse_colon(s, name, Span::new(start, end))?;
     Ok(name.to_string())
 }
 
@@ -402,12 +409,7 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
                 let end = s.pos;
                 s.blanks()?;
                 refuse_foreign(s, word, here)?;
-                if s.peek() == Some(b':') {
-                    return Err(s.error(
-                        Span::new(here, end),
-                        format!("`{word}:` opens neither a register nor a location"),
-                    ).help("write a register as `0:X1` or `P0:X1`; memory tags (`x:green`) are not supported"));
-                }
+                refuse_colon(s, word, Span::new(here, end))?;
                 tokens.push((word, Span::new(here, end)));
             }
             _ => break None,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::print::{condition_text, init_text, place_brackets, prop_text};
+use super::print::{condition_source, init_text, prop_source};
 use super::{Body, Line, Test};
 use crate::lang::c11;
 
@@ -43,9 +43,9 @@ pub fn write(test: &Test) -> String {
         out.push_str("]\n");
     }
     if let Some(filter) = &test.filter {
-        let _ = writeln!(out, "filter ({})", prop_text(filter, &place_brackets));
+        let _ = writeln!(out, "filter ({})", prop_source(filter));
     }
-    let _ = writeln!(out, "{}", condition_text(&test.condition, &place_brackets));
+    let _ = writeln!(out, "{}", condition_source(&test.condition));
     out
 }
 
