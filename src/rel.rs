@@ -209,6 +209,20 @@ impl Rel {
         self.row_mut(a)[b / 64] &= !(1 << (b % 64));
     }
 
+    /// Relates `a` to every event of a range.
+    pub fn insert_range(&mut self, a: usize, range: std::ops::Range<usize>) {
+        let n = self.n as usize;
+        for (w, out) in self.row_mut(a).iter_mut().enumerate() {
+            *out |= mask(range.end.min(n), w) & !mask(range.start, w);
+        }
+    }
+
+    pub fn remove_range(&mut self, a: usize, range: std::ops::Range<usize>) {
+        for (w, out) in self.row_mut(a).iter_mut().enumerate() {
+            *out &= !(mask(range.end, w) & !mask(range.start, w));
+        }
+    }
+
     pub fn contains(&self, a: usize, b: usize) -> bool {
         self.row(a)[b / 64] >> (b % 64) & 1 != 0
     }

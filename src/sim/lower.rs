@@ -7,7 +7,7 @@ use super::program::{Cond, Location, Observable, Program, Rhs, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{self, Symbols};
-use crate::litmus::{Arch, Body, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value};
+use crate::litmus::{Arch, CmpOp, Body, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value};
 
 /// The locations of a test while they are gathered.
 #[derive(Default)]
@@ -377,6 +377,23 @@ impl Lowering<'_> {
                 Cond::Not(Box::new(self.cond(a, span, observed)?)),
                 self.cond(b, span, observed)?,
             ]),
+            Prop::Cmp(Place::Mem { name, index: None }, op, Operand::Array(values)) => {
+                // Element by element, as far as the condition lists them.
+                let mut all = Vec::new();
+                for (k, v) in values.iter().enumerate() {
+                    let place = Place::Mem { name: name.clone(), index: Some(k as u64) };
+                    let each = Prop::Cmp(place, CmpOp::Eq, Operand::Value(v.clone()));
+                    all.push(self.cond(&each, span, observed)?);
+                }
+                match op {
+                    CmpOp::Eq => Cond::And(all),
+                    CmpOp::Ne => Cond::Not(Box::new(Cond::And(all))),
+                    _ => {
+                        let message = "arrays can be compared with `=` and `<>` only";
+                        return Err(Diag::at(self.source(), span, message));
+                    }
+                }
+            }
             Prop::Cmp(place, op, operand) => {
                 let left = self.observable(place, None, span)?;
                 let thread = match place {
@@ -385,6 +402,10 @@ impl Lowering<'_> {
                 };
                 let left = add(observed, left);
                 let rhs = match operand {
+                    Operand::Array(_) => {
+                        let message = "only an array can be compared with a list of values";
+                        return Err(Diag::at(self.source(), span, message));
+                    }
                     Operand::Value(v) => Rhs::Val(self.value(v, thread, span)?),
                     Operand::Place(p) => {
                         let right = self.observable(p, None, span)?;

@@ -132,6 +132,8 @@ pub struct Skeleton<'p> {
     pub writes: Vec<Vec<u16>>,
     /// The events of each path event: thread, index -> range of event numbers.
     first: Vec<Vec<(u16, u16)>>,
+    /// The events of each thread.
+    threads: Vec<std::ops::Range<usize>>,
 }
 
 impl<'p> Skeleton<'p> {
@@ -162,8 +164,10 @@ impl<'p> Skeleton<'p> {
             });
         }
         let mut first = Vec::with_capacity(paths.len());
+        let mut threads = Vec::with_capacity(paths.len());
         for (thread, path) in paths.iter().enumerate() {
             let mut ranges = Vec::with_capacity(path.events.len());
+            let begin = events.len();
             for (index, e) in path.events.iter().enumerate() {
                 let start = events.len() as u16;
                 let mut event = Event {
@@ -213,6 +217,7 @@ impl<'p> Skeleton<'p> {
                 ranges.push((start, events.len() as u16));
             }
             first.push(ranges);
+            threads.push(begin..events.len());
         }
         for read in &mut reads {
             read.candidates = writes[usize::from(read.cell)]
@@ -221,7 +226,7 @@ impl<'p> Skeleton<'p> {
                 .filter(|w| *w != read.event)
                 .collect();
         }
-        Skeleton { paths, events, reads, writes, first }
+        Skeleton { paths, events, reads, writes, first, threads }
     }
 
     pub fn len(&self) -> usize {
@@ -273,35 +278,61 @@ impl<'p> Skeleton<'p> {
         out.clear();
         match base {
             BaseRel::Id => out.add_identity(),
-            BaseRel::Po => self.pairs(out, |a, b| {
-                a.thread.is_some() && a.thread == b.thread && a.instance < b.instance
-            }),
-            BaseRel::Loc => self.pairs(out, |a, b| match (a.cell, b.cell) {
-                (Some(x), Some(y)) => x == y,
-                (None, None) => {
-                    let reg = |e: &Event| matches!(e.kind, Kind::RegRead | Kind::RegWrite);
-                    reg(a) && reg(b) && a.thread == b.thread && a.reg == b.reg
+            BaseRel::Po => {
+                for (i, e) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
+                    let from = self.instance_range(i).end;
+                    out.insert_range(i, from..self.thread_range(e).end);
                 }
-                _ => false,
-            }),
-            BaseRel::Int => self.pairs(out, |a, b| a.thread.is_some() && a.thread == b.thread),
-            BaseRel::Ext => self.pairs(out, |a, b| a.thread.is_none() || a.thread != b.thread),
-            BaseRel::SameThread => {
-                self.pairs(out, |a, b| a.thread.is_some() && a.thread == b.thread);
-                out.remove_identity();
             }
-            BaseRel::SameInstance | BaseRel::SameInstr => self.pairs(out, |a, b| {
-                a.thread.is_some() && a.thread == b.thread && a.instance == b.instance
-            }),
+            BaseRel::Loc => {
+                let reg = |e: &Event| matches!(e.kind, Kind::RegRead | Kind::RegWrite);
+                for (i, a) in self.events.iter().enumerate() {
+                    if a.cell.is_none() && !reg(a) {
+                        continue;
+                    }
+                    for (j, b) in self.events.iter().enumerate() {
+                        let same = match (a.cell, b.cell) {
+                            (Some(x), Some(y)) => x == y,
+                            (None, None) => reg(b) && a.thread == b.thread && a.reg == b.reg,
+                            _ => false,
+                        };
+                        if same {
+                            out.insert(i, j);
+                        }
+                    }
+                }
+            }
+            BaseRel::Int | BaseRel::SameThread => {
+                for (i, e) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
+                    out.insert_range(i, self.thread_range(e));
+                }
+                if base == BaseRel::SameThread {
+                    out.remove_identity();
+                }
+            }
+            BaseRel::Ext => {
+                for (i, e) in self.events.iter().enumerate() {
+                    out.insert_range(i, 0..self.events.len());
+                    if !e.is_init() {
+                        out.remove_range(i, self.thread_range(e));
+                    }
+                }
+            }
+            BaseRel::SameInstance | BaseRel::SameInstr => {
+                for (i, _) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
+                    out.insert_range(i, self.instance_range(i));
+                }
+            }
             BaseRel::SameAccess => {
-                self.pairs(out, |a, b| {
-                    a.thread.is_some()
-                        && a.thread == b.thread
-                        && a.index == b.index
-                        && a.is_memory()
-                        && b.is_memory()
-                });
                 out.add_identity();
+                for (thread, path) in self.paths.iter().enumerate() {
+                    for (index, _) in path.events.iter().enumerate().filter(|(_, e)| e.is_access()) {
+                        let range = self.events_of(thread, index);
+                        for i in range.clone() {
+                            out.insert_range(i, range.clone());
+                        }
+                    }
+                }
             }
             BaseRel::Addr => self.dependency(out, |e| e.addr.data),
             BaseRel::Data => self.dependency(out, |e| if e.is_access() { e.data.data } else { 0 }),
@@ -321,14 +352,20 @@ impl<'p> Skeleton<'p> {
         }
     }
 
-    fn pairs(&self, out: &mut Rel, holds: impl Fn(&Event, &Event) -> bool) {
-        for (i, a) in self.events.iter().enumerate() {
-            for (j, b) in self.events.iter().enumerate() {
-                if holds(a, b) {
-                    out.insert(i, j);
-                }
-            }
-        }
+    fn thread_range(&self, e: &Event) -> std::ops::Range<usize> {
+        e.thread.map_or(0..0, |t| self.threads[usize::from(t)].clone())
+    }
+
+    /// The events of the same execution of an instruction.
+    fn instance_range(&self, i: usize) -> std::ops::Range<usize> {
+        let e = &self.events[i];
+        let same = |j: &usize| {
+            let o = &self.events[*j];
+            o.thread == e.thread && o.instance == e.instance
+        };
+        let start = (0..i).rev().take_while(same).last().unwrap_or(i);
+        let end = (i..self.events.len()).take_while(same).last().unwrap_or(i) + 1;
+        start..end
     }
 
     /// Edges to each event from the path events in a mask.

@@ -1,0 +1,278 @@
+//! `litmake sim`: what a model allows, test by test, in herd's log format.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::{Diag, Result, Source};
+use litmake::litmus::log::{LogEntry, UNDEF};
+use litmake::litmus::{self, Arch, list};
+use litmake::sim::{Model, Options, Outcomes, Simulator};
+
+/// Simulate litmus tests: print every outcome that a memory model allows.
+///
+/// Prints one block a test, in the order given, in the format of herd's logs. A test that
+/// cannot be read or simulated gives an error on standard error, the others go on, and the exit
+/// status is 2.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake sim SB.litmus                       the default model of the test's architecture
+  litmake sim --model tests/my.cat @tests/all a model of your own, and a list of tests
+  litmake sim -I ~/herd/libdir --model aarch64.cat MP.litmus
+                                              a model of herd's own library
+  litmake sim --explain '1:X0=1; 1:X2=0' MP.litmus
+                                              why an outcome is forbidden")]
+pub struct Args {
+    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
+    #[arg(required = true, value_name = "FILE|@LIST")]
+    inputs: Vec<String>,
+
+    /// The model: a built-in name or a cat file [default: by architecture]
+    #[arg(short, long, value_name = "FILE|NAME")]
+    model: Option<String>,
+
+    /// A folder in which models and what they include are looked up first
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    include: Vec<PathBuf>,
+
+    /// Set a variant that the model asks about (such as `mixed`)
+    #[arg(long, value_name = "NAME")]
+    variant: Vec<String>,
+
+    /// How often the body of a loop may run; a test that was cut says so
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    unroll: u32,
+
+    /// Give up on a test after this many seconds
+    #[arg(long, value_name = "S")]
+    timeout: Option<f64>,
+
+    /// One JSON object a test, one a line
+    #[arg(long)]
+    json: bool,
+
+    /// Threads to use [default: all cores]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(2),
+        Err(diag) => {
+            eprintln!("{diag}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Models by architecture, loaded when the first test asks.
+struct Models<'a> {
+    args: &'a Args,
+    loaded: Mutex<HashMap<Arch, Arc<OnceLock<Result<Arc<Model>>>>>>,
+}
+
+impl Models<'_> {
+    fn get(&self, arch: Arch) -> Result<Arc<Model>> {
+        let cell = {
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.entry(arch).or_default().clone()
+        };
+        cell.get_or_init(|| self.load(arch).map(Arc::new)).clone()
+    }
+
+    fn load(&self, arch: Arch) -> Result<Model> {
+        let name = self.args.model.as_deref().unwrap_or(arch.default_model());
+        let mut options = LoadOptions::new(arch);
+        options.include_dirs = self.args.include.clone();
+        options.variants = self.args.variant.clone();
+        Model::load(&cat::load(name, &options)?)
+    }
+}
+
+/// Whether every test was read and simulated.
+fn run(args: &Args) -> Result<bool> {
+    let timeout = match args.timeout {
+        Some(s) if s.is_finite() && s > 0.0 => Some(Duration::from_secs_f64(s.min(1e9))),
+        Some(_) => return Err(Diag::new("--timeout wants a number of seconds above 0")),
+        None => None,
+    };
+    if args.unroll == 0 {
+        return Err(Diag::new("--unroll wants at least 1: a loop's body runs that often"));
+    }
+    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+    let options = Options { unroll: args.unroll, timeout };
+    let models = Models { args, loaded: Mutex::default() };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
+    let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+        let source = Source::new(path.display().to_string(), text);
+        let test = litmus::read(&source)?;
+        let model = models.get(test.arch)?;
+        let outcomes = simulator
+            .simulate(&test, &model, &options)
+            .map_err(|d| d.or_at(&source, test.condition.span))?;
+        Ok(if args.json { json(&test, &model, &outcomes) } else { block(&test, &outcomes) })
+    };
+    in_order(&paths, jobs, one)
+}
+
+/// Runs `one` on every path with several threads, and prints the results in input order as
+/// soon as they and all before them are there.
+fn in_order(
+    paths: &[PathBuf],
+    jobs: usize,
+    one: impl Fn(&mut Simulator, &Path) -> Result<String> + Sync,
+) -> Result<bool> {
+    struct Done {
+        results: HashMap<usize, Result<String>>,
+        /// Results before this one are printed: workers do not run far ahead of it.
+        printed: usize,
+    }
+    let ahead = 64 * jobs.max(1);
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let state = Mutex::new(Done { results: HashMap::new(), printed: 0 });
+    let changed = Condvar::new();
+    let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut good = true;
+    let wrote = std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                let mut simulator = Simulator::default();
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = paths.get(i) else { return };
+                    let mut guard = lock();
+                    while i > guard.printed + ahead && !stop.load(Ordering::Relaxed) {
+                        guard = changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
+                    }
+                    drop(guard);
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let work = std::panic::AssertUnwindSafe(|| one(&mut simulator, path));
+                    let result = std::panic::catch_unwind(work).unwrap_or_else(|_| {
+                        Err(Diag::new(format!("{}: an internal error; please report it", path.display())))
+                    });
+                    lock().results.insert(i, result);
+                    changed.notify_all();
+                }
+            });
+        }
+        for i in 0..paths.len() {
+            let mut guard = lock();
+            let result = loop {
+                match guard.results.remove(&i) {
+                    Some(result) => break result,
+                    None => guard = changed.wait(guard).unwrap_or_else(PoisonError::into_inner),
+                }
+            };
+            guard.printed = i;
+            drop(guard);
+            changed.notify_all();
+            let wrote = match result {
+                Ok(text) => out.write_all(text.as_bytes()),
+                Err(diag) => {
+                    good = false;
+                    // Keep the two streams in step for whoever reads both on a terminal.
+                    let flushed = out.flush();
+                    eprintln!("{diag}");
+                    flushed
+                }
+            };
+            if wrote.is_err() {
+                stop.store(true, Ordering::Relaxed);
+                changed.notify_all();
+                return wrote;
+            }
+        }
+        out.flush()
+    });
+    match wrote {
+        // A reader that has seen enough, as `| head`, is no error of ours.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(good),
+        Err(e) => Err(Diag::new(format!("cannot write the results: {e}"))),
+        Ok(()) => Ok(good),
+    }
+}
+
+fn state_line(state: &[(String, String)]) -> String {
+    let mut line = String::new();
+    for (i, (name, value)) in state.iter().enumerate() {
+        if i > 0 {
+            line.push(' ');
+        }
+        line.push_str(name);
+        line.push('=');
+        line.push_str(value);
+        line.push(';');
+    }
+    line
+}
+
+fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
+    let mut entry = LogEntry::new(
+        &test.name,
+        test.condition.quantifier,
+        condition(test),
+        outcomes.states.iter().map(|s| state_line(s)).collect(),
+        (outcomes.positive, outcomes.negative),
+    );
+    entry.cut = outcomes.cut;
+    for flag in &outcomes.flags {
+        entry.flag(if flag == "undef" { UNDEF } else { flag });
+    }
+    entry.seconds = Some(outcomes.time.as_secs_f64());
+    entry.hash = Some(litmus::canon::canonical_hash(test).to_hex().to_string());
+    entry.to_string()
+}
+
+fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
+    let states: Vec<serde_json::Value> = outcomes
+        .states
+        .iter()
+        .map(|s| s.iter().map(|(k, v)| (k.clone(), serde_json::Value::from(v.as_str()))).collect())
+        .collect();
+    let value = serde_json::json!({
+        "test": test.name,
+        "arch": test.arch.name(),
+        "file": &*test.source.name,
+        "model": model.name,
+        "condition": condition(test),
+        "holds": outcomes.validated(),
+        "states": states,
+        "positive": outcomes.positive,
+        "negative": outcomes.negative,
+        "flags": outcomes.flags,
+        "undefined": outcomes.undefined,
+        "cut": outcomes.cut,
+        "skeletons": outcomes.stats.skeletons,
+        "candidates": outcomes.stats.nodes,
+        "executions": outcomes.stats.executions,
+        "seconds": outcomes.time.as_secs_f64(),
+        "hash": litmus::canon::canonical_hash(test).to_hex().to_string(),
+    });
+    format!("{value}\n")
+}
+
+/// The condition as herd prints it, with registers under their full names.
+fn condition(test: &litmus::Test) -> String {
+    let isa = litmake::isa::of(test.arch);
+    litmus::condition_text(&test.condition, &|place| match place {
+        litmus::Place::Reg { thread, name } => {
+            let full = isa.and_then(|i| i.register(name)).map_or(name.clone(), |r| r.name);
+            format!("{thread}:{full}")
+        }
+        mem => litmus::place_brackets(mem),
+    })
+}
