@@ -326,10 +326,7 @@ impl fmt::Display for Place {
         match self {
             Place::Reg { thread, name } => write!(f, "{thread}:{name}"),
             Place::Mem { name, index: None } => f.write_str(name),
-            Place::Mem {
-                name,
-                index: Some(i),
-            } => write!(f, "{name}[{i}]"),
+            Place::Mem { name, index: Some(i) } => write!(f, "{name}[{i}]"),
         }
     }
 }

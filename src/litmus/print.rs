@@ -15,11 +15,7 @@ pub fn place_brackets(place: &Place) -> String {
 
 /// An integer so that herd reads it: past 63 bits it takes hexadecimal digits only.
 fn int_text(n: i128) -> String {
-    if n > i64::MAX as i128 {
-        format!("{n:#x}")
-    } else {
-        n.to_string()
-    }
+    if n > i64::MAX as i128 { format!("{n:#x}") } else { n.to_string() }
 }
 
 /// A value in an initial state: `1`, `x`, `x[2]`, `P0:L1`.
@@ -28,10 +24,7 @@ pub fn value_text(value: &Value) -> String {
         Value::Int(n) => int_text(*n),
         Value::Addr { name, index: 0 } => name.clone(),
         Value::Addr { name, index } => format!("{name}[{index}]"),
-        Value::Label {
-            thread: Some(thread),
-            name,
-        } => format!("P{thread}:{name}"),
+        Value::Label { thread: Some(thread), name } => format!("P{thread}:{name}"),
         Value::Label { thread: None, name } => name.clone(),
     }
 }
@@ -89,10 +82,7 @@ pub fn prop_source(prop: &Prop) -> String {
     out
 }
 
-const SOURCE: Printer = Printer {
-    name: &place_brackets,
-    int: &int_text,
-};
+const SOURCE: Printer = Printer { name: &place_brackets, int: &int_text };
 
 #[derive(Clone, Copy, PartialEq)]
 enum Above {
@@ -126,9 +116,7 @@ impl Printer<'_> {
         match value {
             Value::Int(n) => (self.int)(*n),
             // A bare `P0:L1` would be a register here.
-            Value::Label {
-                thread: Some(_), ..
-            } => format!("label:\"{}\"", value_text(value)),
+            Value::Label { thread: Some(_), .. } => format!("label:\"{}\"", value_text(value)),
             value => value_text(value),
         }
     }

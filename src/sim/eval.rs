@@ -6,6 +6,9 @@
 //! whose lower bound already has a cycle cannot be mended by deciding more, so the search cuts
 //! there; on a complete execution both bounds are the value itself.
 
+use smallvec::SmallVec;
+
+use super::search::Judge;
 use super::skeleton::Skeleton;
 use crate::cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, Shape};
 use crate::rel::{Rel, Set};
@@ -396,11 +399,6 @@ impl Machine {
         program.static_requires.iter().all(|t| self.holds(t, t.low))
     }
 
-    /// Whether nothing decided so far breaks a requirement.
-    pub fn consistent(&mut self, program: &Program, choices: &Choices) -> bool {
-        self.first_broken(program, choices).is_none()
-    }
-
     /// The requirement that is broken for good, by its index among the checks.
     pub fn first_broken(&mut self, program: &Program, choices: &Choices) -> Option<usize> {
         let mut done = 0;
@@ -421,17 +419,6 @@ impl Machine {
         for step in &program.dynamics {
             self.run(step, None, Some(choices));
         }
-    }
-
-    /// Whether some flag among `wanted` can still be raised by deciding more; all steps must
-    /// have run.
-    pub fn may_flag(&self, program: &Program, wanted: &dyn Fn(usize) -> bool) -> bool {
-        program.flags.iter().any(|t| wanted(t.check) && self.raised(program, t, t.early))
-    }
-
-    /// The flags that a complete execution raises.
-    pub fn flags<'m>(&'m self, program: &'m Program) -> impl Iterator<Item = usize> + 'm {
-        program.flags.iter().filter(|t| self.raised(program, t, t.low)).map(|t| t.check)
     }
 
     fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
@@ -598,5 +585,41 @@ impl Machine {
             }
             _ => out.clear(),
         }
+    }
+}
+
+/// A compiled model and the values of its slots, as a judge of executions.
+pub struct Compiled<'m> {
+    pub program: &'m Program,
+    pub machine: &'m mut Machine,
+}
+
+impl Judge for Compiled<'_> {
+    fn bind(&mut self, skeleton: &Skeleton) -> bool {
+        self.machine.bind(self.program, skeleton)
+    }
+
+    fn possible(&mut self, choices: &Choices) -> bool {
+        self.machine.first_broken(self.program, choices).is_none()
+    }
+
+    fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
+        // Every decision was followed by a look at the requirements.
+        if self.program.flags.is_empty() {
+            return Ok(Some(SmallVec::new()));
+        }
+        self.machine.complete(self.program, choices);
+        let m = &*self.machine;
+        let raised = self.program.flags.iter().filter(|t| m.raised(self.program, t, t.low));
+        Ok(Some(raised.map(|t| t.check).collect()))
+    }
+
+    fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {
+        let mut open = self.program.flags.iter().filter(|t| !raised.contains(&t.check)).peekable();
+        if open.peek().is_none() {
+            return false;
+        }
+        self.machine.complete(self.program, choices);
+        open.any(|t| self.machine.raised(self.program, t, t.early))
     }
 }

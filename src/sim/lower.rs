@@ -7,7 +7,9 @@ use super::program::{Cond, Location, Observable, Program, Rhs, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{self, Symbols};
-use crate::litmus::{Arch, CmpOp, Body, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value};
+use crate::litmus::{
+    Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value,
+};
 
 /// The locations of a test while they are gathered.
 #[derive(Default)]

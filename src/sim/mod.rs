@@ -19,7 +19,7 @@ use crate::cat::plan::{CheckKind, Plan};
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
 use crate::litmus::{Quantifier, Test};
-use eval::Machine;
+use eval::{Compiled, Machine};
 use expr::{Exprs, mask, sign_extend};
 use program::{Observable, Program, What};
 use search::{Found, Outcome, Search, Stats, Stop};
@@ -188,17 +188,13 @@ impl Simulator {
             let branches = model.program.branches;
             let skeleton = Skeleton::new(program, &cells, picked, branches);
             found.stats.skeletons += 1;
-            let result = Search::new(
-                program,
-                &model.program,
-                &cells,
-                &self.exprs,
-                &skeleton,
-                &mut self.machine,
-                found,
-                deadline,
-            )
-            .run();
+            let mut judge = Compiled { program: &model.program, machine: &mut self.machine };
+            let result =
+                Search::new(program, &cells, &self.exprs, &skeleton, &mut judge, found, deadline)
+                    .run();
+            if let Err(Stop::Model(message)) = result {
+                return Err(Diag::new(format!("{}: {message}", model.name)));
+            }
             if let Err(Stop::TimedOut) = result {
                 let seconds = options.timeout.unwrap_or_default().as_secs_f64();
                 return Err(Diag::new(format!(

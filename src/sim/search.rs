@@ -8,7 +8,7 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::eval::{Choices, Machine, Program as Model};
+use super::eval::Choices;
 use super::expr::{Exprs, Var, mask, truth};
 use super::program::{Cond, Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source};
@@ -40,15 +40,32 @@ pub struct Stats {
 
 pub enum Stop {
     TimedOut,
+    /// The model itself is at fault.
+    Model(String),
+}
+
+/// What decides whether executions are allowed.
+pub trait Judge {
+    /// Prepares for a skeleton; false where no execution of it is allowed.
+    fn bind(&mut self, skeleton: &Skeleton) -> bool;
+
+    /// Whether a partial execution may still become an allowed one. True is always sound.
+    fn possible(&mut self, choices: &Choices) -> bool;
+
+    /// The verdict on a complete execution: the flags that it raises, or `None` where it is not
+    /// allowed.
+    fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String>;
+
+    /// Whether some completion could raise a flag that is not among `raised`. True is sound.
+    fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool;
 }
 
 pub struct Search<'s> {
     pub program: &'s Program,
-    pub model: &'s Model,
     pub cells: &'s Cells,
     pub exprs: &'s Exprs,
     pub skeleton: &'s Skeleton<'s>,
-    pub machine: &'s mut Machine,
+    pub judge: &'s mut dyn Judge,
     pub found: &'s mut Found,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
@@ -78,11 +95,10 @@ impl<'s> Search<'s> {
     #[expect(clippy::too_many_arguments, reason = "the search borrows every part of a run")]
     pub fn new(
         program: &'s Program,
-        model: &'s Model,
         cells: &'s Cells,
         exprs: &'s Exprs,
         skeleton: &'s Skeleton<'s>,
-        machine: &'s mut Machine,
+        judge: &'s mut dyn Judge,
         found: &'s mut Found,
         deadline: Option<std::time::Instant>,
     ) -> Search<'s> {
@@ -140,11 +156,10 @@ impl<'s> Search<'s> {
             .collect();
         let mut search = Search {
             program,
-            model,
             cells,
             exprs,
             skeleton,
-            machine,
+            judge,
             found,
             filter: program.filter.as_ref(),
             deadline,
@@ -205,10 +220,7 @@ impl<'s> Search<'s> {
 
     /// Searches this skeleton; what it finds goes to `found`.
     pub fn run(&mut self) -> Result<(), Stop> {
-        if !self.machine.bind(self.model, self.skeleton) {
-            return Ok(());
-        }
-        if !self.machine.consistent(self.model, &self.choices) {
+        if !self.judge.bind(self.skeleton) || !self.judge.possible(&self.choices) {
             return Ok(());
         }
         self.decide(0).map(|_| ())
@@ -249,16 +261,7 @@ impl<'s> Search<'s> {
 
     /// Whether a flag that has not been raised could be raised by some completion.
     fn flags_open(&mut self) -> bool {
-        let checks = &self.model.checks;
-        if checks.iter().all(|c| {
-            use crate::cat::plan::CheckKind::{Assert, Require};
-            matches!(c.kind, Assert | Require)
-        }) {
-            return false;
-        }
-        self.machine.complete(self.model, &self.choices);
-        let raised = &self.found.flags;
-        self.machine.may_flag(self.model, &|check| !raised.contains(&check))
+        self.judge.may_flag(&self.choices, &self.found.flags)
     }
 
     fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, Stop> {
@@ -275,11 +278,8 @@ impl<'s> Search<'s> {
                 }
             }
             self.choices.rf_low.insert(source, event);
-            let found = if self.machine.consistent(self.model, &self.choices) {
-                self.decide(level + 1)?
-            } else {
-                false
-            };
+            let found =
+                if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
             self.choices.rf_low.remove(source, event);
             for other in &read.candidates {
                 self.choices.rf_high.insert(usize::from(*other), event);
@@ -311,11 +311,8 @@ impl<'s> Search<'s> {
                     self.order_pair(w, last);
                 }
             }
-            let found = if self.machine.consistent(self.model, &self.choices) {
-                self.decide(level + 1)?
-            } else {
-                false
-            };
+            let found =
+                if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
             self.choices.co_low.copy_from(&saved.0);
             self.choices.co_high.copy_from(&saved.1);
             any |= found;
@@ -360,14 +357,14 @@ impl<'s> Search<'s> {
 
     fn decide_pairs(&mut self, outcome: Option<Outcome>) -> Result<bool, Stop> {
         let Some((a, b)) = self.open_pair() else {
-            return Ok(self.complete(outcome));
+            return self.complete(outcome);
         };
         let mut any = false;
         let saved = (self.choices.co_low.clone(), self.choices.co_high.clone());
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
             self.found.stats.nodes += 1;
-            let found = if self.machine.consistent(self.model, &self.choices) {
+            let found = if self.judge.possible(&self.choices) {
                 self.decide_pairs(outcome.clone())?
             } else {
                 false
@@ -382,22 +379,27 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
-    /// A complete consistent execution: records its outcome and flags.
-    fn complete(&mut self, outcome: Option<Outcome>) -> bool {
-        match outcome {
+    /// A complete execution: where it is allowed, records its outcome and flags.
+    fn complete(&mut self, outcome: Option<Outcome>) -> Result<bool, Stop> {
+        let Some(flags) = self.judge.judge(&self.choices).map_err(Stop::Model)? else {
+            return Ok(false);
+        };
+        let any = match outcome {
             Some(outcome) => self.record(outcome),
             None => self.solve_cycle(),
+        };
+        if any {
+            for flag in flags {
+                if !self.found.flags.contains(&flag) {
+                    self.found.flags.push(flag);
+                }
+            }
         }
+        Ok(any)
     }
 
     fn record(&mut self, outcome: Outcome) -> bool {
         self.found.stats.executions += 1;
-        self.machine.complete(self.model, &self.choices);
-        for flag in self.machine.flags(self.model) {
-            if !self.found.flags.contains(&flag) {
-                self.found.flags.push(flag);
-            }
-        }
         self.found.outcomes.insert(outcome);
         true
     }

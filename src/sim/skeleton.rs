@@ -326,7 +326,8 @@ impl<'p> Skeleton<'p> {
             BaseRel::SameAccess => {
                 out.add_identity();
                 for (thread, path) in self.paths.iter().enumerate() {
-                    for (index, _) in path.events.iter().enumerate().filter(|(_, e)| e.is_access()) {
+                    for (index, _) in path.events.iter().enumerate().filter(|(_, e)| e.is_access())
+                    {
                         let range = self.events_of(thread, index);
                         for i in range.clone() {
                             out.insert_range(i, range.clone());

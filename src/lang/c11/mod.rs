@@ -11,10 +11,7 @@ use ast::Function;
 
 /// Reads one function, from its first word to its closing brace.
 pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
-    let text = source
-        .text
-        .get(span.start as usize..span.end as usize)
-        .unwrap_or("");
+    let text = source.text.get(span.start as usize..span.end as usize).unwrap_or("");
     let open = text.find('(').unwrap_or(text.len());
     let name = text[..open]
         .trim_end()
@@ -24,11 +21,7 @@ pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
     if name.is_empty() {
         return Err(Diag::at(source, span, "expected a function"));
     }
-    Ok(Function {
-        name: name.to_string(),
-        span,
-        text: text.to_string(),
-    })
+    Ok(Function { name: name.to_string(), span, text: text.to_string() })
 }
 
 /// The text of a function, on lines of its own.
