@@ -2,4 +2,13 @@
 //!
 //! It does not know instruction sets, nor how executions are found.
 
+pub mod ast;
+pub mod eval;
+pub mod graph;
+pub mod lex;
+pub mod load;
+pub mod names;
+pub mod parse;
 pub mod plan;
+pub mod prims;
+pub mod stage;

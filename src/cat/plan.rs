@@ -163,3 +163,105 @@ pub struct Plan {
     /// The model asks for register events.
     pub catdep: bool,
 }
+
+impl Node {
+    /// The nodes that this one is made of, but for the bodies of a fixpoint.
+    pub fn operands(&self) -> impl Iterator<Item = NodeId> {
+        let (a, b) = match *self {
+            Node::BaseSet(_)
+            | Node::BaseRel(_)
+            | Node::EmptySet
+            | Node::EmptyRel
+            | Node::FixVar(..)
+            | Node::Fix(..) => (None, None),
+            Node::Complement(a)
+            | Node::Inverse(a)
+            | Node::Plus(a)
+            | Node::IdentityOn(a)
+            | Node::Domain(a)
+            | Node::Range(a) => (Some(a), None),
+            Node::Union(a, b)
+            | Node::Inter(a, b)
+            | Node::Diff(a, b)
+            | Node::Seq(a, b)
+            | Node::Cross(a, b)
+            | Node::RestrictDomain(a, b)
+            | Node::RestrictRange(a, b) => (Some(a), Some(b)),
+        };
+        a.into_iter().chain(b)
+    }
+
+    /// The same node with other operands.
+    pub fn map(&self, new: impl Fn(NodeId) -> NodeId) -> Node {
+        match *self {
+            Node::Complement(a) => Node::Complement(new(a)),
+            Node::Inverse(a) => Node::Inverse(new(a)),
+            Node::Plus(a) => Node::Plus(new(a)),
+            Node::IdentityOn(a) => Node::IdentityOn(new(a)),
+            Node::Domain(a) => Node::Domain(new(a)),
+            Node::Range(a) => Node::Range(new(a)),
+            Node::Union(a, b) => Node::Union(new(a), new(b)),
+            Node::Inter(a, b) => Node::Inter(new(a), new(b)),
+            Node::Diff(a, b) => Node::Diff(new(a), new(b)),
+            Node::Seq(a, b) => Node::Seq(new(a), new(b)),
+            Node::Cross(a, b) => Node::Cross(new(a), new(b)),
+            Node::RestrictDomain(a, b) => Node::RestrictDomain(new(a), new(b)),
+            Node::RestrictRange(a, b) => Node::RestrictRange(new(a), new(b)),
+            ref leaf => leaf.clone(),
+        }
+    }
+}
+
+impl Plan {
+    /// One line a node and a check, for people.
+    pub fn dump(&self) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        for (i, node) in self.nodes.iter().enumerate() {
+            let kind = if self.is_set[i] { 's' } else { 'r' };
+            let text = match node {
+                Node::BaseSet(BaseSet::Tags(tags)) => {
+                    let names = crate::isa::ops::TAG_TABLE.iter();
+                    let names = names.filter(|(t, ..)| t.meets(*tags)).map(|(_, n, _)| *n);
+                    names.collect::<Vec<_>>().join("|")
+                }
+                Node::BaseSet(base) => format!("{base:?}"),
+                Node::BaseRel(base) => format!("{base:?}"),
+                Node::EmptySet => "{}".into(),
+                Node::EmptyRel => "0".into(),
+                Node::Union(a, b) => format!("{a} | {b}"),
+                Node::Inter(a, b) => format!("{a} & {b}"),
+                Node::Diff(a, b) => format!("{a} \\ {b}"),
+                Node::Complement(a) => format!("~{a}"),
+                Node::Seq(a, b) => format!("{a} ; {b}"),
+                Node::Inverse(a) => format!("{a}^-1"),
+                Node::Plus(a) => format!("{a}+"),
+                Node::Cross(a, b) => format!("{a} * {b}"),
+                Node::IdentityOn(a) => format!("[{a}]"),
+                Node::Domain(a) => format!("domain {a}"),
+                Node::Range(a) => format!("range {a}"),
+                Node::RestrictDomain(r, s) => format!("[{s}] ; {r}"),
+                Node::RestrictRange(r, s) => format!("{r} ; [{s}]"),
+                Node::FixVar(g, n) => format!("var {g}.{n}"),
+                Node::Fix(g, n) => {
+                    let bodies = &self.groups[*g as usize].bodies;
+                    format!("fix {g}.{n} of {bodies:?}")
+                }
+            };
+            let _ = writeln!(out, "{i:4} {kind} {text}");
+        }
+        for c in &self.checks {
+            let not = if c.negated { "~" } else { "" };
+            let (kind, shape) = (c.kind, c.shape);
+            let _ = writeln!(
+                out,
+                "{kind:?} {not}{shape:?} {} as {} ({})",
+                c.node, c.name, c.place
+            );
+        }
+        for (name, node) in &self.shows {
+            let _ = writeln!(out, "show {node} as {name}");
+        }
+        out
+    }
+}

@@ -1,0 +1,1081 @@
+//! What the cat language means, over any kind of sets and relations.
+//!
+//! One tree walk serves both staging, where sets and relations are nodes of a plan, and
+//! interpretation, where they are the sets and relations of one execution. It knows nothing of
+//! either but the trait [`Algebra`].
+
+use super::ast::*;
+use super::load::{Model, variant_holds};
+use super::names::{self, Base};
+use super::plan::{BaseRel, BaseSet};
+use super::prims::Prim;
+use crate::diag::{Diag, Span, nearest};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A set or a relation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SetOrRel<S, R> {
+    Set(S),
+    Rel(R),
+}
+
+/// What a kind of sets and relations must be able to do.
+pub trait Algebra {
+    type S: Clone + PartialEq;
+    type R: Clone + PartialEq;
+
+    fn base_set(&mut self, base: BaseSet) -> Self::S;
+    fn base_rel(&mut self, base: BaseRel) -> Self::R;
+    fn set_of(&mut self, events: &[usize]) -> Self::S;
+    fn rel_of(&mut self, pairs: &[(usize, usize)]) -> Self::R;
+    fn full_rel(&mut self) -> Self::R;
+    /// Union, intersection or difference.
+    fn set_op(&mut self, op: BinOp, a: &Self::S, b: &Self::S) -> Self::S;
+    /// The same, or sequence.
+    fn rel_op(&mut self, op: BinOp, a: &Self::R, b: &Self::R) -> Self::R;
+    fn inverse(&mut self, r: &Self::R) -> Self::R;
+    fn plus(&mut self, r: &Self::R) -> Self::R;
+    fn cross(&mut self, a: &Self::S, b: &Self::S) -> Self::R;
+    fn identity_on(&mut self, s: &Self::S) -> Self::R;
+    fn domain(&mut self, r: &Self::R) -> Self::S;
+    fn range(&mut self, r: &Self::R) -> Self::S;
+
+    /// The elements, ascending, where they are known.
+    fn elements(&self, s: &Self::S) -> Option<Vec<usize>>;
+    fn pairs(&self, r: &Self::R) -> Option<Vec<(usize, usize)>>;
+
+    /// The total orders, place by place, of the writes in `s` that contain `r`: the one of this
+    /// execution.
+    fn coherence(&mut self, s: &Self::S, r: &Self::R, place: &Place) -> Result<Self::R, Halt>;
+
+    /// Picks one of several values that the language leaves open, where that can be done.
+    fn choose(&mut self, of: usize) -> Option<usize>;
+
+    fn check(
+        &mut self,
+        kind: CheckKind,
+        shape: Shape,
+        negated: bool,
+        value: SetOrRel<Self::S, Self::R>,
+        place: &Place,
+    ) -> Result<(), Halt>;
+
+    /// Variables for a recursive definition, sets where `is_set` says so; nothing where
+    /// definitions are solved by iteration.
+    fn fix_vars(&mut self, is_set: &[bool]) -> Option<Vec<SetOrRel<Self::S, Self::R>>>;
+
+    /// Solves for the variables that [`Algebra::fix_vars`] gave last and that are not solved.
+    #[allow(clippy::type_complexity)]
+    fn fix_solve(
+        &mut self,
+        bodies: Vec<SetOrRel<Self::S, Self::R>>,
+    ) -> Result<Vec<SetOrRel<Self::S, Self::R>>, String>;
+
+    /// Gives up the variables that [`Algebra::fix_vars`] gave last.
+    fn fix_forget(&mut self);
+
+    fn show(&mut self, name: &str, value: SetOrRel<Self::S, Self::R>);
+    fn unshow(&mut self, name: &str);
+}
+
+/// Where something stands that may go wrong, and what it is called.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub name: String,
+    /// `file:line`
+    pub at: String,
+}
+
+/// A check that an execution fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    pub name: String,
+    pub place: String,
+    /// The events of a cycle in order, or of the first pair or element that should not be.
+    pub events: Vec<usize>,
+}
+
+/// Why an algebra stops an evaluation.
+#[derive(Clone, Debug)]
+pub enum Halt {
+    Failed(Failed),
+    Error(String),
+    Unstageable(String),
+}
+
+/// Why an evaluation ends early.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// The model is wrong.
+    Error(Box<Diag>),
+    /// The answer depends on the execution.
+    Unstageable(Box<Diag>),
+    /// The execution is not allowed.
+    Failed(Failed),
+}
+
+pub type Outcome<T> = Result<T, Stop>;
+
+#[derive(Clone, Debug)]
+pub enum Value<'m, S, R> {
+    /// `{}`, of any type of set or relation.
+    Empty,
+    /// `_`, of any type of set or relation.
+    Universe,
+    Set(S),
+    Rel(R),
+    Event(usize),
+    Pair(usize, usize),
+    Tag(Name),
+    /// A set of values, without repetition.
+    Values(Rc<Vec<Value<'m, S, R>>>),
+    Tuple(Rc<Vec<Value<'m, S, R>>>),
+    Closure(Closure<'m>),
+    Prim(Prim),
+    Procedure(Procedure<'m>),
+    /// A definition that went wrong, which matters only where it is used.
+    Broken(Rc<Stop>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Closure<'m> {
+    fun: &'m Function,
+    env: Env,
+    file: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Procedure<'m> {
+    params: &'m Pat,
+    body: &'m [Ins],
+    env: Env,
+    file: usize,
+}
+
+/// A list of bindings: the index of the newest, or 0 for none.
+pub type Env = u32;
+
+struct Bound<'m, S, R> {
+    name: Name,
+    value: Value<'m, S, R>,
+    older: Env,
+}
+
+pub type ValueOf<'m, A> = Value<'m, <A as Algebra>::S, <A as Algebra>::R>;
+
+/// How deep calls and expressions may nest while a model runs.
+const MAX_DEPTH: usize = 700;
+/// How many expressions may be evaluated.
+const MAX_STEPS: u64 = 3_000_000;
+const MAX_ROUNDS: usize = 10_000;
+
+pub struct Eval<'m, A: Algebra> {
+    pub alg: A,
+    model: &'m Model,
+    bound: Vec<Bound<'m, A::S, A::R>>,
+    file: usize,
+    depth: usize,
+    steps: u64,
+    /// The enumeration of each tag, and the tags of each enumeration.
+    tag_types: HashMap<Name, Name>,
+    enums: HashMap<Name, Vec<Name>>,
+}
+
+impl<'m, A: Algebra> Eval<'m, A> {
+    pub fn new(model: &'m Model, alg: A) -> Self {
+        Eval {
+            alg,
+            model,
+            bound: Vec::new(),
+            file: 0,
+            depth: 0,
+            steps: 0,
+            tag_types: HashMap::new(),
+            enums: HashMap::new(),
+        }
+    }
+
+    /// Runs the library and the model.
+    pub fn run_model(&mut self) -> Outcome<()> {
+        let model = self.model;
+        let mut env = 0;
+        for &root in &model.roots {
+            self.file = root;
+            self.run(&model.files[root].ast.body, &mut env)?;
+        }
+        Ok(())
+    }
+
+    pub fn error<T>(&self, span: Span, message: impl Into<String>) -> Outcome<T> {
+        let source = &self.model.files[self.file].source;
+        Err(Stop::Error(Diag::at(source, span, message)))
+    }
+
+    pub fn unstageable<T>(&self, span: Span, message: impl Into<String>) -> Outcome<T> {
+        let source = &self.model.files[self.file].source;
+        Err(Stop::Unstageable(Diag::at(source, span, message)))
+    }
+
+    fn halt(&self, halt: Halt, span: Span) -> Stop {
+        let source = &self.model.files[self.file].source;
+        match halt {
+            Halt::Failed(f) => Stop::Failed(f),
+            Halt::Error(m) => Stop::Error(Diag::at(source, span, m)),
+            Halt::Unstageable(m) => Stop::Unstageable(Diag::at(source, span, m)),
+        }
+    }
+
+    fn place(&self, name: String, span: Span) -> Place {
+        let source = &self.model.files[self.file].source;
+        let (line, _) = source.line_col(span.start as usize);
+        Place {
+            name,
+            at: format!("{}:{line}", source.name),
+        }
+    }
+
+    pub(super) fn bind(&mut self, env: Env, name: &Name, value: ValueOf<'m, A>) -> Env {
+        self.bound.push(Bound {
+            name: name.clone(),
+            value,
+            older: env,
+        });
+        self.bound.len() as Env
+    }
+
+    fn bind_var(&mut self, env: Env, var: &Var, value: ValueOf<'m, A>) -> Env {
+        match var {
+            Some(name) => self.bind(env, name, value),
+            None => env,
+        }
+    }
+
+    /// Binds the variables of a pattern to a value, or nothing where they do not fit.
+    fn bind_pat(&mut self, env: Env, pat: &Pat, value: ValueOf<'m, A>) -> Option<Env> {
+        if let [one] = pat.as_slice() {
+            return Some(self.bind_var(env, one, value));
+        }
+        let parts: Vec<_> = match value {
+            Value::Tuple(parts) => parts.to_vec(),
+            Value::Pair(a, b) => vec![Value::Event(a), Value::Event(b)],
+            other => vec![other],
+        };
+        if parts.len() != pat.len() {
+            return None;
+        }
+        let pairs = pat.iter().zip(parts);
+        Some(pairs.fold(env, |env, (v, part)| self.bind_var(env, v, part)))
+    }
+
+    fn bound(&self, mut env: Env, name: &str) -> Option<&ValueOf<'m, A>> {
+        while env != 0 {
+            let b = &self.bound[env as usize - 1];
+            if *b.name == *name {
+                return Some(&b.value);
+            }
+            env = b.older;
+        }
+        None
+    }
+
+    /// The value of a name: bound by the model, base name, or primitive.
+    pub(super) fn lookup(&mut self, env: Env, name: &str, span: Span) -> Outcome<ValueOf<'m, A>> {
+        if let Some(value) = self.bound(env, name) {
+            return match value {
+                Value::Broken(stop) => Err((**stop).clone()),
+                value => Ok(value.clone()),
+            };
+        }
+        if let Some(base) = names::base(self.model.arch, name) {
+            return Ok(self.base(base));
+        }
+        if let Some(prim) = Prim::named(name) {
+            return Ok(Value::Prim(prim));
+        }
+        Err(Stop::Error(self.unknown(env, name, span)))
+    }
+
+    fn base(&mut self, base: Base) -> ValueOf<'m, A> {
+        match base {
+            Base::Set(s) => Value::Set(self.alg.base_set(s)),
+            Base::NotSet(s) => {
+                let all = self.alg.base_set(BaseSet::All);
+                let s = self.alg.base_set(s);
+                Value::Set(self.alg.set_op(BinOp::Diff, &all, &s))
+            }
+            Base::EitherSet(a, b) => {
+                let a = self.alg.base_set(a);
+                let b = self.alg.base_set(b);
+                Value::Set(self.alg.set_op(BinOp::Union, &a, &b))
+            }
+            Base::Rel(r) => Value::Rel(self.alg.base_rel(r)),
+            Base::EmptySet => Value::Set(self.alg.set_of(&[])),
+            Base::EmptyRel => Value::Rel(self.alg.rel_of(&[])),
+            Base::Co0 => Value::Rel(co0(&mut self.alg)),
+        }
+    }
+
+    fn unknown(&self, mut env: Env, name: &str, span: Span) -> Box<Diag> {
+        let source = &self.model.files[self.file].source;
+        let arch = self.model.arch;
+        if let Some(other) = names::elsewhere(arch, name) {
+            let (other, arch) = (other.name(), arch.name());
+            return Diag::at(
+                source,
+                span,
+                format!("`{name}` is an annotation of {other} tests, and this is a {arch} test"),
+            )
+            .help("choose a model of this architecture, or write `try .. with emptyset`");
+        }
+        let mut known = Vec::new();
+        while env != 0 {
+            let b = &self.bound[env as usize - 1];
+            known.push(b.name.as_ref());
+            env = b.older;
+        }
+        for name in names::all() {
+            known.push(name);
+        }
+        let diag = Diag::at(source, span, format!("`{name}` is not defined"));
+        match nearest(name, known) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag,
+        }
+    }
+
+    /// Runs `part` one level deeper and counts a step.
+    fn nested<T>(
+        &mut self,
+        span: Span,
+        part: impl FnOnce(&mut Self) -> Outcome<T>,
+    ) -> Outcome<T> {
+        self.steps += 1;
+        if self.depth >= MAX_DEPTH {
+            return self.error(span, "the model nests its calls too deep");
+        }
+        if self.steps > MAX_STEPS {
+            return self.error(span, "the model takes too many steps");
+        }
+        self.depth += 1;
+        let out = part(self);
+        self.depth -= 1;
+        out
+    }
+
+    // Instructions.
+
+    fn run(&mut self, body: &'m [Ins], env: &mut Env) -> Outcome<()> {
+        self.nested(Span::default(), |ev| {
+            body.iter().try_for_each(|ins| ev.exec(ins, env))
+        })
+    }
+
+    fn exec(&mut self, ins: &'m Ins, env: &mut Env) -> Outcome<()> {
+        match &ins.kind {
+            InsKind::Let(l) => *env = self.define(l, *env)?,
+            InsKind::LetWhen(l, test) => {
+                *env = self.define(l, *env)?;
+                self.test(CheckKind::Require, test, *env)?;
+            }
+            InsKind::Match { on, arms, default } => {
+                let tag = self.tag_of(on, *env)?;
+                let arm = arms.iter().find(|(t, _)| *t == tag).map(|(_, body)| body);
+                match arm.or(default.as_ref()) {
+                    Some(body) => self.run(body, env)?,
+                    None => return self.error(on.span, format!("no arm is for `'{tag}`")),
+                }
+            }
+            InsKind::Check(kind, test) => self.test(*kind, test, *env)?,
+            InsKind::Show(names) => {
+                for name in names {
+                    if let Some(value) = self.bound(*env, name).cloned()
+                        && let Some(v) = self.shown(value)
+                    {
+                        self.alg.show(name, v);
+                    } else if let Some(base) = names::base(self.model.arch, name) {
+                        let value = self.base(base);
+                        if let Some(v) = self.shown(value) {
+                            self.alg.show(name, v);
+                        }
+                    }
+                }
+            }
+            InsKind::ShowAs(expr, name) => match self.eval(expr, *env) {
+                Ok(value) => {
+                    if let Some(v) = self.shown(value) {
+                        self.alg.show(name, v);
+                    }
+                }
+                Err(Stop::Failed(f)) => return Err(Stop::Failed(f)),
+                Err(_) => {} // What cannot be drawn is not drawn.
+            },
+            InsKind::Unshow(names) => names.iter().for_each(|n| self.alg.unshow(n)),
+            InsKind::Include(_) => {
+                let model = self.model;
+                if let Some(&target) = model.files[self.file].includes.get(&ins.span.start) {
+                    let from = std::mem::replace(&mut self.file, target);
+                    self.run(&model.files[target].ast.body, env)?;
+                    self.file = from;
+                }
+            }
+            InsKind::Procedure {
+                name,
+                params,
+                body,
+                rec,
+            } => {
+                let procedure = Procedure {
+                    params,
+                    body,
+                    env: *env,
+                    file: self.file,
+                };
+                *env = self.bind(*env, name, Value::Procedure(procedure));
+                if *rec {
+                    let itself = *env;
+                    if let Value::Procedure(p) = &mut self.bound[itself as usize - 1].value {
+                        p.env = itself;
+                    }
+                }
+            }
+            InsKind::Call { procedure, arg, .. } => self.call(ins.span, procedure, arg, *env)?,
+            InsKind::Enum(name, tags) => {
+                for tag in tags {
+                    self.tag_types.insert(tag.clone(), name.clone());
+                }
+                self.enums.insert(name.clone(), tags.clone());
+                let all = tags.iter().cloned().map(Value::Tag).collect();
+                *env = self.bind(*env, name, Value::Values(Rc::new(all)));
+            }
+            InsKind::Forall { var, set, body } => {
+                let values = self.members(set, *env)?;
+                for value in values {
+                    let mut inner = self.bind(*env, var, value);
+                    self.run(body, &mut inner)?;
+                }
+            }
+            InsKind::With { var, from } => {
+                let value = self.from(from, *env)?;
+                *env = self.bind(*env, var, value);
+            }
+            InsKind::If(cond, yes, no) => {
+                let model = self.model;
+                let holds = variant_holds(cond, &|v| model.has_variant(v));
+                self.run(if holds { yes } else { no }, env)?;
+            }
+            InsKind::Debug(_) | InsKind::Events { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, span: Span, name: &Name, arg: &'m Expr, env: Env) -> Outcome<()> {
+        let Value::Procedure(procedure) = self.lookup(env, name, span)? else {
+            return self.error(span, format!("`{name}` is not a procedure"));
+        };
+        let value = self.eval(arg, env)?;
+        let Some(mut inner) = self.bind_pat(procedure.env, procedure.params, value) else {
+            return self.error(span, format!("`{name}` takes other arguments"));
+        };
+        let from = std::mem::replace(&mut self.file, procedure.file);
+        self.run(procedure.body, &mut inner)?;
+        self.file = from;
+        Ok(())
+    }
+
+    /// The value of a `with`: one member of a set that stands for all of them.
+    fn from(&mut self, from: &'m Expr, env: Env) -> Outcome<ValueOf<'m, A>> {
+        if let ExprKind::App(fun, arg) = &from.kind
+            && let ExprKind::Var(name) = &fun.kind
+            && matches!(name.as_ref(), "generate_cos" | "generate_orders")
+        {
+            let arg = self.eval(arg, env)?;
+            let (set, rel) = match (name.as_ref(), arg) {
+                ("generate_cos", rel) => (self.alg.base_set(BaseSet::W), rel),
+                (_, Value::Tuple(parts)) if parts.len() == 2 => {
+                    (self.as_set(parts[0].clone(), from.span)?, parts[1].clone())
+                }
+                _ => return self.error(from.span, "expected a set and a relation"),
+            };
+            let rel = self.as_rel(rel, from.span)?;
+            let place = self.place("coherence".into(), from.span);
+            let order = self.alg.coherence(&set, &rel, &place);
+            return order
+                .map(Value::Rel)
+                .map_err(|h| self.halt(h, from.span));
+        }
+        let members = self.members(from, env)?;
+        let failed = |ev: &Self| {
+            let place = ev.place("with".into(), from.span);
+            Stop::Failed(Failed {
+                name: place.name,
+                place: place.at,
+                events: Vec::new(),
+            })
+        };
+        match members.len() {
+            0 => Err(failed(self)),
+            1 => Ok(members[0].clone()),
+            n => match self.alg.choose(n) {
+                Some(i) => Ok(members[i.min(n - 1)].clone()),
+                None => self.unstageable(from.span, "which values there are is not known yet"),
+            },
+        }
+    }
+
+    fn test(&mut self, kind: CheckKind, test: &'m Test, env: Env) -> Outcome<()> {
+        let value = self.eval(&test.expr, env)?;
+        let value = match value {
+            Value::Set(s) => SetOrRel::Set(s),
+            Value::Event(e) => SetOrRel::Set(self.alg.set_of(&[e])),
+            other => SetOrRel::Rel(self.as_rel(other, test.expr.span)?),
+        };
+        if matches!(value, SetOrRel::Set(_)) && test.shape != Shape::Empty {
+            return self.error(test.expr.span, "expected a relation, found a set");
+        }
+        let name = match &test.name {
+            Some(name) => name.to_string(),
+            None => {
+                let text = &self.model.files[self.file].source.text;
+                let text = &text[test.span.start as usize..test.span.end as usize];
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
+        };
+        let place = self.place(name, test.span);
+        self.alg
+            .check(kind, test.shape, test.negated, value, &place)
+            .map_err(|h| self.halt(h, test.span))
+    }
+
+    fn shown(&mut self, value: ValueOf<'m, A>) -> Option<SetOrRel<A::S, A::R>> {
+        Some(match value {
+            Value::Set(s) => SetOrRel::Set(s),
+            Value::Rel(r) => SetOrRel::Rel(r),
+            Value::Event(e) => SetOrRel::Set(self.alg.set_of(&[e])),
+            Value::Pair(a, b) => SetOrRel::Rel(self.alg.rel_of(&[(a, b)])),
+            Value::Empty => SetOrRel::Rel(self.alg.rel_of(&[])),
+            Value::Universe => SetOrRel::Rel(self.alg.full_rel()),
+            _ => return None,
+        })
+    }
+
+    // Definitions.
+
+    fn define(&mut self, l: &'m Let, env: Env) -> Outcome<Env> {
+        if l.rec {
+            return self.define_rec(l, env);
+        }
+        let mut out = env;
+        for b in &l.bindings {
+            let value = match self.eval(&b.value, env) {
+                Ok(value) => value,
+                Err(Stop::Failed(f)) => return Err(Stop::Failed(f)),
+                Err(stop) => Value::Broken(Rc::new(stop)),
+            };
+            out = match (&value, b.pat.as_slice()) {
+                (Value::Broken(_), vars) => {
+                    vars.iter().fold(out, |e, v| self.bind_var(e, v, value.clone()))
+                }
+                _ => match self.bind_pat(out, &b.pat, value) {
+                    Some(env) => env,
+                    None => return self.error(b.span, "the names do not fit the value"),
+                },
+            };
+        }
+        Ok(out)
+    }
+
+    fn define_rec(&mut self, l: &'m Let, env: Env) -> Outcome<Env> {
+        let (funs, values): (Vec<_>, Vec<_>) = l
+            .bindings
+            .iter()
+            .partition(|b| matches!(b.value.kind, ExprKind::Fun(_)));
+        if values.is_empty() {
+            return self.define_funs(&funs, env);
+        }
+        let n = values.len();
+        let mut is_set = vec![false; n];
+        // What is defined is found to be sets or relations by trying.
+        for round in 0..n + 2 {
+            let Some(vars) = self.alg.fix_vars(&is_set) else {
+                return self.iterate(&funs, &values, env);
+            };
+            let mut inner = env;
+            for (b, var) in values.iter().zip(&vars) {
+                let [name] = b.pat.as_slice() else {
+                    self.alg.fix_forget();
+                    return self.unstageable(b.span, "a recursive definition of a tuple");
+                };
+                inner = self.bind_var(inner, name, to_value(var.clone()));
+            }
+            inner = self.define_funs(&funs, inner)?;
+            let bodies: Outcome<Vec<_>> = values
+                .iter()
+                .zip(&is_set)
+                .map(|(b, set)| {
+                    let value = self.eval(&b.value, inner)?;
+                    Ok(match value {
+                        Value::Set(s) => SetOrRel::Set(s),
+                        Value::Event(_) | Value::Empty | Value::Universe if *set => {
+                            SetOrRel::Set(self.as_set(value, b.span)?)
+                        }
+                        _ => SetOrRel::Rel(self.as_rel(value, b.span)?),
+                    })
+                })
+                .collect();
+            let bodies = match bodies {
+                Ok(bodies) => bodies,
+                Err(stop) => {
+                    self.alg.fix_forget();
+                    if round == 0 && matches!(stop, Stop::Error(_)) {
+                        is_set.fill(true);
+                        continue;
+                    }
+                    return Err(stop);
+                }
+            };
+            let found: Vec<_> = bodies
+                .iter()
+                .map(|b| matches!(b, SetOrRel::Set(_)))
+                .collect();
+            if found != is_set {
+                self.alg.fix_forget();
+                is_set = found;
+                continue;
+            }
+            let solved = match self.alg.fix_solve(bodies) {
+                Ok(solved) => solved,
+                Err(message) => return self.unstageable(values[0].span, message),
+            };
+            let mut out = env;
+            for (b, value) in values.iter().zip(solved) {
+                out = self.bind_var(out, &b.pat[0], to_value(value));
+            }
+            return self.define_funs(&funs, out);
+        }
+        self.error(values[0].span, "a recursive definition of neither sets nor relations")
+    }
+
+    fn define_funs(&mut self, funs: &[&'m Binding], env: Env) -> Outcome<Env> {
+        let mut out = env;
+        for b in funs {
+            if b.pat.len() != 1 {
+                return self.error(b.span, "a function needs one name");
+            }
+            let value = self.eval(&b.value, env)?;
+            out = self.bind_var(out, &b.pat[0], value);
+        }
+        // The functions see one another: their bindings are the newest.
+        let mut at = out;
+        while at != env {
+            let b = &mut self.bound[at as usize - 1];
+            if let Value::Closure(c) = &mut b.value {
+                c.env = out;
+            }
+            at = b.older;
+        }
+        Ok(out)
+    }
+
+    /// The least solution by iteration from nothing.
+    fn iterate(
+        &mut self,
+        funs: &[&'m Binding],
+        values: &[&'m Binding],
+        env: Env,
+    ) -> Outcome<Env> {
+        let mut old: Vec<ValueOf<'m, A>> = values
+            .iter()
+            .map(|b| match b.pat.len() {
+                1 => Value::Empty,
+                n => Value::Tuple(Rc::new(vec![Value::Empty; n])),
+            })
+            .collect();
+        for _ in 0..MAX_ROUNDS {
+            let mut inner = env;
+            for (b, value) in values.iter().zip(&old) {
+                inner = match self.bind_pat(inner, &b.pat, value.clone()) {
+                    Some(env) => env,
+                    None => return self.error(b.span, "the names do not fit the value"),
+                };
+            }
+            inner = self.define_funs(funs, inner)?;
+            let mut new = Vec::with_capacity(old.len());
+            for b in values {
+                new.push(self.eval(&b.value, inner)?);
+            }
+            let mut over = true;
+            for ((b, old), new) in values.iter().zip(&old).zip(&new) {
+                over &= self.is_within(new, old, b.span)?;
+            }
+            if over {
+                return Ok(inner);
+            }
+            old = new;
+        }
+        self.error(values[0].span, "this recursive definition never settles")
+    }
+
+    /// Whether `new` has nothing that `old` lacks.
+    fn is_within(
+        &mut self,
+        new: &ValueOf<'m, A>,
+        old: &ValueOf<'m, A>,
+        span: Span,
+    ) -> Outcome<bool> {
+        Ok(match (old, new) {
+            (_, Value::Empty) | (Value::Universe, _) => true,
+            (Value::Tuple(old), Value::Tuple(new)) if old.len() == new.len() => {
+                let mut all = true;
+                for (old, new) in old.iter().zip(new.iter()) {
+                    all &= self.is_within(new, old, span)?;
+                }
+                all
+            }
+            (old, Value::Values(new)) => match old {
+                Value::Empty => new.is_empty(),
+                Value::Values(old) => new.iter().all(|v| old.iter().any(|w| same(v, w))),
+                _ => return self.error(span, "a recursive definition that changes its type"),
+            },
+            (old, Value::Set(new)) => {
+                let old = self.as_set(old.clone(), span)?;
+                let more = self.alg.set_op(BinOp::Diff, new, &old);
+                self.alg.elements(&more).is_some_and(|e| e.is_empty())
+            }
+            (old, new) => {
+                let old = self.as_rel(old.clone(), span)?;
+                let new = self.as_rel(new.clone(), span)?;
+                let more = self.alg.rel_op(BinOp::Diff, &new, &old);
+                self.alg.pairs(&more).is_some_and(|p| p.is_empty())
+            }
+        })
+    }
+
+    // Expressions.
+
+    pub(super) fn eval(&mut self, expr: &'m Expr, env: Env) -> Outcome<ValueOf<'m, A>> {
+        self.nested(expr.span, |ev| ev.eval_here(expr, env))
+    }
+
+    fn eval_here(&mut self, expr: &'m Expr, env: Env) -> Outcome<ValueOf<'m, A>> {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::EmptyRel => Ok(Value::Rel(self.alg.rel_of(&[]))),
+            ExprKind::Universe => Ok(Value::Universe),
+            ExprKind::Tag(tag) => {
+                if self.tag_types.contains_key(tag) {
+                    return Ok(Value::Tag(tag.clone()));
+                }
+                self.error(span, format!("no enumeration has the tag `'{tag}`"))
+            }
+            ExprKind::Var(name) => self.lookup(env, name, span),
+            ExprKind::Un(op, inner) => {
+                let value = self.eval(inner, env)?;
+                self.unary(*op, value, inner.span)
+            }
+            ExprKind::Bin(BinOp::Seq, items) => self.seq(items, env),
+            ExprKind::Bin(BinOp::Cross, items) => {
+                let (left, right) = (&items[0], &items[1]);
+                let a = self.eval(left, env)?;
+                let a = self.as_set(a, left.span)?;
+                let b = self.eval(right, env)?;
+                let b = self.as_set(b, right.span)?;
+                Ok(Value::Rel(self.alg.cross(&a, &b)))
+            }
+            ExprKind::Bin(BinOp::Add, items) => {
+                let Some((last, elems)) = items.split_last() else {
+                    return Ok(Value::Empty);
+                };
+                let mut set = self.eval(last, env)?;
+                for elem in elems.iter().rev() {
+                    let value = self.eval(elem, env)?;
+                    set = self.add(value, set, elem.span)?;
+                }
+                Ok(set)
+            }
+            ExprKind::Bin(op, items) => {
+                let mut out = self.eval(&items[0], env)?;
+                if items.len() == 1 {
+                    return Ok(out);
+                }
+                for item in &items[1..] {
+                    let value = self.eval(item, env)?;
+                    out = self.binary(*op, out, value, item.span)?;
+                }
+                Ok(out)
+            }
+            ExprKind::Tuple(items) => {
+                let items: Outcome<Vec<_>> = items.iter().map(|e| self.eval(e, env)).collect();
+                Ok(Value::Tuple(Rc::new(items?)))
+            }
+            ExprKind::Set(items) => {
+                let mut set = Value::Empty;
+                for item in items.iter().rev() {
+                    let value = self.eval(item, env)?;
+                    set = self.add(value, set, item.span)?;
+                }
+                Ok(set)
+            }
+            ExprKind::App(fun, arg) => {
+                let f = self.eval(fun, env)?;
+                let arg = self.eval(arg, env)?;
+                self.apply(f, arg, span, env)
+            }
+            ExprKind::Let(l, body) => {
+                let inner = self.define(l, env)?;
+                self.eval(body, inner)
+            }
+            ExprKind::Fun(fun) => Ok(Value::Closure(Closure {
+                fun,
+                env,
+                file: self.file,
+            })),
+            ExprKind::MatchTag { on, arms, default } => {
+                let tag = self.tag_of(on, env)?;
+                let arm = arms.iter().find(|(t, _)| *t == tag).map(|(_, e)| e);
+                match arm.or(default.as_deref()) {
+                    Some(arm) => self.eval(arm, env),
+                    None => self.error(on.span, format!("no arm is for `'{tag}`")),
+                }
+            }
+            ExprKind::MatchSet { on, empty, other } => self.match_set(on, empty, other, env),
+            ExprKind::Try(first, second) => match self.eval(first, env) {
+                Err(Stop::Error(_)) => self.eval(second, env),
+                done => done,
+            },
+            ExprKind::If(cond, yes, no) => {
+                let holds = self.cond(cond, env, span)?;
+                self.eval(if holds { yes } else { no }, env)
+            }
+        }
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        f: ValueOf<'m, A>,
+        arg: ValueOf<'m, A>,
+        span: Span,
+        env: Env,
+    ) -> Outcome<ValueOf<'m, A>> {
+        match f {
+            Value::Closure(c) => {
+                let Some(inner) = self.bind_pat(c.env, &c.fun.params, arg) else {
+                    let name = c.fun.name.as_deref().unwrap_or("the function");
+                    let n = c.fun.params.len();
+                    return self.error(span, format!("{name} takes {n} arguments"));
+                };
+                let from = std::mem::replace(&mut self.file, c.file);
+                let out = self.eval(&c.fun.body, inner);
+                self.file = from;
+                out
+            }
+            Value::Prim(prim) => self.primitive(prim, arg, span, env),
+            _ => self.error(span, "only functions can be applied"),
+        }
+    }
+
+    fn tag_of(&mut self, on: &'m Expr, env: Env) -> Outcome<Name> {
+        match self.eval(on, env)? {
+            Value::Tag(tag) => Ok(tag),
+            other => {
+                let kind = other.kind();
+                self.error(on.span, format!("expected a tag to match on, found {kind}"))
+            }
+        }
+    }
+
+    fn match_set(
+        &mut self,
+        on: &'m Expr,
+        empty: &'m Expr,
+        other: &'m SetArm,
+        env: Env,
+    ) -> Outcome<ValueOf<'m, A>> {
+        let mut members = self.members(on, env)?;
+        if members.is_empty() {
+            return self.eval(empty, env);
+        }
+        let split = if other.before.is_some() {
+            members.len() / 2
+        } else {
+            0
+        };
+        let after = members.split_off(split + 1);
+        let elem = members.swap_remove(split);
+        let kind = elem.clone();
+        let mut inner = self.bind_var(env, &other.elem, elem);
+        let after = self.collect(&kind, after);
+        inner = self.bind_var(inner, &other.after, after);
+        if let Some(before) = &other.before {
+            let value = self.collect(&kind, members);
+            inner = self.bind_var(inner, before, value);
+        }
+        self.eval(&other.body, inner)
+    }
+
+    /// The members of a set of any type, in a fixed order.
+    fn members(&mut self, expr: &'m Expr, env: Env) -> Outcome<Vec<ValueOf<'m, A>>> {
+        let value = self.eval(expr, env)?;
+        self.members_of(value, expr.span)
+    }
+
+    pub(super) fn members_of(
+        &mut self,
+        value: ValueOf<'m, A>,
+        span: Span,
+    ) -> Outcome<Vec<ValueOf<'m, A>>> {
+        const OPEN: &str = "what this set holds is not known before there is an execution";
+        match value {
+            Value::Empty => Ok(Vec::new()),
+            Value::Tag(_) | Value::Event(_) | Value::Pair(..) => Ok(vec![value]),
+            Value::Values(values) => Ok(values.to_vec()),
+            Value::Set(s) => match self.alg.elements(&s) {
+                Some(events) => Ok(events.into_iter().map(Value::Event).collect()),
+                None => self.unstageable(span, OPEN),
+            },
+            Value::Rel(r) => match self.alg.pairs(&r) {
+                Some(pairs) => Ok(pairs.into_iter().map(|(a, b)| Value::Pair(a, b)).collect()),
+                None => self.unstageable(span, OPEN),
+            },
+            other => {
+                let kind = other.kind();
+                self.error(span, format!("expected a set, found {kind}"))
+            }
+        }
+    }
+
+    /// The set of members that are of the kind of `like`.
+    fn collect(&mut self, like: &ValueOf<'m, A>, members: Vec<ValueOf<'m, A>>) -> ValueOf<'m, A> {
+        match like {
+            Value::Event(_) => {
+                let events: Vec<_> = members
+                    .iter()
+                    .filter_map(|v| if let Value::Event(e) = v { Some(*e) } else { None })
+                    .collect();
+                Value::Set(self.alg.set_of(&events))
+            }
+            Value::Pair(..) => {
+                let pairs: Vec<_> = members
+                    .iter()
+                    .filter_map(|v| if let Value::Pair(a, b) = v { Some((*a, *b)) } else { None })
+                    .collect();
+                Value::Rel(self.alg.rel_of(&pairs))
+            }
+            _ if members.is_empty() => Value::Empty,
+            _ => Value::Values(Rc::new(members)),
+        }
+    }
+
+    fn cond(&mut self, cond: &'m Cond, env: Env, span: Span) -> Outcome<bool> {
+        const OPEN: &str = "this condition is not known before there is an execution";
+        match cond {
+            Cond::Variant(v) => {
+                let model = self.model;
+                Ok(variant_holds(v, &|name| model.has_variant(name)))
+            }
+            Cond::Eq(a, b) => {
+                let va = self.eval(a, env)?;
+                let vb = self.eval(b, env)?;
+                if same(&va, &vb) {
+                    return Ok(true);
+                }
+                if matches!((&va, &vb), (Value::Tag(_), Value::Tag(_))) {
+                    return Ok(false);
+                }
+                let (ma, mb) = (self.members_of(va, a.span)?, self.members_of(vb, b.span)?);
+                Ok(within(&ma, &mb) && within(&mb, &ma))
+            }
+            Cond::Subset(a, b) => {
+                let va = self.eval(a, env)?;
+                let vb = self.eval(b, env)?;
+                if matches!(vb, Value::Universe) {
+                    return Ok(true);
+                }
+                let ma = self.members_of(va, a.span)?;
+                let mb = self.members_of(vb, b.span)?;
+                Ok(within(&ma, &mb))
+            }
+            Cond::In(a, b) => {
+                let mut va = self.eval(a, env)?;
+                if let Value::Tuple(parts) = &va
+                    && let [Value::Event(x), Value::Event(y)] = parts.as_slice()
+                {
+                    va = Value::Pair(*x, *y);
+                }
+                let vb = self.eval(b, env)?;
+                if matches!(vb, Value::Universe) {
+                    return Ok(true);
+                }
+                let mb = self.members_of(vb, b.span)?;
+                if mb.iter().any(|v| same(v, &va)) {
+                    return Ok(true);
+                }
+                // Staged sets and relations may turn out equal all the same.
+                if mb.iter().any(|v| self.may_differ(v)) {
+                    return self.unstageable(span, OPEN);
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    fn may_differ(&self, value: &ValueOf<'m, A>) -> bool {
+        match value {
+            Value::Set(s) => self.alg.elements(s).is_none(),
+            Value::Rel(r) => self.alg.pairs(r).is_none(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn tag_set(&self, tag: &Name) -> Vec<Name> {
+        self.tag_types
+            .get(tag)
+            .and_then(|ty| self.enums.get(ty))
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+fn within<S: PartialEq, R: PartialEq>(a: &[Value<'_, S, R>], b: &[Value<'_, S, R>]) -> bool {
+    a.iter().all(|v| b.iter().any(|w| same(v, w)))
+}
+
+/// Whether two values are the same for certain.
+pub fn same<S: PartialEq, R: PartialEq>(a: &Value<'_, S, R>, b: &Value<'_, S, R>) -> bool {
+    match (a, b) {
+        (Value::Empty, Value::Empty) | (Value::Universe, Value::Universe) => true,
+        (Value::Set(a), Value::Set(b)) => a == b,
+        (Value::Rel(a), Value::Rel(b)) => a == b,
+        (Value::Event(a), Value::Event(b)) => a == b,
+        (Value::Pair(a, x), Value::Pair(b, y)) => a == b && x == y,
+        (Value::Tag(a), Value::Tag(b)) => a == b,
+        (Value::Values(a), Value::Values(b)) => {
+            a.len() == b.len() && within(a, b) && within(b, a)
+        }
+        (Value::Tuple(a), Value::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b))
+        }
+        _ => false,
+    }
+}
+
+pub fn to_value<'m, S, R>(v: SetOrRel<S, R>) -> Value<'m, S, R> {
+    match v {
+        SetOrRel::Set(s) => Value::Set(s),
+        SetOrRel::Rel(r) => Value::Rel(r),
+    }
+}
+
+/// The initial writes before the others of their place, and these before the final ones.
+pub fn co0<A: Algebra>(alg: &mut A) -> A::R {
+    let w = alg.base_set(BaseSet::W);
+    let iw = alg.base_set(BaseSet::Iw);
+    let fw = alg.base_set(BaseSet::Fw);
+    let later = alg.set_op(BinOp::Diff, &w, &iw);
+    let earlier = alg.set_op(BinOp::Diff, &w, &fw);
+    let first = alg.cross(&iw, &later);
+    let last = alg.cross(&earlier, &fw);
+    let both = alg.rel_op(BinOp::Union, &first, &last);
+    let loc = alg.base_rel(BaseRel::Loc);
+    alg.rel_op(BinOp::Inter, &loc, &both)
+}

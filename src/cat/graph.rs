@@ -1,0 +1,554 @@
+//! Building plan nodes: equal terms share one node, and terms that fold are folded.
+//!
+//! Every rule is an identity of sets and relations, or a fact about the base names that the
+//! contract in [`super::plan`] states. It knows nothing of the cat language.
+
+use super::plan::{BaseRel, BaseSet, Node, NodeId};
+use crate::litmus::Arch;
+use rustc_hash::FxHashMap;
+
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    pub is_set: Vec<bool>,
+    ids: FxHashMap<Node, NodeId>,
+    /// Reads and writes are different events; no event is a read-modify-write.
+    split_rmw: bool,
+}
+
+/// How deep the search for facts about sets goes.
+const DEPTH: usize = 8;
+
+impl Graph {
+    pub fn new(arch: Arch) -> Graph {
+        Graph {
+            nodes: Vec::new(),
+            is_set: Vec::new(),
+            ids: FxHashMap::default(),
+            split_rmw: arch != Arch::C,
+        }
+    }
+
+    fn node(&mut self, node: Node, is_set: bool) -> NodeId {
+        if let Some(&id) = self.ids.get(&node) {
+            return id;
+        }
+        let id = self.nodes.len() as NodeId;
+        self.ids.insert(node.clone(), id);
+        self.nodes.push(node);
+        self.is_set.push(is_set);
+        id
+    }
+
+    pub fn get(&self, id: NodeId) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub fn empty_set(&mut self) -> NodeId {
+        self.node(Node::EmptySet, true)
+    }
+
+    pub fn empty_rel(&mut self) -> NodeId {
+        self.node(Node::EmptyRel, false)
+    }
+
+    pub fn is_empty(&self, id: NodeId) -> bool {
+        matches!(self.get(id), Node::EmptySet | Node::EmptyRel)
+    }
+
+    pub fn base_set(&mut self, base: BaseSet) -> NodeId {
+        if self.split_rmw && base == BaseSet::Rmw {
+            return self.empty_set();
+        }
+        self.node(Node::BaseSet(base), true)
+    }
+
+    pub fn base_rel(&mut self, base: BaseRel) -> NodeId {
+        self.node(Node::BaseRel(base), false)
+    }
+
+    pub fn full_rel(&mut self) -> NodeId {
+        let all = self.base_set(BaseSet::All);
+        self.cross(all, all)
+    }
+
+    pub fn fix_var(&mut self, group: u32, index: u32, is_set: bool) -> NodeId {
+        self.node(Node::FixVar(group, index), is_set)
+    }
+
+    pub fn fix(&mut self, group: u32, index: u32, is_set: bool) -> NodeId {
+        self.node(Node::Fix(group, index), is_set)
+    }
+
+    fn empty_like(&mut self, id: NodeId) -> NodeId {
+        if self.is_set[id as usize] {
+            self.empty_set()
+        } else {
+            self.empty_rel()
+        }
+    }
+
+    pub fn union(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if self.is_empty(a) || self.within(a, b, DEPTH) {
+            return b;
+        }
+        if self.is_empty(b) || self.within(b, a, DEPTH) {
+            return a;
+        }
+        let is_set = self.is_set[a as usize];
+        let (a, b) = (a.min(b), a.max(b));
+        self.node(Node::Union(a, b), is_set)
+    }
+
+    pub fn inter(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if self.is_empty(a) || self.within(a, b, DEPTH) {
+            return a;
+        }
+        if self.is_empty(b) || self.within(b, a, DEPTH) {
+            return b;
+        }
+        if self.disjoint(a, b, DEPTH) {
+            return self.empty_like(a);
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            match *self.get(y) {
+                Node::Cross(s, t) => {
+                    let r = self.restrict_domain(x, s);
+                    return self.restrict_range(r, t);
+                }
+                Node::Complement(c) => return self.diff(x, c),
+                // Restrictions commute with intersection: only the cores are met.
+                Node::RestrictDomain(r, s) => {
+                    let r = self.inter(x, r);
+                    return self.restrict_domain(r, s);
+                }
+                Node::RestrictRange(r, s) => {
+                    let r = self.inter(x, r);
+                    return self.restrict_range(r, s);
+                }
+                _ => {}
+            }
+        }
+        // (x \ y) & z is (x & z) \ y, so that differences come last.
+        if let Node::Diff(x, y) = *self.get(a) {
+            let x = self.inter(x, b);
+            return self.diff(x, y);
+        }
+        if let Node::Diff(x, y) = *self.get(b) {
+            let x = self.inter(a, x);
+            return self.diff(x, y);
+        }
+        let is_set = self.is_set[a as usize];
+        let (a, b) = (a.min(b), a.max(b));
+        self.node(Node::Inter(a, b), is_set)
+    }
+
+    pub fn diff(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if self.is_empty(a) || self.within(a, b, DEPTH) {
+            return self.empty_like(a);
+        }
+        if self.is_empty(b) || self.disjoint(a, b, DEPTH) {
+            return a;
+        }
+        if let Node::Complement(c) = *self.get(b) {
+            return self.inter(a, c);
+        }
+        let is_set = self.is_set[a as usize];
+        if is_set && *self.get(a) == Node::BaseSet(BaseSet::All) {
+            return self.node(Node::Complement(b), true);
+        }
+        if !is_set && a == self.full_rel() {
+            return self.node(Node::Complement(b), false);
+        }
+        self.node(Node::Diff(a, b), is_set)
+    }
+
+    pub fn seq(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if self.is_empty(a) || self.is_empty(b) {
+            return self.empty_rel();
+        }
+        match *self.get(a) {
+            Node::BaseRel(BaseRel::Id) => return b,
+            Node::IdentityOn(s) => return self.restrict_domain(b, s),
+            _ => {}
+        }
+        match *self.get(b) {
+            Node::BaseRel(BaseRel::Id) => return a,
+            Node::IdentityOn(s) => return self.restrict_range(a, s),
+            _ => {}
+        }
+        if a == b && self.is_transitive(a) && self.is_reflexive(a) {
+            return a;
+        }
+        self.node(Node::Seq(a, b), false)
+    }
+
+    pub fn inverse(&mut self, a: NodeId) -> NodeId {
+        use BaseRel as B;
+        match *self.get(a) {
+            Node::EmptyRel | Node::IdentityOn(_) => a,
+            Node::BaseRel(
+                B::Id | B::Loc | B::Int | B::Ext | B::SameInstance | B::SameAccess | B::SameInstr
+                | B::SameThread,
+            ) => a,
+            Node::Inverse(x) => x,
+            Node::Cross(s, t) => self.cross(t, s),
+            Node::RestrictDomain(r, s) => {
+                let r = self.inverse(r);
+                self.restrict_range(r, s)
+            }
+            Node::RestrictRange(r, s) => {
+                let r = self.inverse(r);
+                self.restrict_domain(r, s)
+            }
+            _ => self.node(Node::Inverse(a), false),
+        }
+    }
+
+    pub fn plus(&mut self, a: NodeId) -> NodeId {
+        if self.is_transitive(a) {
+            return a;
+        }
+        // The closure of a union with the identity: the identity apart.
+        let id = self.base_rel(BaseRel::Id);
+        let mut parts = self.union_parts(a);
+        if let Some(i) = parts.iter().position(|p| *p == id) {
+            parts.remove(i);
+            let rest = self.union_of(&parts);
+            let rest = self.plus(rest);
+            return self.union(rest, id);
+        }
+        self.node(Node::Plus(a), false)
+    }
+
+    fn is_transitive(&self, a: NodeId) -> bool {
+        use BaseRel as B;
+        match *self.get(a) {
+            Node::EmptyRel | Node::IdentityOn(_) | Node::Plus(_) => true,
+            Node::BaseRel(B::Id | B::Po | B::Int | B::Co | B::SameInstance) => true,
+            Node::Cross(..) => true,
+            // Restricting both ends of a transitive relation keeps it so.
+            Node::RestrictDomain(r, _) | Node::RestrictRange(r, _) => self.is_transitive(r),
+            Node::Inverse(r) => self.is_transitive(r),
+            Node::Union(x, y) => {
+                let id = Node::BaseRel(B::Id);
+                (*self.get(x) == id && self.is_transitive(y))
+                    || (*self.get(y) == id && self.is_transitive(x))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_reflexive(&self, a: NodeId) -> bool {
+        match *self.get(a) {
+            Node::BaseRel(BaseRel::Id) => true,
+            Node::Union(x, y) => self.is_reflexive(x) || self.is_reflexive(y),
+            _ => false,
+        }
+    }
+
+    pub fn cross(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if self.is_empty(a) || self.is_empty(b) {
+            return self.empty_rel();
+        }
+        self.node(Node::Cross(a, b), false)
+    }
+
+    pub fn identity_on(&mut self, s: NodeId) -> NodeId {
+        match self.get(s) {
+            Node::EmptySet => self.empty_rel(),
+            Node::BaseSet(BaseSet::All) => self.base_rel(BaseRel::Id),
+            _ => self.node(Node::IdentityOn(s), false),
+        }
+    }
+
+    pub fn domain(&mut self, a: NodeId) -> NodeId {
+        match *self.get(a) {
+            Node::EmptyRel => self.empty_set(),
+            Node::IdentityOn(s) => s,
+            Node::BaseRel(BaseRel::Id) => self.base_set(BaseSet::All),
+            Node::Inverse(r) => self.range(r),
+            Node::Plus(r) => self.domain(r),
+            Node::RestrictDomain(r, s) => {
+                let d = self.domain(r);
+                self.inter(d, s)
+            }
+            _ => self.node(Node::Domain(a), true),
+        }
+    }
+
+    pub fn range(&mut self, a: NodeId) -> NodeId {
+        match *self.get(a) {
+            Node::EmptyRel => self.empty_set(),
+            Node::IdentityOn(s) => s,
+            Node::BaseRel(BaseRel::Id) => self.base_set(BaseSet::All),
+            Node::Inverse(r) => self.domain(r),
+            Node::Plus(r) => self.range(r),
+            Node::RestrictRange(r, s) => {
+                let d = self.range(r);
+                self.inter(d, s)
+            }
+            _ => self.node(Node::Range(a), true),
+        }
+    }
+
+    pub fn restrict_domain(&mut self, r: NodeId, s: NodeId) -> NodeId {
+        if self.is_empty(r) || self.is_empty(s) {
+            return self.empty_rel();
+        }
+        if self.ends_within(r, s, false, DEPTH) {
+            return r;
+        }
+        if self.ends_outside(r, s, false) {
+            return self.empty_rel();
+        }
+        match *self.get(r) {
+            Node::BaseRel(BaseRel::Id) => self.identity_on(s),
+            Node::IdentityOn(t) => {
+                let both = self.inter(t, s);
+                self.identity_on(both)
+            }
+            Node::RestrictDomain(r, t) => {
+                let both = self.inter(t, s);
+                self.restrict_domain(r, both)
+            }
+            Node::Cross(a, b) => {
+                let a = self.inter(a, s);
+                self.cross(a, b)
+            }
+            // Inward, to where the terms depend on less.
+            Node::Seq(a, b) => {
+                let a = self.restrict_domain(a, s);
+                self.seq(a, b)
+            }
+            // The order of the two restrictions is fixed: the domain outside.
+            _ => self.node(Node::RestrictDomain(r, s), false),
+        }
+    }
+
+    pub fn restrict_range(&mut self, r: NodeId, s: NodeId) -> NodeId {
+        if self.is_empty(r) || self.is_empty(s) {
+            return self.empty_rel();
+        }
+        if self.ends_within(r, s, true, DEPTH) {
+            return r;
+        }
+        if self.ends_outside(r, s, true) {
+            return self.empty_rel();
+        }
+        match *self.get(r) {
+            Node::BaseRel(BaseRel::Id) => self.identity_on(s),
+            Node::IdentityOn(t) => {
+                let both = self.inter(t, s);
+                self.identity_on(both)
+            }
+            Node::RestrictRange(r, t) => {
+                let both = self.inter(t, s);
+                self.restrict_range(r, both)
+            }
+            Node::RestrictDomain(r, t) => {
+                let r = self.restrict_range(r, s);
+                self.restrict_domain(r, t)
+            }
+            Node::Cross(a, b) => {
+                let b = self.inter(b, s);
+                self.cross(a, b)
+            }
+            Node::Seq(a, b) => {
+                let b = self.restrict_range(b, s);
+                self.seq(a, b)
+            }
+            _ => self.node(Node::RestrictRange(r, s), false),
+        }
+    }
+
+    /// The parts of a union, each once, in a fixed order.
+    pub fn union_parts(&self, a: NodeId) -> Vec<NodeId> {
+        let (mut parts, mut todo) = (Vec::new(), vec![a]);
+        while let Some(id) = todo.pop() {
+            match *self.get(id) {
+                Node::Union(x, y) => todo.extend([y, x]),
+                _ if parts.contains(&id) => {}
+                _ => parts.push(id),
+            }
+        }
+        parts
+    }
+
+    /// The union of relations.
+    pub fn union_of(&mut self, parts: &[NodeId]) -> NodeId {
+        let mut out = self.empty_rel();
+        for part in parts {
+            out = self.union(out, *part);
+        }
+        out
+    }
+
+    /// Whether `a` is a part of `b` for certain.
+    pub fn within(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
+        if a == b || self.is_empty(a) {
+            return true;
+        }
+        if depth == 0 {
+            return false;
+        }
+        let d = depth - 1;
+        let (na, nb) = (self.get(a), self.get(b));
+        if let (Node::BaseSet(x), Node::BaseSet(y)) = (na, nb) {
+            return self.base_within(*x, *y);
+        }
+        if *nb == Node::BaseSet(BaseSet::All) {
+            return true;
+        }
+        match *na {
+            Node::Union(x, y) => return self.within(x, b, d) && self.within(y, b, d),
+            Node::Inter(x, y) if self.within(x, b, d) || self.within(y, b, d) => return true,
+            Node::Diff(x, _) | Node::RestrictDomain(x, _) | Node::RestrictRange(x, _)
+                if self.within(x, b, d) =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        match *nb {
+            Node::Union(x, y) => self.within(a, x, d) || self.within(a, y, d),
+            Node::Inter(x, y) => self.within(a, x, d) && self.within(a, y, d),
+            Node::Diff(x, y) => self.within(a, x, d) && self.disjoint(a, y, d),
+            Node::Complement(x) => self.disjoint(a, x, d),
+            Node::Plus(x) => self.within(a, x, d),
+            _ => false,
+        }
+    }
+
+    fn base_within(&self, a: BaseSet, b: BaseSet) -> bool {
+        use BaseSet as B;
+        if let (B::Tags(a), B::Tags(b)) = (a, b) {
+            return a.without(b).0 == 0;
+        }
+        matches!(
+            (a, b),
+            (_, B::All)
+                | (B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const, B::M)
+                | (B::R | B::Rmw, B::Exp)
+                | (B::Iw | B::Fw, B::W)
+                | (B::Rmw, B::R | B::W)
+                | (B::Bcc, B::Branch)
+        )
+    }
+
+    /// Whether `a` and `b` have nothing in common for certain.
+    pub fn disjoint(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
+        if self.is_empty(a) || self.is_empty(b) {
+            return true;
+        }
+        if depth == 0 {
+            return false;
+        }
+        let d = depth - 1;
+        if let (Node::BaseSet(x), Node::BaseSet(y)) = (self.get(a), self.get(b)) {
+            return self.base_disjoint(*x, *y) || self.base_disjoint(*y, *x);
+        }
+        if let (Node::BaseRel(x), Node::BaseRel(y)) = (self.get(a), self.get(b)) {
+            return matches!(
+                (x, y),
+                (BaseRel::Int, BaseRel::Ext)
+                    | (BaseRel::Ext, BaseRel::Int)
+                    | (BaseRel::Ext, BaseRel::Po | BaseRel::Id)
+                    | (BaseRel::Po | BaseRel::Id, BaseRel::Ext)
+                    | (BaseRel::Po, BaseRel::Id | BaseRel::SameInstance)
+                    | (BaseRel::Id | BaseRel::SameInstance, BaseRel::Po)
+                    | (BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl, BaseRel::Id)
+                    | (BaseRel::Id, BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl)
+            );
+        }
+        let half = |x: NodeId, y: NodeId| match *self.get(x) {
+            Node::Union(p, q) => self.disjoint(p, y, d) && self.disjoint(q, y, d),
+            Node::Inter(p, q) => self.disjoint(p, y, d) || self.disjoint(q, y, d),
+            Node::Diff(p, q) => self.disjoint(p, y, d) || self.within(y, q, d),
+            Node::Complement(q) => self.within(y, q, d),
+            Node::RestrictDomain(p, _) | Node::RestrictRange(p, _) => self.disjoint(p, y, d),
+            _ => false,
+        };
+        half(a, b) || half(b, a)
+    }
+
+    fn base_disjoint(&self, a: BaseSet, b: BaseSet) -> bool {
+        use BaseSet as B;
+        match (a, b) {
+            (B::R, B::W | B::Fw) => self.split_rmw,
+            (B::Iw, B::R | B::Rmw | B::Exp) => true,
+            (
+                B::M | B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const,
+                B::F | B::Branch | B::Bcc | B::Rreg | B::Wreg | B::AddrPort | B::DataPort,
+            ) => true,
+            (B::F, B::Branch | B::Bcc | B::Rreg | B::Wreg | B::AddrPort | B::DataPort) => true,
+            (B::Branch | B::Bcc, B::Rreg | B::Wreg | B::AddrPort | B::DataPort) => true,
+            (B::Wreg, B::Rreg | B::AddrPort | B::DataPort) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether all sources (or targets) of `r` lie in `s` for certain.
+    fn ends_within(&mut self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
+        if *self.get(s) == Node::BaseSet(BaseSet::All) {
+            return true;
+        }
+        if depth == 0 {
+            return false;
+        }
+        let d = depth - 1;
+        match *self.get(r) {
+            Node::EmptyRel => true,
+            Node::IdentityOn(t) => self.within(t, s, d),
+            Node::Cross(a, b) => self.within(if target { b } else { a }, s, d),
+            Node::Union(x, y) => {
+                self.ends_within(x, s, target, d) && self.ends_within(y, s, target, d)
+            }
+            Node::Inter(x, y) => {
+                self.ends_within(x, s, target, d) || self.ends_within(y, s, target, d)
+            }
+            Node::Diff(x, _) | Node::Plus(x) => self.ends_within(x, s, target, d),
+            Node::Inverse(x) => self.ends_within(x, s, !target, d),
+            Node::Seq(x, y) => self.ends_within(if target { y } else { x }, s, target, d),
+            Node::RestrictDomain(x, t) => {
+                (!target && self.within(t, s, d)) || self.ends_within(x, s, target, d)
+            }
+            Node::RestrictRange(x, t) => {
+                (target && self.within(t, s, d)) || self.ends_within(x, s, target, d)
+            }
+            Node::BaseRel(base) => match base_ends(base, target) {
+                Some(end) => {
+                    let end = self.base_set(end);
+                    self.within(end, s, d)
+                }
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether no source (or target) of a base relation lies in `s` for certain.
+    fn ends_outside(&mut self, r: NodeId, s: NodeId, target: bool) -> bool {
+        if let Node::BaseRel(base) = *self.get(r)
+            && let Some(end) = base_ends(base, target)
+        {
+            let end = self.base_set(end);
+            return self.disjoint(end, s, DEPTH);
+        }
+        false
+    }
+}
+
+/// The set in which the sources (or targets) of a base relation lie.
+fn base_ends(base: BaseRel, target: bool) -> Option<BaseSet> {
+    Some(match (base, target) {
+        (BaseRel::Rf, false) | (BaseRel::Co, _) => BaseSet::W,
+        (BaseRel::Rf, true) => BaseSet::R,
+        (BaseRel::RfReg, false) => BaseSet::Wreg,
+        (BaseRel::RfReg, true) => BaseSet::Rreg,
+        (BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl, false) => BaseSet::R,
+        (BaseRel::PickAddr | BaseRel::PickData | BaseRel::PickCtrl, false) => BaseSet::R,
+        (BaseRel::Amo | BaseRel::LxSx, false) => BaseSet::R,
+        (BaseRel::Amo | BaseRel::LxSx, true) => BaseSet::W,
+        _ => return None,
+    })
+}

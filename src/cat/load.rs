@@ -1,0 +1,349 @@
+//! Finding and reading the files of a model: its own, those that it includes, and the library.
+//!
+//! Includes are resolved here once and for all, so that later stages never look at files. A
+//! model that is built in is made of built-in files alone and so means the same everywhere;
+//! for others, the folders given with `-I` come first.
+
+use super::ast::{File, Ins, InsKind, Variant};
+use super::parse::parse;
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::litmus::Arch;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a model is to be found and read.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    pub include_dirs: Vec<PathBuf>,
+    /// The variants that are set. The name of the dialect is set besides.
+    pub variants: Vec<String>,
+    pub arch: Arch,
+}
+
+impl LoadOptions {
+    pub fn new(arch: Arch) -> LoadOptions {
+        LoadOptions {
+            include_dirs: Vec::new(),
+            variants: Vec::new(),
+            arch,
+        }
+    }
+}
+
+/// A model with everything that it includes.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub name: String,
+    pub arch: Arch,
+    pub variants: Vec<String>,
+    pub files: Vec<Loaded>,
+    /// Indices of the files that are run, in order: the library, then the model.
+    pub(super) roots: Vec<usize>,
+    fingerprint: blake3::Hash,
+}
+
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub source: Source,
+    pub ast: Arc<File>,
+    /// The files of the include instructions, by the start of their spans.
+    pub(super) includes: HashMap<u32, usize>,
+}
+
+impl Model {
+    /// A hash over all that was read and all that decides what it means.
+    pub fn fingerprint(&self) -> blake3::Hash {
+        self.fingerprint
+    }
+
+    /// The file that was asked for.
+    pub fn main(&self) -> &Loaded {
+        &self.files[*self.roots.last().unwrap_or(&0)]
+    }
+
+    /// Whether any file asks for dependencies to be computed by the model.
+    pub fn catdep(&self) -> bool {
+        self.files.iter().any(|f| f.ast.catdep)
+    }
+
+    pub fn has_variant(&self, name: &str) -> bool {
+        name == self.arch.name() || self.variants.iter().any(|v| v.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Where files come from; tests give texts of their own.
+pub trait Files {
+    /// The text of a file, or nothing where there is none.
+    fn read(&self, path: &Path) -> std::io::Result<Option<String>>;
+}
+
+/// The file system.
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(_) if path.is_dir() => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// The models and libraries that are part of the program, by file name.
+        const BUILT_IN: &[(&str, &str)] =
+            &[$((concat!($name, ".cat"), include_str!(concat!("../../models/", $name, ".cat")))),*];
+    };
+}
+
+built_in! {
+    "stdlib", "cos", "sc",
+}
+
+/// The names of the built-in models, libraries included.
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| name.trim_end_matches(".cat"))
+}
+
+/// Loads a model by its name or path.
+pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Model> {
+    load_with(name_or_path, options, &Disk)
+}
+
+pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -> Result<Model> {
+    let mut loader = Loader {
+        options,
+        files,
+        loaded: Vec::new(),
+        by_key: HashMap::new(),
+        open: Vec::new(),
+    };
+    let main = loader.find_main(name_or_path)?;
+    let library = loader.find("stdlib.cat", &main)?.ok_or_else(|| {
+        Diag::new("the library stdlib.cat is missing") // It is built in.
+    })?;
+    let mut roots = vec![loader.read(library)?];
+    roots.push(loader.read(main)?);
+
+    let mut model = Model {
+        name: name_or_path.to_string(),
+        arch: options.arch,
+        variants: options.variants.clone(),
+        files: loader.loaded.into_iter().map(|f| f.1).collect(),
+        roots,
+        fingerprint: blake3::hash(b""),
+    };
+    let mut hash = blake3::Hasher::new();
+    let mut field = |text: &str| {
+        hash.update(&(text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    field(model.arch.name());
+    let mut variants: Vec<_> = model.variants.iter().map(|v| v.to_lowercase()).collect();
+    variants.sort();
+    variants.dedup();
+    field(&variants.join("\n"));
+    for file in &model.files {
+        field(&file.source.text);
+        let mut targets: Vec<_> = file.includes.iter().collect();
+        targets.sort();
+        field(&format!("{targets:?}"));
+    }
+    field(&format!("{:?}", model.roots));
+    model.fingerprint = hash.finalize();
+    Ok(model)
+}
+
+/// A file that was found.
+#[derive(Clone, Debug)]
+struct Found {
+    /// What identifies it.
+    key: String,
+    /// Its folder, unless it is built in.
+    folder: Option<PathBuf>,
+    text: String,
+}
+
+struct Loader<'a> {
+    options: &'a LoadOptions,
+    files: &'a dyn Files,
+    loaded: Vec<(String, Loaded)>,
+    by_key: HashMap<String, usize>,
+    /// Keys of the files that are being read, outermost first.
+    open: Vec<String>,
+}
+
+/// More files than any model has; a bound on what a hostile tree of includes can cost.
+const MAX_FILES: usize = 500;
+const MAX_NESTING: usize = 40;
+
+impl Loader<'_> {
+    fn try_path(&self, path: &Path) -> Result<Option<Found>> {
+        let text = self
+            .files
+            .read(path)
+            .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+        Ok(text.map(|text| Found {
+            key: path.display().to_string(),
+            folder: Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
+            text,
+        }))
+    }
+
+    fn try_built_in(&self, file: &str) -> Option<Found> {
+        let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == file)?;
+        Some(Found {
+            key: format!("<built-in>/{name}"),
+            folder: None,
+            text: text.to_string(),
+        })
+    }
+
+    fn find_main(&self, name: &str) -> Result<Found> {
+        let is_path = name.contains('/') || name.ends_with(".cat");
+        let file = if is_path {
+            name.to_string()
+        } else {
+            format!("{name}.cat")
+        };
+        if is_path && let Some(found) = self.try_path(Path::new(name))? {
+            return Ok(found);
+        }
+        for dir in &self.options.include_dirs {
+            if let Some(found) = self.try_path(&dir.join(&file))? {
+                return Ok(found);
+            }
+        }
+        if let Some(found) = self.try_built_in(&file) {
+            return Ok(found);
+        }
+        if !is_path && let Some(found) = self.try_path(Path::new(name))? {
+            return Ok(found);
+        }
+        let diag = Diag::new(format!("there is no model `{name}`"));
+        let bare = file.trim_end_matches(".cat");
+        Err(match nearest(bare, built_in_names()) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help(
+                "give the path of a .cat file, the name of a built-in model, or `-I` with the \
+                 folder that holds it",
+            ),
+        })
+    }
+
+    /// The file that `name` means inside the file `from`.
+    fn find(&self, name: &str, from: &Found) -> Result<Option<Found>> {
+        let Some(folder) = &from.folder else {
+            return Ok(self.try_built_in(name));
+        };
+        for dir in &self.options.include_dirs {
+            if let Some(found) = self.try_path(&dir.join(name))? {
+                return Ok(Some(found));
+            }
+        }
+        if let Some(found) = self.try_path(&folder.join(name))? {
+            return Ok(Some(found));
+        }
+        Ok(self.try_built_in(name))
+    }
+
+    /// Reads a file and all that it includes, and gives its index.
+    fn read(&mut self, found: Found) -> Result<usize> {
+        if let Some(&index) = self.by_key.get(&found.key) {
+            return Ok(index);
+        }
+        let source = Source::new(found.key.as_str(), found.text.as_str());
+        let ast = Arc::new(parse(&source)?);
+        let mut wanted = Vec::new();
+        self.includes(&ast.body, &mut wanted);
+        self.open.push(found.key.clone());
+        let mut includes = HashMap::new();
+        for (name, span) in wanted {
+            let at = |diag: Box<Diag>| diag.or_at(&source, span);
+            if name.as_ref() == "stdlib.cat" {
+                continue; // It is there already.
+            }
+            let Some(target) = self.find(&name, &found).map_err(at)? else {
+                return Err(self.missing(&name, &source, span));
+            };
+            if let Some(start) = self.open.iter().position(|k| *k == target.key) {
+                let mut chain = self.open[start..].to_vec();
+                chain.push(target.key);
+                return Err(Diag::at(&source, span, "this include closes a circle")
+                    .help(chain.join(" includes ")));
+            }
+            if self.open.len() >= MAX_NESTING || self.loaded.len() >= MAX_FILES {
+                return Err(Diag::at(&source, span, "too many included files"));
+            }
+            includes.insert(span.start, self.read(target)?);
+        }
+        self.open.pop();
+        let index = self.loaded.len();
+        self.by_key.insert(found.key.clone(), index);
+        self.loaded.push((
+            found.key,
+            Loaded {
+                source,
+                ast,
+                includes,
+            },
+        ));
+        Ok(index)
+    }
+
+    fn missing(&self, name: &str, source: &Source, span: Span) -> Box<Diag> {
+        let diag = Diag::at(source, span, format!("there is no file `{name}`"));
+        match nearest(name, BUILT_IN.iter().map(|(n, _)| *n)) {
+            Some(near) => diag.help(format!("did you mean \"{near}\"?")),
+            None => diag.help("give the folder that holds it with `-I`"),
+        }
+    }
+
+    /// The includes of instructions that are not ruled out by a variant.
+    fn includes(&self, body: &[Ins], out: &mut Vec<(super::ast::Name, Span)>) {
+        for ins in body {
+            match &ins.kind {
+                InsKind::Include(name) => out.push((name.clone(), ins.span)),
+                InsKind::If(cond, yes, no) => {
+                    self.includes(if self.holds(cond) { yes } else { no }, out);
+                }
+                InsKind::Procedure { body, .. } | InsKind::Forall { body, .. } => {
+                    self.includes(body, out);
+                }
+                InsKind::Match { arms, default, .. } => {
+                    for (_, body) in arms {
+                        self.includes(body, out);
+                    }
+                    if let Some(body) = default {
+                        self.includes(body, out);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn holds(&self, cond: &Variant) -> bool {
+        variant_holds(cond, &|name| {
+            name == self.options.arch.name()
+                || self
+                    .options
+                    .variants
+                    .iter()
+                    .any(|v| v.eq_ignore_ascii_case(name))
+        })
+    }
+}
+
+pub(super) fn variant_holds(cond: &Variant, set: &dyn Fn(&str) -> bool) -> bool {
+    match cond {
+        Variant::Name(name) => set(name),
+        Variant::Not(v) => !variant_holds(v, set),
+        Variant::And(a, b) => variant_holds(a, set) && variant_holds(b, set),
+        Variant::Or(a, b) => variant_holds(a, set) || variant_holds(b, set),
+    }
+}

@@ -1,0 +1,141 @@
+//! The names that every model finds bound: base sets and relations of each dialect.
+//!
+//! Names that are defined in terms of others are in `models/stdlib.cat`, not here.
+
+use super::plan::{BaseRel, BaseSet};
+use crate::isa::{ops::Tags, tags_of};
+use crate::litmus::Arch;
+
+/// What a base name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    Set(BaseSet),
+    /// The complement of the set.
+    NotSet(BaseSet),
+    /// Either of the two.
+    EitherSet(BaseSet, BaseSet),
+    Rel(BaseRel),
+    EmptySet,
+    EmptyRel,
+    /// The order on writes that is known before coherence is searched.
+    Co0,
+}
+
+const SETS: &[(&str, BaseSet)] = &[
+    ("R", BaseSet::R),
+    ("W", BaseSet::W),
+    ("M", BaseSet::M),
+    ("EXEC", BaseSet::M),
+    ("F", BaseSet::F),
+    ("B", BaseSet::Branch),
+    ("BCC", BaseSet::Bcc),
+    ("IW", BaseSet::Iw),
+    ("FW", BaseSet::Fw),
+    ("Exp", BaseSet::Exp),
+    ("Rreg", BaseSet::Rreg),
+    ("Wreg", BaseSet::Wreg),
+    ("ADDR", BaseSet::AddrPort),
+    ("DATA", BaseSet::DataPort),
+    ("Const", BaseSet::Const),
+];
+
+const RELS: &[(&str, BaseRel)] = &[
+    ("id", BaseRel::Id),
+    ("po", BaseRel::Po),
+    ("loc", BaseRel::Loc),
+    ("int", BaseRel::Int),
+    ("ext", BaseRel::Ext),
+    ("rf", BaseRel::Rf),
+    ("rf-reg", BaseRel::RfReg),
+    ("co", BaseRel::Co),
+    ("addr", BaseRel::Addr),
+    ("data", BaseRel::Data),
+    ("ctrl", BaseRel::Ctrl),
+    ("pick-addr", BaseRel::PickAddr),
+    ("pick-data", BaseRel::PickData),
+    ("pick-ctrl", BaseRel::PickCtrl),
+    ("amo", BaseRel::Amo),
+    ("lxsx", BaseRel::LxSx),
+    ("same-instance", BaseRel::SameInstance),
+    ("iico_data", BaseRel::IicoData),
+    ("iico_ctrl", BaseRel::IicoCtrl),
+    ("iico_order", BaseRel::IicoOrder),
+    ("sm", BaseRel::SameAccess),
+    ("si", BaseRel::SameAccess),
+    ("same-instr", BaseRel::SameInstr),
+    ("same-thread", BaseRel::SameThread),
+    ("same-low-order-bits", BaseRel::Loc),
+];
+
+/// Sets of events that no execution here has: translation, tags, faults, cache maintenance,
+/// locks, speculation.
+const EMPTY_SETS: &[&str] = &[
+    "NExp", "SPEC", "SPURIOUS", "PRED", "T", "GCS", "TLBI", "TLBIIS", "TLBInXS", "CutOff", "PA",
+    "PTE", "D-PTE", "I-PTE", "PTEV", "PTEINV", "PTEAF0", "PTEDB0", "PTEMemAttr", "ReadOnly", "AF",
+    "DB", "MMU", "D-MMU", "I-MMU", "Translation", "AccessFlag", "Permission", "TagCheck", "SVC",
+    "UDF", "BTI", "PacCheck", "SupervisorCall", "UndefinedInstruction", "FAULT", "FAULT-RD",
+    "FAULT-WR", "EXC-ENTRY", "EXC-RET", "IC.IVAU", "IC.IALLU", "IC.IALLUIS", "DC.CVAU", "DC.CVAC",
+    "DC.CVAP", "DC.IVAC", "DC.CIVAC", "DC.ZVA", "Instr", "Restricted-CMODX", "LK", "LKR", "LKW",
+    "LS", "LF", "UL", "RL", "RU",
+];
+
+const EMPTY_RELS: &[&str] = &["inv-domain", "PTEtoPA"];
+
+/// Other names of annotations, as herd has them.
+const TAG_ALIASES: &[(Arch, &str, &str)] = &[
+    (Arch::X86_64, "NT", "NTW"),
+    (Arch::X86, "NT", "NTW"),
+    (Arch::Arm, "AL", "A"),
+];
+
+/// The base name `name` in tests of `arch`, where it is one.
+pub fn base(arch: Arch, name: &str) -> Option<Base> {
+    if name == "co0" || name == "pco" {
+        return Some(Base::Co0);
+    }
+    if arch == Arch::C {
+        let tag = |n| tags_of(arch, n).map(BaseSet::Tags);
+        match name {
+            "X" | "RMW" => return Some(Base::EitherSet(BaseSet::Rmw, tag("X")?)),
+            "NA" => return Some(Base::NotSet(tag("A")?)),
+            _ => {}
+        }
+    }
+    if let Some((_, set)) = SETS.iter().find(|(n, _)| *n == name) {
+        return Some(Base::Set(*set));
+    }
+    if let Some((_, rel)) = RELS.iter().find(|(n, _)| *n == name) {
+        return Some(Base::Rel(*rel));
+    }
+    let alias = TAG_ALIASES
+        .iter()
+        .find(|(a, n, _)| *a == arch && *n == name)
+        .map_or(name, |(_, _, target)| target);
+    if let Some(tags) = tags_of(arch, alias)
+        && tags != Tags::NONE
+    {
+        return Some(Base::Set(BaseSet::Tags(tags)));
+    }
+    if EMPTY_SETS.contains(&name) {
+        return Some(Base::EmptySet);
+    }
+    if EMPTY_RELS.contains(&name) {
+        return Some(Base::EmptyRel);
+    }
+    None
+}
+
+/// Whether another dialect has an annotation of this name.
+pub fn elsewhere(arch: Arch, name: &str) -> Option<Arch> {
+    Arch::ALL
+        .into_iter()
+        .filter(|a| *a != arch)
+        .find(|a| tags_of(*a, name).is_some_and(|t| t != Tags::NONE))
+}
+
+/// All base names, for suggestions.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    let tags = crate::isa::ops::TAG_TABLE.iter().map(|(_, name, _)| *name);
+    let sets = SETS.iter().map(|(n, _)| *n);
+    sets.chain(RELS.iter().map(|(n, _)| *n)).chain(tags)
+}
