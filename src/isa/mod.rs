@@ -29,7 +29,7 @@ pub trait Symbols {
 pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
     match arch {
         Arch::C => None,
-        Arch::AArch64 => Some(&aarch64::AArch64),
+        Arch::AArch64 => Some(&aarch64::AArch64 { lse2: false }),
         Arch::Arm => Some(&arm::Arm),
         Arch::X86_64 => Some(&x86::X86 { arch: Arch::X86_64 }),
         Arch::X86 => Some(&x86::X86 { arch: Arch::X86 }),

@@ -81,6 +81,8 @@ tags! {
     L = "L": "AArch64 ARM",
     /// The read of an atomic instruction that does not return it (ST<op>, or LD<op> to XZR).
     NoRet = "NoRet": "AArch64",
+    /// The access comes after the earlier accesses of its instruction (`iico_order`).
+    AFTER = "AFTER": "AArch64",
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
     DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
     DMB_OSH = "DMB.OSH": "AArch64", DMB_OSHLD = "DMB.OSHLD": "AArch64", DMB_OSHST = "DMB.OSHST": "AArch64",

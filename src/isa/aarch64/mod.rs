@@ -1,29 +1,291 @@
 //! AArch64: litmus syntax and meaning as micro-ops.
+//!
+//! An instruction is a mnemonic and operands ([`operand::Parts`]), from text or later from
+//! machine code. The mnemonic says its class and variant ([`Kind`]), and each class gives its
+//! meaning in one place: [`int`], [`mem`], [`atomic`], [`flow`], [`simd`]. It does not know
+//! models, other instruction sets, or whole tests.
 
-use super::ops::Code;
+mod atomic;
+mod emit;
+mod flow;
+mod int;
+mod mem;
+pub mod operand;
+pub mod regs;
+mod simd;
+#[cfg(test)]
+mod tests;
+
+use super::ops::{Code, Inst, Label, Op, Reg};
 use super::{Isa, RegName, Symbols};
-use crate::diag::{Diag, Result, Source};
+use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::{Arch, Line};
+use emit::{Emit, Refusal};
+use operand::{Operand, Parts};
+use regs::{Flag, Name, View};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
+use std::sync::OnceLock;
 
-pub struct AArch64;
+/// The instruction set, with what an implementation may have beyond the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AArch64 {
+    /// FEAT_LSE2: a pair, or a 16-byte vector register, is one access.
+    pub lse2: bool,
+}
+
+/// The class of an instruction and its variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Int(int::Int),
+    Mem(mem::Mem),
+    Atomic(atomic::Atomic),
+    Flow(flow::Flow),
+    Simd(simd::Simd),
+}
+
+/// All mnemonics, in upper case.
+fn table() -> &'static FxHashMap<String, Kind> {
+    static TABLE: OnceLock<FxHashMap<String, Kind>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut all = FxHashMap::default();
+        all.extend(
+            int::TABLE
+                .iter()
+                .map(|(n, k)| (n.to_string(), Kind::Int(*k))),
+        );
+        all.extend(
+            mem::TABLE
+                .iter()
+                .map(|(n, k)| (n.to_string(), Kind::Mem(*k))),
+        );
+        all.extend(
+            simd::TABLE
+                .iter()
+                .map(|(n, k)| (n.to_string(), Kind::Simd(*k))),
+        );
+        all.extend(
+            atomic::table()
+                .into_iter()
+                .map(|(n, k)| (n, Kind::Atomic(k))),
+        );
+        all.extend(flow::table().into_iter().map(|(n, k)| (n, Kind::Flow(k))));
+        all
+    })
+}
+
+fn lower(kind: Kind, e: &mut Emit) -> emit::Lowered {
+    let vector = |o: &Operand| match o {
+        Operand::Reg(v) => v.is_vec(),
+        Operand::Vector(_) | Operand::List(_) => true,
+        _ => false,
+    };
+    match kind {
+        Kind::Int(k) if e.operands.iter().any(vector) => simd::lower_int(k, e),
+        Kind::Int(k) => int::lower(k, e),
+        Kind::Mem(k) => mem::lower(k, e),
+        Kind::Atomic(k) => atomic::lower(k, e),
+        Kind::Flow(k) => flow::lower(k, e),
+        Kind::Simd(k) => simd::lower(k, e),
+    }
+}
 
 impl Isa for AArch64 {
     fn arch(&self) -> Arch {
         Arch::AArch64
     }
 
-    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
-        match lines.first() {
-            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
-            None => Ok(Code::default()),
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let mut labels: FxHashMap<String, Label> = FxHashMap::default();
+        for (i, line) in lines.iter().enumerate() {
+            for label in &line.labels {
+                if labels.insert(label.clone(), i as Label).is_some() {
+                    let message = format!("the label `{label}` is here twice");
+                    return Err(Diag::at(source, line.span, message)
+                        .help("give each label of a thread its own name"));
+                }
+            }
         }
+        let mut code = Code::default();
+        for (i, line) in lines.iter().enumerate() {
+            let at = |range: &Range<usize>| place(source, line, range);
+            let parts =
+                operand::parse(&line.text).map_err(|f| Diag::at(source, at(&f.at), f.message))?;
+            let mut inst = Inst {
+                ops: Vec::new(),
+                text: line.text.clone(),
+                span: line.span,
+            };
+            if !parts.mnemonic.is_empty() {
+                let kind = lookup(&parts).map_err(|r| refused(source, line, &parts, r))?;
+                let mut emit = Emit {
+                    code: &mut code,
+                    symbols: &mut *symbols,
+                    labels: &labels,
+                    here: i as u32,
+                    len: lines.len() as u32,
+                    lse2: self.lse2,
+                    operands: &parts.operands,
+                    ops: Vec::new(),
+                    temps: 0,
+                };
+                lower(kind, &mut emit).map_err(|r| refused(source, line, &parts, r))?;
+                inst.ops = emit.ops;
+            }
+            code.insts.push(inst);
+        }
+        drop_unread_flags(&mut code);
+        Ok(code)
     }
 
-    fn register(&self, _name: &str) -> Option<RegName> {
-        None
+    fn register(&self, name: &str) -> Option<RegName> {
+        if let Some(flag) = Flag::ALL.into_iter().find(|f| f.name() == name) {
+            return Some(RegName {
+                name: flag.name().to_string(),
+                bits: 1,
+                shown_bits: 1,
+                signed: false,
+            });
+        }
+        // `V0.4S` is the register `V0` shown by elements.
+        let word = match name.split_once('.') {
+            Some((reg, _)) if View::parse(reg)?.is_vec() => reg,
+            _ => name,
+        };
+        let view = View::parse(word)?;
+        let (name, bits) = view.canonical()?;
+        Some(RegName {
+            name,
+            bits,
+            shown_bits: view.bits,
+            signed: !matches!(view.name, Name::Vec(_)),
+        })
     }
 
     fn address_bits(&self) -> u8 {
         64
+    }
+}
+
+fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
+    let name = parts.mnemonic.to_ascii_uppercase();
+    if let Some(kind) = table().get(&name) {
+        return Ok(*kind);
+    }
+    let refusal = Refusal::new(format!("unknown instruction `{}`", parts.mnemonic));
+    let mut known: Vec<&str> = table().keys().map(String::as_str).collect();
+    known.sort_unstable();
+    Err(match nearest(&name, known) {
+        Some(near) => refusal.help(format!("did you mean `{near}`?")),
+        None => refusal.help("it is not among the instructions whose meaning is known"),
+    })
+}
+
+/// The place in the source of a range of a line's text; the whole line's where the text is not
+/// as it stands in the source.
+fn place(source: &Source, line: &Line, range: &Range<usize>) -> Span {
+    let start = line.span.start as usize;
+    let verbatim = source.text.get(start..start + line.text.len()) == Some(line.text.as_str());
+    if !verbatim || line.text.is_empty() {
+        return line.span;
+    }
+    Span::new(start + range.start, start + range.end)
+}
+
+fn refused(source: &Source, line: &Line, parts: &Parts, refusal: Refusal) -> Box<Diag> {
+    let range = match refusal.operand {
+        Some(i) => parts.at.get(i).unwrap_or(&parts.mnemonic_at),
+        None => &parts.mnemonic_at,
+    };
+    let unknown = refusal.message.starts_with("unknown");
+    let message = if unknown {
+        refusal.message
+    } else {
+        format!("`{}`: {}", parts.mnemonic, refusal.message)
+    };
+    let diag = Diag::at(source, place(source, line, range), message);
+    match refusal.help {
+        Some(help) => diag.help(help),
+        None => diag,
+    }
+}
+
+/// Takes away the writes of condition flags that no instruction of the thread reads, with the
+/// arithmetic that serves them alone: most comparisons serve one condition.
+fn drop_unread_flags(code: &mut Code) {
+    let mut read: FxHashSet<Reg> = FxHashSet::default();
+    for inst in &code.insts {
+        walk(&inst.ops, &mut |op| {
+            if let Op::ReadReg { reg, .. } = op {
+                read.insert(*reg);
+            }
+        });
+    }
+    let unread = |reg: Reg| {
+        let name = code.regs.get(reg as usize).map_or("", |r| r.name.as_str());
+        Flag::ALL.iter().any(|f| f.name() == name) && !read.contains(&reg)
+    };
+    let unread: FxHashSet<Reg> = (0..code.regs.len() as Reg).filter(|r| unread(*r)).collect();
+    for inst in &mut code.insts {
+        let writes_flag = |op: &Op| matches!(op, Op::WriteReg { reg, .. } if unread.contains(reg));
+        // Flags are written at the top level of an instruction.
+        if !inst.ops.iter().any(writes_flag) {
+            continue;
+        }
+        inst.ops.retain(|op| !writes_flag(op));
+        let mut used = FxHashSet::default();
+        let mut kept = Vec::with_capacity(inst.ops.len());
+        for op in inst.ops.drain(..).rev() {
+            let needed = match &op {
+                Op::Const { dst, .. }
+                | Op::ReadReg { dst, .. }
+                | Op::Un { dst, .. }
+                | Op::Bin { dst, .. }
+                | Op::Select { dst, .. } => used.contains(dst),
+                _ => true,
+            };
+            if needed {
+                uses(&op, &mut used);
+                kept.push(op);
+            }
+        }
+        kept.reverse();
+        inst.ops = kept;
+    }
+}
+
+/// All ops, those inside conditionals too.
+fn walk(ops: &[Op], f: &mut impl FnMut(&Op)) {
+    for op in ops {
+        f(op);
+        if let Op::If { yes, no, .. } = op {
+            walk(yes, f);
+            walk(no, f);
+        }
+    }
+}
+
+fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
+    match op {
+        Op::Const { .. } | Op::ReadReg { .. } | Op::Choose { .. } => {}
+        Op::WriteReg { src, .. } => used.extend([*src]),
+        Op::Un { a, .. } => used.extend([*a]),
+        Op::Bin { a, b, .. } => used.extend([*a, *b]),
+        Op::Select { cond, yes, no, .. } => used.extend([*cond, *yes, *no]),
+        Op::Load { addr, .. } => used.extend([*addr]),
+        Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => used.extend([*addr, *src]),
+        Op::Rmw {
+            addr, body, new, ..
+        } => {
+            used.extend([*addr, *new]);
+            body.iter().for_each(|op| uses(op, used));
+        }
+        Op::If { cond, yes, no } => {
+            used.extend([*cond]);
+            yes.iter().chain(no).for_each(|op| uses(op, used));
+        }
+        Op::Branch { cond, .. } => used.extend([*cond]),
+        Op::JumpTo { addr } => used.extend([*addr]),
+        Op::Fence { .. } | Op::Jump { .. } | Op::Halt => {}
     }
 }

@@ -1,0 +1,286 @@
+//! Branches, fences, hints and system registers.
+
+use super::emit::{CONDITIONS, Cond, Emit, Lowered, Refusal};
+use super::operand::Operand;
+use super::regs::{Flag, View};
+use crate::isa::ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Jump,
+    /// `B.EQ`, `BEQ`.
+    If(Cond),
+    /// CBZ, CBNZ.
+    Zero {
+        negated: bool,
+    },
+    /// TBZ, TBNZ.
+    Bit {
+        negated: bool,
+    },
+    Call,
+    CallTo,
+    JumpTo,
+    Return,
+    Dmb,
+    Dsb,
+    Isb,
+    /// No effect on the outcome of a test.
+    Nop,
+    /// Ends the thread (BRK, UDF).
+    Trap,
+    ReadSystem,
+    WriteSystem,
+}
+
+/// Instructions that hint, authenticate return addresses in place, or mark branch targets.
+const NOPS: &[&str] = &[
+    "NOP",
+    "HINT",
+    "HLT",
+    "BTI",
+    "YIELD",
+    "WFE",
+    "WFI",
+    "SEV",
+    "SEVL",
+    "PACIASP",
+    "PACIBSP",
+    "AUTIASP",
+    "AUTIBSP",
+    "PACIAZ",
+    "PACIBZ",
+    "AUTIAZ",
+    "AUTIBZ",
+    "PACIA1716",
+    "PACIB1716",
+    "AUTIA1716",
+    "AUTIB1716",
+    "XPACLRI",
+    "CSDB",
+    "SB",
+    "SSBB",
+    "PSSBB",
+    "ESB",
+    "DGH",
+    "CLRBHB",
+    "CHKFEAT",
+];
+
+const OTHERS: &[(&str, Flow)] = &[
+    ("B", Flow::Jump),
+    ("CBZ", Flow::Zero { negated: false }),
+    ("CBNZ", Flow::Zero { negated: true }),
+    ("TBZ", Flow::Bit { negated: false }),
+    ("TBNZ", Flow::Bit { negated: true }),
+    ("BL", Flow::Call),
+    ("BLR", Flow::CallTo),
+    ("BR", Flow::JumpTo),
+    ("RET", Flow::Return),
+    ("RETAA", Flow::Return),
+    ("RETAB", Flow::Return),
+    ("DMB", Flow::Dmb),
+    ("DSB", Flow::Dsb),
+    ("ISB", Flow::Isb),
+    ("BRK", Flow::Trap),
+    ("UDF", Flow::Trap),
+    ("MRS", Flow::ReadSystem),
+    ("MSR", Flow::WriteSystem),
+    // An exclusive that lost its reservation fails; a store-conditional may fail anyway, and
+    // none follows a CLREX without a load of its own.
+    ("CLREX", Flow::Nop),
+];
+
+pub fn table() -> Vec<(String, Flow)> {
+    let mut all: Vec<(String, Flow)> = Vec::new();
+    all.extend(OTHERS.iter().map(|(n, f)| (n.to_string(), *f)));
+    all.extend(NOPS.iter().map(|n| (n.to_string(), Flow::Nop)));
+    for (name, test, negated) in CONDITIONS {
+        let cond = Cond {
+            test: *test,
+            negated: *negated,
+        };
+        for dot in [".", ""] {
+            all.push((format!("B{dot}{name}"), Flow::If(cond)));
+        }
+        // The branch that is consistent (FEAT_HBC) decides alike.
+        all.push((format!("BC.{name}"), Flow::If(cond)));
+    }
+    all
+}
+
+/// The option of a barrier: domain, and which accesses.
+const OPTIONS: &[(&str, u8, Tags, Tags)] = &[
+    ("SY", 15, tag::DMB_SY, tag::DSB_SY),
+    ("ST", 14, tag::DMB_ST, tag::DSB_ST),
+    ("LD", 13, tag::DMB_LD, tag::DSB_LD),
+    ("ISH", 11, tag::DMB_ISH, tag::DSB_ISH),
+    ("ISHST", 10, tag::DMB_ISHST, tag::DSB_ISHST),
+    ("ISHLD", 9, tag::DMB_ISHLD, tag::DSB_ISHLD),
+    ("NSH", 7, tag::DMB_NSH, tag::DSB_NSH),
+    ("NSHST", 6, tag::DMB_NSHST, tag::DSB_NSHST),
+    ("NSHLD", 5, tag::DMB_NSHLD, tag::DSB_NSHLD),
+    ("OSH", 3, tag::DMB_OSH, tag::DSB_OSH),
+    ("OSHST", 2, tag::DMB_OSHST, tag::DSB_OSHST),
+    ("OSHLD", 1, tag::DMB_OSHLD, tag::DSB_OSHLD),
+];
+
+pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
+    match flow {
+        Flow::Jump => {
+            let target = e.label(0)?;
+            e.only(1)?;
+            e.push(Op::Jump { target });
+        }
+        Flow::If(cond) => {
+            let target = e.label(0)?;
+            e.only(1)?;
+            let cond = e.condition(cond);
+            e.push(Op::Branch { cond, target });
+        }
+        Flow::Zero { negated } => {
+            let v = e.gpr(0)?;
+            let target = e.label(1)?;
+            e.only(2)?;
+            let value = e.read_raw(&v, Port::None);
+            let cond = decided(e, value, v.bits, negated);
+            e.push(Op::Branch { cond, target });
+        }
+        Flow::Bit { negated } => {
+            let v = e.gpr(0)?;
+            let bit = e.imm_in(1, 0..v.bits.into())?;
+            let target = e.label(2)?;
+            e.only(3)?;
+            let value = e.read_raw(&v, Port::None);
+            let value = e.bin_const(BinOp::And, value, 1 << bit, v.bits);
+            let cond = decided(e, value, v.bits, negated);
+            e.push(Op::Branch { cond, target });
+        }
+        Flow::Call => {
+            let target = e.label(0).map_err(|r| {
+                r.help(
+                    "a thread can only call code of its own; calls to functions must be resolved",
+                )
+            })?;
+            e.only(1)?;
+            link(e);
+            e.push(Op::Jump { target });
+        }
+        Flow::CallTo => {
+            let v = target_register(e, 0)?;
+            let addr = e.read_raw(&v, Port::None);
+            link(e);
+            e.push(Op::JumpTo { addr });
+        }
+        Flow::JumpTo => {
+            let v = target_register(e, 0)?;
+            let addr = e.read_raw(&v, Port::None);
+            e.push(Op::JumpTo { addr });
+        }
+        Flow::Return => {
+            let v = match e.operands {
+                [] => View::x(30),
+                _ => target_register(e, 0)?,
+            };
+            let addr = e.read_raw(&v, Port::None);
+            e.push(Op::JumpTo { addr });
+        }
+        Flow::Dmb => {
+            let tags = barrier(e)?.0;
+            e.push(Op::Fence { tags });
+        }
+        Flow::Dsb => {
+            let tags = barrier(e)?.1;
+            e.push(Op::Fence { tags });
+        }
+        Flow::Isb => {
+            e.only(1)?;
+            e.push(Op::Fence { tags: tag::ISB });
+        }
+        Flow::Nop => {}
+        Flow::Trap => e.push(Op::Halt),
+        Flow::ReadSystem => {
+            let d = e.gpr(0)?;
+            nzcv(e, 1)?;
+            let bits = Flag::ALL.map(|flag| e.flag(flag));
+            let mut all = e.int(0);
+            for (i, bit) in bits.into_iter().enumerate() {
+                let placed = e.bin_const(BinOp::Shl, bit, 31 - i as u128, 64);
+                all = e.bin(BinOp::Or, all, placed, 64);
+            }
+            e.write(&d, all);
+        }
+        Flow::WriteSystem => {
+            nzcv(e, 0)?;
+            let s = e.gpr(1)?;
+            let value = e.read_raw(&s, Port::None);
+            for (i, flag) in Flag::ALL.into_iter().enumerate() {
+                let bit = e.bin_const(BinOp::Shr, value, 31 - i as u128, 64);
+                let bit = e.bin_const(BinOp::And, bit, 1, 64);
+                e.set_flag(flag, bit);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn decided(e: &mut Emit, value: Temp, width: u8, negated: bool) -> Temp {
+    if negated {
+        let zero = e.int(0);
+        e.bin(BinOp::Ne, value, zero, width)
+    } else {
+        e.un(UnOp::IsZero, value, width)
+    }
+}
+
+/// The link register gets the address of the instruction after this one.
+fn link(e: &mut Emit) {
+    let next = e.val(Val::Code(e.here + 1));
+    e.write(&View::x(30), next);
+}
+
+fn target_register(e: &Emit, i: usize) -> Lowered<View> {
+    let v = e.gpr(i)?;
+    e.only(i + 1)?;
+    match v.bits {
+        64 => Ok(v),
+        _ => Err(e.missing(i, "an X register")),
+    }
+}
+
+/// The annotation of a DMB and of a DSB with the option given.
+fn barrier(e: &Emit) -> Lowered<(Tags, Tags)> {
+    e.only(1)?;
+    let found = match e.operands.first() {
+        None => OPTIONS.first(),
+        Some(Operand::Word(w)) => OPTIONS.iter().find(|o| o.0.eq_ignore_ascii_case(w)),
+        Some(Operand::Imm(n)) => OPTIONS.iter().find(|o| i128::from(o.1) == *n),
+        _ => None,
+    };
+    match found {
+        Some((_, _, dmb, dsb)) => Ok((*dmb, *dsb)),
+        None => {
+            let refusal = e.missing(0, "a barrier's option, such as `SY`, `ISH` or `ISHLD`");
+            let near = match e.operands.first() {
+                Some(Operand::Word(w)) => crate::diag::nearest(w, OPTIONS.iter().map(|o| o.0)),
+                _ => None,
+            };
+            Err(match near {
+                Some(near) => refusal.help(format!("did you mean `{near}`?")),
+                None => refusal,
+            })
+        }
+    }
+}
+
+/// The flags are the one system register that tests use.
+fn nzcv(e: &Emit, i: usize) -> Lowered {
+    e.only(2)?;
+    match e.operands.get(i) {
+        Some(Operand::Word(w)) if w.eq_ignore_ascii_case("NZCV") => Ok(()),
+        Some(_) => Err(Refusal::new("this system register is not supported")
+            .on(i)
+            .help("`NZCV` is the one that is")),
+        None => Err(e.missing(i, "a system register")),
+    }
+}
