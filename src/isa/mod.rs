@@ -5,6 +5,7 @@
 
 pub mod aarch64;
 pub mod arm;
+pub mod emit;
 pub mod mips;
 pub mod ops;
 pub mod ppc;
@@ -31,8 +32,14 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::C => None,
         Arch::AArch64 => Some(&aarch64::AArch64 { lse2: false }),
         Arch::Arm => Some(&arm::Arm),
-        Arch::X86_64 => Some(&x86::X86 { arch: Arch::X86_64 }),
-        Arch::X86 => Some(&x86::X86 { arch: Arch::X86 }),
+        Arch::X86_64 => Some(&x86::X86 {
+            arch: Arch::X86_64,
+            avx: false,
+        }),
+        Arch::X86 => Some(&x86::X86 {
+            arch: Arch::X86,
+            avx: false,
+        }),
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips),

@@ -99,7 +99,7 @@ tags! {
     // x86.
     MFENCE = "MFENCE": "X86_64 X86", LFENCE = "LFENCE": "X86_64 X86", SFENCE = "SFENCE": "X86_64 X86",
     /// A non-temporal store.
-    NT = "NTW": "X86_64 X86",
+    NT = "NT": "X86_64 X86",
     // RISC-V.
     RV_Acq = "Acq": "RISCV", RV_Rel = "Rel": "RISCV", RV_AcqRel = "AcqRel": "RISCV", RV_Sc = "Sc": "RISCV",
     Fence_r_r = "Fence.r.r": "RISCV", Fence_r_w = "Fence.r.w": "RISCV", Fence_r_rw = "Fence.r.rw": "RISCV",

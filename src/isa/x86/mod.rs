@@ -1,12 +1,40 @@
-//! X86: litmus syntax and meaning as micro-ops.
+//! x86, 64 and 32 bits: litmus and compiler syntax, and the meaning as micro-ops.
+//!
+//! `read` (with `operand`, `mnemonic`, `regs`) makes an `insn` of a line; `lower` (with `arith`,
+//! `atomic`, `vector`) makes micro-ops of it. Flags that nothing reads are removed at the end.
+//! It does not know models.
 
-use super::ops::Code;
+mod arith;
+mod atomic;
+mod insn;
+mod lower;
+mod mnemonic;
+mod operand;
+mod read;
+mod regs;
+mod vector;
+
+use super::emit::{Emit, Labels, remove_unseen};
+use super::ops::{Code, Inst, Reg};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{Arch, Line};
+use insn::{Arg, Do, Imm, Insn};
+use lower::{FLAGS, Lower};
+use read::{Read, Syntax};
 
 pub struct X86 {
+    /// X86_64 or X86.
     pub arch: Arch,
+    /// Machines with AVX promise that aligned 16-byte SSE accesses are single-copy atomic.
+    /// Without the promise they are two accesses of 8 bytes; AVX's own forms always have it.
+    pub avx: bool,
+}
+
+impl X86 {
+    fn wide(&self) -> bool {
+        self.arch == Arch::X86_64
+    }
 }
 
 impl Isa for X86 {
@@ -14,18 +42,100 @@ impl Isa for X86 {
         self.arch
     }
 
-    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
-        match lines.first() {
-            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
-            None => Ok(Code::default()),
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let labels = Labels::new(source, lines)?;
+        let syntax = Syntax::of(self.wide(), self.avx, lines);
+        let insns = read_all(source, lines, syntax)?;
+        let has_calls = insns
+            .iter()
+            .enumerate()
+            .any(|(at, insn)| insn.as_ref().is_some_and(|i| calls_label(i, at, &labels)));
+        let mut code = Code::default();
+        for (at, (insn, line)) in insns.iter().zip(lines).enumerate() {
+            let mut ops = Vec::new();
+            if let Some(insn) = insn {
+                let mut lower = Lower {
+                    e: Emit::new(),
+                    code: &mut code,
+                    symbols: &mut *symbols,
+                    labels: &labels,
+                    at,
+                    wide: self.wide(),
+                    has_calls,
+                };
+                lower.insn(insn).map_err(|what| {
+                    Diag::at(source, line.span, format!("`{}`: {what}", shown(line)))
+                })?;
+                ops = lower.e.finish();
+            }
+            code.insts.push(Inst {
+                ops,
+                text: shown(line).to_string(),
+                span: line.span,
+            });
         }
+        let flags: Vec<Reg> = FLAGS.iter().map(|f| code.reg(f, 1, false)).collect();
+        remove_unseen(&mut code, &flags);
+        Ok(code)
     }
 
-    fn register(&self, _name: &str) -> Option<RegName> {
-        None
+    fn register(&self, name: &str) -> Option<RegName> {
+        let name = name.to_ascii_lowercase();
+        if let Some(num) = regs::xmm(&name) {
+            return Some(RegName {
+                name: format!("xmm{num}"),
+                bits: 128,
+                shown_bits: 128,
+                signed: false,
+            });
+        }
+        let reg = regs::gpr(&name, self.wide()).filter(|r| !r.high)?;
+        Some(RegName {
+            name: regs::canonical(reg.num, self.wide()),
+            bits: self.address_bits(),
+            shown_bits: reg.size.bits(),
+            signed: true,
+        })
     }
 
     fn address_bits(&self) -> u8 {
-        64
+        if self.wide() { 64 } else { 32 }
     }
+}
+
+fn shown(line: &Line) -> &str {
+    line.text.trim()
+}
+
+/// One entry a line; a line without an instruction has none.
+fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Option<Insn>>> {
+    let mut insns = Vec::with_capacity(lines.len());
+    let mut locked = false;
+    for line in lines {
+        let read = read::line(&line.text, syntax).map_err(|r| r.at(source, line))?;
+        insns.push(match read {
+            Read::Insn(mut insn) => {
+                insn.lock |= std::mem::take(&mut locked);
+                Some(insn)
+            }
+            Read::Lock => {
+                locked = true;
+                None
+            }
+            Read::Empty => None,
+        });
+    }
+    match lines.last() {
+        Some(line) if locked => Err(Diag::at(
+            source,
+            line.span,
+            "`lock` has no instruction after it",
+        )),
+        _ => Ok(insns),
+    }
+}
+
+fn calls_label(insn: &Insn, at: usize, labels: &Labels) -> bool {
+    insn.what == Do::Call
+        && matches!(insn.args.as_slice(), [Arg::Imm(Imm::Symbol(name, _))] if labels.find(name, at).is_some())
 }

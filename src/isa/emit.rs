@@ -1,0 +1,429 @@
+//! What instruction sets share when they write micro-ops: a builder of ops, label resolution,
+//! and the removal of register writes that nothing can see.
+//!
+//! It knows no instruction and no register name.
+
+use super::ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use crate::diag::{Diag, Result, Source};
+use crate::litmus::Line;
+use std::collections::HashMap;
+
+/// Writes the ops of one instruction; temporaries are numbered as they are needed.
+#[derive(Default)]
+pub struct Emit {
+    ops: Vec<Op>,
+    next: Temp,
+}
+
+impl Emit {
+    pub fn new() -> Emit {
+        Emit::default()
+    }
+
+    pub fn finish(self) -> Vec<Op> {
+        self.ops
+    }
+
+    pub fn temp(&mut self) -> Temp {
+        // An instruction needs some dozens; the bound is there so that no input can wrap it.
+        self.next = self.next.saturating_add(1);
+        self.next - 1
+    }
+
+    pub fn op(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    pub fn val(&mut self, val: Val) -> Temp {
+        let dst = self.temp();
+        self.op(Op::Const { dst, val });
+        dst
+    }
+
+    pub fn int(&mut self, n: u128) -> Temp {
+        self.val(Val::Int(n))
+    }
+
+    /// A signed constant within `width` bits.
+    pub fn signed(&mut self, n: i128, width: u8) -> Temp {
+        self.int(n as u128 & mask(width))
+    }
+
+    pub fn read(&mut self, reg: Reg, port: Port) -> Temp {
+        let dst = self.temp();
+        self.op(Op::ReadReg { dst, reg, port });
+        dst
+    }
+
+    pub fn write(&mut self, reg: Reg, src: Temp) {
+        self.op(Op::WriteReg { reg, src });
+    }
+
+    pub fn un(&mut self, op: UnOp, a: Temp, width: u8) -> Temp {
+        let dst = self.temp();
+        self.op(Op::Un { dst, op, a, width });
+        dst
+    }
+
+    pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
+        let dst = self.temp();
+        self.op(Op::Bin {
+            dst,
+            op,
+            a,
+            b,
+            width,
+        });
+        dst
+    }
+
+    /// A binary operation whose second operand is a constant.
+    pub fn bin_int(&mut self, op: BinOp, a: Temp, b: u128, width: u8) -> Temp {
+        let b = self.int(b);
+        self.bin(op, a, b, width)
+    }
+
+    pub fn select(&mut self, cond: Temp, yes: Temp, no: Temp) -> Temp {
+        let dst = self.temp();
+        self.op(Op::Select { dst, cond, yes, no });
+        dst
+    }
+
+    pub fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
+        let dst = self.temp();
+        self.op(Op::Load {
+            dst,
+            addr,
+            size,
+            tags,
+        });
+        dst
+    }
+
+    pub fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
+        self.op(Op::Store {
+            addr,
+            src,
+            size,
+            tags,
+        });
+    }
+
+    /// Starts a list of its own; give what this returns to [`Emit::end`], which gives the list.
+    #[must_use]
+    pub fn begin(&mut self) -> Vec<Op> {
+        std::mem::take(&mut self.ops)
+    }
+
+    pub fn end(&mut self, outer: Vec<Op>) -> Vec<Op> {
+        std::mem::replace(&mut self.ops, outer)
+    }
+}
+
+/// The low `width` bits set.
+pub fn mask(width: u8) -> u128 {
+    if width >= 128 {
+        u128::MAX
+    } else {
+        (1 << width) - 1
+    }
+}
+
+/// A decimal, hexadecimal or binary integer with an optional sign.
+pub fn parse_int(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (radix, digits) = if let Some(d) = prefixed(digits, "0x") {
+        (16, d)
+    } else if let Some(d) = prefixed(digits, "0b") {
+        (2, d)
+    } else {
+        (10, digits)
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let value = i128::from_str_radix(digits, radix).ok()?;
+    Some(if negative { -value } else { value })
+}
+
+fn prefixed<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix)
+        .then(|| &text[prefix.len()..])
+}
+
+/// The labels of one thread. A label of digits only may be defined again; code then says
+/// `1f` for the next one and `1b` for the last one, as assemblers have it.
+pub struct Labels<'a> {
+    named: HashMap<&'a str, Label>,
+    numeric: HashMap<&'a str, Vec<Label>>,
+}
+
+impl<'a> Labels<'a> {
+    pub fn new(source: &Source, lines: &'a [Line]) -> Result<Labels<'a>> {
+        let mut labels = Labels {
+            named: HashMap::new(),
+            numeric: HashMap::new(),
+        };
+        for (i, line) in lines.iter().enumerate() {
+            for name in &line.labels {
+                if is_numeric(name) {
+                    labels.numeric.entry(name).or_default().push(i as Label);
+                } else if labels.named.insert(name, i as Label).is_some() {
+                    return Err(Diag::at(
+                        source,
+                        line.span,
+                        format!("label `{name}` is defined twice in this thread"),
+                    )
+                    .help("a branch needs one target; rename one of the two"));
+                }
+            }
+        }
+        Ok(labels)
+    }
+
+    /// The line that a name means when line `at` uses it.
+    pub fn find(&self, name: &str, at: usize) -> Option<Label> {
+        if let Some(target) = self.named.get(name) {
+            return Some(*target);
+        }
+        let split = name.len().checked_sub(1)?;
+        let (number, way) = (name.get(..split)?, name.get(split..)?);
+        match way {
+            "f" => {
+                let all = self.numeric.get(number)?;
+                all.iter().copied().find(|l| *l as usize > at)
+            }
+            "b" => {
+                let all = self.numeric.get(number)?;
+                all.iter().copied().rev().find(|l| *l as usize <= at)
+            }
+            // A plain number is clear as long as there is only one.
+            _ => match self.numeric.get(name)?.as_slice() {
+                [one] => Some(*one),
+                _ => None,
+            },
+        }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.named.keys().copied()
+    }
+}
+
+fn is_numeric(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Removes writes of the registers `hidden` that no path reads, and the computations that
+/// nothing uses then. What an instruction set keeps to itself (flags, mostly) so costs nothing
+/// where code does not look at it. At most 64 registers may be hidden.
+pub fn remove_unseen(code: &mut Code, hidden: &[Reg]) {
+    let bit = |reg: Reg| {
+        hidden
+            .iter()
+            .take(64)
+            .position(|h| *h == reg)
+            .map_or(0, |i| 1u64 << i)
+    };
+    let live = live_out(&code.insts, &bit);
+    for (inst, live) in code.insts.iter_mut().zip(live) {
+        drop_dead_writes(&mut inst.ops, live, &bit);
+        drop_unused(&mut inst.ops);
+    }
+}
+
+/// For each instruction, the hidden registers that something after it may read.
+fn live_out(insts: &[Inst], bit: &impl Fn(Reg) -> u64) -> Vec<u64> {
+    let successors: Vec<Vec<Label>> = (0..insts.len())
+        .map(|i| next_of(&insts[i].ops, i, insts.len()))
+        .collect();
+    let mut live_in = vec![0u64; insts.len() + 1];
+    let mut out = vec![0u64; insts.len()];
+    // Each round but the last adds a bit somewhere, so this ends.
+    loop {
+        let mut changed = false;
+        for i in (0..insts.len()).rev() {
+            out[i] = successors[i]
+                .iter()
+                .fold(0, |live, s| live | live_in[*s as usize]);
+            let before = live_before(&insts[i].ops, out[i], bit);
+            changed |= before != live_in[i];
+            live_in[i] = before;
+        }
+        if !changed {
+            return out;
+        }
+    }
+}
+
+/// Where control may go after the instruction at `at`.
+fn next_of(ops: &[Op], at: usize, len: usize) -> Vec<Label> {
+    let mut next = Vec::new();
+    let mut falls = true;
+    for op in ops {
+        match op {
+            Op::Branch { target, .. } => next.push(*target),
+            Op::Jump { target } => {
+                next.push(*target);
+                falls = false;
+            }
+            Op::JumpTo { .. } => {
+                next.extend(0..len as Label);
+                falls = false;
+            }
+            Op::Halt => falls = false,
+            Op::If { yes, no, .. } => {
+                next.extend(next_of(yes, at, len));
+                next.extend(next_of(no, at, len));
+            }
+            _ => {}
+        }
+    }
+    if falls {
+        next.push(at as Label + 1);
+    }
+    next.retain(|n| (*n as usize) < len);
+    next.sort_unstable();
+    next.dedup();
+    next
+}
+
+fn live_before(ops: &[Op], mut live: u64, bit: &impl Fn(Reg) -> u64) -> u64 {
+    for op in ops.iter().rev() {
+        live = match op {
+            Op::ReadReg { reg, .. } => live | bit(*reg),
+            Op::WriteReg { reg, .. } => live & !bit(*reg),
+            Op::If { yes, no, .. } => live_before(yes, live, bit) | live_before(no, live, bit),
+            Op::Rmw { body, .. } => live_before(body, live, bit),
+            _ => live,
+        };
+    }
+    live
+}
+
+/// Drops the writes that are dead where `live` is what is read later; gives what is live before.
+fn drop_dead_writes(ops: &mut Vec<Op>, mut live: u64, bit: &impl Fn(Reg) -> u64) -> u64 {
+    let mut kept = Vec::with_capacity(ops.len());
+    for mut op in std::mem::take(ops).into_iter().rev() {
+        match &mut op {
+            Op::WriteReg { reg, .. } => {
+                let b = bit(*reg);
+                if b != 0 && live & b == 0 {
+                    continue;
+                }
+                live &= !b;
+            }
+            Op::ReadReg { reg, .. } => live |= bit(*reg),
+            Op::If { yes, no, .. } => {
+                let after = live;
+                live = drop_dead_writes(yes, after, bit) | drop_dead_writes(no, after, bit);
+            }
+            Op::Rmw { body, .. } => live = live_before(body, live, bit),
+            _ => {}
+        }
+        kept.push(op);
+    }
+    kept.reverse();
+    *ops = kept;
+    live
+}
+
+/// Drops computations without effect whose result no op uses.
+fn drop_unused(ops: &mut Vec<Op>) {
+    let mut used = vec![false; temps_of(ops)];
+    drop_unused_in(ops, &mut used);
+}
+
+fn drop_unused_in(ops: &mut Vec<Op>, used: &mut [bool]) {
+    let mut kept = Vec::with_capacity(ops.len());
+    for mut op in std::mem::take(ops).into_iter().rev() {
+        let is_pure = matches!(
+            op,
+            Op::Const { .. }
+                | Op::ReadReg { .. }
+                | Op::Un { .. }
+                | Op::Bin { .. }
+                | Op::Select { .. }
+                | Op::Choose { .. }
+        );
+        if is_pure && !defined(&op).is_some_and(|t| used[t as usize]) {
+            continue;
+        }
+        for t in uses(&op) {
+            used[t as usize] = true;
+        }
+        match &mut op {
+            Op::If { yes, no, .. } => {
+                // Assignments of both sides are visible after; neither side sees the other.
+                drop_unused_in(yes, used);
+                drop_unused_in(no, used);
+                if yes.is_empty() && no.is_empty() {
+                    continue;
+                }
+            }
+            Op::Rmw { body, .. } => drop_unused_in(body, used),
+            _ => {}
+        }
+        kept.push(op);
+    }
+    kept.reverse();
+    *ops = kept;
+}
+
+fn temps_of(ops: &[Op]) -> usize {
+    let mut n = 0;
+    for op in ops {
+        for t in uses(op).chain(defined(op)) {
+            n = n.max(t as usize + 1);
+        }
+        match op {
+            Op::If { yes, no, .. } => n = n.max(temps_of(yes)).max(temps_of(no)),
+            Op::Rmw { body, .. } => n = n.max(temps_of(body)),
+            _ => {}
+        }
+    }
+    n
+}
+
+fn defined(op: &Op) -> Option<Temp> {
+    match op {
+        Op::Const { dst, .. }
+        | Op::ReadReg { dst, .. }
+        | Op::Un { dst, .. }
+        | Op::Bin { dst, .. }
+        | Op::Select { dst, .. }
+        | Op::Choose { dst }
+        | Op::Load { dst, .. }
+        | Op::Rmw { dst, .. } => Some(*dst),
+        Op::StoreEx { status, .. } => Some(*status),
+        _ => None,
+    }
+}
+
+/// The temporaries that an op itself reads (those inside its lists left out).
+fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
+    let list = match op {
+        Op::WriteReg { src, .. } => [Some(*src), None, None],
+        Op::Un { a, .. } => [Some(*a), None, None],
+        Op::Bin { a, b, .. } => [Some(*a), Some(*b), None],
+        Op::Select { cond, yes, no, .. } => [Some(*cond), Some(*yes), Some(*no)],
+        Op::Load { addr, .. } => [Some(*addr), None, None],
+        Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => {
+            [Some(*addr), Some(*src), None]
+        }
+        Op::Rmw { addr, new, .. } => [Some(*addr), Some(*new), None],
+        Op::If { cond, .. } | Op::Branch { cond, .. } => [Some(*cond), None, None],
+        Op::JumpTo { addr } => [Some(*addr), None, None],
+        Op::Const { .. }
+        | Op::ReadReg { .. }
+        | Op::Choose { .. }
+        | Op::Fence { .. }
+        | Op::Jump { .. }
+        | Op::Halt => [None, None, None],
+    };
+    list.into_iter().flatten()
+}

@@ -1,0 +1,254 @@
+//! An x86 instruction as a value: what reading text (or machine code) makes, and what lowering
+//! takes. It knows neither syntax nor micro-ops.
+
+/// Operand size of an integer instruction, in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    B = 8,
+    W = 16,
+    L = 32,
+    Q = 64,
+}
+
+impl Size {
+    pub fn bits(self) -> u8 {
+        self as u8
+    }
+
+    pub fn bytes(self) -> u8 {
+        self as u8 / 8
+    }
+}
+
+/// General registers by their number in machine code.
+pub const RAX: u8 = 0;
+pub const RCX: u8 = 1;
+pub const RDX: u8 = 2;
+pub const RBX: u8 = 3;
+pub const RSP: u8 = 4;
+pub const RBP: u8 = 5;
+
+/// A general register, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpr {
+    pub num: u8,
+    pub size: Size,
+    /// Bits 8 to 15 (`ah`); `size` is then B.
+    pub high: bool,
+}
+
+impl Gpr {
+    pub fn new(num: u8, size: Size) -> Gpr {
+        Gpr {
+            num,
+            size,
+            high: false,
+        }
+    }
+}
+
+/// A constant that the code names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Imm {
+    Int(i128),
+    /// The address of a shared location plus bytes, or of a label of this thread.
+    Symbol(String, i64),
+}
+
+/// A memory operand: the sum of its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mem {
+    pub symbol: Option<String>,
+    pub disp: i64,
+    pub base: Option<Gpr>,
+    /// Index register and its scale.
+    pub index: Option<(Gpr, u8)>,
+    /// An entry of the global offset table: the operand's contents is the symbol's address.
+    pub got: bool,
+    /// Relative to `fs` or `gs`: memory of the thread, which nobody else sees.
+    pub thread_local: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arg {
+    Reg(Gpr),
+    Xmm(u8),
+    Imm(Imm),
+    Mem(Mem),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    Add,
+    Adc,
+    Sub,
+    Sbb,
+    And,
+    Or,
+    Xor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shift {
+    Shl,
+    Shr,
+    Sar,
+    Rol,
+    Ror,
+}
+
+/// What a condition asks of the flags; the name without its negation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flag {
+    Overflow,
+    Carry,
+    Zero,
+    CarryOrZero,
+    Sign,
+    Parity,
+    Less,
+    LessOrEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cond {
+    pub flag: Flag,
+    pub negated: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bit {
+    Test,
+    Set,
+    Reset,
+    Complement,
+}
+
+/// What a vector instruction does with two 128-bit values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vec2 {
+    Xor,
+    And,
+    AndNot,
+    Or,
+    /// Low halves side by side: the first operand's below.
+    UnpackLow64,
+    UnpackHigh64,
+    /// Alternating 32-bit parts of the low or high halves.
+    UnpackLow32,
+    UnpackHigh32,
+    /// The second operand's high half goes into the first's low half, and the other way.
+    HighToLow,
+    LowToHigh,
+}
+
+/// What an instruction does. Arguments are listed with the destination first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Do {
+    Nop,
+    /// `ud2`, `hlt`, `int3`: nothing comes after.
+    Stop,
+    Mov,
+    /// Extension from the given size.
+    MovExtend {
+        from: Size,
+        signed: bool,
+    },
+    Lea,
+    Alu(Alu),
+    Cmp,
+    Test,
+    Inc,
+    Dec,
+    Neg,
+    Not,
+    Shift(Shift),
+    /// `shld`, `shrd`.
+    DoubleShift {
+        left: bool,
+    },
+    /// Shifts of BMI2, which leave flags alone: destination, source, count.
+    ShiftX(Shift),
+    /// `andn`: the complement of the second operand, and the third.
+    AndN,
+    Bit(Bit),
+    /// `imul` with two or three operands.
+    Mul2,
+    /// `mul`, `imul` of the accumulator.
+    MulWide {
+        signed: bool,
+    },
+    Div {
+        signed: bool,
+    },
+    /// `cbw`, `cwde`, `cdqe`: the accumulator's lower half extended to the size.
+    ExtendAcc,
+    /// `cwd`, `cdq`, `cqo`: the accumulator's sign into the data register.
+    SignAcc,
+    Bswap,
+    Popcnt,
+    /// `bsf`, `tzcnt`, `bsr`, `lzcnt`. The first and third leave the destination where the
+    /// source is zero.
+    ScanForward {
+        keep: bool,
+    },
+    ScanReverse {
+        keep: bool,
+    },
+    Set(Cond),
+    Cmov(Cond),
+    Jump,
+    JumpIf(Cond),
+    Call,
+    Ret,
+    Push,
+    Pop,
+    Leave,
+    Xchg,
+    Xadd,
+    Cmpxchg,
+    /// `cmpxchg8b`, `cmpxchg16b`.
+    CmpxchgPair,
+    Mfence,
+    Lfence,
+    Sfence,
+    /// Clear, set or complement the carry flag.
+    Clc,
+    Stc,
+    Cmc,
+    /// `movnti` and the 16-byte forms.
+    StoreNonTemporal,
+    /// Between a vector register's low part and an integer register or memory.
+    MovLow(Size),
+    /// A whole vector register. Single-copy atomic as 16 bytes where `atomic`.
+    MovVec {
+        atomic: bool,
+    },
+    /// `movhps`, `movlps`: 8 bytes of memory and one half.
+    MovHalf {
+        high: bool,
+    },
+    Vec2(Vec2),
+    /// `pinsrd`, `pinsrq`: destination, first source, inserted, where.
+    Insert(Size),
+    Extract(Size),
+    /// `movddup`: the low half, twice.
+    Duplicate,
+    /// `pshufd`.
+    Shuffle32,
+    /// `psrldq`, `pslldq`.
+    ShiftBytes {
+        left: bool,
+    },
+    /// `fild`, `fistp`: the x87 stack as a way to move integers.
+    X87Load,
+    X87StorePop,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Insn {
+    pub what: Do,
+    pub size: Size,
+    pub lock: bool,
+    pub args: Vec<Arg>,
+}

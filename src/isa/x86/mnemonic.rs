@@ -1,0 +1,454 @@
+//! What x86 mnemonics mean, in AT&T and in Intel syntax. It does not know operands but for the
+//! size that a suffix gives them.
+
+use super::insn::{Alu, Bit, Cond, Do, Flag, Shift, Size, Vec2};
+
+/// What comes before an instruction on its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    Lock,
+    /// One that changes nothing here.
+    Other,
+}
+
+pub fn prefix(word: &str) -> Option<Prefix> {
+    match word {
+        "lock" => Some(Prefix::Lock),
+        "rep" | "repe" | "repz" | "repne" | "repnz" | "bnd" | "notrack" | "data16" | "cs"
+        | "ds" | "es" | "ss" | "xacquire" | "xrelease" | "rex.w" => Some(Prefix::Other),
+        _ => None,
+    }
+}
+
+/// Mnemonics that take a size suffix.
+const SIZED: &[(&str, Do)] = &[
+    ("mov", Do::Mov),
+    ("lea", Do::Lea),
+    ("add", Do::Alu(Alu::Add)),
+    ("adc", Do::Alu(Alu::Adc)),
+    ("sub", Do::Alu(Alu::Sub)),
+    ("sbb", Do::Alu(Alu::Sbb)),
+    ("and", Do::Alu(Alu::And)),
+    ("or", Do::Alu(Alu::Or)),
+    ("xor", Do::Alu(Alu::Xor)),
+    ("cmp", Do::Cmp),
+    ("test", Do::Test),
+    ("inc", Do::Inc),
+    ("dec", Do::Dec),
+    ("neg", Do::Neg),
+    ("not", Do::Not),
+    ("shl", Do::Shift(Shift::Shl)),
+    ("sal", Do::Shift(Shift::Shl)),
+    ("shr", Do::Shift(Shift::Shr)),
+    ("sar", Do::Shift(Shift::Sar)),
+    ("rol", Do::Shift(Shift::Rol)),
+    ("ror", Do::Shift(Shift::Ror)),
+    ("shld", Do::DoubleShift { left: true }),
+    ("shrd", Do::DoubleShift { left: false }),
+    ("shlx", Do::ShiftX(Shift::Shl)),
+    ("shrx", Do::ShiftX(Shift::Shr)),
+    ("sarx", Do::ShiftX(Shift::Sar)),
+    ("rorx", Do::ShiftX(Shift::Ror)),
+    ("andn", Do::AndN),
+    ("bt", Do::Bit(Bit::Test)),
+    ("bts", Do::Bit(Bit::Set)),
+    ("btr", Do::Bit(Bit::Reset)),
+    ("btc", Do::Bit(Bit::Complement)),
+    ("imul", Do::Mul2),
+    ("mul", Do::MulWide { signed: false }),
+    ("div", Do::Div { signed: false }),
+    ("idiv", Do::Div { signed: true }),
+    ("bswap", Do::Bswap),
+    ("popcnt", Do::Popcnt),
+    ("bsf", Do::ScanForward { keep: true }),
+    ("tzcnt", Do::ScanForward { keep: false }),
+    ("bsr", Do::ScanReverse { keep: true }),
+    ("lzcnt", Do::ScanReverse { keep: false }),
+    ("push", Do::Push),
+    ("pop", Do::Pop),
+    ("xchg", Do::Xchg),
+    // herd's name for an exchange without the prefix, which hardware locks all the same.
+    ("uxch", Do::Xchg),
+    ("xadd", Do::Xadd),
+    ("cmpxchg", Do::Cmpxchg),
+    ("movnti", Do::StoreNonTemporal),
+];
+
+/// Mnemonics as they stand, with the size they fix.
+const FIXED: &[(&str, Do, Option<Size>)] = &[
+    ("mfence", Do::Mfence, None),
+    ("lfence", Do::Lfence, None),
+    ("sfence", Do::Sfence, None),
+    ("movabs", Do::Mov, Some(Size::Q)),
+    ("movabsq", Do::Mov, Some(Size::Q)),
+    ("movabsl", Do::Mov, Some(Size::L)),
+    ("movntil", Do::StoreNonTemporal, Some(Size::L)),
+    ("movntiq", Do::StoreNonTemporal, Some(Size::Q)),
+    ("cmpxchg8b", Do::CmpxchgPair, Some(Size::L)),
+    ("cmpxchg16b", Do::CmpxchgPair, Some(Size::Q)),
+    ("leave", Do::Leave, None),
+    ("leaveq", Do::Leave, None),
+    ("leavel", Do::Leave, None),
+    ("cbw", Do::ExtendAcc, Some(Size::W)),
+    ("cbtw", Do::ExtendAcc, Some(Size::W)),
+    ("cwde", Do::ExtendAcc, Some(Size::L)),
+    ("cwtl", Do::ExtendAcc, Some(Size::L)),
+    ("cdqe", Do::ExtendAcc, Some(Size::Q)),
+    ("cltq", Do::ExtendAcc, Some(Size::Q)),
+    ("cwd", Do::SignAcc, Some(Size::W)),
+    ("cwtd", Do::SignAcc, Some(Size::W)),
+    ("cdq", Do::SignAcc, Some(Size::L)),
+    ("cltd", Do::SignAcc, Some(Size::L)),
+    ("cqo", Do::SignAcc, Some(Size::Q)),
+    ("cqto", Do::SignAcc, Some(Size::Q)),
+    ("jmp", Do::Jump, None),
+    ("jmpq", Do::Jump, None),
+    ("call", Do::Call, None),
+    ("callq", Do::Call, None),
+    ("calll", Do::Call, None),
+    ("ret", Do::Ret, None),
+    ("retq", Do::Ret, None),
+    ("retl", Do::Ret, None),
+    ("clc", Do::Clc, None),
+    ("stc", Do::Stc, None),
+    ("cmc", Do::Cmc, None),
+    ("fildll", Do::X87Load, Some(Size::Q)),
+    ("fildq", Do::X87Load, Some(Size::Q)),
+    ("fildl", Do::X87Load, Some(Size::L)),
+    ("filds", Do::X87Load, Some(Size::W)),
+    ("fild", Do::X87Load, None),
+    ("fistpll", Do::X87StorePop, Some(Size::Q)),
+    ("fistpq", Do::X87StorePop, Some(Size::Q)),
+    ("fistpl", Do::X87StorePop, Some(Size::L)),
+    ("fistps", Do::X87StorePop, Some(Size::W)),
+    ("fistp", Do::X87StorePop, None),
+    ("movd", Do::MovLow(Size::L), None),
+    ("movntdq", Do::StoreNonTemporal, None),
+    ("movntps", Do::StoreNonTemporal, None),
+    ("movntpd", Do::StoreNonTemporal, None),
+    ("movntdqa", Do::MovVec { atomic: false }, None),
+    ("movhps", Do::MovHalf { high: true }, None),
+    ("movhpd", Do::MovHalf { high: true }, None),
+    ("movlps", Do::MovHalf { high: false }, None),
+    ("movlpd", Do::MovHalf { high: false }, None),
+    ("pxor", Do::Vec2(Vec2::Xor), None),
+    ("xorps", Do::Vec2(Vec2::Xor), None),
+    ("xorpd", Do::Vec2(Vec2::Xor), None),
+    ("pand", Do::Vec2(Vec2::And), None),
+    ("andps", Do::Vec2(Vec2::And), None),
+    ("andpd", Do::Vec2(Vec2::And), None),
+    ("pandn", Do::Vec2(Vec2::AndNot), None),
+    ("andnps", Do::Vec2(Vec2::AndNot), None),
+    ("andnpd", Do::Vec2(Vec2::AndNot), None),
+    ("por", Do::Vec2(Vec2::Or), None),
+    ("orps", Do::Vec2(Vec2::Or), None),
+    ("orpd", Do::Vec2(Vec2::Or), None),
+    ("punpcklqdq", Do::Vec2(Vec2::UnpackLow64), None),
+    ("unpcklpd", Do::Vec2(Vec2::UnpackLow64), None),
+    ("punpckhqdq", Do::Vec2(Vec2::UnpackHigh64), None),
+    ("unpckhpd", Do::Vec2(Vec2::UnpackHigh64), None),
+    ("punpckldq", Do::Vec2(Vec2::UnpackLow32), None),
+    ("unpcklps", Do::Vec2(Vec2::UnpackLow32), None),
+    ("punpckhdq", Do::Vec2(Vec2::UnpackHigh32), None),
+    ("unpckhps", Do::Vec2(Vec2::UnpackHigh32), None),
+    ("movhlps", Do::Vec2(Vec2::HighToLow), None),
+    ("movlhps", Do::Vec2(Vec2::LowToHigh), None),
+    ("pinsrd", Do::Insert(Size::L), None),
+    ("pinsrq", Do::Insert(Size::Q), None),
+    ("pextrd", Do::Extract(Size::L), None),
+    ("pextrq", Do::Extract(Size::Q), None),
+    ("movddup", Do::Duplicate, None),
+    ("pshufd", Do::Shuffle32, None),
+    ("psrldq", Do::ShiftBytes { left: false }, None),
+    ("pslldq", Do::ShiftBytes { left: true }, None),
+];
+
+/// Instructions without effect on what is simulated here.
+const NOPS: &[&str] = &[
+    "nop",
+    "nopw",
+    "nopl",
+    "nopq",
+    "endbr64",
+    "endbr32",
+    "pause",
+    "clflush",
+    "clflushopt",
+    "clwb",
+    "cld",
+    "emms",
+    "vzeroupper",
+    "vzeroall",
+    "prefetcht0",
+    "prefetcht1",
+    "prefetcht2",
+    "prefetchnta",
+    "prefetchw",
+];
+
+const STOPS: &[&str] = &["ud2", "hlt", "int3"];
+
+/// Whole-register moves that want an aligned address, and those that do not.
+const ALIGNED: &[&str] = &["movdqa", "movaps", "movapd"];
+const UNALIGNED: &[&str] = &["movdqu", "movups", "movupd", "lddqu"];
+
+const CONDITIONS: &[(&str, Flag, bool)] = &[
+    ("o", Flag::Overflow, false),
+    ("no", Flag::Overflow, true),
+    ("b", Flag::Carry, false),
+    ("c", Flag::Carry, false),
+    ("nae", Flag::Carry, false),
+    ("ae", Flag::Carry, true),
+    ("nb", Flag::Carry, true),
+    ("nc", Flag::Carry, true),
+    ("e", Flag::Zero, false),
+    ("z", Flag::Zero, false),
+    ("ne", Flag::Zero, true),
+    ("nz", Flag::Zero, true),
+    ("be", Flag::CarryOrZero, false),
+    ("na", Flag::CarryOrZero, false),
+    ("a", Flag::CarryOrZero, true),
+    ("nbe", Flag::CarryOrZero, true),
+    ("s", Flag::Sign, false),
+    ("ns", Flag::Sign, true),
+    ("p", Flag::Parity, false),
+    ("pe", Flag::Parity, false),
+    ("np", Flag::Parity, true),
+    ("po", Flag::Parity, true),
+    ("l", Flag::Less, false),
+    ("nge", Flag::Less, false),
+    ("ge", Flag::Less, true),
+    ("nl", Flag::Less, true),
+    ("le", Flag::LessOrEqual, false),
+    ("ng", Flag::LessOrEqual, false),
+    ("g", Flag::LessOrEqual, true),
+    ("nle", Flag::LessOrEqual, true),
+    // herd's.
+    ("lt", Flag::Less, false),
+    ("gt", Flag::LessOrEqual, true),
+];
+
+/// The condition of this name, or of its negation.
+pub fn condition(name: &str) -> Option<Cond> {
+    CONDITIONS
+        .iter()
+        .find(|(n, ..)| *n == name)
+        .map(|(_, flag, negated)| Cond {
+            flag: *flag,
+            negated: *negated,
+        })
+}
+
+pub fn suffix(name: &str) -> Option<(&str, Size)> {
+    let size = match name.bytes().last()? {
+        b'b' => Size::B,
+        b'w' => Size::W,
+        b'l' => Size::L,
+        b'q' => Size::Q,
+        _ => return None,
+    };
+    Some((&name[..name.len() - 1], size))
+}
+
+/// What a lower-case mnemonic does, and the operand size it says. `avx`: the machine is one
+/// where aligned 16-byte accesses are single-copy atomic.
+pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
+    if NOPS.contains(&name) {
+        return Some((Do::Nop, None));
+    }
+    if STOPS.contains(&name) {
+        return Some((Do::Stop, None));
+    }
+    if let Some(found) = fixed(name).or_else(|| sized(name)) {
+        return Some(found);
+    }
+    if let Some(found) = extending(name).or_else(|| conditional(name)) {
+        return Some(found);
+    }
+    if ALIGNED.contains(&name) {
+        return Some((Do::MovVec { atomic: avx }, None));
+    }
+    if UNALIGNED.contains(&name) {
+        return Some((Do::MovVec { atomic: false }, None));
+    }
+    match name {
+        "movss" => return Some((Do::MovLow(Size::L), None)),
+        "movsd" => return Some((Do::MovLow(Size::Q), None)),
+        _ => {}
+    }
+    // AVX's forms, which have a `v` before the name and may have the element size after it.
+    let name = name.strip_prefix('v')?;
+    if name == "movq" {
+        return Some((Do::MovLow(Size::Q), None));
+    }
+    let whole = name
+        .strip_suffix("64")
+        .or(name.strip_suffix("32"))
+        .or(name.strip_suffix("16"))
+        .or(name.strip_suffix('8'))
+        .unwrap_or(name);
+    if ALIGNED.contains(&whole) {
+        return Some((Do::MovVec { atomic: true }, None));
+    }
+    if UNALIGNED.contains(&whole) {
+        return Some((Do::MovVec { atomic: false }, None));
+    }
+    let whole = match whole {
+        "pxord" | "pxorq" => "pxor",
+        "pandd" | "pandq" => "pand",
+        "pord" | "porq" => "por",
+        w => w,
+    };
+    fixed(whole).filter(|(what, _)| is_vector(*what))
+}
+
+fn is_vector(what: Do) -> bool {
+    matches!(
+        what,
+        Do::MovLow(_)
+            | Do::MovHalf { .. }
+            | Do::MovVec { .. }
+            | Do::Vec2(_)
+            | Do::Insert(_)
+            | Do::Extract(_)
+            | Do::Duplicate
+            | Do::Shuffle32
+            | Do::ShiftBytes { .. }
+            | Do::StoreNonTemporal
+    )
+}
+
+fn fixed(name: &str) -> Option<(Do, Option<Size>)> {
+    FIXED
+        .iter()
+        .find(|(n, ..)| *n == name)
+        .map(|(_, what, size)| (*what, *size))
+}
+
+fn sized(name: &str) -> Option<(Do, Option<Size>)> {
+    let find = |name: &str| SIZED.iter().find(|(n, _)| *n == name).map(|(_, d)| *d);
+    if let Some(what) = find(name) {
+        return Some((what, None));
+    }
+    let (stem, size) = suffix(name)?;
+    find(stem).map(|what| (what, Some(size)))
+}
+
+/// The `movz` and `movs` families.
+fn extending(name: &str) -> Option<(Do, Option<Size>)> {
+    let (signed, rest) = match (name.strip_prefix("movs"), name.strip_prefix("movz")) {
+        (Some(rest), _) => (true, rest),
+        (_, Some(rest)) => (false, rest),
+        _ => return None,
+    };
+    let from_only = |from| Some((Do::MovExtend { from, signed }, None));
+    let both = |from, to| Some((Do::MovExtend { from, signed }, Some(to)));
+    match rest {
+        // `movzx` and `movsx` leave it to the source, which the reader looks at.
+        "x" => from_only(Size::B),
+        "xd" if signed => from_only(Size::L),
+        "b" if !signed => from_only(Size::B),
+        "w" if !signed => from_only(Size::W),
+        "bw" => both(Size::B, Size::W),
+        "bl" => both(Size::B, Size::L),
+        "bq" => both(Size::B, Size::Q),
+        "wl" => both(Size::W, Size::L),
+        "wq" => both(Size::W, Size::Q),
+        "lq" if signed => both(Size::L, Size::Q),
+        _ => None,
+    }
+}
+
+fn conditional(name: &str) -> Option<(Do, Option<Size>)> {
+    if let Some(rest) = name.strip_prefix("cmov") {
+        if let Some(cond) = condition(rest) {
+            return Some((Do::Cmov(cond), None));
+        }
+        let (rest, size) = suffix(rest)?;
+        return condition(rest).map(|c| (Do::Cmov(c), Some(size)));
+    }
+    if let Some(rest) = name.strip_prefix("set") {
+        let cond = condition(rest).or_else(|| condition(rest.strip_suffix('b')?))?;
+        return Some((Do::Set(cond), Some(Size::B)));
+    }
+    let cond = condition(name.strip_prefix('j')?)?;
+    Some((Do::JumpIf(cond), None))
+}
+
+/// Every mnemonic without its suffix, for suggestions.
+pub fn names() -> impl Iterator<Item = String> {
+    let plain = SIZED
+        .iter()
+        .map(|(n, _)| *n)
+        .chain(FIXED.iter().map(|(n, ..)| *n))
+        .chain(NOPS.iter().copied())
+        .chain(STOPS.iter().copied())
+        .chain(ALIGNED.iter().copied())
+        .chain(UNALIGNED.iter().copied())
+        .map(str::to_string);
+    let suffixed = SIZED
+        .iter()
+        .flat_map(|(n, _)| ["b", "w", "l", "q"].map(|s| format!("{n}{s}")));
+    let conditional = CONDITIONS
+        .iter()
+        .flat_map(|(c, ..)| ["j", "set", "cmov"].map(|p| format!("{p}{c}")));
+    let extending = [
+        "movzbl", "movzbw", "movzwl", "movsbl", "movswl", "movslq", "movzx", "movsx", "movsxd",
+    ];
+    plain
+        .chain(suffixed)
+        .chain(conditional)
+        .chain(extending.map(str::to_string))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_and_conditions_do_not_clash() {
+        let l = |n| look_up(n, false);
+        assert_eq!(l("movl"), Some((Do::Mov, Some(Size::L))));
+        assert_eq!(l("sbb"), Some((Do::Alu(Alu::Sbb), None)));
+        assert_eq!(l("sbbq"), Some((Do::Alu(Alu::Sbb), Some(Size::Q))));
+        assert_eq!(l("subb"), Some((Do::Alu(Alu::Sub), Some(Size::B))));
+        assert_eq!(
+            l("cmovl"),
+            condition("l").map(|c| (Do::Cmov(c), None)),
+            "`cmovl` is `less`, not a size"
+        );
+        assert_eq!(
+            l("cmovll"),
+            condition("l").map(|c| (Do::Cmov(c), Some(Size::L)))
+        );
+        assert_eq!(
+            l("setb"),
+            condition("b").map(|c| (Do::Set(c), Some(Size::B)))
+        );
+        assert_eq!(l("shll"), Some((Do::Shift(Shift::Shl), Some(Size::L))));
+        assert_eq!(l("btsl"), Some((Do::Bit(Bit::Set), Some(Size::L))));
+        assert_eq!(
+            l("movslq"),
+            Some((
+                Do::MovExtend {
+                    from: Size::L,
+                    signed: true
+                },
+                Some(Size::Q)
+            ))
+        );
+        assert_eq!(l("vmovdqa"), Some((Do::MovVec { atomic: true }, None)));
+        assert_eq!(l("movdqa"), Some((Do::MovVec { atomic: false }, None)));
+        assert_eq!(l("vmovdqu64"), Some((Do::MovVec { atomic: false }, None)));
+        for bad in ["", "v", "vmov", "vadd", "mv", "movx", "jxx", "é", "lockadd"] {
+            assert_eq!(l(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_listed_name_is_known() {
+        for name in names() {
+            assert!(look_up(&name, false).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Runs the micro-ops of one thread alone, in order, and records what it does: values, accesses
+//! with their annotations, and which loads each access depends on.
+
+#![allow(dead_code)]
+
+use litmake::diag::{Diag, Source, Span};
+use litmake::isa::ops::{BinOp, Code, Op, Reg, Tags, Temp, UnOp, Val};
+use litmake::isa::{Isa, Symbols};
+use litmake::litmus::{Line, Type};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where location number `n` lies.
+pub const BASE: u128 = 0x10_0000;
+const CODE: u128 = 0xc0de_0000;
+
+#[derive(Default)]
+pub struct Names(pub Vec<String>);
+
+impl Symbols for Names {
+    fn location(&mut self, name: &str) -> u16 {
+        if let Some(i) = self.0.iter().position(|n| n == name) {
+            return i as u16;
+        }
+        self.0.push(name.to_string());
+        (self.0.len() - 1) as u16
+    }
+
+    fn declare(&mut self, name: &str, _ty: &Type) -> u16 {
+        self.location(name)
+    }
+}
+
+/// Reads a thread written one instruction a line, labels before a colon.
+pub fn read(isa: &dyn Isa, text: &str) -> Result<(Code, Names), Box<Diag>> {
+    let source = Source::new("t.litmus", text);
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for row in text.split('\n') {
+        let mut line = Line {
+            labels: Vec::new(),
+            text: row.trim().to_string(),
+            span: Span::new(start, start + row.len()),
+        };
+        while let Some((label, rest)) = line.text.split_once(':') {
+            if label.is_empty() || !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.') {
+                break;
+            }
+            line.labels.push(label.to_string());
+            line.text = rest.trim().to_string();
+        }
+        start += row.len() + 1;
+        if !line.text.is_empty() || !line.labels.is_empty() {
+            lines.push(line);
+        }
+    }
+    let mut names = Names::default();
+    let code = isa.thread(&source, &lines, &mut names)?;
+    assert_eq!(code.insts.len(), lines.len());
+    Ok((code, names))
+}
+
+pub type Deps = BTreeSet<usize>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    Load,
+    Store,
+    Rmw,
+    Fence,
+}
+
+/// One event; the dependencies are numbers of earlier events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub what: What,
+    pub addr: u128,
+    pub size: u8,
+    pub value: u128,
+    pub tags: Tags,
+    pub addr_deps: Deps,
+    pub data_deps: Deps,
+    pub ctrl_deps: Deps,
+}
+
+#[derive(Clone, Default)]
+struct Value {
+    bits: u128,
+    deps: Deps,
+}
+
+#[derive(Default)]
+pub struct Machine {
+    pub memory: BTreeMap<u128, u8>,
+    regs: BTreeMap<Reg, Value>,
+    names: BTreeMap<String, Reg>,
+    pub events: Vec<Event>,
+    ctrl: Deps,
+    /// What `Choose` gives, and whether conditional stores succeed.
+    pub choose: bool,
+    pub steps: usize,
+    pub dropped: bool,
+}
+
+enum Next {
+    Fall,
+    Go(usize),
+    End,
+}
+
+impl Machine {
+    pub fn new(code: &Code) -> Machine {
+        let mut m = Machine {
+            choose: true,
+            ..Machine::default()
+        };
+        for (i, r) in code.regs.iter().enumerate() {
+            m.names.insert(r.name.clone(), i as Reg);
+        }
+        for (reg, val) in &code.reg_init {
+            m.regs.insert(*reg, m.constant(*val));
+        }
+        m
+    }
+
+    pub fn set(&mut self, name: &str, bits: u128) {
+        if let Some(reg) = self.names.get(name) {
+            let value = Value {
+                bits,
+                deps: Deps::new(),
+            };
+            self.regs.insert(*reg, value);
+        }
+    }
+
+    pub fn get(&self, name: &str) -> u128 {
+        let reg = self.names.get(name);
+        reg.and_then(|r| self.regs.get(r)).map_or(0, |v| v.bits)
+    }
+
+    pub fn deps(&self, name: &str) -> Deps {
+        let reg = self.names.get(name);
+        reg.and_then(|r| self.regs.get(r))
+            .map_or(Deps::new(), |v| v.deps.clone())
+    }
+
+    pub fn poke(&mut self, addr: u128, size: u8, value: u128) {
+        for i in 0..size {
+            self.memory
+                .insert(addr + u128::from(i), (value >> (8 * i)) as u8);
+        }
+    }
+
+    pub fn peek(&self, addr: u128, size: u8) -> u128 {
+        (0..size).fold(0, |v, i| {
+            let byte = self.memory.get(&(addr + u128::from(i)));
+            v | u128::from(*byte.unwrap_or(&0)) << (8 * i)
+        })
+    }
+
+    pub fn run(&mut self, code: &Code) {
+        let mut at = 0;
+        while at < code.insts.len() && self.steps < 1000 {
+            self.steps += 1;
+            let mut temps = BTreeMap::new();
+            match self.ops(code, &code.insts[at].ops, &mut temps, &Deps::new()) {
+                Next::Fall => at += 1,
+                Next::Go(n) => at = n,
+                Next::End => return,
+            }
+        }
+    }
+
+    fn constant(&self, val: Val) -> Value {
+        let bits = match val {
+            Val::Int(n) => n,
+            Val::Ptr { loc, off } => (BASE * (u128::from(loc) + 1)).wrapping_add(off as u128),
+            Val::Code(n) => CODE + u128::from(n),
+        };
+        Value {
+            bits,
+            deps: Deps::new(),
+        }
+    }
+
+    fn ops(
+        &mut self,
+        code: &Code,
+        ops: &[Op],
+        temps: &mut BTreeMap<Temp, Value>,
+        inner: &Deps,
+    ) -> Next {
+        for op in ops {
+            let of = |t: &Temp, temps: &BTreeMap<Temp, Value>| {
+                temps.get(t).cloned().expect("a temporary is assigned first")
+            };
+            match op {
+                Op::Const { dst, val } => {
+                    temps.insert(*dst, self.constant(*val));
+                }
+                Op::ReadReg { dst, reg, .. } => {
+                    let value = self.regs.get(reg).cloned().unwrap_or_default();
+                    temps.insert(*dst, value);
+                }
+                Op::WriteReg { reg, src } => {
+                    let value = of(src, temps);
+                    let bits = code.regs[*reg as usize].bits;
+                    assert_eq!(
+                        value.bits & !mask(bits),
+                        0,
+                        "{} does not fit into {}",
+                        value.bits,
+                        code.regs[*reg as usize].name
+                    );
+                    self.regs.insert(*reg, value);
+                }
+                Op::Un { dst, op, a, width } => {
+                    let a = of(a, temps);
+                    let value = Value {
+                        bits: un(*op, a.bits, *width),
+                        deps: a.deps,
+                    };
+                    temps.insert(*dst, value);
+                }
+                Op::Bin {
+                    dst,
+                    op,
+                    a,
+                    b,
+                    width,
+                } => {
+                    let (a, b) = (of(a, temps), of(b, temps));
+                    let value = Value {
+                        bits: bin(*op, a.bits, b.bits, *width),
+                        deps: &a.deps | &b.deps,
+                    };
+                    temps.insert(*dst, value);
+                }
+                Op::Select { dst, cond, yes, no } => {
+                    let chosen = if of(cond, temps).bits != 0 { yes } else { no };
+                    let value = of(chosen, temps);
+                    temps.insert(*dst, value);
+                }
+                Op::Choose { dst } => {
+                    let value = Value {
+                        bits: self.choose.into(),
+                        deps: Deps::new(),
+                    };
+                    temps.insert(*dst, value);
+                }
+                Op::Load {
+                    dst,
+                    addr,
+                    size,
+                    tags,
+                } => {
+                    let addr = of(addr, temps);
+                    let bits = self.peek(addr.bits, *size);
+                    let n = self.event(What::Load, &addr, *size, bits, *tags, Deps::new(), inner);
+                    let deps = Deps::from([n]);
+                    temps.insert(*dst, Value { bits, deps });
+                }
+                Op::Store {
+                    addr,
+                    src,
+                    size,
+                    tags,
+                } => {
+                    let (addr, src) = (of(addr, temps), of(src, temps));
+                    let bits = src.bits & mask(8 * size);
+                    self.poke(addr.bits, *size, bits);
+                    self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
+                }
+                Op::StoreEx {
+                    status,
+                    addr,
+                    src,
+                    size,
+                    tags,
+                    ok,
+                    fail,
+                    status_dep,
+                } => {
+                    let (addr, src) = (of(addr, temps), of(src, temps));
+                    let mut deps = Deps::new();
+                    if self.choose {
+                        let bits = src.bits & mask(8 * size);
+                        self.poke(addr.bits, *size, bits);
+                        let n =
+                            self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
+                        if *status_dep {
+                            deps.insert(n);
+                        }
+                    }
+                    let bits = if self.choose { *ok } else { *fail }.into();
+                    temps.insert(*status, Value { bits, deps });
+                }
+                Op::Rmw {
+                    dst,
+                    addr,
+                    size,
+                    tags,
+                    body,
+                    new,
+                } => {
+                    let addr = of(addr, temps);
+                    let old = self.peek(addr.bits, *size);
+                    let n = self.events.len();
+                    let deps = Deps::from([n]);
+                    temps.insert(*dst, Value { bits: old, deps });
+                    self.ops(code, body, temps, inner);
+                    let mut new = of(new, temps);
+                    new.deps.remove(&n);
+                    let bits = new.bits & mask(8 * size);
+                    self.poke(addr.bits, *size, bits);
+                    self.event(What::Rmw, &addr, *size, bits, *tags, new.deps, inner);
+                }
+                Op::Fence { tags } => {
+                    let none = Value::default();
+                    self.event(What::Fence, &none, 0, 0, *tags, Deps::new(), inner);
+                }
+                Op::If { cond, yes, no } => {
+                    let cond = of(cond, temps);
+                    let inner = inner | &cond.deps;
+                    let list = if cond.bits != 0 { yes } else { no };
+                    match self.ops(code, list, temps, &inner) {
+                        Next::Fall => {}
+                        next => return next,
+                    }
+                }
+                Op::Branch { cond, target } => {
+                    let cond = of(cond, temps);
+                    self.ctrl.extend(cond.deps);
+                    if cond.bits != 0 {
+                        return Next::Go(*target as usize);
+                    }
+                }
+                Op::Jump { target } => return Next::Go(*target as usize),
+                Op::JumpTo { addr } => {
+                    let addr = of(addr, temps);
+                    self.ctrl.extend(addr.deps);
+                    return match addr.bits.checked_sub(CODE) {
+                        Some(n) if n <= code.insts.len() as u128 => Next::Go(n as usize),
+                        _ => Next::End,
+                    };
+                }
+                Op::Halt => return Next::End,
+            }
+        }
+        Next::Fall
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn event(
+        &mut self,
+        what: What,
+        addr: &Value,
+        size: u8,
+        value: u128,
+        tags: Tags,
+        data_deps: Deps,
+        inner: &Deps,
+    ) -> usize {
+        self.events.push(Event {
+            what,
+            addr: addr.bits,
+            size,
+            value,
+            tags,
+            addr_deps: addr.deps.clone(),
+            data_deps,
+            ctrl_deps: &self.ctrl | inner,
+        });
+        self.events.len() - 1
+    }
+}
+
+pub fn mask(width: u8) -> u128 {
+    if width >= 128 {
+        u128::MAX
+    } else {
+        (1 << width) - 1
+    }
+}
+
+pub fn sext(value: u128, from: u8) -> i128 {
+    let shift = 128 - u32::from(from);
+    ((value << shift) as i128) >> shift
+}
+
+fn un(op: UnOp, a: u128, width: u8) -> u128 {
+    let m = mask(width);
+    let a = a & m;
+    let r = match op {
+        UnOp::Not => !a,
+        UnOp::Neg => a.wrapping_neg(),
+        UnOp::SignExt { from } => sext(a, from) as u128,
+        UnOp::ZeroExt { from } => a & mask(from),
+        UnOp::IsZero => u128::from(a == 0),
+        UnOp::Clz => u128::from(a.leading_zeros()) - u128::from(128 - width),
+        UnOp::ByteSwap => a.swap_bytes() >> (128 - width),
+        UnOp::BitReverse => a.reverse_bits() >> (128 - width),
+        UnOp::PopCount => a.count_ones().into(),
+    };
+    r & m
+}
+
+fn bin(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
+    let m = mask(width);
+    let (a, b) = (a & m, b & m);
+    let (sa, sb) = (sext(a, width), sext(b, width));
+    let w = u128::from(width);
+    let r = match op {
+        BinOp::Add => a.wrapping_add(b),
+        BinOp::Sub => a.wrapping_sub(b),
+        BinOp::Mul => a.wrapping_mul(b),
+        BinOp::MulHiU => {
+            assert!(width <= 64);
+            (a * b) >> width
+        }
+        BinOp::MulHiS => {
+            assert!(width <= 64);
+            ((sa * sb) >> width) as u128
+        }
+        BinOp::DivU => a.checked_div(b).unwrap_or(0),
+        BinOp::DivS => sa.checked_div(sb).map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
+        BinOp::RemU => a.checked_rem(b).unwrap_or(a),
+        BinOp::RemS => sa.checked_rem(sb).map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
+        BinOp::And => a & b,
+        BinOp::Or => a | b,
+        BinOp::Xor => a ^ b,
+        BinOp::Shl if b >= w => 0,
+        BinOp::Shl => a << b,
+        BinOp::Shr if b >= w => 0,
+        BinOp::Shr => a >> b,
+        BinOp::Sar => (sa >> b.min(w - 1)) as u128,
+        BinOp::Ror => {
+            assert!(b < w, "a rotation is below the width");
+            if b == 0 { a } else { (a >> b) | (a << (w - b)) }
+        }
+        BinOp::Eq => u128::from(a == b),
+        BinOp::Ne => u128::from(a != b),
+        BinOp::LtU => u128::from(a < b),
+        BinOp::LeU => u128::from(a <= b),
+        BinOp::LtS => u128::from(sa < sb),
+        BinOp::LeS => u128::from(sa <= sb),
+        BinOp::MinU => a.min(b),
+        BinOp::MaxU => a.max(b),
+        BinOp::MinS => sa.min(sb) as u128,
+        BinOp::MaxS => sa.max(sb) as u128,
+    };
+    r & m
+}
