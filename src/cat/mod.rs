@@ -12,3 +12,5 @@ pub mod parse;
 pub mod plan;
 pub mod prims;
 pub mod stage;
+
+pub use load::{LoadOptions, Model, load};

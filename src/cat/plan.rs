@@ -103,7 +103,7 @@ pub enum Node {
     IdentityOn(NodeId),
     Domain(NodeId),
     Range(NodeId),
-    /// `[s]; r` and `r; [s]`, which staging makes of sequences with an identity.
+    /// `[s]; r` and `r; [s]`, relation first, which staging makes of sequences with an identity.
     RestrictDomain(NodeId, NodeId),
     RestrictRange(NodeId, NodeId),
     /// The variable of a recursive definition: group, and number in the group.

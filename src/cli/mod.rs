@@ -1,5 +1,7 @@
 //! The command line: one file a subcommand. Only here is anything printed.
 
+mod sim;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -14,8 +16,12 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Sim(sim::Args),
+}
 
 pub fn main() -> ExitCode {
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Sim(args) => sim::main(args),
+    }
 }

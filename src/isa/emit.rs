@@ -118,6 +118,19 @@ impl Emit {
     pub fn end(&mut self, outer: Vec<Op>) -> Vec<Op> {
         std::mem::replace(&mut self.ops, outer)
     }
+
+    /// The ops that `body` writes, apart from the list.
+    pub fn block(&mut self, body: impl FnOnce(&mut Emit)) -> Vec<Op> {
+        let outer = std::mem::take(&mut self.ops);
+        body(self);
+        std::mem::replace(&mut self.ops, outer)
+    }
+
+    pub fn if_else(&mut self, cond: Temp, yes: impl FnOnce(&mut Emit), no: impl FnOnce(&mut Emit)) {
+        let yes = self.block(yes);
+        let no = self.block(no);
+        self.op(Op::If { cond, yes, no });
+    }
 }
 
 /// The low `width` bits set.
@@ -416,7 +429,9 @@ fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
             [Some(*addr), Some(*src), None]
         }
         Op::Rmw { addr, new, .. } => [Some(*addr), Some(*new), None],
-        Op::If { cond, .. } | Op::Branch { cond, .. } => [Some(*cond), None, None],
+        Op::If { cond, .. } | Op::Branch { cond, .. } | Op::Assume { cond } => {
+            [Some(*cond), None, None]
+        }
         Op::JumpTo { addr } => [Some(*addr), None, None],
         Op::Const { .. }
         | Op::ReadReg { .. }

@@ -6,10 +6,13 @@
 pub mod aarch64;
 pub mod arm;
 pub mod emit;
+pub mod lex;
 pub mod mips;
 pub mod ops;
 pub mod ppc;
 pub mod riscv;
+#[cfg(test)]
+mod seq;
 pub mod x86;
 
 use crate::diag::{Result, Source};
@@ -31,7 +34,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
     match arch {
         Arch::C => None,
         Arch::AArch64 => Some(&aarch64::AArch64 { lse2: false }),
-        Arch::Arm => Some(&arm::Arm),
+        Arch::Arm => Some(&arm::Arm { lpae: false }),
         Arch::X86_64 => Some(&x86::X86 {
             arch: Arch::X86_64,
             avx: false,

@@ -85,12 +85,12 @@ tags! {
     AFTER = "AFTER": "AArch64",
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
     DMB_ISH = "DMB.ISH": "AArch64", DMB_ISHLD = "DMB.ISHLD": "AArch64", DMB_ISHST = "DMB.ISHST": "AArch64",
-    DMB_OSH = "DMB.OSH": "AArch64", DMB_OSHLD = "DMB.OSHLD": "AArch64", DMB_OSHST = "DMB.OSHST": "AArch64",
-    DMB_NSH = "DMB.NSH": "AArch64", DMB_NSHLD = "DMB.NSHLD": "AArch64", DMB_NSHST = "DMB.NSHST": "AArch64",
-    DSB_SY = "DSB.SY": "AArch64", DSB_LD = "DSB.LD": "AArch64", DSB_ST = "DSB.ST": "AArch64",
-    DSB_ISH = "DSB.ISH": "AArch64", DSB_ISHLD = "DSB.ISHLD": "AArch64", DSB_ISHST = "DSB.ISHST": "AArch64",
-    DSB_OSH = "DSB.OSH": "AArch64", DSB_OSHLD = "DSB.OSHLD": "AArch64", DSB_OSHST = "DSB.OSHST": "AArch64",
-    DSB_NSH = "DSB.NSH": "AArch64", DSB_NSHLD = "DSB.NSHLD": "AArch64", DSB_NSHST = "DSB.NSHST": "AArch64",
+    DMB_OSH = "DMB.OSH": "AArch64 ARM", DMB_OSHLD = "DMB.OSHLD": "AArch64 ARM", DMB_OSHST = "DMB.OSHST": "AArch64 ARM",
+    DMB_NSH = "DMB.NSH": "AArch64 ARM", DMB_NSHLD = "DMB.NSHLD": "AArch64 ARM", DMB_NSHST = "DMB.NSHST": "AArch64 ARM",
+    DSB_SY = "DSB.SY": "AArch64", DSB_LD = "DSB.LD": "AArch64 ARM", DSB_ST = "DSB.ST": "AArch64",
+    DSB_ISH = "DSB.ISH": "AArch64", DSB_ISHLD = "DSB.ISHLD": "AArch64 ARM", DSB_ISHST = "DSB.ISHST": "AArch64",
+    DSB_OSH = "DSB.OSH": "AArch64 ARM", DSB_OSHLD = "DSB.OSHLD": "AArch64 ARM", DSB_OSHST = "DSB.OSHST": "AArch64 ARM",
+    DSB_NSH = "DSB.NSH": "AArch64 ARM", DSB_NSHLD = "DSB.NSHLD": "AArch64 ARM", DSB_NSHST = "DSB.NSHST": "AArch64 ARM",
     ISB = "ISB": "AArch64 ARM",
     // Armv7 and AArch32.
     DMB = "DMB": "ARM", ARM_DMB_ST = "DMB.ST": "ARM", ARM_DMB_ISH = "DMB.ISH": "ARM", ARM_DMB_ISHST = "DMB.ISHST": "ARM",
@@ -128,7 +128,9 @@ pub enum Port {
 pub enum Val {
     /// Zero-extended to 128 bits.
     Int(u128),
-    /// The address of location `loc` (an index into the program's locations) plus bytes.
+    /// The address of location `loc` (an index into the program's locations) plus bytes. To
+    /// arithmetic it is a number below 2^31: extending or cutting it at 32 bits or more leaves
+    /// it as it is.
     Ptr { loc: u16, off: i64 },
     /// The address of an instruction of this thread.
     Code(u32),

@@ -299,7 +299,7 @@ impl Compiler<'_> {
             Node::IdentityOn(a) => Code::IdentityOn(same(self, a)?),
             Node::Domain(a) => Code::Domain(same(self, a)?),
             Node::Range(a) => Code::Range(same(self, a)?),
-            Node::RestrictDomain(s, r) => Code::RestrictDomain(same(self, s)?, same(self, r)?),
+            Node::RestrictDomain(r, s) => Code::RestrictDomain(same(self, r)?, same(self, s)?),
             Node::RestrictRange(r, s) => Code::RestrictRange(same(self, r)?, same(self, s)?),
             Node::FixVar(..) => unreachable!("handled above"),
             Node::Fix(group, index) => {
@@ -566,7 +566,7 @@ impl Machine {
             }
             Code::Cross(a, b) => out.set_cross(set(a), set(b)),
             Code::IdentityOn(a) => out.set_identity_on(set(a)),
-            Code::RestrictDomain(s, r) => out.set_restrict_domain(rel(r), set(s)),
+            Code::RestrictDomain(r, s) => out.set_restrict_domain(rel(r), set(s)),
             Code::RestrictRange(r, s) => out.set_restrict_range(rel(r), set(s)),
             Code::StaticRel(base) => {
                 if let Some(s) = skeleton {

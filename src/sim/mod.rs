@@ -15,7 +15,9 @@ pub mod unfold;
 use std::cell::Cell as Flag;
 use std::time::{Duration, Instant};
 
-use crate::cat::plan::{CheckKind, Plan};
+use crate::cat;
+use crate::cat::plan::CheckKind;
+use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
 use crate::litmus::{Quantifier, Test};
@@ -46,10 +48,14 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(name: impl Into<String>, plan: &Plan) -> Result<Model> {
-        let program = eval::Program::new(plan)
-            .map_err(|e| Diag::new(format!("this model cannot be simulated: {}", e.0)))?;
-        Ok(Model { name: name.into(), program })
+    /// Stages and compiles a cat model.
+    pub fn load(model: &cat::Model) -> Result<Model> {
+        let plan = cat::stage::stage(model).map_err(|e| match e {
+            StageError::Invalid(diag) | StageError::Unstageable(diag) => diag,
+        })?;
+        let program = eval::Program::new(&plan)
+            .map_err(|e| Diag::new(format!("{} cannot be simulated: {}", model.name, e.0)))?;
+        Ok(Model { name: model.name.clone(), program })
     }
 }
 

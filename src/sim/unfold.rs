@@ -2,7 +2,8 @@
 //! dependencies, while what reads return is still open.
 //!
 //! A path forks where a branch, an address or a store-conditional is not decided yet. Memory
-//! that only one thread can reach makes no event: it is resolved here, dependencies included.
+//! that only one thread can reach makes no event: it is resolved here, dependencies included
+//! (but where the address itself depends on a read, since models order what follows).
 //! Nothing here knows models or coherence.
 
 use smallvec::SmallVec;
@@ -787,13 +788,11 @@ impl<'p> Unfolder<'p> {
     ) -> Result<Cell, Stuck> {
         let Access { loc, off, size, tags, addr } = access;
         if self.is_private(loc) {
-            if tags != Tags::NONE {
+            if tags != Tags::NONE || addr.taint != Taint::NONE {
                 return Err(Stuck::Share(loc));
             }
             let location = &self.program.locations[usize::from(loc)];
-            let mut cell = state.private.load(location, loc, off, size, exprs);
-            cell.taint = cell.taint.or(addr.taint);
-            return Ok(cell);
+            return Ok(state.private.load(location, loc, off, size, exprs));
         }
         let var = Var { thread: self.thread as u16, access: state.accesses };
         let value = exprs.var(var, size.saturating_mul(8));
@@ -826,10 +825,10 @@ impl<'p> Unfolder<'p> {
         let Access { loc, off, size, tags, addr } = access;
         let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
         if self.is_private(loc) {
-            if tags != Tags::NONE {
+            if tags != Tags::NONE || addr.taint != Taint::NONE {
                 return Err(Stuck::Share(loc));
             }
-            let taint = v.taint.or(addr.taint).or(hang.taint.picked());
+            let taint = v.taint.or(hang.taint.picked());
             state.private.store(loc, off, size, Cell { value, taint, from: 0, by_ctrl: 0 });
             return Ok(());
         }

@@ -284,7 +284,7 @@ fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
             used.extend([*cond]);
             yes.iter().chain(no).for_each(|op| uses(op, used));
         }
-        Op::Branch { cond, .. } => used.extend([*cond]),
+        Op::Branch { cond, .. } | Op::Assume { cond } => used.extend([*cond]),
         Op::JumpTo { addr } => used.extend([*addr]),
         Op::Fence { .. } | Op::Jump { .. } | Op::Halt => {}
     }

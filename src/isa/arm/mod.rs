@@ -1,29 +1,123 @@
-//! Arm: litmus syntax and meaning as micro-ops.
+//! AArch32 (Armv7 and Armv8): litmus and compiler syntax, and the meaning as micro-ops.
+//!
+//! `parse` knows spelling, `insn` is what it gives, `lower` knows meaning.
 
-use super::ops::Code;
+mod insn;
+mod lower;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use self::insn::{Cond, Insn, Kind};
+use self::lower::{Flag, Lower, reg_name};
+use self::parse::Parser;
+use super::emit::{Emit, Labels, remove_unseen};
+use super::lex::{Cursor, Names, is_symbolic};
+use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{Arch, Line};
 
-pub struct Arm;
+pub struct Arm {
+    /// LDRD and STRD are single accesses of 8 bytes (Armv7 with the Large Physical Address
+    /// Extension, and Armv8); otherwise they are two of 4.
+    pub lpae: bool,
+}
 
 impl Isa for Arm {
     fn arch(&self) -> Arch {
         Arch::Arm
     }
 
-    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
-        match lines.first() {
-            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
-            None => Ok(Code::default()),
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let labels = Labels::new(source, lines)?;
+        let mut names = Names::default();
+        let mut insns = Vec::with_capacity(lines.len());
+        for (i, line) in lines.iter().enumerate() {
+            let cursor = Cursor::new(source, line, '@');
+            if cursor.at_end() {
+                let (cond, kind) = (Cond::Al, Kind::Nop);
+                insns.push(Insn { cond, kind });
+                continue;
+            }
+            let parser = Parser {
+                cursor,
+                names: &mut names,
+                labels: &labels,
+                line: i,
+            };
+            insns.push(parser.instruction()?);
         }
+        check_it_blocks(source, lines, &insns)?;
+
+        let mut code = Code::default();
+        for (i, (line, insn)) in lines.iter().zip(&insns).enumerate() {
+            let mut lower = Lower {
+                e: Emit::new(),
+                code: &mut code,
+                symbols,
+                names: &names,
+                labels: &labels,
+                insns: &insns,
+                lpae: self.lpae,
+                line: i as Label,
+            };
+            lower.insn(insn).map_err(|d| d.or_at(source, line.span))?;
+            let ops = lower.e.finish();
+            let (text, span) = (line.text.clone(), line.span);
+            code.insts.push(Inst { ops, text, span });
+        }
+        let flags = Flag::ALL.map(|flag| flag.reg(&mut code));
+        remove_unseen(&mut code, &flags);
+        Ok(code)
     }
 
-    fn register(&self, _name: &str) -> Option<RegName> {
-        None
+    fn register(&self, name: &str) -> Option<RegName> {
+        let name = match is_symbolic(name) {
+            true => name.to_string(),
+            false => reg_name(parse::register(name)?, &Names::default()),
+        };
+        Some(RegName {
+            name,
+            bits: 32,
+            shown_bits: 32,
+            signed: true,
+        })
     }
 
     fn address_bits(&self) -> u8 {
-        64
+        32
     }
+}
+
+/// What stands in an IT block has the condition that the block says.
+fn check_it_blocks(source: &Source, lines: &[Line], insns: &[Insn]) -> Result<()> {
+    for (at, insn) in insns.iter().enumerate() {
+        let Kind::It(conds) = &insn.kind else {
+            continue;
+        };
+        for (cond, i) in conds.iter().zip(at + 1..) {
+            let Some(inside) = insns.get(i) else {
+                return Err(Diag::at(
+                    source,
+                    lines[at].span,
+                    format!("this block is of {} instructions", conds.len()),
+                )
+                .help("the thread ends before; shorten the IT block"));
+            };
+            if inside.cond != *cond && inside.kind != Kind::Trap {
+                return Err(Diag::at(
+                    source,
+                    lines[i].span,
+                    format!(
+                        "this instruction of the IT block has the condition `{}`, not `{}`",
+                        inside.cond.name(),
+                        cond.name()
+                    ),
+                )
+                .help("write the condition after the mnemonic, as in `moveq`"));
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,1202 @@
+//! Reading one line of AArch32 assembly, as herd, gcc, clang and disassemblers write it.
+//!
+//! What the instructions do is not known here.
+
+use super::insn::{
+    Amount, Block, Cond, DataOp, Field, Index, Insn, Kind, Mem, Offset, Operand, PC, SP, Shift,
+    Symbol, Unary,
+};
+use crate::diag::{Diag, Result};
+use crate::isa::emit::Labels;
+use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
+use crate::isa::ops::{Tags, tag};
+
+/// The kinds of instruction by the shape of their operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Nop,
+    Trap,
+    It,
+    Data(DataOp),
+    Shift(Shift),
+    Neg,
+    MovWide,
+    MovTop,
+    Adr,
+    Mul,
+    MulAdd { subtract: bool },
+    MulLong { signed: bool, accumulate: bool },
+    Div { signed: bool },
+    Unary(Unary),
+    Extend { signed: bool, from: u8, add: bool },
+    Extract { signed: bool },
+    Bfi,
+    Bfc,
+    Load { size: u8, signed: bool },
+    Store { size: u8 },
+    LoadAcquire { size: u8 },
+    StoreRelease { size: u8 },
+    LoadDual,
+    StoreDual,
+    LoadBlock(Block),
+    StoreBlock(Block),
+    Push,
+    Pop,
+    LoadEx { size: u8, tags: Tags },
+    StoreEx { size: u8, tags: Tags },
+    Swap { size: u8 },
+    Dmb,
+    Dsb,
+    Isb,
+    Mcr,
+    Branch { link: bool },
+    BranchReg { link: bool },
+    CompareBranch { nonzero: bool },
+    Literal,
+}
+
+const EX: Tags = tag::EX;
+const EXA: Tags = tag::EX.with(tag::A);
+const EXL: Tags = tag::EX.with(tag::L);
+
+/// Sorted by name.
+#[rustfmt::skip]
+const TABLE: &[(&str, Form)] = &[
+    (".hword", Form::Literal),
+    (".int", Form::Literal),
+    (".long", Form::Literal),
+    (".word", Form::Literal),
+    ("adc", Form::Data(DataOp::Adc)),
+    ("add", Form::Data(DataOp::Add)),
+    ("addw", Form::Data(DataOp::Add)),
+    ("adr", Form::Adr),
+    ("and", Form::Data(DataOp::And)),
+    ("asr", Form::Shift(Shift::Asr)),
+    ("b", Form::Branch { link: false }),
+    ("bfc", Form::Bfc),
+    ("bfi", Form::Bfi),
+    ("bic", Form::Data(DataOp::Bic)),
+    ("bkpt", Form::Trap),
+    ("bl", Form::Branch { link: true }),
+    ("blx", Form::BranchReg { link: true }),
+    ("bx", Form::BranchReg { link: false }),
+    ("cbnz", Form::CompareBranch { nonzero: true }),
+    ("cbz", Form::CompareBranch { nonzero: false }),
+    ("clrex", Form::Nop),
+    ("clz", Form::Unary(Unary::Clz)),
+    ("cmn", Form::Data(DataOp::Cmn)),
+    ("cmp", Form::Data(DataOp::Cmp)),
+    ("cpy", Form::Data(DataOp::Mov)),
+    ("dmb", Form::Dmb),
+    ("dsb", Form::Dsb),
+    ("eor", Form::Data(DataOp::Eor)),
+    ("isb", Form::Isb),
+    ("it", Form::It),
+    ("lda", Form::LoadAcquire { size: 4 }),
+    ("ldab", Form::LoadAcquire { size: 1 }),
+    ("ldaex", Form::LoadEx { size: 4, tags: EXA }),
+    ("ldaexb", Form::LoadEx { size: 1, tags: EXA }),
+    ("ldaexd", Form::LoadEx { size: 8, tags: EXA }),
+    ("ldaexh", Form::LoadEx { size: 2, tags: EXA }),
+    ("ldah", Form::LoadAcquire { size: 2 }),
+    ("ldm", Form::LoadBlock(Block::Ia)),
+    ("ldmda", Form::LoadBlock(Block::Da)),
+    ("ldmdb", Form::LoadBlock(Block::Db)),
+    ("ldmea", Form::LoadBlock(Block::Db)),
+    ("ldmed", Form::LoadBlock(Block::Ib)),
+    ("ldmfa", Form::LoadBlock(Block::Da)),
+    ("ldmfd", Form::LoadBlock(Block::Ia)),
+    ("ldmia", Form::LoadBlock(Block::Ia)),
+    ("ldmib", Form::LoadBlock(Block::Ib)),
+    ("ldr", Form::Load { size: 4, signed: false }),
+    ("ldrb", Form::Load { size: 1, signed: false }),
+    ("ldrd", Form::LoadDual),
+    ("ldrex", Form::LoadEx { size: 4, tags: EX }),
+    ("ldrexb", Form::LoadEx { size: 1, tags: EX }),
+    ("ldrexd", Form::LoadEx { size: 8, tags: EX }),
+    ("ldrexh", Form::LoadEx { size: 2, tags: EX }),
+    ("ldrh", Form::Load { size: 2, signed: false }),
+    ("ldrsb", Form::Load { size: 1, signed: true }),
+    ("ldrsh", Form::Load { size: 2, signed: true }),
+    ("lsl", Form::Shift(Shift::Lsl)),
+    ("lsr", Form::Shift(Shift::Lsr)),
+    ("mcr", Form::Mcr),
+    ("mla", Form::MulAdd { subtract: false }),
+    ("mls", Form::MulAdd { subtract: true }),
+    ("mov", Form::Data(DataOp::Mov)),
+    ("movt", Form::MovTop),
+    ("movw", Form::MovWide),
+    ("mul", Form::Mul),
+    ("mvn", Form::Data(DataOp::Mvn)),
+    ("neg", Form::Neg),
+    ("nop", Form::Nop),
+    ("orn", Form::Data(DataOp::Orn)),
+    ("orr", Form::Data(DataOp::Orr)),
+    ("pld", Form::Nop),
+    ("pldw", Form::Nop),
+    ("pop", Form::Pop),
+    ("push", Form::Push),
+    ("rbit", Form::Unary(Unary::Rbit)),
+    ("rev", Form::Unary(Unary::Rev)),
+    ("rev16", Form::Unary(Unary::Rev16)),
+    ("revsh", Form::Unary(Unary::RevSh)),
+    ("ror", Form::Shift(Shift::Ror)),
+    ("rrx", Form::Shift(Shift::Rrx)),
+    ("rsb", Form::Data(DataOp::Rsb)),
+    ("rsc", Form::Data(DataOp::Rsc)),
+    ("sbc", Form::Data(DataOp::Sbc)),
+    ("sbfx", Form::Extract { signed: true }),
+    ("sdiv", Form::Div { signed: true }),
+    ("sev", Form::Nop),
+    ("smlal", Form::MulLong { signed: true, accumulate: true }),
+    ("smull", Form::MulLong { signed: true, accumulate: false }),
+    ("stl", Form::StoreRelease { size: 4 }),
+    ("stlb", Form::StoreRelease { size: 1 }),
+    ("stlex", Form::StoreEx { size: 4, tags: EXL }),
+    ("stlexb", Form::StoreEx { size: 1, tags: EXL }),
+    ("stlexd", Form::StoreEx { size: 8, tags: EXL }),
+    ("stlexh", Form::StoreEx { size: 2, tags: EXL }),
+    ("stlh", Form::StoreRelease { size: 2 }),
+    ("stm", Form::StoreBlock(Block::Ia)),
+    ("stmda", Form::StoreBlock(Block::Da)),
+    ("stmdb", Form::StoreBlock(Block::Db)),
+    ("stmea", Form::StoreBlock(Block::Ia)),
+    ("stmed", Form::StoreBlock(Block::Da)),
+    ("stmfa", Form::StoreBlock(Block::Ib)),
+    ("stmfd", Form::StoreBlock(Block::Db)),
+    ("stmia", Form::StoreBlock(Block::Ia)),
+    ("stmib", Form::StoreBlock(Block::Ib)),
+    ("str", Form::Store { size: 4 }),
+    ("strb", Form::Store { size: 1 }),
+    ("strd", Form::StoreDual),
+    ("strex", Form::StoreEx { size: 4, tags: EX }),
+    ("strexb", Form::StoreEx { size: 1, tags: EX }),
+    ("strexd", Form::StoreEx { size: 8, tags: EX }),
+    ("strexh", Form::StoreEx { size: 2, tags: EX }),
+    ("strh", Form::Store { size: 2 }),
+    ("sub", Form::Data(DataOp::Sub)),
+    ("subw", Form::Data(DataOp::Sub)),
+    ("swp", Form::Swap { size: 4 }),
+    ("swpb", Form::Swap { size: 1 }),
+    ("sxtab", Form::Extend { signed: true, from: 8, add: true }),
+    ("sxtah", Form::Extend { signed: true, from: 16, add: true }),
+    ("sxtb", Form::Extend { signed: true, from: 8, add: false }),
+    ("sxth", Form::Extend { signed: true, from: 16, add: false }),
+    ("teq", Form::Data(DataOp::Teq)),
+    ("tst", Form::Data(DataOp::Tst)),
+    ("ubfx", Form::Extract { signed: false }),
+    ("udf", Form::Trap),
+    ("udiv", Form::Div { signed: false }),
+    ("umlal", Form::MulLong { signed: false, accumulate: true }),
+    ("umull", Form::MulLong { signed: false, accumulate: false }),
+    ("uxtab", Form::Extend { signed: false, from: 8, add: true }),
+    ("uxtah", Form::Extend { signed: false, from: 16, add: true }),
+    ("uxtb", Form::Extend { signed: false, from: 8, add: false }),
+    ("uxth", Form::Extend { signed: false, from: 16, add: false }),
+    ("wfe", Form::Nop),
+    ("xor", Form::Data(DataOp::Eor)),
+    ("yield", Form::Nop),
+];
+
+fn form(name: &str) -> Option<Form> {
+    TABLE
+        .binary_search_by(|(n, _)| (*n).cmp(name))
+        .ok()
+        .map(|i| TABLE[i].1)
+}
+
+impl Form {
+    /// Whether an `s` may follow, for setting the flags.
+    fn can_set_flags(self) -> bool {
+        match self {
+            Form::Data(op) => !op.is_test(),
+            Form::Shift(_) | Form::Neg | Form::Mul | Form::MulLong { .. } => true,
+            Form::MulAdd { subtract } => !subtract,
+            _ => false,
+        }
+    }
+
+    fn can_be_conditional(self) -> bool {
+        !matches!(
+            self,
+            Form::It | Form::CompareBranch { .. } | Form::Literal | Form::Trap
+        )
+    }
+}
+
+/// A mnemonic taken apart: what it is, whether it sets flags, when it is executed.
+fn split(mnemonic: &str) -> Option<(Form, bool, Cond)> {
+    let bare = mnemonic
+        .strip_suffix(".w")
+        .or_else(|| mnemonic.strip_suffix(".n"))
+        .unwrap_or(mnemonic);
+    if let Some(form) = form(bare) {
+        return Some((form, false, Cond::Al));
+    }
+    if bare.starts_with("it") && bare[2..].bytes().all(|b| matches!(b, b't' | b'e')) {
+        return (bare.len() <= 5).then_some((Form::It, false, Cond::Al));
+    }
+    let (head, cond) = cut(bare, 2);
+    if let Some(cond) = cond.and_then(Cond::named) {
+        if let Some(form) = form(head).filter(|f| f.can_be_conditional()) {
+            return Some((form, false, cond));
+        }
+        // `addseq`
+        if let Some(form) = head.strip_suffix('s').and_then(form)
+            && form.can_set_flags()
+        {
+            return Some((form, true, cond));
+        }
+    }
+    let head = bare.strip_suffix('s')?;
+    if let Some(form) = form(head).filter(|f| f.can_set_flags()) {
+        return Some((form, true, Cond::Al));
+    }
+    // `addeqs`, as it was written once.
+    let (head, cond) = cut(head, 2);
+    let cond = cond.and_then(Cond::named)?;
+    let form = form(head).filter(|f| f.can_set_flags())?;
+    Some((form, true, cond))
+}
+
+/// The last `n` bytes apart from the rest.
+fn cut(word: &str, n: usize) -> (&str, Option<&str>) {
+    match word.len().checked_sub(n) {
+        Some(at) if word.is_char_boundary(at) => (&word[..at], Some(&word[at..])),
+        _ => (word, None),
+    }
+}
+
+/// The number of a register name.
+pub fn register(word: &str) -> Option<R> {
+    let lower = word.to_ascii_lowercase();
+    let number = match lower.as_str() {
+        "sp" => 13,
+        "lr" => 14,
+        "pc" => 15,
+        "ip" => 12,
+        "fp" => 11,
+        "sl" => 10,
+        "sb" => 9,
+        _ => {
+            let digits = lower.strip_prefix('r')?;
+            if digits.len() > 2 || (digits.len() == 2 && digits.starts_with('0')) {
+                return None;
+            }
+            digits.parse().ok().filter(|n| *n < 16)?
+        }
+    };
+    Some(R(number))
+}
+
+pub struct Parser<'a, 'b> {
+    pub cursor: Cursor<'a>,
+    pub names: &'b mut Names,
+    pub labels: &'b Labels<'a>,
+    pub line: usize,
+}
+
+impl Parser<'_, '_> {
+    pub fn instruction(mut self) -> Result<Insn> {
+        let written = self.cursor.mnemonic();
+        let mnemonic = written.to_ascii_lowercase();
+        let Some((form, flags, cond)) = split(&mnemonic) else {
+            let known = TABLE.iter().map(|(n, _)| *n);
+            return Err(lex::unknown(&self.cursor, "Arm", written, known));
+        };
+        let kind = self.kind(form, flags, &mnemonic)?;
+        self.cursor.finish()?;
+        Ok(Insn { cond, kind })
+    }
+
+    fn kind(&mut self, form: Form, flags: bool, mnemonic: &str) -> Result<Kind> {
+        Ok(match form {
+            Form::Nop => {
+                // Hints and prefetches; their operands do not matter.
+                while !self.cursor.at_end() {
+                    self.cursor.take();
+                }
+                Kind::Nop
+            }
+            Form::Literal => {
+                let value = match self.cursor.is_int() {
+                    true => self.imm().map(|n| Operand::Imm(n as u32)),
+                    false => self.symbol().map(Operand::Address),
+                };
+                let value = value.ok().filter(|_| self.cursor.at_end());
+                while !self.cursor.at_end() {
+                    self.cursor.take();
+                }
+                Kind::Literal(value)
+            }
+            Form::Trap => {
+                if !self.cursor.at_end() {
+                    self.cursor.int()?;
+                }
+                Kind::Trap
+            }
+            Form::It => self.it(mnemonic)?,
+            Form::Data(op) => self.data(op, flags)?,
+            Form::Shift(shift) => self.shift_mov(shift, flags)?,
+            Form::Neg => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let rn = self.reg()?;
+                data(DataOp::Rsb, flags, rd, rn, Operand::Imm(0))
+            }
+            Form::MovWide => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let operand = match self.half("lower16")? {
+                    Half::Symbol(symbol) => Operand::Address(symbol),
+                    Half::Imm(n) => Operand::Imm(n.into()),
+                };
+                data(DataOp::Mov, false, rd, rd, operand)
+            }
+            Form::MovTop => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let imm = match self.half("upper16")? {
+                    Half::Symbol(_) => None,
+                    Half::Imm(n) => Some(n),
+                };
+                Kind::MovTop { rd, imm }
+            }
+            Form::Adr => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let symbol = self.symbol()?;
+                data(DataOp::Mov, false, rd, rd, Operand::Address(symbol))
+            }
+            Form::Mul => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let rn = self.reg()?;
+                let rm = if self.cursor.eat(',') {
+                    self.reg()?
+                } else {
+                    rd
+                };
+                Kind::Mul {
+                    flags,
+                    rd,
+                    rn,
+                    rm,
+                    ra: None,
+                }
+            }
+            Form::MulAdd { subtract } => {
+                let [rd, rn, rm, ra] = self.regs()?;
+                Kind::Mul {
+                    flags,
+                    rd,
+                    rn,
+                    rm,
+                    ra: Some((ra, subtract)),
+                }
+            }
+            Form::MulLong { signed, accumulate } => {
+                let [lo, hi, rn, rm] = self.regs()?;
+                Kind::MulLong {
+                    flags,
+                    signed,
+                    accumulate,
+                    lo,
+                    hi,
+                    rn,
+                    rm,
+                }
+            }
+            Form::Div { signed } => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let rn = self.reg()?;
+                let (rn, rm) = match self.cursor.eat(',') {
+                    true => (rn, self.reg()?),
+                    false => (rd, rn),
+                };
+                Kind::Div { signed, rd, rn, rm }
+            }
+            Form::Unary(op) => {
+                let [rd, rm] = self.regs()?;
+                Kind::Unary { op, rd, rm }
+            }
+            Form::Extend { signed, from, add } => self.extend(signed, from, add)?,
+            Form::Extract { signed } => {
+                let [rd, rn] = self.regs()?;
+                self.cursor.comma()?;
+                let field = self.field()?;
+                Kind::Extract {
+                    signed,
+                    rd,
+                    rn,
+                    field,
+                }
+            }
+            Form::Bfi => {
+                let [rd, rn] = self.regs()?;
+                self.cursor.comma()?;
+                let (rn, field) = (Some(rn), self.field()?);
+                Kind::Insert { rd, rn, field }
+            }
+            Form::Bfc => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let (rn, field) = (None, self.field()?);
+                Kind::Insert { rd, rn, field }
+            }
+            Form::Load { size, signed } => self.load(size, signed)?,
+            Form::Store { size } => {
+                let rt = self.reg()?;
+                self.cursor.comma()?;
+                let mem = self.mem()?;
+                let tags = Tags::NONE;
+                Kind::Store {
+                    size,
+                    tags,
+                    rt,
+                    mem,
+                }
+            }
+            Form::LoadAcquire { size } => {
+                let rt = self.reg()?;
+                self.cursor.comma()?;
+                let mem = self.plain_mem()?;
+                let (signed, tags) = (false, tag::A);
+                Kind::Load {
+                    size,
+                    signed,
+                    tags,
+                    rt,
+                    mem,
+                }
+            }
+            Form::StoreRelease { size } => {
+                let rt = self.reg()?;
+                self.cursor.comma()?;
+                let mem = self.plain_mem()?;
+                let tags = tag::L;
+                Kind::Store {
+                    size,
+                    tags,
+                    rt,
+                    mem,
+                }
+            }
+            Form::LoadDual => {
+                let (rt, rt2) = self.pair()?;
+                let mem = self.mem()?;
+                Kind::LoadDual { rt, rt2, mem }
+            }
+            Form::StoreDual => {
+                let (rt, rt2) = self.pair()?;
+                let mem = self.mem()?;
+                Kind::StoreDual { rt, rt2, mem }
+            }
+            Form::LoadBlock(block) => {
+                let (base, writeback, regs) = self.block(true)?;
+                Kind::LoadBlock {
+                    block,
+                    base,
+                    writeback,
+                    regs,
+                }
+            }
+            Form::StoreBlock(block) => {
+                let (base, writeback, regs) = self.block(false)?;
+                Kind::StoreBlock {
+                    block,
+                    base,
+                    writeback,
+                    regs,
+                }
+            }
+            Form::Push => Kind::StoreBlock {
+                block: Block::Db,
+                base: SP,
+                writeback: true,
+                regs: self.register_list(false)?,
+            },
+            Form::Pop => Kind::LoadBlock {
+                block: Block::Ia,
+                base: SP,
+                writeback: true,
+                regs: self.register_list(true)?,
+            },
+            Form::LoadEx { size, tags } => {
+                let (rt, rt2) = self.one_or_pair(size)?;
+                let rn = self.plain_mem()?.base;
+                Kind::LoadEx {
+                    size,
+                    tags,
+                    rt,
+                    rt2,
+                    rn,
+                }
+            }
+            Form::StoreEx { size, tags } => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let (rt, rt2) = self.one_or_pair(size)?;
+                let rn = self.plain_mem()?.base;
+                Kind::StoreEx {
+                    size,
+                    tags,
+                    rd,
+                    rt,
+                    rt2,
+                    rn,
+                }
+            }
+            Form::Swap { size } => {
+                let [rt, rt2] = self.regs()?;
+                self.cursor.comma()?;
+                let rn = self.plain_mem()?.base;
+                Kind::Swap { size, rt, rt2, rn }
+            }
+            Form::Dmb => Kind::Fence(self.barrier(&DMB)?),
+            Form::Dsb => Kind::Fence(self.barrier(&DSB)?),
+            Form::Isb => {
+                let _ = self.cursor.eat('#') && self.cursor.int().is_ok();
+                let _ = self.cursor.eat_word("sy");
+                Kind::Fence(tag::ISB)
+            }
+            Form::Mcr => self.mcr()?,
+            Form::Branch { link } => {
+                let target = self.target()?;
+                Kind::Branch { target, link }
+            }
+            Form::BranchReg { link } => match self.cursor.peek() {
+                Tok::Word(word) if register(word).is_none() && !is_symbolic(word) => {
+                    let target = self.target()?;
+                    Kind::Branch { target, link }
+                }
+                _ => {
+                    let rm = self.reg()?;
+                    Kind::BranchReg { rm, link }
+                }
+            },
+            Form::CompareBranch { nonzero } => {
+                let rn = self.reg()?;
+                self.cursor.comma()?;
+                let target = self.target()?;
+                Kind::CompareBranch {
+                    nonzero,
+                    rn,
+                    target,
+                }
+            }
+        })
+    }
+
+    /// Any register but PC, whose value no litmus test has.
+    fn reg(&mut self) -> Result<R> {
+        let start = self.cursor.clone();
+        let reg = self.reg_or_pc()?;
+        if reg == PC {
+            let diag = start.fail("PC cannot be an operand here");
+            return Err(diag.help("code has no addresses in a litmus test; name the location"));
+        }
+        Ok(reg)
+    }
+
+    fn reg_or_pc(&mut self) -> Result<R> {
+        let reg = match self.cursor.peek() {
+            Tok::Word(word) if is_symbolic(word) => self.names.intern(word),
+            Tok::Word(word) => register(word),
+            _ => None,
+        };
+        match reg {
+            Some(reg) => {
+                self.cursor.take();
+                Ok(reg)
+            }
+            None => Err(self.cursor.expected("a register")),
+        }
+    }
+
+    fn is_reg(&self) -> bool {
+        matches!(self.cursor.peek(), Tok::Word(w) if is_symbolic(w) || register(w).is_some())
+    }
+
+    fn regs<const N: usize>(&mut self) -> Result<[R; N]> {
+        let mut regs = [R(0); N];
+        for (i, reg) in regs.iter_mut().enumerate() {
+            if i > 0 {
+                self.cursor.comma()?;
+            }
+            *reg = self.reg()?;
+        }
+        Ok(regs)
+    }
+
+    fn imm(&mut self) -> Result<i64> {
+        self.cursor
+            .int_in("the constant", i64::from(i32::MIN), i64::from(u32::MAX))
+    }
+
+    fn symbol(&mut self) -> Result<Symbol> {
+        match self.cursor.peek() {
+            Tok::Word(word) if !is_symbolic(word) && register(word).is_none() => {
+                self.cursor.take();
+                // `x(GOT)` and the like name the same thing.
+                if self.cursor.eat('(') {
+                    self.cursor.take();
+                    self.cursor.expect(')')?;
+                }
+                Ok(Symbol {
+                    name: word.to_string(),
+                    off: self.cursor.addend()?,
+                })
+            }
+            _ => Err(self.cursor.expected("a symbol")),
+        }
+    }
+
+    fn target(&mut self) -> Result<u32> {
+        let at = self.cursor.clone();
+        match self.cursor.take() {
+            Tok::Word(name) => lex::target(self.labels, name, self.line, &at),
+            _ => Err(at.expected("a label")),
+        }
+    }
+
+    fn it(&mut self, mnemonic: &str) -> Result<Kind> {
+        let at = self.cursor.clone();
+        let first = match self.cursor.take() {
+            Tok::Word(word) => Cond::named(&word.to_ascii_lowercase()),
+            _ => None,
+        };
+        let first = first.ok_or_else(|| at.expected("a condition"))?;
+        let mut conds = vec![first];
+        for way in mnemonic.bytes().skip(2) {
+            conds.push(if way == b't' { first } else { first.inverse() });
+        }
+        Ok(Kind::It(conds))
+    }
+
+    fn data(&mut self, op: DataOp, flags: bool) -> Result<Kind> {
+        if op.is_test() {
+            let rn = self.reg()?;
+            self.cursor.comma()?;
+            let operand = self.operand()?;
+            return Ok(data(op, true, rn, rn, operand));
+        }
+        let rd = match op {
+            DataOp::Mov => self.reg_or_pc()?,
+            _ => self.reg()?,
+        };
+        self.cursor.comma()?;
+        if op.is_move() {
+            let operand = self.operand()?;
+            return Ok(data(op, flags, rd, rd, operand));
+        }
+        // `add r0, r1` means `add r0, r0, r1`.
+        let start = self.cursor.clone();
+        if self.is_reg() {
+            let rn = self.reg()?;
+            if self.cursor.eat(',') {
+                if self.is_shift() {
+                    self.cursor = start;
+                } else {
+                    let operand = self.operand()?;
+                    return Ok(data(op, flags, rd, rn, operand));
+                }
+            } else {
+                return Ok(data(op, flags, rd, rd, Operand::Reg(rn)));
+            }
+        }
+        let operand = self.operand()?;
+        Ok(data(op, flags, rd, rd, operand))
+    }
+
+    fn shift_mov(&mut self, shift: Shift, flags: bool) -> Result<Kind> {
+        let rd = self.reg()?;
+        self.cursor.comma()?;
+        let operand = if shift == Shift::Rrx {
+            Operand::Shifted(self.reg()?, Shift::Rrx, Amount::Imm(1))
+        } else {
+            let rm = if self.is_reg() { self.reg()? } else { rd };
+            let more = if self.cursor.is_int() {
+                true
+            } else {
+                self.cursor.eat(',')
+            };
+            match more {
+                true => Operand::Shifted(rm, shift, self.amount()?),
+                // `lsl r0, r1` means `lsl r0, r0, r1`.
+                false => Operand::Shifted(rd, shift, Amount::Reg(rm)),
+            }
+        };
+        Ok(data(DataOp::Mov, flags, rd, rd, normal(operand)))
+    }
+
+    fn is_shift(&self) -> bool {
+        matches!(self.cursor.peek(), Tok::Word(w) if shift(w).is_some())
+    }
+
+    fn amount(&mut self) -> Result<Amount> {
+        if self.is_reg() {
+            Ok(Amount::Reg(self.reg()?))
+        } else {
+            let n = self.cursor.int_in("the shift", 0, 32)?;
+            Ok(Amount::Imm(n as u8))
+        }
+    }
+
+    /// The flexible second operand.
+    fn operand(&mut self) -> Result<Operand> {
+        if self.is_reg() {
+            let rm = self.reg_or_pc()?;
+            if rm == PC {
+                return Err(self.cursor.fail_line("PC cannot be an operand here"));
+            }
+            if !self.cursor.eat(',') {
+                return Ok(Operand::Reg(rm));
+            }
+            let at = self.cursor.clone();
+            let shift = match self.cursor.take() {
+                Tok::Word(word) => shift(word),
+                _ => None,
+            };
+            let shift = shift.ok_or_else(|| at.expected("a shift (lsl, lsr, asr, ror, rrx)"))?;
+            let amount = match shift {
+                Shift::Rrx => Amount::Imm(1),
+                _ => self.amount()?,
+            };
+            return Ok(normal(Operand::Shifted(rm, shift, amount)));
+        }
+        let start = self.cursor.clone();
+        if self.cursor.eat('#') && self.cursor.peek() == Tok::Punct(':') {
+            self.cursor = start;
+            return match self.half("lower16")? {
+                Half::Symbol(symbol) => Ok(Operand::Address(symbol)),
+                Half::Imm(n) => Ok(Operand::Imm(n.into())),
+            };
+        }
+        self.cursor = start;
+        if !self.cursor.is_int() {
+            return Err(self.cursor.expected("a register or a constant"));
+        }
+        Ok(Operand::Imm(self.imm()? as u32))
+    }
+
+    /// `#:lower16:x`, or a constant of 16 bits.
+    fn half(&mut self, what: &str) -> Result<Half> {
+        let start = self.cursor.clone();
+        self.cursor.eat('#');
+        if self.cursor.eat(':') {
+            if !self.cursor.eat_word(what) {
+                return Err(self.cursor.expected(&format!("`{what}`")));
+            }
+            self.cursor.expect(':')?;
+            let inner = self.cursor.eat('(');
+            let symbol = self.symbol()?;
+            if inner {
+                self.cursor.expect(')')?;
+            }
+            return Ok(Half::Symbol(symbol));
+        }
+        self.cursor = start;
+        let n = self.cursor.int_in("the constant", 0, 0xffff)?;
+        Ok(Half::Imm(n as u16))
+    }
+
+    fn extend(&mut self, signed: bool, from: u8, add: bool) -> Result<Kind> {
+        let rd = self.reg()?;
+        self.cursor.comma()?;
+        let rn = if add {
+            let rn = self.reg()?;
+            self.cursor.comma()?;
+            Some(rn)
+        } else {
+            None
+        };
+        let rm = self.reg()?;
+        let rotate = if self.cursor.eat(',') {
+            if !self.cursor.eat_word("ror") {
+                return Err(self.cursor.expected("`ror`"));
+            }
+            self.cursor.int_in("the rotation", 0, 24)? as u8
+        } else {
+            0
+        };
+        Ok(Kind::Extend {
+            signed,
+            from,
+            rotate,
+            rd,
+            rn,
+            rm,
+        })
+    }
+
+    fn field(&mut self) -> Result<Field> {
+        let lsb = self.cursor.int_in("the lowest bit", 0, 31)?;
+        self.cursor.comma()?;
+        let width = self.cursor.int_in("the width", 1, 32 - lsb)?;
+        Ok(Field {
+            lsb: lsb as u8,
+            width: width as u8,
+        })
+    }
+
+    fn load(&mut self, size: u8, signed: bool) -> Result<Kind> {
+        let rt = self.reg_or_pc()?;
+        self.cursor.comma()?;
+        if self.cursor.eat('=') {
+            let operand = if self.cursor.is_int() {
+                Operand::Imm(self.imm()? as u32)
+            } else {
+                Operand::Address(self.symbol()?)
+            };
+            return Ok(data(DataOp::Mov, false, rt, rt, operand));
+        }
+        if matches!(self.cursor.peek(), Tok::Word(_)) && !self.is_reg() {
+            let from = self.symbol()?;
+            return Ok(Kind::LoadNamed {
+                size,
+                signed,
+                rt,
+                from,
+            });
+        }
+        let mem = self.mem()?;
+        let tags = Tags::NONE;
+        Ok(Kind::Load {
+            size,
+            signed,
+            tags,
+            rt,
+            mem,
+        })
+    }
+
+    /// Two registers before an address; the second may be left out where it is the next one.
+    fn pair(&mut self) -> Result<(R, R)> {
+        let start = self.cursor.clone();
+        let rt = self.reg()?;
+        self.cursor.comma()?;
+        if self.is_reg() {
+            let rt2 = self.reg()?;
+            self.cursor.comma()?;
+            return Ok((rt, rt2));
+        }
+        match rt.0 {
+            0..12 => Ok((rt, R(rt.0 + 1))),
+            _ => Err(start.fail("the second register cannot be left out here")),
+        }
+    }
+
+    fn one_or_pair(&mut self, size: u8) -> Result<(R, Option<R>)> {
+        if size == 8 {
+            let (rt, rt2) = self.pair()?;
+            return Ok((rt, Some(rt2)));
+        }
+        let rt = self.reg()?;
+        self.cursor.comma()?;
+        Ok((rt, None))
+    }
+
+    /// `[r0]` and nothing more.
+    fn plain_mem(&mut self) -> Result<Mem> {
+        let at = self.cursor.clone();
+        let mem = self.mem()?;
+        if mem.offset != Offset::Imm(0) || mem.index != Index::Offset {
+            let diag = at.fail("this instruction takes an address without offset, such as `[R0]`");
+            return Err(diag);
+        }
+        Ok(mem)
+    }
+
+    fn mem(&mut self) -> Result<Mem> {
+        let (none, index) = (Offset::Imm(0), Index::Offset);
+        if self.is_reg() {
+            // herd takes the brackets for granted.
+            let base = self.reg()?;
+            let offset = none;
+            return Ok(Mem {
+                base,
+                offset,
+                index,
+            });
+        }
+        if !self.cursor.eat('[') {
+            return Err(self.cursor.expected("an address such as `[R0]`"));
+        }
+        let base = self.reg()?;
+        if self.cursor.eat(']') {
+            if self.cursor.eat(',') {
+                let (offset, index) = (self.offset()?, Index::Post);
+                return Ok(Mem {
+                    base,
+                    offset,
+                    index,
+                });
+            }
+            let index = match self.cursor.eat('!') {
+                true => Index::Pre,
+                false => Index::Offset,
+            };
+            let offset = none;
+            return Ok(Mem {
+                base,
+                offset,
+                index,
+            });
+        }
+        self.cursor.comma()?;
+        let offset = self.offset()?;
+        self.cursor.expect(']')?;
+        let index = match self.cursor.eat('!') {
+            true => Index::Pre,
+            false => Index::Offset,
+        };
+        Ok(Mem {
+            base,
+            offset,
+            index,
+        })
+    }
+
+    fn offset(&mut self) -> Result<Offset> {
+        let start = self.cursor.clone();
+        let negative = self.cursor.eat('-');
+        if !negative {
+            self.cursor.eat('+');
+        }
+        if !self.is_reg() {
+            self.cursor = start;
+            return Ok(Offset::Imm(self.cursor.int_in(
+                "the offset",
+                -4095,
+                4095,
+            )?));
+        }
+        let reg = self.reg()?;
+        let (mut kind, mut amount) = (Shift::Lsl, 0);
+        if self.cursor.eat(',') {
+            let at = self.cursor.clone();
+            kind = match self.cursor.take() {
+                Tok::Word(word) => shift(word),
+                _ => None,
+            }
+            .ok_or_else(|| at.expected("a shift (lsl, lsr, asr, ror, rrx)"))?;
+            amount = match kind {
+                Shift::Rrx => 1,
+                _ => self.cursor.int_in("the shift", 0, 32)? as u8,
+            };
+        }
+        Ok(Offset::Reg {
+            reg,
+            negative,
+            shift: kind,
+            amount,
+        })
+    }
+
+    fn block(&mut self, load: bool) -> Result<(R, bool, Vec<R>)> {
+        let base = self.reg()?;
+        let writeback = self.cursor.eat('!');
+        self.cursor.comma()?;
+        Ok((base, writeback, self.register_list(load)?))
+    }
+
+    /// `{r0, r4-r7, lr}`, given in the order of memory.
+    fn register_list(&mut self, load: bool) -> Result<Vec<R>> {
+        self.cursor.expect('{')?;
+        let mut regs: Vec<R> = Vec::new();
+        loop {
+            let at = self.cursor.clone();
+            let first = match load {
+                true => self.reg_or_pc()?,
+                false => self.reg()?,
+            };
+            if self.cursor.eat('-') {
+                let last = self.reg()?;
+                if last.0 > 15 || first.0 > last.0 {
+                    return Err(at.fail("this range of registers is empty"));
+                }
+                regs.extend((first.0..=last.0).map(R));
+            } else {
+                regs.push(first);
+            }
+            if self.cursor.eat('}') {
+                break;
+            }
+            self.cursor.comma()?;
+        }
+        regs.sort_unstable();
+        regs.dedup();
+        Ok(regs)
+    }
+
+    fn barrier(&mut self, options: &[(&str, Tags)]) -> Result<Tags> {
+        if self.cursor.at_end() {
+            return Ok(options[0].1);
+        }
+        let at = self.cursor.clone();
+        let found = match self.cursor.take() {
+            Tok::Word(word) => options
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(word)),
+            _ => None,
+        };
+        found.map(|(_, tags)| *tags).ok_or_else(|| {
+            let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+            at.expected(&format!("a barrier's domain ({})", names.join(", ")))
+        })
+    }
+
+    /// The barriers of Armv6: `mcr p15, 0, r0, c7, c10, 5`.
+    fn mcr(&mut self) -> Result<Kind> {
+        let refused = |at: &Cursor| -> Box<Diag> {
+            at.fail_line("this coprocessor write is not a barrier").help(
+                "known are `p15, 0, Rt, c7, c10, 5` (DMB), `c7, c10, 4` (DSB) and `c7, c5, 4` (ISB)",
+            )
+        };
+        // Disassemblers leave the `p` out.
+        if !matches!(self.cursor.take(), Tok::Word("p15" | "P15") | Tok::Num(15)) {
+            return Err(refused(&self.cursor));
+        }
+        self.cursor.comma()?;
+        if self.cursor.int()? != 0 {
+            return Err(refused(&self.cursor));
+        }
+        self.cursor.comma()?;
+        self.reg()?;
+        self.cursor.comma()?;
+        let at = self.cursor.clone();
+        let Tok::Word(n) = self.cursor.take() else {
+            return Err(at.expected("a coprocessor register"));
+        };
+        self.cursor.comma()?;
+        let at = self.cursor.clone();
+        let Tok::Word(m) = self.cursor.take() else {
+            return Err(at.expected("a coprocessor register"));
+        };
+        let mut op = 0;
+        if self.cursor.eat(',') {
+            let braces = self.cursor.eat('{');
+            op = self.cursor.int()?;
+            if braces {
+                self.cursor.expect('}')?;
+            }
+        }
+        let bare = |name: &str| name.to_ascii_lowercase().replace(['c', 'r'], "");
+        match (bare(n).as_str(), bare(m).as_str(), op) {
+            ("7", "10", 5) => Ok(Kind::Fence(tag::DMB)),
+            ("7", "10", 4) => Ok(Kind::Fence(tag::DSB)),
+            ("7", "5", 4) => Ok(Kind::Fence(tag::ISB)),
+            _ => Err(refused(&self.cursor)),
+        }
+    }
+}
+
+enum Half {
+    Symbol(Symbol),
+    Imm(u16),
+}
+
+fn data(op: DataOp, flags: bool, rd: R, rn: R, operand: Operand) -> Kind {
+    Kind::Data {
+        op,
+        flags,
+        rd,
+        rn,
+        operand,
+    }
+}
+
+/// A shift by nothing is no shift.
+fn normal(operand: Operand) -> Operand {
+    match operand {
+        Operand::Shifted(rm, shift, Amount::Imm(0)) if shift != Shift::Rrx => Operand::Reg(rm),
+        operand => operand,
+    }
+}
+
+fn shift(word: &str) -> Option<Shift> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "lsl" | "asl" => Shift::Lsl,
+        "lsr" => Shift::Lsr,
+        "asr" => Shift::Asr,
+        "ror" => Shift::Ror,
+        "rrx" => Shift::Rrx,
+        _ => return None,
+    })
+}
+
+/// The first is what no option means.
+const DMB: [(&str, Tags); 13] = [
+    ("sy", tag::DMB),
+    ("st", tag::ARM_DMB_ST),
+    ("ld", tag::ARM_DMB_LD),
+    ("ish", tag::ARM_DMB_ISH),
+    ("ishst", tag::ARM_DMB_ISHST),
+    ("ishld", tag::ARM_DMB_ISHLD),
+    ("osh", tag::DMB_OSH),
+    ("oshst", tag::DMB_OSHST),
+    ("oshld", tag::DMB_OSHLD),
+    ("nsh", tag::DMB_NSH),
+    ("un", tag::DMB_NSH),
+    ("nshst", tag::DMB_NSHST),
+    ("nshld", tag::DMB_NSHLD),
+];
+
+const DSB: [(&str, Tags); 13] = [
+    ("sy", tag::DSB),
+    ("st", tag::ARM_DSB_ST),
+    ("ld", tag::DSB_LD),
+    ("ish", tag::ARM_DSB_ISH),
+    ("ishst", tag::ARM_DSB_ISHST),
+    ("ishld", tag::DSB_ISHLD),
+    ("osh", tag::DSB_OSH),
+    ("oshst", tag::DSB_OSHST),
+    ("oshld", tag::DSB_OSHLD),
+    ("nsh", tag::DSB_NSH),
+    ("un", tag::DSB_NSH),
+    ("nshst", tag::DSB_NSHST),
+    ("nshld", tag::DSB_NSHLD),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(TABLE.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn mnemonics_are_split_into_base_flags_and_condition() {
+        let is = |word: &str, base: &str, flags: bool, cond: Cond| {
+            let (found, s, c) = split(word).expect(word);
+            assert!(Some(found) == form(base), "{word}");
+            assert_eq!((s, c), (flags, cond), "{word}");
+        };
+        is("bls", "b", false, Cond::Ls);
+        is("blt", "b", false, Cond::Lt);
+        is("blle", "bl", false, Cond::Le);
+        is("bics", "bic", true, Cond::Al);
+        is("teq", "teq", false, Cond::Al);
+        is("teqeq", "teq", false, Cond::Eq);
+        is("movs", "mov", true, Cond::Al);
+        is("movseq", "mov", true, Cond::Eq);
+        is("moveqs", "mov", true, Cond::Eq);
+        is("movteq", "movt", false, Cond::Eq);
+        is("movlt", "mov", false, Cond::Lt);
+        is("strhs", "str", false, Cond::Cs);
+        is("mlals", "mla", false, Cond::Ls);
+        is("smlals", "smlal", true, Cond::Al);
+        is("ldrsheq", "ldrsh", false, Cond::Eq);
+        is("bne.w", "b", false, Cond::Ne);
+        is("lsls", "lsl", true, Cond::Al);
+        is("adcs", "adc", true, Cond::Al);
+        is("strexeq", "strex", false, Cond::Eq);
+        assert!(split("cmps").is_none());
+        assert!(split("ldrs").is_none());
+        assert!(split("ités").is_none());
+    }
+}

@@ -1,0 +1,384 @@
+//! Reading the operands of one line of assembly; and what else several instruction sets need.
+//!
+//! It knows no instruction set: what a word means is for its caller to say.
+
+use super::emit::{Emit, Labels};
+use super::ops::{BinOp, Label, Op, Temp, UnOp};
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::litmus::Line;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tok<'a> {
+    /// Letters, digits and `_ . $ % @`; a number glued to letters (`1b`) is one too.
+    Word(&'a str),
+    Num(i128),
+    Punct(char),
+    End,
+}
+
+/// Walks over the tokens of one line.
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    source: &'a Source,
+    span: Span,
+    text: &'a str,
+    start: usize,
+    end: usize,
+    tok: Tok<'a>,
+    /// Whether offsets in `text` are offsets in the source.
+    exact: bool,
+}
+
+impl<'a> Cursor<'a> {
+    /// `comment` starts a comment that runs to the end of the line.
+    pub fn new(source: &'a Source, line: &'a Line, comment: char) -> Cursor<'a> {
+        let text = line.text.as_str();
+        let text = text.find(comment).map_or(text, |i| &text[..i]);
+        let exact =
+            (line.span.end as usize).checked_sub(line.span.start as usize) == Some(line.text.len());
+        let mut cursor = Cursor {
+            source,
+            span: line.span,
+            text,
+            start: 0,
+            end: 0,
+            tok: Tok::End,
+            exact,
+        };
+        cursor.advance();
+        cursor
+    }
+
+    /// Takes everything up to the next white space, whatever it is.
+    pub fn mnemonic(&mut self) -> &'a str {
+        let rest = &self.text[self.start..];
+        let len = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        self.end = self.start + len;
+        let word = &rest[..len];
+        self.advance();
+        word
+    }
+
+    pub fn peek(&self) -> Tok<'a> {
+        self.tok
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.tok == Tok::End
+    }
+
+    /// The current token; moves to the next.
+    pub fn take(&mut self) -> Tok<'a> {
+        let tok = self.tok;
+        self.advance();
+        tok
+    }
+
+    pub fn eat(&mut self, c: char) -> bool {
+        let found = self.tok == Tok::Punct(c);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.tok, Tok::Word(w) if w.eq_ignore_ascii_case(word));
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub fn expect(&mut self, c: char) -> Result<()> {
+        if self.eat(c) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{c}`")))
+        }
+    }
+
+    pub fn comma(&mut self) -> Result<()> {
+        self.expect(',')
+    }
+
+    /// Nothing may be left.
+    pub fn finish(&self) -> Result<()> {
+        if self.at_end() {
+            Ok(())
+        } else {
+            Err(self.expected("the end of the instruction"))
+        }
+    }
+
+    /// A signed number, with `#` in front or not.
+    pub fn int(&mut self) -> Result<i64> {
+        let start = self.clone();
+        self.eat('#');
+        let negative = self.eat('-');
+        if !negative {
+            self.eat('+');
+        }
+        match self.tok {
+            Tok::Num(n) => {
+                self.advance();
+                let n = if negative { -n } else { n };
+                // Both readings of 64 bits are accepted.
+                i64::try_from(n)
+                    .or_else(|_| u64::try_from(n).map(|n| n as i64))
+                    .map_err(|_| start.fail("this number does not fit 64 bits"))
+            }
+            _ => Err(start.expected("a number")),
+        }
+    }
+
+    /// A number in a range, for which `what` is the name.
+    pub fn int_in(&mut self, what: &str, low: i64, high: i64) -> Result<i64> {
+        let start = self.clone();
+        let n = self.int().map_err(|_| start.expected(what))?;
+        if (low..=high).contains(&n) {
+            Ok(n)
+        } else {
+            Err(start.fail(&format!("{what} is between {low} and {high}, not {n}")))
+        }
+    }
+
+    pub fn is_int(&self) -> bool {
+        matches!(
+            self.tok,
+            Tok::Num(_) | Tok::Punct('#') | Tok::Punct('-') | Tok::Punct('+')
+        )
+    }
+
+    /// `+ 4 - 8`, as follows a symbol; 0 where there is none.
+    pub fn addend(&mut self) -> Result<i64> {
+        let mut sum = 0i64;
+        loop {
+            let negative = match self.tok {
+                Tok::Punct('+') => false,
+                Tok::Punct('-') => true,
+                _ => return Ok(sum),
+            };
+            self.advance();
+            let Tok::Num(n) = self.tok else {
+                return Err(self.expected("a number"));
+            };
+            let n = i64::try_from(n).map_err(|_| self.fail("this offset is too large"))?;
+            self.advance();
+            sum = sum.wrapping_add(if negative { n.wrapping_neg() } else { n });
+        }
+    }
+
+    /// The text of the current token, for messages.
+    pub fn found(&self) -> String {
+        match self.tok {
+            Tok::End => "the end of the instruction".to_string(),
+            _ => format!("`{}`", &self.text[self.start..self.end]),
+        }
+    }
+
+    /// An error at the current token: this was expected, that was found.
+    pub fn expected(&self, what: &str) -> Box<Diag> {
+        self.fail(&format!("expected {what}, found {}", self.found()))
+    }
+
+    /// An error at the current token.
+    pub fn fail(&self, message: &str) -> Box<Diag> {
+        Diag::at(self.source, self.here(), message)
+    }
+
+    /// An error about the whole line.
+    pub fn fail_line(&self, message: &str) -> Box<Diag> {
+        Diag::at(self.source, self.span, message)
+    }
+
+    fn here(&self) -> Span {
+        if !self.exact {
+            return self.span;
+        }
+        let base = self.span.start as usize;
+        let end = self.end.max(self.start);
+        Span::new(base + self.start, base + end)
+    }
+
+    fn advance(&mut self) {
+        let rest = &self.text[self.end..];
+        self.start = self.end + (rest.len() - rest.trim_start().len());
+        let rest = &self.text[self.start..];
+        let Some(first) = rest.chars().next() else {
+            self.end = self.start;
+            self.tok = Tok::End;
+            return;
+        };
+        let in_word = |c: char| c.is_ascii_alphanumeric() || "_.$@".contains(c);
+        let len = if in_word(first) || first == '%' {
+            let tail = &rest[first.len_utf8()..];
+            first.len_utf8() + tail.find(|c| !in_word(c)).unwrap_or(tail.len())
+        } else {
+            first.len_utf8()
+        };
+        self.end = self.start + len;
+        let word = &rest[..len];
+        self.tok = if first.is_ascii_digit() {
+            number(word).map_or(Tok::Word(word), Tok::Num)
+        } else if in_word(first) || (first == '%' && len > 1) {
+            Tok::Word(word)
+        } else {
+            Tok::Punct(first)
+        };
+    }
+}
+
+fn number(word: &str) -> Option<i128> {
+    let hex = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+    match hex {
+        Some(hex) => i128::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// The instruction that a branch to `name` goes to, or an error that names a label like it.
+pub fn target(labels: &Labels, name: &str, from: usize, at: &Cursor) -> Result<Label> {
+    labels.find(name, from).ok_or_else(|| {
+        let diag = at.fail(&format!("no label `{name}` in this thread"));
+        match nearest(name, labels.names()) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help(
+                "a branch goes to a label of its own thread, and code that it calls must be \
+                 part of the thread",
+            ),
+        }
+    })
+}
+
+/// A register as instructions name it: a number that its instruction set gives meaning to, or
+/// at and above [`SYMBOLIC`] a symbolic one (`%x`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct R(pub u16);
+
+pub const SYMBOLIC: u16 = 256;
+
+/// The symbolic registers of a thread.
+#[derive(Default)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// The register that `%name` means; `None` where there are too many.
+    pub fn intern(&mut self, name: &str) -> Option<R> {
+        let index = match self.0.iter().position(|n| n == name) {
+            Some(index) => index,
+            None => {
+                self.0.push(name.to_string());
+                self.0.len() - 1
+            }
+        };
+        u16::try_from(index)
+            .ok()
+            .and_then(|i| i.checked_add(SYMBOLIC))
+            .map(R)
+    }
+
+    pub fn name(&self, reg: R) -> Option<&str> {
+        let index = reg.0.checked_sub(SYMBOLIC)?;
+        self.0.get(index as usize).map(String::as_str)
+    }
+}
+
+/// Whether a word is a symbolic register.
+pub fn is_symbolic(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('%')
+}
+
+/// The error for a mnemonic that nothing is known of.
+pub fn unknown<'c>(
+    at: &Cursor,
+    set: &str,
+    mnemonic: &str,
+    known: impl IntoIterator<Item = &'c str>,
+) -> Box<Diag> {
+    let diag = at.fail_line(&format!("unknown {set} instruction `{mnemonic}`"));
+    match nearest(mnemonic, known) {
+        Some(near) => diag.help(format!("did you mean `{near}`?")),
+        None => diag.help(format!(
+            "it is not among the {set} instructions that litmake gives a meaning"
+        )),
+    }
+}
+
+/// Computations that many instructions share.
+impl Emit {
+    /// Adds a constant; adding nothing costs nothing.
+    pub fn add_int(&mut self, a: Temp, n: i64, width: u8) -> Temp {
+        if n == 0 {
+            return a;
+        }
+        let n = self.signed(n.into(), width);
+        self.bin(BinOp::Add, a, n, width)
+    }
+
+    /// 1 where `a` is 0, else 0.
+    pub fn is_zero(&mut self, a: Temp, width: u8) -> Temp {
+        self.un(UnOp::IsZero, a, width)
+    }
+
+    /// 1 where `a`, read as signed, is less than 0.
+    pub fn is_negative(&mut self, a: Temp, width: u8) -> Temp {
+        self.bin_int(BinOp::LtS, a, 0, width)
+    }
+
+    pub fn sign_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
+        if from >= width {
+            a
+        } else {
+            self.un(UnOp::SignExt { from }, a, width)
+        }
+    }
+
+    pub fn zero_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
+        if from >= width {
+            a
+        } else {
+            self.un(UnOp::ZeroExt { from }, a, width)
+        }
+    }
+
+    pub fn shift(&mut self, op: BinOp, a: Temp, n: u8, width: u8) -> Temp {
+        if n == 0 {
+            a
+        } else {
+            self.bin_int(op, a, n.into(), width)
+        }
+    }
+
+    /// The bit `n` of `a` as 0 or 1.
+    pub fn bit(&mut self, a: Temp, n: u8, width: u8) -> Temp {
+        let low = self.shift(BinOp::Shr, a, n, width);
+        self.bin_int(BinOp::And, low, 1, width)
+    }
+
+    /// A quotient or remainder; 0 where `b` is 0.
+    pub fn divide(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
+        let zero = self.is_zero(b, width);
+        let divisor = self.bin(BinOp::Or, b, zero, width);
+        let result = self.bin(op, a, divisor, width);
+        let defined = self.bin_int(BinOp::Ne, b, 0, width);
+        self.bin(BinOp::Mul, result, defined, width)
+    }
+
+    /// What `body` emits happens only where `cond` is not 0.
+    pub fn under<T>(&mut self, cond: Temp, body: impl FnOnce(&mut Emit) -> T) -> Option<T> {
+        let mut result = None;
+        self.if_else(cond, |e| result = Some(body(e)), |_| ());
+        result
+    }
+
+    /// `value`, unchanged, but depending on `on` too.
+    pub fn depending(&mut self, value: Temp, on: Temp, width: u8) -> Temp {
+        let zero = self.bin(BinOp::Ne, on, on, width);
+        self.bin(BinOp::Or, value, zero, width)
+    }
+
+    pub fn fence(&mut self, tags: super::ops::Tags) {
+        self.op(Op::Fence { tags });
+    }
+}
