@@ -11,8 +11,7 @@ mod print;
 mod read;
 pub mod scan;
 mod state;
-#[cfg(test)]
-mod tests;
+mod symbolic;
 pub mod types;
 mod write;
 
@@ -195,7 +194,10 @@ pub enum Type {
 }
 
 impl Type {
-    pub const INT: Type = Type::Int { bytes: 4, signed: true };
+    pub const INT: Type = Type::Int {
+        bytes: 4,
+        signed: true,
+    };
 
     /// The type below qualifiers and `_Atomic`.
     pub fn bare(&self) -> &Type {
@@ -326,7 +328,10 @@ impl fmt::Display for Place {
         match self {
             Place::Reg { thread, name } => write!(f, "{thread}:{name}"),
             Place::Mem { name, index: None } => f.write_str(name),
-            Place::Mem { name, index: Some(i) } => write!(f, "{name}[{i}]"),
+            Place::Mem {
+                name,
+                index: Some(i),
+            } => write!(f, "{name}[{i}]"),
         }
     }
 }

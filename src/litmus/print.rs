@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use super::{CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Type, Value};
+use super::{
+    Arch, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Type, Value,
+};
 
 /// `0:X1`, `[x]` or `x[1]`, as conditions and final states show places.
 pub fn place_brackets(place: &Place) -> String {
@@ -13,9 +15,14 @@ pub fn place_brackets(place: &Place) -> String {
     }
 }
 
-/// An integer so that herd reads it: past 63 bits it takes hexadecimal digits only.
+/// An integer so that herd reads it: past 31 bits (63 in some dialects) it takes hexadecimal
+/// digits only.
 fn int_text(n: i128) -> String {
-    if n > i64::MAX as i128 { format!("{n:#x}") } else { n.to_string() }
+    if n > i32::MAX as i128 {
+        format!("{n:#x}")
+    } else {
+        n.to_string()
+    }
 }
 
 /// A value in an initial state: `1`, `x`, `x[2]`, `P0:L1`.
@@ -24,7 +31,10 @@ pub fn value_text(value: &Value) -> String {
         Value::Int(n) => int_text(*n),
         Value::Addr { name, index: 0 } => name.clone(),
         Value::Addr { name, index } => format!("{name}[{index}]"),
-        Value::Label { thread: Some(thread), name } => format!("P{thread}:{name}"),
+        Value::Label {
+            thread: Some(thread),
+            name,
+        } => format!("P{thread}:{name}"),
         Value::Label { thread: None, name } => name.clone(),
     }
 }
@@ -58,13 +68,19 @@ pub fn init_text(item: &InitItem) -> String {
 
 /// The condition as a log shows it, `exists (...)`, with places named by `name`:
 /// [`place_brackets`], or one that gives registers their canonical names. Integers are shown
-/// as signed, as herd does.
-pub fn condition_text(condition: &Condition, name: &dyn Fn(&Place) -> String) -> String {
+/// as signed, as herd does, in 32 bits or 64.
+pub fn condition_text(
+    condition: &Condition,
+    arch: Arch,
+    name: &dyn Fn(&Place) -> String,
+) -> String {
+    let narrow = matches!(arch, Arch::Arm | Arch::X86);
     let printer = Printer {
         name,
-        int: &|n| match u64::try_from(n) {
-            Ok(n) => (n as i64).to_string(),
-            Err(_) => n.to_string(),
+        int: &|n| match (u32::try_from(n), u64::try_from(n)) {
+            (Ok(n), _) if narrow => (n as i32).to_string(),
+            (_, Ok(n)) => (n as i64).to_string(),
+            _ => n.to_string(),
         },
     };
     printer.condition(condition)
@@ -82,7 +98,10 @@ pub fn prop_source(prop: &Prop) -> String {
     out
 }
 
-const SOURCE: Printer = Printer { name: &place_brackets, int: &int_text };
+const SOURCE: Printer = Printer {
+    name: &place_brackets,
+    int: &int_text,
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Above {
@@ -116,7 +135,9 @@ impl Printer<'_> {
         match value {
             Value::Int(n) => (self.int)(*n),
             // A bare `P0:L1` would be a register here.
-            Value::Label { thread: Some(_), .. } => format!("label:\"{}\"", value_text(value)),
+            Value::Label {
+                thread: Some(_), ..
+            } => format!("label:\"{}\"", value_text(value)),
             value => value_text(value),
         }
     }

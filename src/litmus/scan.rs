@@ -36,7 +36,12 @@ pub fn is_ident(b: u8) -> bool {
 
 impl<'a> Scanner<'a> {
     pub fn new(source: &'a Source, pos: usize, comments: Comments) -> Scanner<'a> {
-        Scanner { source, pos, text: &source.text, comments }
+        Scanner {
+            source,
+            pos,
+            text: &source.text,
+            comments,
+        }
     }
 
     /// Changes what counts as a comment from here on.
@@ -100,8 +105,11 @@ impl<'a> Scanner<'a> {
             Some(b'\n' | b'\r') => "the end of the line".to_string(),
             Some(b) if b.is_ascii_control() => format!("a control character (0x{b:02x})"),
             Some(_) => {
-                let text: String =
-                    self.slice(span.start as usize, span.end as usize).chars().take(40).collect();
+                let text: String = self
+                    .slice(span.start as usize, span.end as usize)
+                    .chars()
+                    .take(40)
+                    .collect();
                 format!("`{text}`")
             }
         }
@@ -109,7 +117,11 @@ impl<'a> Scanner<'a> {
 
     #[cold]
     pub fn expected(&self, what: impl std::fmt::Display) -> Box<Diag> {
-        Diag::at(self.source, self.here(), format!("expected {what}, found {}", self.found()))
+        Diag::at(
+            self.source,
+            self.here(),
+            format!("expected {what}, found {}", self.found()),
+        )
     }
 
     #[cold]
@@ -188,7 +200,9 @@ impl<'a> Scanner<'a> {
     #[cold]
     fn unclosed(&self, start: usize, close: &str) -> Box<Diag> {
         self.error(Span::new(start, start + 2), "this comment is not closed")
-            .help(format!("write `{close}` where it ends (`(*` comments nest)"))
+            .help(format!(
+                "write `{close}` where it ends (`(*` comments nest)"
+            ))
     }
 
     /// Takes one byte, where it is the next.
@@ -279,7 +293,9 @@ impl<'a> Scanner<'a> {
         let mut value = 0u128;
         let mut over = false;
         while let Some(d) = self.peek().and_then(|b| (b as char).to_digit(radix)) {
-            let next = value.checked_mul(radix as u128).and_then(|v| v.checked_add(d as u128));
+            let next = value
+                .checked_mul(radix as u128)
+                .and_then(|v| v.checked_add(d as u128));
             over |= next.is_none();
             value = next.unwrap_or(0);
             self.pos += 1;
@@ -293,16 +309,26 @@ impl<'a> Scanner<'a> {
                 return Err(self.expected("an integer"));
             }
             return Err(self
-                .error(span, format!("`{}` is not an integer", self.slice(start, self.pos)))
+                .error(
+                    span,
+                    format!("`{}` is not an integer", self.slice(start, self.pos)),
+                )
                 .help("integers are decimal, 0x (hexadecimal), 0o (octal) or 0b (binary)"));
         }
         over |= negative && value > 1 << 127;
         if over {
             return Err(self
-                .error(self.span_from(start), "this integer does not fit in 128 bits")
+                .error(
+                    self.span_from(start),
+                    "this integer does not fit in 128 bits",
+                )
                 .help("the widest type of a litmus test has 128 bits"));
         }
-        Ok(if negative { (value as i128).wrapping_neg() } else { value as i128 })
+        Ok(if negative {
+            (value as i128).wrapping_neg()
+        } else {
+            value as i128
+        })
     }
 
     /// An unsigned number of a table, such as a thread or an array index.
@@ -314,7 +340,10 @@ impl<'a> Scanner<'a> {
         let value = self.int()?;
         match u64::try_from(value) {
             Ok(n) if n <= limit => Ok(n),
-            _ => Err(self.error(self.span_from(start), format!("{what} is at most {limit} here"))),
+            _ => Err(self.error(
+                self.span_from(start),
+                format!("{what} is at most {limit} here"),
+            )),
         }
     }
 

@@ -1,0 +1,268 @@
+//! Symbolic registers: `%x` in code stands for some register that nothing else uses.
+//!
+//! They are replaced while a test is read, so that nobody else meets them. Of instruction
+//! sets this file knows only which general registers may be given away.
+
+use rustc_hash::FxHashSet;
+
+use super::scan::is_ident;
+use super::{Arch, Body, InitItem, Line, Operand, Place, Prop, Test};
+use crate::diag::{Diag, Result};
+
+/// A register that may be chosen, and its other names in lower case.
+struct Free {
+    name: &'static str,
+    aliases: &'static [&'static str],
+}
+
+macro_rules! free {
+    ($($name:literal $($alias:literal)*),* $(,)?) => {
+        &[$(Free { name: $name, aliases: &[$($alias),*] }),*]
+    };
+}
+
+/// What compilers and generators use least comes first. Registers with a special role, such
+/// as the stack pointer, are left out.
+fn pool(arch: Arch) -> &'static [Free] {
+    match arch {
+        Arch::AArch64 => free![
+            "X28" "w28", "X27" "w27", "X26" "w26", "X25" "w25", "X24" "w24", "X23" "w23",
+            "X22" "w22", "X21" "w21", "X20" "w20", "X19" "w19", "X15" "w15", "X14" "w14",
+            "X13" "w13", "X12" "w12", "X11" "w11", "X10" "w10", "X9" "w9", "X8" "w8",
+            "X7" "w7", "X6" "w6", "X5" "w5", "X4" "w4", "X3" "w3", "X2" "w2", "X1" "w1",
+            "X0" "w0",
+        ],
+        Arch::Arm => free![
+            "R10" "sl", "R9" "sb", "R8", "R7", "R6", "R5", "R4", "R3", "R2", "R1", "R0",
+        ],
+        // Assemblers take bare numbers for registers too.
+        Arch::Ppc => free![
+            "r30" "30", "r29" "29", "r28" "28", "r27" "27", "r26" "26", "r25" "25",
+            "r24" "24", "r23" "23", "r22" "22", "r21" "21", "r20" "20", "r19" "19",
+            "r18" "18", "r17" "17", "r16" "16", "r15" "15", "r14" "14", "r12", "r11",
+            "r10", "r9", "r8", "r7", "r6", "r5", "r4", "r3",
+        ],
+        Arch::RiscV => free![
+            "x27" "s11", "x26" "s10", "x25" "s9", "x24" "s8", "x23" "s7", "x22" "s6",
+            "x21" "s5", "x20" "s4", "x19" "s3", "x18" "s2", "x31" "t6", "x30" "t5",
+            "x29" "t4", "x28" "t3", "x17" "a7", "x16" "a6", "x15" "a5", "x14" "a4",
+            "x13" "a3", "x12" "a2", "x11" "a1", "x10" "a0", "x9" "s1", "x7" "t2", "x6" "t1",
+            "x5" "t0",
+        ],
+        Arch::Mips => free![
+            "$23" "$s7" "s7", "$22" "$s6" "s6", "$21" "$s5" "s5", "$20" "$s4" "s4",
+            "$19" "$s3" "s3", "$18" "$s2" "s2", "$17" "$s1" "s1", "$16" "$s0" "s0",
+            "$15" "$t7" "t7", "$14" "$t6" "t6", "$13" "$t5" "t5", "$12" "$t4" "t4",
+            "$11" "$t3" "t3", "$10" "$t2" "t2", "$9" "$t1" "t1", "$8" "$t0" "t0",
+            "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
+        ],
+        // `%` opens every register of x86, and is an operator of C.
+        Arch::C | Arch::X86 | Arch::X86_64 => &[],
+    }
+}
+
+/// Replaces the symbolic registers of a test. An initialisation of `%x` without a thread holds
+/// in each thread that uses it.
+pub fn resolve(test: &mut Test) -> Result<()> {
+    let pool = pool(test.arch);
+    if pool.is_empty() {
+        return match test.init.iter().find(|i| is_bare(i)) {
+            Some(item) => Err(Diag::at(
+                &test.source,
+                item.span,
+                format!("unsupported: symbolic registers in {}", test.arch.name()),
+            )
+            .help("name a register and its thread, or a location without `%`")),
+            None => Ok(()),
+        };
+    }
+    let mut names: Vec<Vec<String>> = Vec::with_capacity(test.threads.len());
+    let bare = test.init.iter().any(is_bare);
+    for body in &test.threads {
+        let mut found = Vec::new();
+        if let Body::Asm(lines) = body {
+            for line in lines.iter().filter(|l| l.text.contains('%')) {
+                symbols(&line.text, |name, _| {
+                    if !found.iter().any(|f| f == name) {
+                        found.push(name.to_string());
+                    }
+                });
+            }
+        }
+        names.push(found);
+    }
+    let mut mentioned = FxHashSet::default();
+    places(test, &mut |p| {
+        if let Place::Reg { thread, name } = p {
+            if name.starts_with('%') && !names[*thread].contains(name) {
+                names[*thread].push(name.clone());
+            }
+            mentioned.insert((*thread, name.to_ascii_lowercase()));
+        }
+    });
+    if names.iter().all(Vec::is_empty) && !bare {
+        return Ok(());
+    }
+    // One initialisation for each thread that uses the register.
+    let mut init = Vec::with_capacity(test.init.len());
+    for item in std::mem::take(&mut test.init) {
+        if !is_bare(&item) {
+            init.push(item);
+            continue;
+        }
+        let Place::Mem { name, .. } = &item.place else {
+            continue;
+        };
+        for (thread, _) in names.iter().enumerate().filter(|(_, n)| n.contains(name)) {
+            let place = Place::Reg {
+                thread,
+                name: name.clone(),
+            };
+            init.push(InitItem {
+                place,
+                ..item.clone()
+            });
+        }
+    }
+    test.init = init;
+    let mut chosen: Vec<Vec<(String, &'static str)>> = Vec::with_capacity(names.len());
+    for (thread, names) in names.into_iter().enumerate() {
+        let lines = match &test.threads[thread] {
+            Body::Asm(lines) if !names.is_empty() => lines.as_slice(),
+            _ => &[],
+        };
+        let mut used = FxHashSet::default();
+        for line in lines {
+            words(&line.text, |w| {
+                used.insert(w.to_ascii_lowercase());
+            });
+        }
+        let taken = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            used.contains(&name) || mentioned.contains(&(thread, name))
+        };
+        let mut free = pool
+            .iter()
+            .filter(|f| !taken(f.name) && !f.aliases.iter().any(|a| taken(a)));
+        let mut map = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(register) = free.next() else {
+                let span = lines.first().map_or_else(Default::default, |l| l.span);
+                return Err(Diag::at(
+                    &test.source,
+                    span,
+                    format!("thread P{thread} has no register left for `{name}`"),
+                ));
+            };
+            map.push((name, register.name));
+        }
+        chosen.push(map);
+    }
+    for (body, map) in test.threads.iter_mut().zip(&chosen) {
+        if let Body::Asm(lines) = body {
+            for line in lines.iter_mut().filter(|l| l.text.contains('%')) {
+                replace(line, map);
+            }
+        }
+    }
+    places(test, &mut |place| {
+        if let Place::Reg { thread, name } = place
+            && let Some((_, register)) = chosen[*thread].iter().find(|(n, _)| n == name)
+        {
+            *name = register.to_string();
+        }
+    });
+    Ok(())
+}
+
+fn is_bare(item: &InitItem) -> bool {
+    matches!(&item.place, Place::Mem { name, .. } if name.starts_with('%'))
+}
+
+/// Each `%name` of an instruction, with where it begins.
+fn symbols(text: &str, mut f: impl FnMut(&str, usize)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        if bytes[start] == b'%'
+            && bytes
+                .get(at)
+                .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+        {
+            while at < bytes.len() && is_ident(bytes[at]) {
+                at += 1;
+            }
+            f(&text[start..at], start);
+        }
+    }
+}
+
+fn words(text: &str, mut f: impl FnMut(&str)) {
+    for word in text.split(|c: char| !c.is_ascii() || !is_ident(c as u8)) {
+        if !word.is_empty() {
+            f(word);
+        }
+    }
+}
+
+/// `X%a` and `W%a` say how wide the register is that `%a` stands for.
+fn replace(line: &mut Line, map: &[(String, &'static str)]) {
+    let mut out = String::with_capacity(line.text.len());
+    let mut from = 0;
+    symbols(&line.text, |name, start| {
+        let Some((_, register)) = map.iter().find(|(n, _)| n == name) else {
+            return;
+        };
+        out.push_str(&line.text[from..start]);
+        from = start + name.len();
+        let width = out
+            .bytes()
+            .next_back()
+            .filter(|b| matches!(b, b'X' | b'x' | b'W' | b'w'));
+        let alone = out.bytes().rev().nth(1).is_none_or(|b| !is_ident(b));
+        match width {
+            Some(w) if alone && register.starts_with('X') => {
+                out.pop();
+                out.push(w as char);
+                out.push_str(&register[1..]);
+            }
+            _ => out.push_str(register),
+        }
+    });
+    out.push_str(&line.text[from..]);
+    line.text = out;
+}
+
+/// Every place that a test mentions outside its code.
+fn places(test: &mut Test, f: &mut dyn FnMut(&mut Place)) {
+    for item in &mut test.init {
+        f(&mut item.place);
+    }
+    for observed in &mut test.locations {
+        f(&mut observed.place);
+    }
+    if let Some(filter) = &mut test.filter {
+        prop_places(filter, f);
+    }
+    prop_places(&mut test.condition.prop, f);
+}
+
+fn prop_places(prop: &mut Prop, f: &mut dyn FnMut(&mut Place)) {
+    match prop {
+        Prop::True | Prop::False => {}
+        Prop::Cmp(left, _, right) => {
+            f(left);
+            if let Operand::Place(right) = right {
+                f(right);
+            }
+        }
+        Prop::Not(p) => prop_places(p, f),
+        Prop::And(ps) | Prop::Or(ps) => ps.iter_mut().for_each(|p| prop_places(p, f)),
+        Prop::Implies(p, q) => {
+            prop_places(p, f);
+            prop_places(q, f);
+        }
+    }
+}
