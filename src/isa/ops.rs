@@ -242,7 +242,7 @@ pub enum Op {
     Choose {
         dst: Temp,
     },
-    /// Drops the path where `cond` is 0.
+    /// Drops the path where `cond` is 0. It is no event and gives no dependency.
     Assume {
         cond: Temp,
     },

@@ -1,10 +1,426 @@
 //! The syntax tree of the C subset.
+//!
+//! It says what was written, not what it means. Equality is of the trees alone: where they stand
+//! in the text does not matter. Every tree that the parser gives has a bounded height, so that
+//! walking one by recursion is safe.
 
 use crate::diag::Span;
+use crate::litmus::Type;
 
-#[derive(Clone, Debug, PartialEq)]
+/// A function: a thread of a test, or a helper that threads call.
+#[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
+    pub params: Vec<Param>,
+    pub ret: Type,
+    pub body: Vec<Stmt>,
     pub span: Span,
     pub text: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub name: String,
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// Declarators that share one type specifier, in order.
+    Decl(Vec<Declarator>),
+    Expr(Expr),
+    If {
+        cond: Expr,
+        yes: Box<Stmt>,
+        no: Option<Box<Stmt>>,
+    },
+    While {
+        cond: Expr,
+        body: Box<Stmt>,
+    },
+    DoWhile {
+        body: Box<Stmt>,
+        cond: Expr,
+    },
+    For {
+        /// A declaration, an expression, or nothing ([`StmtKind::Empty`]).
+        init: Box<Stmt>,
+        cond: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    Block(Vec<Stmt>),
+    Return(Option<Expr>),
+    Break,
+    Continue,
+    Goto(String),
+    Label(String, Box<Stmt>),
+    Empty,
+}
+
+#[derive(Clone, Debug)]
+pub struct Declarator {
+    pub name: String,
+    pub ty: Type,
+    pub init: Option<Expr>,
+    pub span: Span,
+}
+
+/// An expression. Parentheses leave no trace: the tree says how it groups.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+    height: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Int(IntLit),
+    Name(String),
+    Unary(UnaryOp, Box<Expr>),
+    /// `++e`, `--e`, `e++`, `e--`.
+    Step {
+        up: bool,
+        prefix: bool,
+        target: Box<Expr>,
+    },
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `=`, or `op=`.
+    Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
+    Cond(Box<Expr>, Box<Expr>, Box<Expr>),
+    Comma(Box<Expr>, Box<Expr>),
+    Cast(Type, Box<Expr>),
+    SizeofType(Type),
+    SizeofExpr(Box<Expr>),
+    Call(String, Vec<Expr>),
+    Index(Box<Expr>, Box<Expr>),
+    Member {
+        base: Box<Expr>,
+        arrow: bool,
+        name: String,
+    },
+}
+
+/// An integer constant, with what its spelling says about its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntLit {
+    pub value: u128,
+    /// Written in decimal: then it is never unsigned without a suffix.
+    pub decimal: bool,
+    pub unsigned: bool,
+    /// Suffix `l` or `ll`.
+    pub long: bool,
+}
+
+impl IntLit {
+    pub fn plain(value: u128) -> IntLit {
+        IntLit {
+            value,
+            decimal: true,
+            unsigned: false,
+            long: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    Plus,
+    Neg,
+    /// `~`
+    Not,
+    /// `!`
+    LogicalNot,
+    Deref,
+    Addr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    Eq,
+    Ne,
+    And,
+    Xor,
+    Or,
+    LogicalAnd,
+    LogicalOr,
+}
+
+impl BinaryOp {
+    pub const ALL: [BinaryOp; 18] = [
+        BinaryOp::Mul,
+        BinaryOp::Div,
+        BinaryOp::Rem,
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Shl,
+        BinaryOp::Shr,
+        BinaryOp::Lt,
+        BinaryOp::Gt,
+        BinaryOp::Le,
+        BinaryOp::Ge,
+        BinaryOp::Eq,
+        BinaryOp::Ne,
+        BinaryOp::And,
+        BinaryOp::Xor,
+        BinaryOp::Or,
+        BinaryOp::LogicalAnd,
+        BinaryOp::LogicalOr,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Lt => "<",
+            BinaryOp::Gt => ">",
+            BinaryOp::Le => "<=",
+            BinaryOp::Ge => ">=",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::And => "&",
+            BinaryOp::Xor => "^",
+            BinaryOp::Or => "|",
+            BinaryOp::LogicalAnd => "&&",
+            BinaryOp::LogicalOr => "||",
+        }
+    }
+
+    /// How tightly it binds; a larger number binds tighter. All group to the left.
+    pub fn precedence(self) -> u8 {
+        match self {
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 10,
+            BinaryOp::Add | BinaryOp::Sub => 9,
+            BinaryOp::Shl | BinaryOp::Shr => 8,
+            BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge => 7,
+            BinaryOp::Eq | BinaryOp::Ne => 6,
+            BinaryOp::And => 5,
+            BinaryOp::Xor => 4,
+            BinaryOp::Or => 3,
+            BinaryOp::LogicalAnd => 2,
+            BinaryOp::LogicalOr => 1,
+        }
+    }
+
+    /// Whether `op=` exists.
+    pub fn assigns(self) -> bool {
+        matches!(self.precedence(), 3..=5 | 8..=10)
+    }
+}
+
+impl Expr {
+    pub fn new(kind: ExprKind, span: Span) -> Expr {
+        let mut height = 0;
+        each_child(&kind, &mut |e| height = height.max(e.height));
+        Expr {
+            kind,
+            span,
+            height: height.saturating_add(1),
+        }
+    }
+
+    pub fn name(name: &str) -> Expr {
+        Expr::new(ExprKind::Name(name.to_string()), Span::default())
+    }
+
+    pub fn int(value: u128) -> Expr {
+        Expr::new(ExprKind::Int(IntLit::plain(value)), Span::default())
+    }
+
+    pub fn call(function: &str, args: Vec<Expr>) -> Expr {
+        Expr::new(ExprKind::Call(function.to_string(), args), Span::default())
+    }
+
+    /// The length of the longest path to a leaf.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The expressions directly below this one, left to right.
+    pub fn children(&self) -> Vec<&Expr> {
+        let mut out = Vec::new();
+        each_child(&self.kind, &mut |e| out.push(e));
+        out
+    }
+
+    /// Whether a predicate holds of this expression or of one below it.
+    pub fn any(&self, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        f(self) || self.children().into_iter().any(|e| e.any(f))
+    }
+}
+
+fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
+    match kind {
+        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+        ExprKind::Unary(_, e)
+        | ExprKind::Step { target: e, .. }
+        | ExprKind::Cast(_, e)
+        | ExprKind::SizeofExpr(e)
+        | ExprKind::Member { base: e, .. } => f(e),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Assign(_, a, b)
+        | ExprKind::Comma(a, b)
+        | ExprKind::Index(a, b) => {
+            f(a);
+            f(b);
+        }
+        ExprKind::Cond(a, b, c) => {
+            f(a);
+            f(b);
+            f(c);
+        }
+        ExprKind::Call(_, args) => args.iter().for_each(f),
+    }
+}
+
+impl Function {
+    /// Calls `f` on every full expression of the body, in text order.
+    pub fn each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        for s in &self.body {
+            s.each_expr(f);
+        }
+    }
+
+    /// Calls `f` on every declarator of the body, with the depth of the block it stands in
+    /// (0: the function's own).
+    pub fn each_declarator<'a>(&'a self, f: &mut dyn FnMut(&'a Declarator, usize)) {
+        for s in &self.body {
+            s.each_declarator(0, f);
+        }
+    }
+}
+
+impl Stmt {
+    pub fn new(kind: StmtKind, span: Span) -> Stmt {
+        Stmt { kind, span }
+    }
+
+    fn each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match &self.kind {
+            StmtKind::Decl(list) => list.iter().filter_map(|d| d.init.as_ref()).for_each(f),
+            StmtKind::Expr(e) => f(e),
+            StmtKind::If { cond, yes, no } => {
+                f(cond);
+                yes.each_expr(f);
+                if let Some(no) = no {
+                    no.each_expr(f);
+                }
+            }
+            StmtKind::While { cond, body } => {
+                f(cond);
+                body.each_expr(f);
+            }
+            StmtKind::DoWhile { body, cond } => {
+                body.each_expr(f);
+                f(cond);
+            }
+            StmtKind::For {
+                init,
+                cond,
+                step,
+                body,
+            } => {
+                init.each_expr(f);
+                cond.iter().for_each(&mut *f);
+                step.iter().for_each(&mut *f);
+                body.each_expr(f);
+            }
+            StmtKind::Block(list) => {
+                for s in list {
+                    s.each_expr(f);
+                }
+            }
+            StmtKind::Return(e) => e.iter().for_each(f),
+            StmtKind::Label(_, s) => s.each_expr(f),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+        }
+    }
+
+    fn each_declarator<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Declarator, usize)) {
+        match &self.kind {
+            StmtKind::Decl(list) => list.iter().for_each(|d| f(d, depth)),
+            StmtKind::If { yes, no, .. } => {
+                yes.each_declarator(depth + 1, f);
+                if let Some(no) = no {
+                    no.each_declarator(depth + 1, f);
+                }
+            }
+            StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => {
+                body.each_declarator(depth + 1, f);
+            }
+            StmtKind::For { init, body, .. } => {
+                init.each_declarator(depth + 1, f);
+                body.each_declarator(depth + 1, f);
+            }
+            StmtKind::Block(list) => {
+                for s in list {
+                    s.each_declarator(depth + 1, f);
+                }
+            }
+            StmtKind::Label(_, s) => s.each_declarator(depth, f),
+            StmtKind::Expr(_)
+            | StmtKind::Return(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Goto(_)
+            | StmtKind::Empty => {}
+        }
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        self.name == other.name
+            && self.params == other.params
+            && self.ret == other.ret
+            && self.body == other.body
+    }
+}
+
+impl PartialEq for Param {
+    fn eq(&self, other: &Param) -> bool {
+        self.name == other.name && self.ty == other.ty
+    }
+}
+
+impl PartialEq for Stmt {
+    fn eq(&self, other: &Stmt) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl PartialEq for Declarator {
+    fn eq(&self, other: &Declarator) -> bool {
+        self.name == other.name && self.ty == other.ty && self.init == other.init
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.kind == other.kind
+    }
 }

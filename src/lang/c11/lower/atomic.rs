@@ -1,0 +1,628 @@
+//! The operations of `<stdatomic.h>` and the compilers' `__atomic_` builtins.
+
+use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit};
+use super::super::types::ValueType;
+use super::build::{Src, Value};
+use super::expr::{Place, volatile};
+use super::{Home, Lower};
+use crate::diag::{Diag, Result, Span, nearest};
+use crate::isa::ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use crate::litmus::Type;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Action {
+    Load,
+    Store,
+    Exchange,
+    Cas { weak: bool },
+    Fetch(Fetch),
+    Fence,
+    SignalFence,
+    Init,
+    FlagSet,
+    FlagClear,
+    LockFree,
+    KillDependency,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fetch {
+    Op(BinaryOp),
+    Nand,
+}
+
+/// How an operation takes its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Style {
+    /// As `<stdatomic.h>`: orders are given where `explicit`, else seq_cst.
+    C { explicit: bool },
+    /// As `__atomic_load_n`: values by value; a compare-exchange says whether it is weak.
+    GccValue,
+    /// As `__atomic_load`: values through pointers.
+    GccPointer,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Builtin {
+    action: Action,
+    style: Style,
+    /// A fetch that gives the new value (`__atomic_add_fetch`).
+    new: bool,
+}
+
+const NAMES: &[&str] = &[
+    "atomic_load",
+    "atomic_load_explicit",
+    "atomic_store",
+    "atomic_store_explicit",
+    "atomic_exchange",
+    "atomic_exchange_explicit",
+    "atomic_compare_exchange_strong",
+    "atomic_compare_exchange_strong_explicit",
+    "atomic_compare_exchange_weak",
+    "atomic_compare_exchange_weak_explicit",
+    "atomic_fetch_add",
+    "atomic_fetch_add_explicit",
+    "atomic_fetch_sub",
+    "atomic_fetch_sub_explicit",
+    "atomic_fetch_and",
+    "atomic_fetch_and_explicit",
+    "atomic_fetch_or",
+    "atomic_fetch_or_explicit",
+    "atomic_fetch_xor",
+    "atomic_fetch_xor_explicit",
+    "atomic_thread_fence",
+    "atomic_signal_fence",
+    "atomic_init",
+    "atomic_flag_test_and_set",
+    "atomic_flag_test_and_set_explicit",
+    "atomic_flag_clear",
+    "atomic_flag_clear_explicit",
+    "atomic_is_lock_free",
+];
+
+const ORDERS: &[(&str, Tags)] = &[
+    ("relaxed", tag::C_RLX),
+    ("consume", tag::C_CON),
+    ("acquire", tag::C_ACQ),
+    ("release", tag::C_REL),
+    ("acq_rel", tag::C_ACQ_REL),
+    ("seq_cst", tag::C_SC),
+];
+
+/// Beginnings of the names of the Linux kernel's primitives.
+const KERNEL: &[&str] = &[
+    "READ_ONCE",
+    "WRITE_ONCE",
+    "smp_",
+    "rcu_",
+    "srcu_",
+    "synchronize_",
+    "spin_",
+    "xchg",
+    "cmpxchg",
+    "atomic_read",
+    "atomic_set",
+    "atomic_add",
+    "atomic_sub",
+    "atomic_inc",
+    "atomic_dec",
+    "atomic_xchg",
+    "atomic_cmpxchg",
+];
+
+fn fetch(name: &str) -> Option<Fetch> {
+    Some(Fetch::Op(match name {
+        "add" => BinaryOp::Add,
+        "sub" => BinaryOp::Sub,
+        "and" => BinaryOp::And,
+        "or" => BinaryOp::Or,
+        "xor" => BinaryOp::Xor,
+        "nand" => return Some(Fetch::Nand),
+        _ => return None,
+    }))
+}
+
+fn find(name: &str) -> Option<Builtin> {
+    let builtin = |action, style| {
+        Some(Builtin {
+            action,
+            style,
+            new: false,
+        })
+    };
+    if let Some(name) = name.strip_prefix("__atomic_") {
+        let (core, style) = match name.strip_suffix("_n") {
+            Some(core) => (core, Style::GccValue),
+            None => (name, Style::GccPointer),
+        };
+        let by_value = Style::GccValue;
+        return match core {
+            "load" => builtin(Action::Load, style),
+            "store" => builtin(Action::Store, style),
+            "exchange" => builtin(Action::Exchange, style),
+            "compare_exchange" => builtin(Action::Cas { weak: false }, style),
+            "thread_fence" => builtin(Action::Fence, by_value),
+            "signal_fence" => builtin(Action::SignalFence, by_value),
+            "test_and_set" => builtin(Action::FlagSet, by_value),
+            "clear" => builtin(Action::FlagClear, by_value),
+            "is_lock_free" | "always_lock_free" => builtin(Action::LockFree, by_value),
+            _ => {
+                let (op, new) = match core.strip_prefix("fetch_") {
+                    Some(op) => (op, false),
+                    None => (core.strip_suffix("_fetch")?, true),
+                };
+                Some(Builtin {
+                    action: Action::Fetch(fetch(op)?),
+                    style: by_value,
+                    new,
+                })
+            }
+        };
+    }
+    let (core, explicit) = match name.strip_suffix("_explicit") {
+        Some(core) => (core, true),
+        None => (name, false),
+    };
+    let style = Style::C { explicit };
+    let only_plain = |action| match explicit {
+        true => None,
+        false => builtin(action, style),
+    };
+    match core {
+        "atomic_load" => builtin(Action::Load, style),
+        "atomic_store" => builtin(Action::Store, style),
+        "atomic_exchange" => builtin(Action::Exchange, style),
+        "atomic_compare_exchange_strong" | "SCAS" => builtin(Action::Cas { weak: false }, style),
+        "atomic_compare_exchange_weak" | "WCAS" => builtin(Action::Cas { weak: true }, style),
+        "atomic_flag_test_and_set" => builtin(Action::FlagSet, style),
+        "atomic_flag_clear" => builtin(Action::FlagClear, style),
+        "atomic_thread_fence" => only_plain(Action::Fence),
+        "atomic_signal_fence" => only_plain(Action::SignalFence),
+        "atomic_init" => only_plain(Action::Init),
+        "atomic_is_lock_free" => only_plain(Action::LockFree),
+        "kill_dependency" => only_plain(Action::KillDependency),
+        _ => {
+            let action = Action::Fetch(fetch(core.strip_prefix("atomic_fetch_")?)?);
+            match action {
+                Action::Fetch(Fetch::Nand) => None,
+                action => builtin(action, style),
+            }
+        }
+    }
+}
+
+impl Builtin {
+    /// The number of arguments before the orders, and of the orders.
+    fn arity(&self, name: &str) -> (usize, usize) {
+        let pointers = usize::from(self.style == Style::GccPointer);
+        let explicit = usize::from(self.style != Style::C { explicit: false });
+        match self.action {
+            Action::Load => (1 + pointers, explicit),
+            Action::Store | Action::Fetch(_) => (2, explicit),
+            Action::Exchange => (2 + pointers, explicit),
+            Action::Cas { .. } => match self.style {
+                Style::C { .. } => (3, 2 * explicit),
+                _ => (4, 2),
+            },
+            Action::Fence | Action::SignalFence => (0, 1),
+            Action::Init => (2, 0),
+            Action::FlagSet | Action::FlagClear => (1, explicit),
+            Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
+            Action::KillDependency => (1, 0),
+        }
+    }
+}
+
+impl Lower<'_> {
+    fn find_builtin(&self, name: &str, args: &[Expr], span: Span) -> Result<Builtin> {
+        let Some(builtin) = find(name) else {
+            return Err(self.unknown_function(name, span));
+        };
+        let (values, orders) = builtin.arity(name);
+        if args.len() != values + orders {
+            let s = |n: usize| if n == 1 { "" } else { "s" };
+            let mut what = format!("{values} argument{}", s(values));
+            if orders > 0 {
+                what = format!("{what} and {orders} memory order{}", s(orders));
+            }
+            let got = args.len();
+            return Err(self.error(span, format!("`{name}` takes {what}, found {got} in all")));
+        }
+        Ok(builtin)
+    }
+
+    fn unknown_function(&self, name: &str, span: Span) -> Box<Diag> {
+        let kernel = KERNEL.iter().any(|k| name.starts_with(k));
+        let message = match kernel {
+            true => format!("`{name}` is a primitive of the Linux kernel"),
+            false => format!("unknown function `{name}`"),
+        };
+        let diag = self.error(span, message);
+        let helpers = self.helpers.iter().map(|f| f.name.as_str());
+        let known = NAMES.iter().copied().chain(helpers);
+        match nearest(name, known) {
+            _ if kernel => {
+                diag.help("this is a front end for C11; use the operations of <stdatomic.h>")
+            }
+            Some(n) => diag.help(format!("did you mean `{n}`?")),
+            None => diag.help("expected an operation of <stdatomic.h> or a function of the test"),
+        }
+    }
+
+    /// The type of a builtin's result.
+    pub(super) fn builtin_type(&self, name: &str, args: &[Expr], span: Span) -> Result<ValueType> {
+        let b = self.find_builtin(name, args, span)?;
+        Ok(match b.action {
+            Action::Load | Action::Exchange | Action::Fetch(_) => match b.style {
+                Style::GccPointer => ValueType::Void,
+                _ => match self.type_of(&args[0])? {
+                    ValueType::Pointer(t) => self.value_type(&t, span)?,
+                    _ => return Err(self.error(span, "this is no pointer")),
+                },
+            },
+            Action::Cas { .. } | Action::FlagSet | Action::LockFree => ValueType::Bool,
+            Action::KillDependency => self.type_of(&args[0])?,
+            Action::Store
+            | Action::Fence
+            | Action::SignalFence
+            | Action::Init
+            | Action::FlagClear => ValueType::Void,
+        })
+    }
+
+    pub(super) fn builtin(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
+        let b = self.find_builtin(name, args, span)?;
+        let (n, _) = b.arity(name);
+        let mut orders = Vec::new();
+        for e in &args[n..] {
+            orders.push(self.order(e)?);
+        }
+        let order = orders.first().copied().unwrap_or(tag::C_SC);
+        let failure = orders.get(1).copied().unwrap_or(tag::C_SC);
+        match b.action {
+            Action::Fence => {
+                self.b.fence(order)?;
+                return Ok(self.b.void());
+            }
+            Action::SignalFence => {
+                self.b.fence(tag::C_SIGNAL)?;
+                return Ok(self.b.void());
+            }
+            Action::LockFree => return Ok(self.b.constant(ValueType::Bool, 1)),
+            Action::KillDependency => return self.expr(&args[0]),
+            _ => {}
+        }
+        // Operands are evaluated in any order; they are named here from left to right.
+        let mut values = Vec::new();
+        for e in &args[..n] {
+            values.push(self.expr(e)?);
+        }
+        let (addr, object) = match self.pointed(&values[0], args[0].span)? {
+            Place::Memory { addr, ty } => (addr, ty),
+            Place::Local(_) => {
+                return Err(self
+                    .error(args[0].span, format!("`{name}` on a local variable"))
+                    .help("use a shared location, which is a parameter of the function"));
+            }
+        };
+        let tags = volatile(&object, tag::C_A | order);
+        let indirect = b.style == Style::GccPointer;
+        match b.action {
+            Action::Load => {
+                let v = self.load(&addr, &object, tags, span)?;
+                if !indirect {
+                    return Ok(v);
+                }
+                self.put(&values[1], &v, args[1].span)
+            }
+            Action::Store => {
+                let v = self.operand(&values[1], indirect, args[1].span)?;
+                self.store(&addr, &object, &v, tags, span)?;
+                Ok(self.b.void())
+            }
+            Action::Init => {
+                let tags = volatile(&object, tag::C_NA);
+                self.store(&addr, &object, &values[1], tags, span)?;
+                Ok(self.b.void())
+            }
+            Action::FlagClear => {
+                let zero = self.b.constant(ValueType::INT, 0);
+                self.store(&addr, &object, &zero, tags, span)?;
+                Ok(self.b.void())
+            }
+            Action::FlagSet => {
+                let one = self.b.constant(ValueType::INT, 1);
+                let old = self.rmw(&addr, &object, tags, &[], span, &mut |_, _| Ok(one.clone()))?;
+                self.truth(&old, ValueType::Bool)
+            }
+            Action::Exchange => {
+                let v = self.operand(&values[1], indirect, args[1].span)?;
+                let ty = self.access_type(&object, span)?;
+                let v = self.convert(&v, &ty)?;
+                let old = self.rmw(&addr, &object, tags, &[&v], span, &mut |_, _| Ok(v.clone()))?;
+                match indirect {
+                    true => self.put(&values[2], &old, args[2].span),
+                    false => Ok(old),
+                }
+            }
+            Action::Fetch(op) => self.fetch(&b, op, &addr, &object, &values[1], tags, span),
+            Action::Cas { weak } => {
+                let weak = match b.style {
+                    Style::C { .. } => weak,
+                    _ => match values[3].src {
+                        Src::Const(c) => c != 0,
+                        _ => {
+                            let message = "whether it is weak is not known before it runs";
+                            return Err(self
+                                .error(args[3].span, message)
+                                .help("expected a constant: 1 for weak, 0 for strong"));
+                        }
+                    },
+                };
+                let desired = self.operand(&values[2], indirect, args[2].span)?;
+                let failure = volatile(&object, tag::C_A | failure);
+                let cas = Cas {
+                    addr,
+                    object,
+                    expected: values[1].clone(),
+                    desired,
+                    weak,
+                    success: tags,
+                    failure,
+                };
+                self.compare_exchange(&cas, args[1].span)
+            }
+            Action::Fence | Action::SignalFence | Action::LockFree | Action::KillDependency => {
+                Ok(self.b.void())
+            }
+        }
+    }
+
+    /// An argument that is a value, or a pointer to one.
+    fn operand(&mut self, v: &Value, indirect: bool, span: Span) -> Result<Value> {
+        if !indirect {
+            return Ok(v.clone());
+        }
+        let place = self.pointed(v, span)?;
+        self.read(&place, span)
+    }
+
+    /// Stores a result through a pointer.
+    fn put(&mut self, to: &Value, v: &Value, span: Span) -> Result<Value> {
+        let place = self.pointed(to, span)?;
+        self.assign(&place, v, span)?;
+        Ok(self.b.void())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn fetch(
+        &mut self,
+        b: &Builtin,
+        op: Fetch,
+        addr: &Value,
+        object: &Type,
+        operand: &Value,
+        tags: Tags,
+        span: Span,
+    ) -> Result<Value> {
+        // The compilers' builtins move pointers by bytes.
+        let bytes =
+            b.style != Style::C { explicit: true } && b.style != Style::C { explicit: false };
+        let apply = |l: &mut Self, old: &Value| -> Result<Value> {
+            let long = ValueType::Int {
+                bytes: 8,
+                signed: true,
+            };
+            let mut a = old.clone();
+            if bytes && matches!(a.ty, ValueType::Pointer(_)) {
+                let byte = Type::Int {
+                    bytes: 1,
+                    signed: true,
+                };
+                a.ty = match op {
+                    Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(byte),
+                    _ => long,
+                };
+            }
+            let new = match op {
+                Fetch::Op(op) => l.binary(op, &a, operand, span)?,
+                Fetch::Nand => {
+                    let both = l.binary(BinaryOp::And, &a, operand, span)?;
+                    let width = both.ty.bits();
+                    l.b.un(UnOp::Not, &both, both.ty.clone(), width)?
+                }
+            };
+            l.convert(&new, &old.ty)
+        };
+        let old = self.rmw(addr, object, tags, &[operand], span, &mut |l, old| {
+            apply(l, old)
+        })?;
+        match b.new {
+            true => apply(self, &old),
+            false => Ok(old),
+        }
+    }
+
+    fn order(&self, e: &Expr) -> Result<Tags> {
+        let found = match &e.kind {
+            ExprKind::Int(IntLit { value, .. }) => {
+                usize::try_from(*value).ok().and_then(|n| ORDERS.get(n))
+            }
+            ExprKind::Name(n) => {
+                let lower = n.strip_prefix("__ATOMIC_").map(str::to_ascii_lowercase);
+                let word = n.strip_prefix("memory_order_").or(lower.as_deref());
+                word.and_then(|w| ORDERS.iter().find(|(o, _)| *o == w))
+            }
+            _ => None,
+        };
+        if let Some((_, tags)) = found {
+            return Ok(*tags);
+        }
+        let diag = self.error(e.span, "expected a memory order");
+        let names: Vec<String> = ORDERS
+            .iter()
+            .map(|(o, _)| format!("memory_order_{o}"))
+            .collect();
+        let near = match &e.kind {
+            ExprKind::Name(n) => nearest(n, names.iter().map(String::as_str)),
+            _ => None,
+        };
+        Err(match near {
+            Some(n) => diag.help(format!("did you mean `{n}`?")),
+            None => diag.help(format!("one of {}", names.join(", "))),
+        })
+    }
+
+    /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a
+    /// load of another one (a weak one, of any).
+    fn compare_exchange(&mut self, cas: &Cas, span: Span) -> Result<Value> {
+        let ty = self.access_type(&cas.object, span)?;
+        let (width, size) = (ty.bits(), ty.bits() / 8);
+        let expected = self.pointed(&cas.expected, span)?;
+        let old_expected = match &expected {
+            Place::Local(_) => self.read(&expected, span)?,
+            Place::Memory { addr, ty } => {
+                let tags = volatile(ty, tag::C_NA);
+                self.load(addr, ty, tags, span)?
+            }
+        };
+        let compare = self.convert(&old_expected, &ty)?;
+        let desired = self.convert(&cas.desired, &ty)?;
+        let inst = self.b.access_home(&[&cas.addr, &compare, &desired]);
+        let want = self.b.use_in(&compare, inst, Port::None)?;
+        let new = self.b.use_in(&desired, inst, Port::Data)?;
+        let addr = self.b.use_in(&cas.addr, inst, Port::Addr)?;
+        let zero = self.b.constant(ValueType::INT, 0);
+        let zero = self.b.use_in(&zero, inst, Port::None)?;
+        let chosen = self.b.temp(inst)?;
+        let old = self.b.temp(inst)?;
+        let ok = self.b.temp(inst)?;
+        let equal = |dst| Op::Bin {
+            dst,
+            op: BinOp::Eq,
+            a: old,
+            b: want,
+            width,
+        };
+        let yes = vec![
+            Op::Rmw {
+                dst: old,
+                addr,
+                size,
+                tags: cas.success,
+                body: Vec::new(),
+                new,
+            },
+            equal(ok),
+            Op::Assume { cond: ok },
+        ];
+        let outer = self.b.start_list();
+        self.b.emit(
+            inst,
+            Op::Load {
+                dst: old,
+                addr,
+                size,
+                tags: cas.failure,
+            },
+        );
+        if cas.weak {
+            let same = self.b.temp(inst)?;
+            self.b.emit(inst, equal(same));
+            self.b.emit(
+                inst,
+                Op::Bin {
+                    dst: ok,
+                    op: BinOp::And,
+                    a: same,
+                    b: zero,
+                    width: 8,
+                },
+            );
+        } else {
+            self.b.emit(inst, equal(ok));
+            let differs = self.b.temp(inst)?;
+            self.b.emit(
+                inst,
+                Op::Un {
+                    dst: differs,
+                    op: UnOp::IsZero,
+                    a: ok,
+                    width: 8,
+                },
+            );
+            self.b.emit(inst, Op::Assume { cond: differs });
+        }
+        let found = self.b.result(ty.clone(), inst, old, false);
+        if let Place::Local(id) = expected
+            && let Home::Register(reg) = self.vars[id].home
+        {
+            let found = self.convert(&found, &self.vars[id].value_type.clone())?;
+            self.b.write(&found, reg)?;
+        }
+        let no = self.b.end_list(outer);
+        self.b.emit(inst, Op::Choose { dst: chosen });
+        self.b.emit(
+            inst,
+            Op::If {
+                cond: chosen,
+                yes,
+                no,
+            },
+        );
+        let mut result = self.b.result(ValueType::Bool, inst, ok, true);
+        if let Place::Memory { addr, ty } = &expected {
+            let (found, chosen) = (
+                self.b.result(found.ty, inst, old, true),
+                self.b.result(ValueType::Bool, inst, chosen, true),
+            );
+            self.update_expected(addr, ty, &found, &chosen, span)?;
+            result.after = inst + 2;
+        }
+        Ok(result)
+    }
+
+    /// Writes the value found to memory where the compare-exchange failed.
+    fn update_expected(
+        &mut self,
+        addr: &Value,
+        object: &Type,
+        found: &Value,
+        chosen: &Value,
+        span: Span,
+    ) -> Result<()> {
+        let ty = self.access_type(object, span)?;
+        let found = self.convert(found, &ty)?;
+        let inst = self.b.access_home(&[addr, &found, chosen]);
+        let cond = self.b.use_in(chosen, inst, Port::None)?;
+        let addr = self.b.use_in(addr, inst, Port::Addr)?;
+        let src = self.b.use_in(&found, inst, Port::Data)?;
+        let store = Op::Store {
+            addr,
+            src,
+            size: ty.bits() / 8,
+            tags: volatile(object, tag::C_NA),
+        };
+        self.b.emit(
+            inst,
+            Op::If {
+                cond,
+                yes: Vec::new(),
+                no: vec![store],
+            },
+        );
+        Ok(())
+    }
+}
+
+/// A compare-exchange with its operands evaluated.
+struct Cas {
+    addr: Value,
+    object: Type,
+    expected: Value,
+    desired: Value,
+    weak: bool,
+    success: Tags,
+    failure: Tags,
+}

@@ -1,0 +1,741 @@
+//! Expressions: values, conversions, plain accesses.
+
+use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
+use super::super::print_type;
+use super::super::types::{ValueType, size_of};
+use super::build::{Src, Value};
+use super::{Home, Lower, PlainAtomic, is_pure};
+use crate::diag::{Result, Span};
+use crate::isa::ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use crate::litmus::Type;
+
+/// What can be read and assigned.
+pub(super) enum Place {
+    Local(usize),
+    Memory { addr: Value, ty: Type },
+}
+
+impl Lower<'_> {
+    pub(super) fn expr(&mut self, e: &Expr) -> Result<Value> {
+        match &e.kind {
+            ExprKind::Int(lit) => Ok(self.b.constant(literal_type(lit), lit.value)),
+            ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
+                let place = self.place(e)?;
+                self.read(&place, e.span)
+            }
+            ExprKind::Unary(UnaryOp::Addr, target) => self.address(target),
+            ExprKind::Unary(op, a) => {
+                let a = self.expr(a)?;
+                self.unary(*op, &a, e.span)
+            }
+            ExprKind::Step { up, prefix, target } => {
+                let op = if *up { BinaryOp::Add } else { BinaryOp::Sub };
+                let place = self.place(target)?;
+                let one = self.b.constant(ValueType::INT, 1);
+                let (old, new) = self.update(&place, op, &one, e.span)?;
+                Ok(if *prefix { new } else { old })
+            }
+            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => {
+                self.logical(e, *op, a, b)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let a = self.expr(a)?;
+                let b = self.expr(b)?;
+                self.binary(*op, &a, &b, e.span)
+            }
+            ExprKind::Assign(op, target, value) => {
+                let place = self.place(target)?;
+                let value = self.expr(value)?;
+                match op {
+                    None => self.assign(&place, &value, e.span),
+                    Some(op) => Ok(self.update(&place, *op, &value, e.span)?.1),
+                }
+            }
+            ExprKind::Cond(cond, yes, no) => self.conditional(cond, yes, no),
+            ExprKind::Comma(a, b) => {
+                self.expr(a)?;
+                self.b.flush();
+                self.expr(b)
+            }
+            ExprKind::Cast(ty, a) => {
+                let a = self.expr(a)?;
+                let ty = self.value_type(ty, e.span)?;
+                self.convert(&a, &ty)
+            }
+            ExprKind::SizeofType(ty) => self.size(ty, e.span),
+            ExprKind::SizeofExpr(a) => {
+                let ty = self.object_type(a)?;
+                self.size(&ty, e.span)
+            }
+            ExprKind::Call(name, args) => match self.helper(name) {
+                Some(_) => self.inline(name, args, e.span),
+                None => self.builtin(name, args, e.span),
+            },
+            ExprKind::Member { .. } => Err(self.no_members(e.span)),
+        }
+    }
+
+    fn no_members(&self, span: Span) -> Box<crate::diag::Diag> {
+        self.error(span, "members of structures are not supported")
+            .help("use one shared location for each member")
+    }
+
+    fn size(&self, ty: &Type, span: Span) -> Result<Value> {
+        match size_of(ty) {
+            Some(n) => Ok(self.b.constant(ValueType::SIZE, u128::from(n))),
+            None => Err(self.error(
+                span,
+                format!("the size of `{}` is not known", print_type(ty)),
+            )),
+        }
+    }
+
+    pub(super) fn value_type(&self, ty: &Type, span: Span) -> Result<ValueType> {
+        ValueType::of(ty).ok_or_else(|| {
+            self.error(
+                span,
+                format!("values of type `{}` are not supported", print_type(ty)),
+            )
+            .help("litmus tests compute with integers and pointers")
+        })
+    }
+
+    // Places.
+
+    pub(super) fn place(&mut self, e: &Expr) -> Result<Place> {
+        match &e.kind {
+            ExprKind::Name(name) => Ok(Place::Local(self.variable(name, e.span)?)),
+            ExprKind::Unary(UnaryOp::Deref, p) => {
+                let p = self.expr(p)?;
+                self.pointed(&p, e.span)
+            }
+            ExprKind::Index(a, i) => {
+                let a = self.expr(a)?;
+                let i = self.expr(i)?;
+                let p = self.binary(BinaryOp::Add, &a, &i, e.span)?;
+                self.pointed(&p, e.span)
+            }
+            ExprKind::Member { .. } => Err(self.no_members(e.span)),
+            _ => Err(self
+                .error(e.span, "this is no place in memory")
+                .help("expected a variable, `*p` or `p[i]`")),
+        }
+    }
+
+    /// What a pointer points to.
+    pub(super) fn pointed(&mut self, p: &Value, span: Span) -> Result<Place> {
+        match (&p.src, &p.ty) {
+            (Src::Local(id), _) => Ok(Place::Local(*id)),
+            (_, ValueType::Pointer(ty)) => Ok(Place::Memory {
+                addr: p.clone(),
+                ty: ty.clone(),
+            }),
+            _ => Err(self
+                .error(span, "this is no pointer")
+                .help("declare it as one, such as `int* p`")),
+        }
+    }
+
+    fn address(&mut self, target: &Expr) -> Result<Value> {
+        match self.place(target)? {
+            Place::Local(id) => {
+                let ty = value_as_type(&self.vars[id].value_type);
+                Ok(self.b.local(ValueType::Pointer(ty), id))
+            }
+            Place::Memory { addr, .. } => Ok(addr),
+        }
+    }
+
+    pub(super) fn place_type(&self, place: &Place, span: Span) -> Result<ValueType> {
+        match place {
+            Place::Local(id) => Ok(self.vars[*id].value_type.clone()),
+            Place::Memory { ty, .. } => match self.value_type(ty, span)? {
+                ValueType::Void => Err(self
+                    .error(span, "what a `void*` points to has no value")
+                    .help("cast it to a pointer to an integer")),
+                t => Ok(t),
+            },
+        }
+    }
+
+    pub(super) fn read(&mut self, place: &Place, span: Span) -> Result<Value> {
+        let ty = self.place_type(place, span)?;
+        match place {
+            Place::Local(id) => match self.vars[*id].home {
+                Home::AddressOf(target) => Ok(self.b.local(ty, target)),
+                Home::Register(reg) if self.vars[*id].stable => Ok(self.b.register(ty, reg)),
+                Home::Register(reg) => self.b.read(ty, reg),
+            },
+            Place::Memory { addr, ty: object } => match object.bare() {
+                Type::Array(..) => {
+                    let mut addr = addr.clone();
+                    addr.ty = ty;
+                    Ok(addr)
+                }
+                _ => self.load(addr, object, self.plain_tags(object), span),
+            },
+        }
+    }
+
+    /// The annotations of a plain access to an object.
+    pub(super) fn plain_tags(&self, object: &Type) -> Tags {
+        let atomic = object.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst;
+        let tags = if atomic {
+            tag::C_A | tag::C_SC
+        } else {
+            tag::C_NA
+        };
+        volatile(object, tags)
+    }
+
+    pub(super) fn load(
+        &mut self,
+        addr: &Value,
+        object: &Type,
+        tags: Tags,
+        span: Span,
+    ) -> Result<Value> {
+        let ty = self.access_type(object, span)?;
+        let inst = self.b.access_home(&[addr]);
+        let addr = self.b.use_in(addr, inst, Port::Addr)?;
+        let dst = self.b.temp(inst)?;
+        let size = ty.bits() / 8;
+        self.b.emit(
+            inst,
+            Op::Load {
+                dst,
+                addr,
+                size,
+                tags,
+            },
+        );
+        Ok(self.b.result(ty, inst, dst, true))
+    }
+
+    /// Stores a value; gives it back as stored.
+    pub(super) fn store(
+        &mut self,
+        addr: &Value,
+        object: &Type,
+        value: &Value,
+        tags: Tags,
+        span: Span,
+    ) -> Result<Value> {
+        let ty = self.access_type(object, span)?;
+        let mut value = self.convert(value, &ty)?;
+        let inst = self.b.access_home(&[addr, &value]);
+        let addr = self.b.use_in(addr, inst, Port::Addr)?;
+        let src = self.b.use_in(&value, inst, Port::Data)?;
+        let size = ty.bits() / 8;
+        self.b.emit(
+            inst,
+            Op::Store {
+                addr,
+                src,
+                size,
+                tags,
+            },
+        );
+        value.after = inst + 1;
+        Ok(value)
+    }
+
+    /// The type of the value in an object that is accessed as a whole.
+    pub(super) fn access_type(&self, object: &Type, span: Span) -> Result<ValueType> {
+        match object.bare() {
+            Type::Array(..) => Err(self.error(span, "an array is not accessed as a whole")),
+            _ => match self.value_type(object, span)? {
+                ValueType::Void => Err(self
+                    .error(span, "what a `void*` points to has no value")
+                    .help("cast it to a pointer to an integer")),
+                t => Ok(t),
+            },
+        }
+    }
+
+    pub(super) fn assign(&mut self, place: &Place, value: &Value, span: Span) -> Result<Value> {
+        match place {
+            Place::Local(id) => {
+                let value = self.convert(value, &self.vars[*id].value_type.clone())?;
+                match self.vars[*id].home {
+                    Home::Register(reg) => {
+                        self.b.write(&value, reg)?;
+                        Ok(value)
+                    }
+                    Home::AddressOf(_) => Err(self.error(
+                        span,
+                        "a pointer to a local variable cannot be assigned through a pointer",
+                    )),
+                }
+            }
+            Place::Memory { addr, ty } => self.store(addr, ty, value, self.plain_tags(ty), span),
+        }
+    }
+
+    /// `place op= value`; gives the old value and the new one. On an atomic object it is one
+    /// read-modify-write.
+    fn update(
+        &mut self,
+        place: &Place,
+        op: BinaryOp,
+        value: &Value,
+        span: Span,
+    ) -> Result<(Value, Value)> {
+        if let Place::Memory { addr, ty } = place
+            && ty.is_atomic()
+        {
+            let tags = volatile(ty, tag::C_A | tag::C_SC);
+            let old = self.rmw(addr, ty, tags, &[value], span, &mut |l, old| {
+                let new = l.binary(op, old, value, span)?;
+                l.convert(&new, &old.ty)
+            })?;
+            let new = self.binary(op, &old, value, span)?;
+            let new = self.convert(&new, &old.ty)?;
+            return Ok((old, new));
+        }
+        let old = self.read(place, span)?;
+        let new = self.binary(op, &old, value, span)?;
+        let new = self.assign(place, &new, span)?;
+        let mut old = old;
+        old.after = old.after.max(new.after);
+        Ok((old, new))
+    }
+
+    /// One event that reads an object and writes what `f` makes of the old value. `operands` are
+    /// what `f` computes with.
+    pub(super) fn rmw(
+        &mut self,
+        addr: &Value,
+        object: &Type,
+        tags: Tags,
+        operands: &[&Value],
+        span: Span,
+        f: &mut dyn FnMut(&mut Self, &Value) -> Result<Value>,
+    ) -> Result<Value> {
+        let ty = self.access_type(object, span)?;
+        let mut needed = operands.to_vec();
+        needed.push(addr);
+        let inst = self.b.access_home(&needed);
+        // What the body computes with has to be there before it.
+        for v in operands {
+            self.b.use_in(v, inst, Port::None)?;
+        }
+        let addr = self.b.use_in(addr, inst, Port::Addr)?;
+        let dst = self.b.temp(inst)?;
+        let outer = self.b.start_list();
+        let old = self.b.result(ty.clone(), inst, dst, false);
+        let new = f(self, &old).and_then(|v| {
+            let v = self.convert(&v, &ty)?;
+            self.b.use_in(&v, inst, Port::None)
+        });
+        let body = self.b.end_list(outer);
+        let new = new?;
+        let size = ty.bits() / 8;
+        self.b.emit(
+            inst,
+            Op::Rmw {
+                dst,
+                addr,
+                size,
+                tags,
+                body,
+                new,
+            },
+        );
+        Ok(self.b.result(ty, inst, dst, true))
+    }
+
+    // Values.
+
+    /// The value converted as by assignment.
+    pub(super) fn convert(&mut self, v: &Value, to: &ValueType) -> Result<Value> {
+        let mut out = v.clone();
+        if v.ty == *to {
+            return Ok(out);
+        }
+        match to {
+            ValueType::Void => return Ok(self.b.void()),
+            ValueType::Bool => return self.truth(v, ValueType::Bool),
+            _ => {}
+        }
+        let (from_bits, to_bits) = (v.ty.bits(), to.bits());
+        // An address of a local, and nothing at all, are not computed with.
+        if !matches!(v.src, Src::Local(_) | Src::Void) && from_bits != to_bits {
+            if from_bits > to_bits {
+                let op = UnOp::ZeroExt { from: to_bits };
+                out = self.b.un(op, v, to.clone(), from_bits)?;
+            } else if v.ty.signed() {
+                let op = UnOp::SignExt { from: from_bits };
+                out = self.b.un(op, v, to.clone(), to_bits)?;
+            }
+        } else if matches!(v.src, Src::Local(_)) && !matches!(to, ValueType::Pointer(_)) {
+            // Gives the error that says so.
+            self.b.use_in(v, self.b.here(), Port::None)?;
+        }
+        out.ty = to.clone();
+        Ok(out)
+    }
+
+    /// 1 where the value is not zero, else 0.
+    pub(super) fn truth(&mut self, v: &Value, ty: ValueType) -> Result<Value> {
+        let zero = self.b.constant(v.ty.clone(), 0);
+        self.b.bin(BinOp::Ne, v, &zero, ty, v.ty.bits())
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: &Value, span: Span) -> Result<Value> {
+        if op == UnaryOp::LogicalNot {
+            return self.b.un(UnOp::IsZero, a, ValueType::INT, a.ty.bits());
+        }
+        if !a.ty.is_arithmetic() {
+            return Err(self.error(span, "this operator takes an integer"));
+        }
+        let ty = a.ty.promoted();
+        let a = self.convert(a, &ty)?;
+        let width = ty.bits();
+        match op {
+            UnaryOp::Neg => self.b.un(UnOp::Neg, &a, ty, width),
+            UnaryOp::Not => self.b.un(UnOp::Not, &a, ty, width),
+            _ => Ok(a),
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: &Value,
+        b: &Value,
+        span: Span,
+    ) -> Result<Value> {
+        if matches!(a.ty, ValueType::Pointer(_)) || matches!(b.ty, ValueType::Pointer(_)) {
+            return self.pointer_binary(op, a, b, span);
+        }
+        if !a.ty.is_arithmetic() || !b.ty.is_arithmetic() {
+            return Err(self.error(span, format!("`{}` takes two values", op.text())));
+        }
+        if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+            let ty = a.ty.promoted();
+            let a = self.convert(a, &ty)?;
+            let b = self.convert(b, &ty)?;
+            let op = match (op, ty.signed()) {
+                (BinaryOp::Shl, _) => BinOp::Shl,
+                (_, true) => BinOp::Sar,
+                (_, false) => BinOp::Shr,
+            };
+            let width = ty.bits();
+            return self.b.bin(op, &a, &b, ty, width);
+        }
+        let ty = a.ty.common(&b.ty);
+        let a = self.convert(a, &ty)?;
+        let b = self.convert(b, &ty)?;
+        let (width, signed) = (ty.bits(), ty.signed());
+        if let Some((op, swap)) = comparison(op, signed) {
+            let (a, b) = if swap { (&b, &a) } else { (&a, &b) };
+            return self.b.bin(op, a, b, ValueType::INT, width);
+        }
+        let op = match op {
+            BinaryOp::Mul => BinOp::Mul,
+            BinaryOp::Add => BinOp::Add,
+            BinaryOp::Sub => BinOp::Sub,
+            BinaryOp::And => BinOp::And,
+            BinaryOp::Or => BinOp::Or,
+            BinaryOp::Xor => BinOp::Xor,
+            BinaryOp::Div if signed => BinOp::DivS,
+            BinaryOp::Div => BinOp::DivU,
+            BinaryOp::Rem if signed => BinOp::RemS,
+            BinaryOp::Rem => BinOp::RemU,
+            _ => return Err(self.error(span, format!("`{}` is no arithmetic", op.text()))),
+        };
+        match op {
+            BinOp::DivS | BinOp::DivU | BinOp::RemS | BinOp::RemU => self.divide(op, &a, &b),
+            _ => self.b.bin(op, &a, &b, ty, width),
+        }
+    }
+
+    /// Division that never divides by zero: then the quotient is 0, and the remainder all.
+    fn divide(&mut self, op: BinOp, a: &Value, b: &Value) -> Result<Value> {
+        let (ty, width) = (a.ty.clone(), a.ty.bits());
+        if matches!(b.src, Src::Const(c) if c != 0) {
+            return self.b.bin(op, a, b, ty, width);
+        }
+        let one = self.b.constant(ty.clone(), 1);
+        let zero = self.b.constant(ty.clone(), 0);
+        let none = self.b.un(UnOp::IsZero, b, ValueType::INT, width)?;
+        let divisor = self.b.select(&none, &one, b)?;
+        let out = self.b.bin(op, a, &divisor, ty, width)?;
+        let undefined = match op {
+            BinOp::DivS | BinOp::DivU => &zero,
+            _ => a,
+        };
+        self.b.select(&none, undefined, &out)
+    }
+
+    fn pointer_binary(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value> {
+        if let Some((op, swap)) = comparison(op, false) {
+            let ty = match &a.ty {
+                ValueType::Pointer(_) => a.ty.clone(),
+                _ => b.ty.clone(),
+            };
+            let a = self.convert(a, &ty)?;
+            let b = self.convert(b, &ty)?;
+            let (a, b) = if swap { (&b, &a) } else { (&a, &b) };
+            return self.b.bin(op, a, b, ValueType::INT, 64);
+        }
+        let index = ValueType::Int {
+            bytes: 8,
+            signed: true,
+        };
+        let sized = |l: &Self, ty: &Type| -> Result<Value> {
+            match size_of(ty) {
+                Some(n) if n > 0 => Ok(l.b.constant(index.clone(), u128::from(n))),
+                _ => Err(l.error(
+                    span,
+                    format!(
+                        "arithmetic on pointers to `{}` is not supported",
+                        print_type(ty)
+                    ),
+                )),
+            }
+        };
+        match (op, &a.ty, &b.ty) {
+            (BinaryOp::Sub, ValueType::Pointer(ty), ValueType::Pointer(_)) => {
+                let size = sized(self, ty)?;
+                let bytes = self.b.bin(BinOp::Sub, a, b, index.clone(), 64)?;
+                self.b.bin(BinOp::DivS, &bytes, &size, index.clone(), 64)
+            }
+            (BinaryOp::Add | BinaryOp::Sub, ValueType::Pointer(ty), t) if t.is_arithmetic() => {
+                let size = sized(self, ty)?;
+                if matches!(a.src, Src::Local(_)) {
+                    // Only a local itself has an address.
+                    self.b.use_in(a, self.b.here(), Port::None)?;
+                }
+                let n = self.convert(b, &index)?;
+                let n = self.b.bin(BinOp::Mul, &n, &size, index.clone(), 64)?;
+                if matches!(n.src, Src::Const(0)) {
+                    return Ok(a.clone());
+                }
+                let op = match op {
+                    BinaryOp::Add => BinOp::Add,
+                    _ => BinOp::Sub,
+                };
+                self.b.bin(op, a, &n, a.ty.clone(), 64)
+            }
+            (BinaryOp::Add, t, ValueType::Pointer(_)) if t.is_arithmetic() => {
+                self.pointer_binary(op, b, a, span)
+            }
+            // Dependencies that tests fabricate: `x + (p ^ p)` and the like.
+            (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Sub, _, _)
+                if !matches!(a.src, Src::Local(_) | Src::Void)
+                    && !matches!(b.src, Src::Local(_) | Src::Void) =>
+            {
+                let a = self.convert(a, &index)?;
+                let b = self.convert(b, &index)?;
+                self.binary(op, &a, &b, span)
+            }
+            _ => Err(self
+                .error(span, format!("`{}` does not take pointers", op.text()))
+                .help("a pointer can be compared, or moved by an integer")),
+        }
+    }
+
+    fn logical(&mut self, e: &Expr, op: BinaryOp, a: &Expr, b: &Expr) -> Result<Value> {
+        if is_pure(b) {
+            let a = self.expr(a)?;
+            let a = self.truth(&a, ValueType::INT)?;
+            let b = self.expr(b)?;
+            let b = self.truth(&b, ValueType::INT)?;
+            let op = match op {
+                BinaryOp::LogicalAnd => BinOp::And,
+                _ => BinOp::Or,
+            };
+            return self.b.bin(op, &a, &b, ValueType::INT, 32);
+        }
+        let (no, end) = (self.b.label(), self.b.label());
+        let reg = self.b.scratch(32);
+        self.jump_if(e, no, false)?;
+        let one = self.b.constant(ValueType::INT, 1);
+        self.b.write(&one, reg)?;
+        self.b.jump(end)?;
+        self.b.place(no);
+        let zero = self.b.constant(ValueType::INT, 0);
+        self.b.write(&zero, reg)?;
+        self.b.place(end);
+        Ok(self.b.register(ValueType::INT, reg))
+    }
+
+    fn conditional(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Result<Value> {
+        let ty = self.type_of(yes)?;
+        let ty = match (&ty, self.type_of(no)?) {
+            (ValueType::Void, _) | (_, ValueType::Void) => ValueType::Void,
+            (a, b) if *a == b => b,
+            (a, b) => a.common(&b),
+        };
+        if is_pure(yes) && is_pure(no) && ty != ValueType::Void {
+            let cond = self.expr(cond)?;
+            let yes = self.expr(yes)?;
+            let yes = self.convert(&yes, &ty)?;
+            let no = self.expr(no)?;
+            let no = self.convert(&no, &ty)?;
+            return self.b.select(&cond, &yes, &no);
+        }
+        let (other, end) = (self.b.label(), self.b.label());
+        let reg = match ty {
+            ValueType::Void => None,
+            _ => Some(self.b.scratch(ty.bits())),
+        };
+        self.jump_if(cond, other, false)?;
+        self.into_register(yes, &ty, reg)?;
+        self.b.jump(end)?;
+        self.b.place(other);
+        self.into_register(no, &ty, reg)?;
+        self.b.place(end);
+        Ok(match reg {
+            Some(reg) => self.b.register(ty, reg),
+            None => self.b.void(),
+        })
+    }
+
+    fn into_register(
+        &mut self,
+        e: &Expr,
+        ty: &ValueType,
+        reg: Option<crate::isa::ops::Reg>,
+    ) -> Result<()> {
+        let v = self.expr(e)?;
+        match reg {
+            Some(reg) => {
+                let v = self.convert(&v, ty)?;
+                self.b.write(&v, reg)
+            }
+            None => Ok(()),
+        }
+    }
+
+    // Types without code.
+
+    /// The type of an expression's value.
+    pub(super) fn type_of(&self, e: &Expr) -> Result<ValueType> {
+        Ok(match &e.kind {
+            ExprKind::Int(lit) => literal_type(lit),
+            ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
+                let ty = self.object_type(e)?;
+                self.value_type(&ty, e.span)?
+            }
+            ExprKind::Unary(UnaryOp::Addr, a) => ValueType::Pointer(self.object_type(a)?),
+            ExprKind::Unary(UnaryOp::LogicalNot, _) => ValueType::INT,
+            ExprKind::Unary(_, a) => self.type_of(a)?.promoted(),
+            ExprKind::Step { target: a, .. } | ExprKind::Assign(_, a, _) => self.type_of(a)?,
+            ExprKind::Binary(op, a, b) => {
+                let a = self.type_of(a)?;
+                match op {
+                    BinaryOp::LogicalAnd | BinaryOp::LogicalOr => ValueType::INT,
+                    BinaryOp::Shl | BinaryOp::Shr => a.promoted(),
+                    op if comparison(*op, false).is_some() => ValueType::INT,
+                    op => {
+                        let b = self.type_of(b)?;
+                        let pointers = [&a, &b].map(|t| matches!(t, ValueType::Pointer(_)));
+                        let sum = matches!(op, BinaryOp::Add) && pointers != [true, true]
+                            || matches!(op, BinaryOp::Sub) && pointers == [true, false];
+                        match pointers {
+                            [false, false] => a.common(&b),
+                            [true, _] if sum => a,
+                            [_, true] if sum => b,
+                            _ => ValueType::Int {
+                                bytes: 8,
+                                signed: true,
+                            },
+                        }
+                    }
+                }
+            }
+            ExprKind::Cond(_, a, b) => {
+                let (a, b) = (self.type_of(a)?, self.type_of(b)?);
+                if a == b { a } else { a.common(&b) }
+            }
+            ExprKind::Comma(_, b) => self.type_of(b)?,
+            ExprKind::Cast(ty, _) => self.value_type(ty, e.span)?,
+            ExprKind::SizeofType(_) | ExprKind::SizeofExpr(_) => ValueType::SIZE,
+            ExprKind::Call(name, args) => match self.helper(name) {
+                Some(f) => self.value_type(&f.ret, e.span)?,
+                None => self.builtin_type(name, args, e.span)?,
+            },
+            ExprKind::Member { .. } => return Err(self.no_members(e.span)),
+        })
+    }
+
+    /// The type of what an expression stands for, before it is read.
+    fn object_type(&self, e: &Expr) -> Result<Type> {
+        Ok(match &e.kind {
+            ExprKind::Name(n) => value_as_type(&self.vars[self.variable(n, e.span)?].value_type),
+            ExprKind::Unary(UnaryOp::Deref, p) | ExprKind::Index(p, _) => match self.type_of(p)? {
+                ValueType::Pointer(t) => t,
+                _ => return Err(self.error(e.span, "this is no pointer")),
+            },
+            _ => value_as_type(&self.type_of(e)?),
+        })
+    }
+}
+
+fn value_as_type(ty: &ValueType) -> Type {
+    match ty {
+        ValueType::Int { bytes, signed } => Type::Int {
+            bytes: *bytes,
+            signed: *signed,
+        },
+        ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
+        ValueType::Pointer(t) => Type::Pointer(Box::new(t.clone())),
+        ValueType::Void => Type::Void,
+    }
+}
+
+pub(super) fn volatile(object: &Type, tags: Tags) -> Tags {
+    match object.is_volatile() {
+        true => tags | tag::C_VOLATILE,
+        false => tags,
+    }
+}
+
+/// The comparison of an operator, and whether its operands are swapped.
+fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
+    let (lt, le) = match signed {
+        true => (BinOp::LtS, BinOp::LeS),
+        false => (BinOp::LtU, BinOp::LeU),
+    };
+    Some(match op {
+        BinaryOp::Eq => (BinOp::Eq, false),
+        BinaryOp::Ne => (BinOp::Ne, false),
+        BinaryOp::Lt => (lt, false),
+        BinaryOp::Le => (le, false),
+        BinaryOp::Gt => (lt, true),
+        BinaryOp::Ge => (le, true),
+        _ => return None,
+    })
+}
+
+/// The first of int, long and the 128-bit types, as the constant's spelling allows, that holds
+/// it.
+fn literal_type(lit: &IntLit) -> ValueType {
+    let candidates: [(u8, bool); 6] = [
+        (4, true),
+        (4, false),
+        (8, true),
+        (8, false),
+        (16, true),
+        (16, false),
+    ];
+    for (bytes, signed) in candidates {
+        if (lit.unsigned && signed) || (lit.decimal && !lit.unsigned && !signed && bytes < 16) {
+            continue;
+        }
+        if lit.long && bytes < 8 {
+            continue;
+        }
+        let bits = u32::from(bytes) * 8 - u32::from(signed);
+        if bits == 128 || lit.value >> bits == 0 {
+            return ValueType::Int { bytes, signed };
+        }
+    }
+    ValueType::Int {
+        bytes: 16,
+        signed: false,
+    }
+}

@@ -1,0 +1,605 @@
+//! The meaning of C: functions become micro-ops.
+//!
+//! Every memory access, fence and branch is an instruction of its own, in an order that C
+//! allows; accesses that C leaves unsequenced (`*x + *y`) share one. Locals are registers under
+//! their own names. It does not know models: whether a program races is theirs to say.
+//!
+//! Choices where C says nothing, or herd something else:
+//! - A division by zero gives 0, a remainder by zero the dividend, signed overflow wraps around,
+//!   and a shift by the width or more gives 0 (or the sign).
+//! - A plain access to an atomic object is non-atomic, as in herd, unless [`Options`] say that
+//!   it is seq_cst, as in C. Compound assignments and `++` on atomic objects, which herd does
+//!   not have, are always seq_cst read-modify-writes.
+//! - `atomic_init` is a non-atomic write. The `expected` argument of a compare-exchange that
+//!   points to memory is read and, on failure, written by non-atomic accesses.
+//! - Calls of helper functions are taken in left to right.
+//! - `&&`, `||` and `?:` branch only where what they may leave out has an effect.
+
+mod atomic;
+mod build;
+mod expr;
+
+use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use super::types::{ValueType, erase};
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::isa::Symbols;
+use crate::isa::ops::{Code, Reg, UnOp, Val};
+use build::{Builder, LabelId, Value};
+use std::collections::{HashMap, HashSet};
+
+/// What a plain access (`*x`, `*x = 1`) to an object of atomic type means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlainAtomic {
+    /// Herd's reading: it is non-atomic, whatever the type.
+    #[default]
+    NonAtomic,
+    /// C's reading: it is seq_cst.
+    SeqCst,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    pub plain_atomic: PlainAtomic,
+}
+
+/// Bound of helper functions that call one another.
+const MAX_CALL_DEPTH: usize = 16;
+/// Bound of the calls that are taken into one thread.
+const MAX_CALLS: usize = 1000;
+
+/// The code of one thread, with the helper functions that it calls taken in.
+pub fn thread(
+    source: &Source,
+    f: &Function,
+    helpers: &[Function],
+    symbols: &mut dyn Symbols,
+) -> Result<Code> {
+    thread_with(source, f, helpers, symbols, Options::default())
+}
+
+pub fn thread_with(
+    source: &Source,
+    f: &Function,
+    helpers: &[Function],
+    symbols: &mut dyn Symbols,
+    options: Options,
+) -> Result<Code> {
+    let mut l = Lower {
+        source,
+        helpers,
+        options,
+        b: Builder::new(source),
+        vars: Vec::new(),
+        scopes: vec![HashMap::new()],
+        frames: Vec::new(),
+        calls: 0,
+    };
+    let end = l.b.label();
+    l.frames.push(Frame::new(f, end, None));
+    for p in &f.params {
+        let id = l.declare(&p.name, &p.ty, p.span)?;
+        if let ValueType::Pointer(pointee) = &l.vars[id].value_type {
+            let loc = symbols.declare(&p.name, &erase(pointee));
+            if let Home::Register(reg) = l.vars[id].home {
+                l.b.code.reg_init.push((reg, Val::Ptr { loc, off: 0 }));
+            }
+        }
+    }
+    l.body(f)?;
+    l.b.place(end);
+    Ok(l.b.finish())
+}
+
+/// A local variable or parameter.
+struct Var {
+    value_type: ValueType,
+    home: Home,
+    /// Nothing but its declaration writes it, so that reading it late is reading it.
+    stable: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Home {
+    Register(Reg),
+    /// It holds the address of another local variable, always.
+    AddressOf(usize),
+}
+
+/// One function that is being taken in.
+struct Frame {
+    name: String,
+    end: LabelId,
+    /// Where a result goes, and its type.
+    result: Option<(Reg, ValueType)>,
+    labels: HashMap<String, (LabelId, Option<Span>, bool)>,
+    /// Targets of `break` and `continue`, innermost last.
+    loops: Vec<(LabelId, LabelId)>,
+    /// Variables that something other than their declaration writes.
+    written: HashSet<String>,
+    /// Variables of the function's own block.
+    outermost: HashSet<String>,
+}
+
+impl Frame {
+    fn new(f: &Function, end: LabelId, result: Option<(Reg, ValueType)>) -> Frame {
+        let mut written = HashSet::new();
+        f.each_expr(&mut |e| {
+            e.any(&mut |e| {
+                let target = match &e.kind {
+                    ExprKind::Assign(_, t, _)
+                    | ExprKind::Step { target: t, .. }
+                    | ExprKind::Unary(UnaryOp::Addr, t) => t,
+                    _ => return false,
+                };
+                if let ExprKind::Name(n) = &target.kind {
+                    written.insert(n.clone());
+                }
+                false
+            });
+        });
+        let mut outermost: HashSet<String> = f.params.iter().map(|p| p.name.clone()).collect();
+        f.each_declarator(&mut |d, depth| {
+            if depth == 0 {
+                outermost.insert(d.name.clone());
+            }
+        });
+        Frame {
+            name: f.name.clone(),
+            end,
+            result,
+            labels: HashMap::new(),
+            loops: Vec::new(),
+            written,
+            outermost,
+        }
+    }
+}
+
+struct Lower<'a> {
+    source: &'a Source,
+    helpers: &'a [Function],
+    options: Options,
+    b: Builder<'a>,
+    vars: Vec<Var>,
+    /// Names in sight, innermost last.
+    scopes: Vec<HashMap<String, usize>>,
+    frames: Vec<Frame>,
+    calls: usize,
+}
+
+impl Lower<'_> {
+    fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
+        Diag::at(self.source, span, message)
+    }
+
+    fn frame(&mut self) -> &mut Frame {
+        // There is one from the start to the end of lowering.
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    // Names.
+
+    fn lookup(&self, name: &str) -> Option<usize> {
+        self.scopes.iter().rev().find_map(|s| s.get(name)).copied()
+    }
+
+    fn variable(&self, name: &str, span: Span) -> Result<usize> {
+        self.lookup(name).ok_or_else(|| {
+            let diag = self.error(span, format!("`{name}` is not declared here"));
+            let known = self
+                .scopes
+                .iter()
+                .flat_map(|s| s.keys())
+                .map(String::as_str);
+            let mut known: Vec<&str> = known.collect();
+            known.sort_unstable();
+            match nearest(name, known) {
+                Some(n) => diag.help(format!("did you mean `{n}`?")),
+                None => diag.help("shared locations are parameters of the function, as `int* x`"),
+            }
+        })
+    }
+
+    fn declare(&mut self, name: &str, ty: &crate::litmus::Type, span: Span) -> Result<usize> {
+        if self.scopes.last().is_some_and(|s| s.contains_key(name)) {
+            return Err(self
+                .error(span, format!("`{name}` is declared twice in one block"))
+                .help("rename one of them"));
+        }
+        let value_type = match ValueType::of(ty) {
+            Some(ValueType::Void) | None => None,
+            Some(_) if matches!(ty.bare(), crate::litmus::Type::Array(..)) => None,
+            t => t,
+        };
+        let Some(value_type) = value_type else {
+            let ty = super::print_type(ty);
+            return Err(self
+                .error(span, format!("variables of type `{ty}` are not supported"))
+                .help("locals are integers and pointers; keep arrays in shared memory"));
+        };
+        let (bits, signed) = (value_type.bits(), value_type.signed());
+        let reg_name = self.register_name(name, bits, signed);
+        let reg = self.b.code.reg(&reg_name, bits, signed);
+        let stable = !self.frame().written.contains(name);
+        Ok(self.bind(
+            name,
+            Var {
+                value_type,
+                home: Home::Register(reg),
+                stable,
+            },
+        ))
+    }
+
+    fn bind(&mut self, name: &str, var: Var) -> usize {
+        self.vars.push(var);
+        let id = self.vars.len() - 1;
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_string(), id);
+        }
+        id
+    }
+
+    /// The register of a new variable. In a thread, one of the function's own block has the
+    /// plain name; without such a one, all variables of that name that do not shadow one another
+    /// share it. The others, and the variables of helpers, have names that no test can observe.
+    fn register_name(&self, name: &str, bits: u8, signed: bool) -> String {
+        let regs = &self.b.code.regs;
+        let thread = self.frames.len() == 1;
+        let own = self.scopes.len() == 1;
+        let shared = || {
+            let outermost = self
+                .frames
+                .last()
+                .is_some_and(|f| f.outermost.contains(name));
+            let same = |r: &crate::isa::ops::RegInfo| r.bits == bits && r.signed == signed;
+            let old = regs.iter().find(|r| r.name == name);
+            !outermost && self.lookup(name).is_none() && old.is_none_or(same)
+        };
+        match thread && (own || shared()) {
+            true => name.to_string(),
+            false => format!("{name}#{}", regs.len()),
+        }
+    }
+
+    // Statements.
+
+    fn body(&mut self, f: &Function) -> Result<()> {
+        for s in &f.body {
+            self.statement(s)?;
+        }
+        let source = self.source;
+        let labels = self.frame().labels.iter();
+        let missing = labels.filter_map(|(name, (_, goto, placed))| match placed {
+            true => None,
+            false => goto.map(|span| (span, name)),
+        });
+        match missing.min_by_key(|(span, _)| span.start) {
+            Some((span, name)) => {
+                let message = format!("there is no label `{name}` in this function");
+                Err(Diag::at(source, span, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn scoped(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.scopes.push(HashMap::new());
+        let out = f(self);
+        self.scopes.pop();
+        out
+    }
+
+    fn statement(&mut self, s: &Stmt) -> Result<()> {
+        self.b.flush();
+        self.b.at(s.span);
+        match &s.kind {
+            StmtKind::Empty => {}
+            StmtKind::Decl(list) => {
+                for d in list {
+                    self.declarator(d)?;
+                }
+            }
+            StmtKind::Expr(e) => {
+                self.expr(e)?;
+            }
+            StmtKind::Block(list) => {
+                self.scoped(|l| list.iter().try_for_each(|s| l.statement(s)))?;
+            }
+            StmtKind::If { cond, yes, no } => {
+                let (other, end) = (self.b.label(), self.b.label());
+                self.jump_if(cond, other, false)?;
+                self.scoped(|l| l.statement(yes))?;
+                match no {
+                    Some(no) => {
+                        self.b.jump(end)?;
+                        self.b.place(other);
+                        self.scoped(|l| l.statement(no))?;
+                    }
+                    None => self.b.place(other),
+                }
+                self.b.place(end);
+            }
+            StmtKind::While { cond, body } => {
+                let (again, end) = (self.b.label(), self.b.label());
+                self.b.place(again);
+                self.jump_if(cond, end, false)?;
+                self.loop_body(body, end, again)?;
+                self.b.jump(again)?;
+                self.b.place(end);
+            }
+            StmtKind::DoWhile { body, cond } => {
+                let (again, test, end) = (self.b.label(), self.b.label(), self.b.label());
+                self.b.place(again);
+                self.loop_body(body, end, test)?;
+                self.b.place(test);
+                self.jump_if(cond, again, true)?;
+                self.b.place(end);
+            }
+            StmtKind::For {
+                init,
+                cond,
+                step,
+                body,
+            } => self.scoped(|l| {
+                let (again, next, end) = (l.b.label(), l.b.label(), l.b.label());
+                l.statement(init)?;
+                l.b.place(again);
+                if let Some(cond) = cond {
+                    l.jump_if(cond, end, false)?;
+                }
+                l.loop_body(body, end, next)?;
+                l.b.place(next);
+                if let Some(step) = step {
+                    l.b.at(step.span);
+                    l.expr(step)?;
+                }
+                l.b.jump(again)?;
+                l.b.place(end);
+                Ok(())
+            })?,
+            StmtKind::Break | StmtKind::Continue => {
+                let Some(&(end, next)) = self.frame().loops.last() else {
+                    return Err(self
+                        .error(s.span, "there is no loop around this")
+                        .help("`break` and `continue` belong into a loop"));
+                };
+                let target = if s.kind == StmtKind::Break { end } else { next };
+                self.b.jump(target)?;
+            }
+            StmtKind::Return(value) => self.return_(value.as_ref(), s.span)?,
+            StmtKind::Goto(name) => {
+                let label = self.label(name, Some(s.span), false)?;
+                self.b.jump(label)?;
+            }
+            StmtKind::Label(name, target) => {
+                let label = self.label(name, None, true);
+                let label = label.map_err(|d| d.or_at(self.source, s.span))?;
+                self.b.place(label);
+                self.statement(target)?;
+            }
+        }
+        self.b.flush();
+        Ok(())
+    }
+
+    fn loop_body(&mut self, body: &Stmt, end: LabelId, next: LabelId) -> Result<()> {
+        self.frame().loops.push((end, next));
+        let out = self.scoped(|l| l.statement(body));
+        self.frame().loops.pop();
+        out
+    }
+
+    fn label(&mut self, name: &str, goto: Option<Span>, placed: bool) -> Result<LabelId> {
+        if !self.frame().labels.contains_key(name) {
+            let label = self.b.label();
+            self.frame()
+                .labels
+                .insert(name.to_string(), (label, goto, placed));
+            return Ok(label);
+        }
+        let entry = self.frame().labels.get_mut(name);
+        let Some((label, first, old)) = entry else {
+            return Err(Diag::new("a label vanished"));
+        };
+        if *old && placed {
+            return Err(Diag::new(format!("label `{name}` is placed twice")));
+        }
+        *old |= placed;
+        *first = first.or(goto);
+        Ok(*label)
+    }
+
+    fn declarator(&mut self, d: &Declarator) -> Result<()> {
+        // A pointer that always holds the address of one local is that address.
+        if let Some(init) = &d.init
+            && let ExprKind::Unary(UnaryOp::Addr, target) = &init.kind
+            && let ExprKind::Name(_) = &target.kind
+            && let Some(value_type @ ValueType::Pointer(_)) = ValueType::of(&d.ty)
+            && !self.frame().written.contains(&d.name)
+        {
+            let value = self.expr(init)?;
+            if let build::Src::Local(id) = value.src {
+                self.bind(
+                    &d.name,
+                    Var {
+                        value_type,
+                        home: Home::AddressOf(id),
+                        stable: true,
+                    },
+                );
+                return Ok(());
+            }
+        }
+        // The name is in sight in its own initialiser, as in C.
+        let id = self.declare(&d.name, &d.ty, d.span)?;
+        if let Some(init) = &d.init {
+            let value = self.expr(init)?;
+            let value = self.convert(&value, &self.vars[id].value_type.clone())?;
+            if let Home::Register(reg) = self.vars[id].home {
+                self.b.write(&value, reg)?;
+            }
+        }
+        self.b.flush();
+        Ok(())
+    }
+
+    fn return_(&mut self, value: Option<&Expr>, span: Span) -> Result<()> {
+        let result = self.frame().result.clone();
+        if let Some(e) = value {
+            let value = self.expr(e)?;
+            if let Some((reg, ty)) = &result {
+                let value = self.convert(&value, ty)?;
+                self.b.write(&value, *reg)?;
+            }
+        } else if result.is_some() {
+            let name = self.frame().name.clone();
+            return Err(self
+                .error(span, format!("`{name}` returns a value"))
+                .help("write `return value;`"));
+        }
+        let end = self.frame().end;
+        self.b.jump(end)
+    }
+
+    /// Goes to the label where the truth of a condition is `when`.
+    fn jump_if(&mut self, cond: &Expr, label: LabelId, when: bool) -> Result<()> {
+        use super::ast::BinaryOp::{LogicalAnd, LogicalOr};
+        match &cond.kind {
+            ExprKind::Unary(UnaryOp::LogicalNot, a) => return self.jump_if(a, label, !when),
+            ExprKind::Binary(op @ (LogicalAnd | LogicalOr), a, b) if !is_pure(b) => {
+                // The value of the left side that decides.
+                let decides = *op == LogicalOr;
+                if decides == when {
+                    self.jump_if(a, label, when)?;
+                    return self.jump_if(b, label, when);
+                }
+                let past = self.b.label();
+                self.jump_if(a, past, decides)?;
+                self.jump_if(b, label, when)?;
+                self.b.place(past);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let value = self.expr(cond)?;
+        self.jump_on(&value, label, when)
+    }
+
+    fn jump_on(&mut self, value: &Value, label: LabelId, when: bool) -> Result<()> {
+        if let build::Src::Const(c) = value.src {
+            self.b.flush();
+            return match (c != 0) == when {
+                true => self.b.jump(label),
+                false => Ok(()),
+            };
+        }
+        let width = value.ty.bits();
+        let cond = match when {
+            true => value.clone(),
+            false => self.b.un(UnOp::IsZero, value, ValueType::INT, width)?,
+        };
+        self.b.branch(&cond, label)
+    }
+
+    // Helper functions.
+
+    fn helper(&self, name: &str) -> Option<&Function> {
+        self.helpers.iter().find(|f| f.name == name)
+    }
+
+    /// Takes in the body of a helper function.
+    fn inline(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
+        let helpers = self.helpers;
+        let Some(f) = helpers.iter().find(|f| f.name == name) else {
+            return Err(self.error(span, format!("unknown function `{name}`")));
+        };
+        if self.frames.iter().any(|fr| fr.name == f.name) {
+            return Err(self
+                .error(span, format!("`{name}` calls itself"))
+                .help("write the recursion as a loop"));
+        }
+        self.calls += 1;
+        if self.frames.len() > MAX_CALL_DEPTH || self.calls > MAX_CALLS {
+            return Err(self
+                .error(span, "too many calls of helper functions")
+                .help(format!(
+                    "at most {MAX_CALLS} calls, {MAX_CALL_DEPTH} inside one another, are taken in"
+                )));
+        }
+        if args.len() != f.params.len() {
+            let (want, got) = (f.params.len(), args.len());
+            let message = format!("`{name}` takes {want} arguments, not {got}");
+            return Err(self.error(span, message));
+        }
+        let mut values = Vec::new();
+        for a in args {
+            values.push(self.expr(a)?);
+        }
+        self.b.flush();
+        let result = match ValueType::of(&f.ret) {
+            Some(ValueType::Void) => None,
+            Some(ty) => Some((self.b.scratch(ty.bits()), ty)),
+            None => {
+                let ty = super::print_type(&f.ret);
+                let message = format!("results of type `{ty}` are not supported");
+                return Err(self.error(f.span, message));
+            }
+        };
+        let end = self.b.label();
+        let outer = std::mem::replace(&mut self.scopes, vec![HashMap::new()]);
+        self.frames.push(Frame::new(f, end, result.clone()));
+        for (p, value) in f.params.iter().zip(&values) {
+            self.bind_argument(p, value)?;
+        }
+        self.b.flush();
+        self.body(f)?;
+        self.b.place(end);
+        self.frames.pop();
+        self.scopes = outer;
+        Ok(match result {
+            Some((reg, ty)) => self.b.register(ty, reg),
+            None => self.b.void(),
+        })
+    }
+
+    fn bind_argument(&mut self, p: &super::ast::Param, value: &Value) -> Result<()> {
+        if let (build::Src::Local(id), Some(value_type @ ValueType::Pointer(_))) =
+            (&value.src, ValueType::of(&p.ty))
+            && !self.frame().written.contains(&p.name)
+        {
+            let home = Home::AddressOf(*id);
+            self.bind(
+                &p.name,
+                Var {
+                    value_type,
+                    home,
+                    stable: true,
+                },
+            );
+            return Ok(());
+        }
+        let id = self.declare(&p.name, &p.ty, p.span)?;
+        let value = self.convert(value, &self.vars[id].value_type.clone())?;
+        if let Home::Register(reg) = self.vars[id].home {
+            self.b.write(&value, reg)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an expression only computes with locals and constants.
+fn is_pure(e: &Expr) -> bool {
+    !e.any(&mut |e| {
+        matches!(
+            e.kind,
+            ExprKind::Assign(..)
+                | ExprKind::Step { .. }
+                | ExprKind::Call(..)
+                | ExprKind::Index(..)
+                | ExprKind::Member { .. }
+                | ExprKind::Unary(UnaryOp::Deref, _)
+        )
+    })
+}

@@ -1,0 +1,711 @@
+//! Reads functions: types, declarations and statements. Expressions are in `parse_expr`.
+//!
+//! It knows syntax alone; which names mean what is for `lower`. Nesting is bounded, so that no
+//! text can exhaust the stack, here or in what walks the tree.
+
+use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
+use super::lex::{Tok, Token, tokens};
+use super::types::{BOOL, qualify, typedef};
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::litmus::Type;
+
+/// Bound of the nesting of statements, of parentheses, and of the height of expressions.
+pub(super) const MAX_DEPTH: u32 = 96;
+/// Bound of the pointers, arrays and parentheses in one declarator.
+const MAX_DECLARATOR: u32 = 16;
+
+/// Reads the text of one function, which starts at `span.start` and ends at `span.end`.
+pub fn parse_function(source: &Source, span: Span) -> Result<Function> {
+    let mut p = Parser::new(source, span)?;
+    let function = p.function()?;
+    p.end("after the function")?;
+    Ok(function)
+}
+
+/// Reads a type without a name, such as `_Atomic uint64_t` or `int *`.
+pub fn parse_type(source: &Source, span: Span) -> Result<Type> {
+    let mut p = Parser::new(source, span)?;
+    let ty = p.type_name()?;
+    p.end("after the type")?;
+    Ok(ty)
+}
+
+pub(super) struct Parser<'a> {
+    pub source: &'a Source,
+    tokens: Vec<Token>,
+    at: usize,
+    pub depth: u32,
+}
+
+/// Words that open a type.
+const TYPE_WORDS: &[&str] = &[
+    "const",
+    "volatile",
+    "_Atomic",
+    "void",
+    "char",
+    "short",
+    "int",
+    "long",
+    "signed",
+    "unsigned",
+    "_Bool",
+    "float",
+    "double",
+    "struct",
+    "union",
+    "enum",
+    "static",
+    "extern",
+    "register",
+    "auto",
+    "inline",
+    "restrict",
+    "__restrict",
+    "__int128",
+    "__signed__",
+    "__volatile__",
+    "__const",
+    "__volatile",
+    "_Thread_local",
+    "__inline",
+    "__inline__",
+];
+
+/// Words that no variable may have.
+const RESERVED: &[&str] = &[
+    "if", "else", "while", "do", "for", "return", "break", "continue", "goto", "switch", "case",
+    "default", "sizeof", "typedef",
+];
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
+        Ok(Parser {
+            source,
+            tokens: tokens(source, span)?,
+            at: 0,
+            depth: 0,
+        })
+    }
+
+    // Tokens.
+
+    pub fn peek(&self) -> &Tok {
+        self.peek_at(0)
+    }
+
+    pub fn peek_at(&self, n: usize) -> &Tok {
+        let last = self.tokens.len() - 1;
+        &self.tokens[(self.at + n).min(last)].tok
+    }
+
+    pub fn span(&self) -> Span {
+        self.tokens[self.at.min(self.tokens.len() - 1)].span
+    }
+
+    /// The span of the token before.
+    pub fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].span
+    }
+
+    pub fn skip(&mut self) {
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+    }
+
+    pub fn is(&self, punct: &str) -> bool {
+        matches!(self.peek(), Tok::Punct(p) if *p == punct)
+    }
+
+    pub fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Tok::Word(w) if w == word)
+    }
+
+    pub fn eat(&mut self, punct: &str) -> bool {
+        let found = self.is(punct);
+        if found {
+            self.skip();
+        }
+        found
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.skip();
+        }
+        found
+    }
+
+    pub fn expect(&mut self, punct: &str, place: &str) -> Result<()> {
+        if self.eat(punct) {
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("`{punct}` {place}")))
+    }
+
+    fn end(&self, place: &str) -> Result<()> {
+        match self.peek() {
+            Tok::End => Ok(()),
+            _ => Err(self.unexpected(&format!("nothing more {place}"))),
+        }
+    }
+
+    pub fn unexpected(&self, expected: &str) -> Box<Diag> {
+        let found = match self.peek() {
+            Tok::Word(w) => format!("`{w}`"),
+            Tok::Int(i) => format!("`{}`", i.value),
+            Tok::Punct(p) => format!("`{p}`"),
+            Tok::End => "the end".to_string(),
+        };
+        let diag = Diag::at(
+            self.source,
+            self.span(),
+            format!("expected {expected}, found {found}"),
+        );
+        match self.peek() {
+            Tok::Word(w) if w == "switch" || w == "typedef" || w == "case" => {
+                diag.help(format!("`{w}` is not part of the C subset; use `if`"))
+            }
+            _ => diag,
+        }
+    }
+
+    /// Runs a reader one level deeper.
+    pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.too_deep(self.span()));
+        }
+        self.depth += 1;
+        let out = f(self);
+        self.depth -= 1;
+        out
+    }
+
+    pub fn too_deep(&self, span: Span) -> Box<Diag> {
+        Diag::at(self.source, span, "this is nested too deeply")
+            .help(format!("at most {MAX_DEPTH} levels are read"))
+    }
+
+    pub fn name(&mut self, what: &str) -> Result<(String, Span)> {
+        let span = self.span();
+        match self.peek() {
+            Tok::Word(w) if !is_keyword(w) => {
+                let name = w.clone();
+                self.skip();
+                Ok((name, span))
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    // Types.
+
+    /// Whether a type begins `n` tokens ahead: with a keyword of types or a known name, or, where
+    /// a statement begins, with an unknown name that only a declaration can begin with.
+    pub fn type_at(&self, n: usize, statement: bool) -> bool {
+        let Tok::Word(w) = self.peek_at(n) else {
+            return false;
+        };
+        if w == "std" && matches!(self.peek_at(n + 1), Tok::Punct("::")) {
+            return matches!(self.peek_at(n + 2), Tok::Word(w) if w == "atomic" || is_type_name(w));
+        }
+        if TYPE_WORDS.contains(&w.as_str()) || is_type_name(w) {
+            return true;
+        }
+        if w == "atomic" && matches!(self.peek_at(n + 1), Tok::Punct("<")) {
+            return true;
+        }
+        !is_keyword(w)
+            && statement
+            && matches!(self.peek_at(n + 1), Tok::Word(next) if !is_keyword(next))
+    }
+
+    /// The words before a declarator: `const unsigned long`, `_Atomic(int*)`, `struct s`.
+    fn specifiers(&mut self) -> Result<Type> {
+        let start = self.span();
+        let (mut constant, mut volatile, mut atomic) = (false, false, false);
+        let mut base: Option<Type> = None;
+        let (mut signed, mut size, mut longs, mut plain) = (None, None, 0, false);
+        while let Tok::Word(w) = self.peek() {
+            match w.as_str() {
+                "const" | "__const" => constant = true,
+                "volatile" | "__volatile__" | "__volatile" => volatile = true,
+                "static" | "extern" | "register" | "auto" | "inline" | "__inline"
+                | "__inline__" | "restrict" | "__restrict" | "_Thread_local" => {}
+                "__attribute__" => {
+                    self.attribute()?;
+                    continue;
+                }
+                "std" if matches!(self.peek_at(1), Tok::Punct("::")) => self.skip(),
+                "_Atomic" if matches!(self.peek_at(1), Tok::Punct("(")) => {
+                    self.skip();
+                    self.skip();
+                    base = Some(self.nested(Self::type_name)?);
+                    atomic = true;
+                    self.expect(")", "after the type that is atomic")?;
+                    continue;
+                }
+                "_Atomic" => atomic = true,
+                "atomic" if matches!(self.peek_at(1), Tok::Punct("<")) => {
+                    self.skip();
+                    self.skip();
+                    base = Some(self.nested(Self::type_name)?);
+                    atomic = true;
+                    self.expect(">", "after the type that is atomic")?;
+                    continue;
+                }
+                "signed" | "__signed__" => signed = Some(true),
+                "unsigned" => signed = Some(false),
+                "char" => size = Some(1),
+                "short" => size = Some(2),
+                "int" => plain = true,
+                "long" => longs += 1,
+                "__int128" => size = Some(16),
+                "void" => base = Some(Type::Void),
+                "_Bool" => base = Some(Type::Named(BOOL.to_string())),
+                "float" | "double" => base = Some(Type::Named(w.clone())),
+                "struct" | "union" | "enum" => {
+                    let word = w.clone();
+                    self.skip();
+                    let (name, _) = self.name(&format!("the name of the {word}"))?;
+                    base = Some(Type::Named(format!("{word} {name}")));
+                    continue;
+                }
+                _ => {
+                    let none = base.is_none()
+                        && signed.is_none()
+                        && size.is_none()
+                        && longs == 0
+                        && !plain;
+                    if !none || (is_keyword(w) && !is_type_name(w)) {
+                        break;
+                    }
+                    base = Some(typedef(w).unwrap_or_else(|| Type::Named(w.clone())));
+                }
+            }
+            self.skip();
+        }
+        // `_Atomic` in parentheses, as herd's printer writes it: `(int volatile)*`.
+        let ty = match base {
+            Some(ty) => ty,
+            None if size.is_some() || longs > 0 || signed.is_some() || plain => Type::Int {
+                bytes: size.unwrap_or(if longs > 0 { 8 } else { 4 }),
+                signed: signed.unwrap_or(true),
+            },
+            None if self.is("(") && self.type_at(1, false) => {
+                self.skip();
+                let ty = self.nested(Self::type_name)?;
+                self.expect(")", "after the type")?;
+                while let Tok::Word(w) = self.peek() {
+                    match w.as_str() {
+                        "const" => constant = true,
+                        "volatile" => volatile = true,
+                        _ => break,
+                    }
+                    self.skip();
+                }
+                ty
+            }
+            None => {
+                let diag = self.unexpected("a type");
+                let known = ["int", "atomic_int", "uint64_t", "volatile", "void"];
+                return Err(match self.peek() {
+                    Tok::Word(w) => match nearest(w, known) {
+                        Some(n) => diag.help(format!("did you mean `{n}`?")),
+                        None => diag,
+                    },
+                    _ => diag,
+                });
+            }
+        };
+        if longs > 2 {
+            let span = start.to(self.last_span());
+            return Err(Diag::at(
+                self.source,
+                span,
+                "`long` is written more than twice",
+            ));
+        }
+        Ok(qualify(&ty, constant, volatile, atomic))
+    }
+
+    /// `__attribute__((...))`, which says nothing that matters here.
+    fn attribute(&mut self) -> Result<()> {
+        self.skip();
+        if !self.is("(") {
+            return Err(self.unexpected("`(` after `__attribute__`"));
+        }
+        let mut open = 0usize;
+        loop {
+            match self.peek() {
+                Tok::Punct("(") => open += 1,
+                Tok::Punct(")") => open -= 1,
+                Tok::End => return Err(self.unexpected("`)` at the end of the attribute")),
+                _ => {}
+            }
+            self.skip();
+            if open == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A type without a name.
+    pub fn type_name(&mut self) -> Result<Type> {
+        let base = self.specifiers()?;
+        let (ty, name) = self.declarator(base, 0)?;
+        match name {
+            None => Ok(ty),
+            Some((name, span)) => Err(Diag::at(
+                self.source,
+                span,
+                format!("expected a type alone, found the name `{name}`"),
+            )),
+        }
+    }
+
+    /// Pointers, a name or nothing, and array sizes.
+    fn declarator(&mut self, mut base: Type, depth: u32) -> Result<(Type, Option<(String, Span)>)> {
+        let mut parts = depth;
+        while self.is("*") {
+            parts += 1;
+            if parts > MAX_DECLARATOR {
+                return Err(self.too_deep(self.span()));
+            }
+            self.skip();
+            let (mut constant, mut volatile, mut atomic) = (false, false, false);
+            while let Tok::Word(w) = self.peek() {
+                match w.as_str() {
+                    "const" => constant = true,
+                    "volatile" => volatile = true,
+                    "_Atomic" => atomic = true,
+                    "restrict" | "__restrict" => {}
+                    _ => break,
+                }
+                self.skip();
+            }
+            base = qualify(&Type::Pointer(Box::new(base)), constant, volatile, atomic);
+        }
+        // In parentheses: a declarator whose base is known only after them.
+        if self.is("(") && matches!(self.peek_at(1), Tok::Punct("*" | "(")) {
+            if parts >= MAX_DECLARATOR {
+                return Err(self.too_deep(self.span()));
+            }
+            self.skip();
+            let hole = Type::Named(String::new());
+            let (inner, name) = self.declarator(hole, parts + 1)?;
+            self.expect(")", "after the declarator")?;
+            let base = self.arrays(base, parts)?;
+            return Ok((fill(inner, &base), name));
+        }
+        let name = match self.peek() {
+            Tok::Word(w) if !is_keyword(w) => Some(self.name("a name")?),
+            _ => None,
+        };
+        Ok((self.arrays(base, parts)?, name))
+    }
+
+    fn arrays(&mut self, base: Type, mut parts: u32) -> Result<Type> {
+        let mut sizes = Vec::new();
+        while self.eat("[") {
+            parts += 1;
+            if parts > MAX_DECLARATOR {
+                return Err(self.too_deep(self.span()));
+            }
+            let size = match self.peek() {
+                Tok::Int(i) if i.value <= u128::from(u32::MAX) => i.value as u64,
+                Tok::Punct("]") => 0,
+                _ => return Err(self.unexpected("the number of elements")),
+            };
+            if !self.is("]") {
+                self.skip();
+            }
+            self.expect("]", "after the number of elements")?;
+            sizes.push(size);
+        }
+        Ok(sizes
+            .into_iter()
+            .rev()
+            .fold(base, |t, n| Type::Array(Box::new(t), n)))
+    }
+
+    // Functions and statements.
+
+    fn function(&mut self) -> Result<Function> {
+        let start = self.span();
+        // `P0(...)` without a return type, as tests have it.
+        let bare = matches!(self.peek(), Tok::Word(w) if !is_keyword(w) && w != "__attribute__")
+            && matches!(self.peek_at(1), Tok::Punct("("));
+        let base = if bare { Type::Void } else { self.specifiers()? };
+        let mut ret = base;
+        for _ in 0..MAX_DECLARATOR {
+            if !self.eat("*") {
+                break;
+            }
+            ret = Type::Pointer(Box::new(ret));
+        }
+        while self.is_word("__attribute__") {
+            self.attribute()?;
+        }
+        let (name, _) = self.name("the name of the function")?;
+        self.expect("(", "after the function's name")?;
+        let params = self.params()?;
+        while self.is_word("__attribute__") {
+            self.attribute()?;
+        }
+        self.expect("{", "before the function's body")?;
+        let body = self.statements_to_brace()?;
+        Ok(Function {
+            name,
+            params,
+            ret,
+            body,
+            span: start.to(self.last_span()),
+        })
+    }
+
+    fn params(&mut self) -> Result<Vec<Param>> {
+        let mut out: Vec<Param> = Vec::new();
+        if self.is_word("void") && matches!(self.peek_at(1), Tok::Punct(")")) {
+            self.skip();
+        }
+        if self.eat(")") {
+            return Ok(out);
+        }
+        loop {
+            let start = self.span();
+            let base = self.specifiers()?;
+            let (ty, name) = self.declarator(base, 0)?;
+            let Some((name, name_span)) = name else {
+                return Err(self.unexpected("the name of the parameter"));
+            };
+            // Parameters of array type are pointers.
+            let ty = match ty {
+                Type::Array(t, _) => Type::Pointer(t),
+                t => t,
+            };
+            if out.iter().any(|p| p.name == name) {
+                let message = format!("parameter `{name}` is declared twice");
+                return Err(Diag::at(self.source, name_span, message).help("rename one of them"));
+            }
+            out.push(Param {
+                name,
+                ty,
+                span: start.to(self.last_span()),
+            });
+            if self.eat(")") {
+                return Ok(out);
+            }
+            self.expect(",", "or `)` after a parameter")?;
+        }
+    }
+
+    fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
+        let mut out = Vec::new();
+        while !self.eat("}") {
+            if *self.peek() == Tok::End {
+                return Err(self.unexpected("`}` at the end of the block"));
+            }
+            out.push(self.statement()?);
+        }
+        Ok(out)
+    }
+
+    fn statement(&mut self) -> Result<Stmt> {
+        self.nested(Self::statement_here)
+    }
+
+    fn statement_here(&mut self) -> Result<Stmt> {
+        let start = self.span();
+        let kind = self.statement_kind()?;
+        Ok(Stmt::new(kind, start.to(self.last_span())))
+    }
+
+    fn statement_kind(&mut self) -> Result<StmtKind> {
+        if self.eat(";") {
+            return Ok(StmtKind::Empty);
+        }
+        if self.eat("{") {
+            return Ok(StmtKind::Block(self.statements_to_brace()?));
+        }
+        if let (Tok::Word(w), Tok::Punct(":")) = (self.peek(), self.peek_at(1))
+            && !is_keyword(w)
+        {
+            let label = w.clone();
+            self.skip();
+            self.skip();
+            // A label may stand before a closing brace.
+            let target = if self.is("}") {
+                Stmt::new(StmtKind::Empty, self.span())
+            } else {
+                self.statement()?
+            };
+            return Ok(StmtKind::Label(label, Box::new(target)));
+        }
+        let word = match self.peek() {
+            Tok::Word(w) => w.as_str(),
+            _ => "",
+        };
+        match word {
+            "if" => {
+                self.skip();
+                let cond = self.condition("if")?;
+                let yes = Box::new(self.statement()?);
+                let no = match self.eat_word("else") {
+                    true => Some(Box::new(self.statement()?)),
+                    false => None,
+                };
+                Ok(StmtKind::If { cond, yes, no })
+            }
+            "while" => {
+                self.skip();
+                let cond = self.condition("while")?;
+                let body = Box::new(self.statement()?);
+                Ok(StmtKind::While { cond, body })
+            }
+            "do" => {
+                self.skip();
+                let body = Box::new(self.statement()?);
+                if !self.eat_word("while") {
+                    return Err(self.unexpected("`while` after the body of `do`"));
+                }
+                let cond = self.condition("while")?;
+                self.expect(";", "after `do ... while (...)`")?;
+                Ok(StmtKind::DoWhile { body, cond })
+            }
+            "for" => self.for_loop(),
+            "return" => {
+                self.skip();
+                let value = match self.is(";") {
+                    true => None,
+                    false => Some(self.expr()?),
+                };
+                self.expect(";", "after `return`")?;
+                Ok(StmtKind::Return(value))
+            }
+            "break" => {
+                self.skip();
+                self.expect(";", "after `break`")?;
+                Ok(StmtKind::Break)
+            }
+            "continue" => {
+                self.skip();
+                self.expect(";", "after `continue`")?;
+                Ok(StmtKind::Continue)
+            }
+            "goto" => {
+                self.skip();
+                let (label, _) = self.name("a label")?;
+                self.expect(";", "after the label")?;
+                Ok(StmtKind::Goto(label))
+            }
+            _ if self.type_at(0, true) => {
+                let decl = self.declaration()?;
+                self.expect(";", "after the declaration")?;
+                Ok(decl)
+            }
+            _ => {
+                let e = self.expr()?;
+                self.expect(";", "after the expression")?;
+                Ok(StmtKind::Expr(e))
+            }
+        }
+    }
+
+    fn condition(&mut self, word: &str) -> Result<Expr> {
+        self.expect("(", &format!("after `{word}`"))?;
+        let cond = self.expr()?;
+        self.expect(")", "after the condition")?;
+        Ok(cond)
+    }
+
+    fn for_loop(&mut self) -> Result<StmtKind> {
+        self.skip();
+        self.expect("(", "after `for`")?;
+        let start = self.span();
+        let init = if self.is(";") {
+            StmtKind::Empty
+        } else if self.type_at(0, true) {
+            self.declaration()?
+        } else {
+            StmtKind::Expr(self.expr()?)
+        };
+        let init = Box::new(Stmt::new(init, start.to(self.last_span())));
+        self.expect(";", "after the first part of `for`")?;
+        let cond = match self.is(";") {
+            true => None,
+            false => Some(self.expr()?),
+        };
+        self.expect(";", "after the condition of `for`")?;
+        let step = match self.is(")") {
+            true => None,
+            false => Some(self.expr()?),
+        };
+        self.expect(")", "after the last part of `for`")?;
+        let body = Box::new(self.statement()?);
+        Ok(StmtKind::For {
+            init,
+            cond,
+            step,
+            body,
+        })
+    }
+
+    fn declaration(&mut self) -> Result<StmtKind> {
+        let base = self.specifiers()?;
+        let mut out = Vec::new();
+        loop {
+            let start = self.span();
+            let (ty, name) = self.declarator(base.clone(), 0)?;
+            let Some((name, _)) = name else {
+                return Err(self.unexpected("the name of the variable"));
+            };
+            let init = if self.eat("=") {
+                if self.is("{") {
+                    return Err(Diag::at(
+                        self.source,
+                        self.span(),
+                        "initialisers in braces are not supported",
+                    )
+                    .help("locals are integers and pointers; keep arrays in shared memory"));
+                }
+                Some(self.assignment()?)
+            } else {
+                None
+            };
+            out.push(Declarator {
+                name,
+                ty,
+                init,
+                span: start.to(self.last_span()),
+            });
+            if !self.eat(",") {
+                return Ok(StmtKind::Decl(out));
+            }
+        }
+    }
+}
+
+pub(super) fn is_keyword(word: &str) -> bool {
+    TYPE_WORDS.contains(&word) || RESERVED.contains(&word) || is_type_name(word)
+}
+
+/// Names of types: the known ones, and by convention all that end in `_t`.
+fn is_type_name(word: &str) -> bool {
+    typedef(word).is_some() || word.ends_with("_t")
+}
+
+/// Puts a type in the place of the hole that a declarator in parentheses was read around.
+fn fill(ty: Type, base: &Type) -> Type {
+    match ty {
+        Type::Named(n) if n.is_empty() => base.clone(),
+        Type::Pointer(t) => Type::Pointer(Box::new(fill(*t, base))),
+        Type::Array(t, n) => Type::Array(Box::new(fill(*t, base)), n),
+        Type::Atomic(t) => Type::Atomic(Box::new(fill(*t, base))),
+        Type::Const(t) => Type::Const(Box::new(fill(*t, base))),
+        Type::Volatile(t) => Type::Volatile(Box::new(fill(*t, base))),
+        t => t,
+    }
+}

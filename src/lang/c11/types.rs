@@ -1,0 +1,249 @@
+//! The type names of the C subset, and what C says about integer types.
+//!
+//! Sizes are those of LP64; plain `char` is signed. It does not read text: the parser does.
+
+use crate::litmus::Type;
+
+/// How this room writes C's boolean, for which [`Type`] has no variant of its own.
+pub const BOOL: &str = "_Bool";
+
+/// Names of integer types of one word: name, bytes, signed. The names of the `_Atomic` versions
+/// in `<stdatomic.h>` follow from [`ATOMIC_NAMES`].
+const INT_NAMES: &[(&str, u8, bool)] = &[
+    ("int8_t", 1, true),
+    ("uint8_t", 1, false),
+    ("int16_t", 2, true),
+    ("uint16_t", 2, false),
+    ("int32_t", 4, true),
+    ("uint32_t", 4, false),
+    ("int64_t", 8, true),
+    ("uint64_t", 8, false),
+    ("int128_t", 16, true),
+    ("uint128_t", 16, false),
+    ("__int128_t", 16, true),
+    ("__uint128_t", 16, false),
+    ("__uint128", 16, false),
+    ("intptr_t", 8, true),
+    ("uintptr_t", 8, false),
+    ("ptrdiff_t", 8, true),
+    ("ssize_t", 8, true),
+    ("size_t", 8, false),
+    ("intmax_t", 8, true),
+    ("uintmax_t", 8, false),
+    ("char16_t", 2, false),
+    ("char32_t", 4, false),
+    ("wchar_t", 4, true),
+    ("int_least8_t", 1, true),
+    ("uint_least8_t", 1, false),
+    ("int_least16_t", 2, true),
+    ("uint_least16_t", 2, false),
+    ("int_least32_t", 4, true),
+    ("uint_least32_t", 4, false),
+    ("int_least64_t", 8, true),
+    ("uint_least64_t", 8, false),
+    ("int_fast8_t", 1, true),
+    ("uint_fast8_t", 1, false),
+    ("int_fast16_t", 8, true),
+    ("uint_fast16_t", 8, false),
+    ("int_fast32_t", 8, true),
+    ("uint_fast32_t", 8, false),
+    ("int_fast64_t", 8, true),
+    ("uint_fast64_t", 8, false),
+];
+
+/// Names after `atomic_` that are not names of [`INT_NAMES`].
+const ATOMIC_NAMES: &[(&str, u8, bool)] = &[
+    ("char", 1, true),
+    ("schar", 1, true),
+    ("uchar", 1, false),
+    ("short", 2, true),
+    ("ushort", 2, false),
+    ("int", 4, true),
+    ("uint", 4, false),
+    ("long", 8, true),
+    ("ulong", 8, false),
+    ("llong", 8, true),
+    ("ullong", 8, false),
+];
+
+/// The type that a name of one word stands for, keywords left out.
+pub fn typedef(name: &str) -> Option<Type> {
+    let find = |table: &[(&str, u8, bool)], name: &str| {
+        table
+            .iter()
+            .find(|(n, ..)| *n == name)
+            .map(|&(_, bytes, signed)| Type::Int { bytes, signed })
+    };
+    if let Some(ty) = find(INT_NAMES, name) {
+        return Some(ty);
+    }
+    if name == "bool" {
+        return Some(Type::Named(BOOL.to_string()));
+    }
+    let atomic = name.strip_prefix("atomic_")?;
+    let ty = match atomic {
+        "bool" | "flag" => Type::Named(BOOL.to_string()),
+        _ => find(ATOMIC_NAMES, atomic).or_else(|| find(INT_NAMES, atomic))?,
+    };
+    Some(Type::Atomic(Box::new(ty)))
+}
+
+/// How an integer type is written.
+pub fn int_name(bytes: u8, signed: bool) -> &'static str {
+    match (bytes, signed) {
+        (1, true) => "int8_t",
+        (1, false) => "uint8_t",
+        (2, true) => "int16_t",
+        (2, false) => "uint16_t",
+        (4, true) => "int",
+        (4, false) => "uint32_t",
+        (8, true) => "int64_t",
+        (8, false) => "uint64_t",
+        (_, true) => "__int128",
+        (_, false) => "__uint128_t",
+    }
+}
+
+pub fn is_bool(ty: &Type) -> bool {
+    matches!(ty.bare(), Type::Named(n) if n == BOOL || n == "bool")
+}
+
+/// The type below, with these qualifiers added to the ones it has, in the one order that this
+/// room writes them: const, volatile, atomic.
+pub fn qualify(ty: &Type, constant: bool, volatile: bool, atomic: bool) -> Type {
+    let (constant, volatile, atomic) = (
+        constant || ty.is_const(),
+        volatile || ty.is_volatile(),
+        atomic || ty.is_atomic(),
+    );
+    let mut out = ty.bare().clone();
+    if atomic {
+        out = Type::Atomic(Box::new(out));
+    }
+    if volatile {
+        out = Type::Volatile(Box::new(out));
+    }
+    if constant {
+        out = Type::Const(Box::new(out));
+    }
+    out
+}
+
+/// The same type as the rest of the program knows it: booleans are bytes.
+pub fn erase(ty: &Type) -> Type {
+    match ty {
+        Type::Named(_) if is_bool(ty) => Type::Int {
+            bytes: 1,
+            signed: false,
+        },
+        Type::Pointer(t) => Type::Pointer(Box::new(erase(t))),
+        Type::Array(t, n) => Type::Array(Box::new(erase(t)), *n),
+        Type::Atomic(t) => Type::Atomic(Box::new(erase(t))),
+        Type::Const(t) => Type::Const(Box::new(erase(t))),
+        Type::Volatile(t) => Type::Volatile(Box::new(erase(t))),
+        t => t.clone(),
+    }
+}
+
+/// The size of an object in bytes, where this room knows it.
+pub fn size_of(ty: &Type) -> Option<u64> {
+    match ty {
+        Type::Int { bytes, .. } => Some(u64::from(*bytes)),
+        Type::Pointer(_) => Some(8),
+        Type::Array(t, n) => size_of(t)?.checked_mul(*n),
+        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => size_of(t),
+        Type::Named(_) if is_bool(ty) => Some(1),
+        Type::Void | Type::Named(_) => None,
+    }
+}
+
+/// The type of a value: no qualifiers, no arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    Int {
+        bytes: u8,
+        signed: bool,
+    },
+    Bool,
+    /// What it points to, qualifiers and all.
+    Pointer(Type),
+    Void,
+}
+
+impl ValueType {
+    pub const INT: ValueType = ValueType::Int {
+        bytes: 4,
+        signed: true,
+    };
+    pub const SIZE: ValueType = ValueType::Int {
+        bytes: 8,
+        signed: false,
+    };
+
+    /// The type of a value read from an object of type `ty`; nothing for aggregates.
+    pub fn of(ty: &Type) -> Option<ValueType> {
+        match ty.bare() {
+            Type::Int { bytes, signed } => Some(ValueType::Int {
+                bytes: *bytes,
+                signed: *signed,
+            }),
+            Type::Pointer(t) => Some(ValueType::Pointer((**t).clone())),
+            Type::Array(t, _) => Some(ValueType::Pointer((**t).clone())),
+            Type::Void => Some(ValueType::Void),
+            Type::Named(_) if is_bool(ty) => Some(ValueType::Bool),
+            _ => None,
+        }
+    }
+
+    pub fn bits(&self) -> u8 {
+        match self {
+            ValueType::Int { bytes, .. } => bytes.saturating_mul(8).clamp(8, 128),
+            ValueType::Bool => 8,
+            ValueType::Pointer(_) => 64,
+            ValueType::Void => 8,
+        }
+    }
+
+    pub fn signed(&self) -> bool {
+        matches!(self, ValueType::Int { signed: true, .. })
+    }
+
+    pub fn is_arithmetic(&self) -> bool {
+        matches!(self, ValueType::Int { .. } | ValueType::Bool)
+    }
+
+    /// After the integer promotions.
+    pub fn promoted(&self) -> ValueType {
+        match self {
+            ValueType::Bool => ValueType::INT,
+            ValueType::Int { bytes, .. } if *bytes < 4 => ValueType::INT,
+            t => t.clone(),
+        }
+    }
+
+    /// The common type of the usual arithmetic conversions.
+    pub fn common(&self, other: &ValueType) -> ValueType {
+        let (a, b) = (self.promoted(), other.promoted());
+        match (&a, &b) {
+            (
+                ValueType::Int {
+                    bytes: n,
+                    signed: s,
+                },
+                ValueType::Int {
+                    bytes: m,
+                    signed: t,
+                },
+            ) => match n.cmp(m) {
+                std::cmp::Ordering::Greater => a,
+                std::cmp::Ordering::Less => b,
+                std::cmp::Ordering::Equal => ValueType::Int {
+                    bytes: *n,
+                    signed: *s && *t,
+                },
+            },
+            (ValueType::Pointer(_), _) => a,
+            _ => b,
+        }
+    }
+}
