@@ -1,1 +1,673 @@
+//! Emission: the functions of a test as C11 that compilers take.
+//!
+//! What is emitted means what `lower` says the test means: plain accesses to atomic objects are
+//! made plain by a cast (unless they are to be seq_cst), operations of `<stdatomic.h>` on objects
+//! that one thread declares non-atomic go through a cast to the atomic type, and locals without
+//! an initialiser hold 0. It does not know compilers, nor how their output is read.
 
+use super::ast::{BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp};
+use super::lower::{PlainAtomic, is_builtin};
+use super::print::{print_declaration, print_function};
+use super::types::{qualify, size_of};
+use crate::diag::Span;
+use crate::litmus::{Body, InitValue, Operand, Place, Prop, Test, Type, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+/// Where the shared locations of a test live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// Pointers to them are parameters of the threads.
+    #[default]
+    Params,
+    /// They are global variables.
+    Globals,
+    /// They are static variables.
+    Statics,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct EmitOptions {
+    pub storage: Storage,
+    /// By name of the thread's function, the locals that it stores to memory as it ends, each
+    /// through a parameter `out_<function>_<local>`; see [`observed_locals`].
+    pub observe: BTreeMap<String, Vec<String>>,
+    /// Put before and after the names of functions and globals, so that many tests fit into one
+    /// translation unit.
+    pub prefix: String,
+    pub suffix: String,
+    /// Let compilers inline helper functions.
+    pub inline_helpers: bool,
+    pub plain_atomic: PlainAtomic,
+}
+
+impl EmitOptions {
+    /// The name of a thread or a helper function in the output.
+    pub fn function_name(&self, name: &str) -> String {
+        format!("{}{name}{}", self.prefix, self.suffix)
+    }
+
+    /// The name of a shared location where it is a global or static variable.
+    pub fn global_name(&self, location: &str) -> String {
+        format!("{}loc_{location}{}", self.prefix, self.suffix)
+    }
+}
+
+/// What every emitted translation unit begins with.
+pub const HEADER: &str = "#include <stdatomic.h>\n#include <stdbool.h>\n#include <stddef.h>\n\
+                          #include <stdint.h>\n\n";
+
+/// A test as one translation unit.
+pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
+    let mut out = HEADER.to_string();
+    if options.storage != Storage::Params {
+        for (name, ty) in shared_locations(test) {
+            let mut line = print_declaration(&ty, &options.global_name(&name));
+            if options.storage == Storage::Statics {
+                // Unseen writers: the variable is shared with code outside the unit.
+                line = format!("static {line} __attribute__((used))");
+            }
+            match initial_value(test, &name) {
+                Some(v) if matches!(ty.bare(), Type::Int { .. }) => {
+                    let _ = writeln!(out, "{line} = {};", constant(v as u128, v < 0));
+                }
+                _ => {
+                    let _ = writeln!(out, "{line};");
+                }
+            }
+        }
+        out.push('\n');
+    }
+    for f in &test.helpers {
+        out.push_str(&helper_head(f, options));
+        out.push_str(";\n");
+    }
+    for f in &test.helpers {
+        out.push('\n');
+        out.push_str(&emit_helper(f, options));
+    }
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            out.push('\n');
+            out.push_str(&emit_body(f, &options.function_name(&f.name), options));
+        }
+    }
+    out
+}
+
+/// One thread as a function of the given name, without includes, globals and helpers.
+pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
+    let none = Vec::new();
+    let observe = options.observe.get(&f.name).unwrap_or(&none);
+    let mut outs: Vec<(Type, &str, String)> = Vec::new();
+    for local in observe {
+        let ty = local_type(f, local);
+        if let Some(ty) = ty
+            && !outs.iter().any(|(_, l, _)| l == local)
+        {
+            let ty = ty.bare().clone();
+            outs.push((ty, local, format!("out_{}_{local}", f.name)));
+        }
+    }
+    let leaves_early = leaves_early(f);
+    let hoisted: Vec<&str> = outs
+        .iter()
+        .map(|(_, local, _)| *local)
+        .filter(|local| leaves_early || !declared_outermost(f, local))
+        .collect();
+    let end = format!("end_{}", f.name);
+    let mut rewrite = Rewrite {
+        types: variable_types(f),
+        options,
+        hoisted: hoisted.iter().map(|s| s.to_string()).collect(),
+        end: (leaves_early && !outs.is_empty()).then_some(end.clone()),
+    };
+    let mut out = Function {
+        name: name.to_string(),
+        params: Vec::new(),
+        ret: match outs.is_empty() {
+            true => f.ret.clone(),
+            false => Type::Void,
+        },
+        body: Vec::new(),
+        span: Span::default(),
+    };
+    for p in &f.params {
+        match (&p.ty.bare(), options.storage) {
+            (Type::Pointer(pointee), Storage::Globals | Storage::Statics) => {
+                // The thread's own view of the location, by its own type.
+                let target = Expr::new(
+                    ExprKind::Unary(
+                        UnaryOp::Addr,
+                        Box::new(Expr::name(&options.global_name(&p.name))),
+                    ),
+                    Span::default(),
+                );
+                let ty = Type::Pointer(pointee.clone());
+                let value = Expr::new(ExprKind::Cast(ty, Box::new(target)), Span::default());
+                out.body.push(declaration(&p.name, &p.ty, value));
+            }
+            _ => out.params.push(p.clone()),
+        }
+    }
+    for (ty, _, name) in &outs {
+        out.params.push(Param {
+            name: name.clone(),
+            ty: Type::Pointer(Box::new(ty.clone())),
+            span: Span::default(),
+        });
+    }
+    for local in &hoisted {
+        if let Some(ty) = local_type(f, local) {
+            out.body.push(declaration(local, ty, Expr::int(0)));
+        }
+    }
+    out.body.extend(f.body.iter().map(|s| rewrite.statement(s)));
+    let mut stores = outs.iter().map(|(_, local, name)| {
+        let target = Expr::new(
+            ExprKind::Unary(UnaryOp::Deref, Box::new(Expr::name(name))),
+            Span::default(),
+        );
+        let value = Box::new(Expr::name(local));
+        let kind = ExprKind::Assign(None, Box::new(target), value);
+        Stmt::new(
+            StmtKind::Expr(Expr::new(kind, Span::default())),
+            Span::default(),
+        )
+    });
+    if let Some(end) = rewrite.end
+        && let Some(first) = stores.next()
+    {
+        let kind = StmtKind::Label(end, Box::new(first));
+        out.body.push(Stmt::new(kind, Span::default()));
+    }
+    out.body.extend(stores);
+    let text = print_function(&out);
+    // The printer leaves the return type of a thread out, as tests do.
+    match text.starts_with(&format!("{name}(")) {
+        true => format!("void {text}"),
+        false => text,
+    }
+}
+
+/// A helper function, not inlined unless the options allow it.
+pub fn emit_helper(f: &Function, options: &EmitOptions) -> String {
+    let mut rewrite = Rewrite {
+        types: variable_types(f),
+        options,
+        hoisted: Vec::new(),
+        end: None,
+    };
+    let mut out = format!("{} {{\n", helper_head(f, options));
+    for s in &f.body {
+        super::print::statement(&mut out, &rewrite.statement(s), 1);
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn helper_head(f: &Function, options: &EmitOptions) -> String {
+    let params: Vec<String> = f
+        .params
+        .iter()
+        .map(|p| print_declaration(&p.ty, &p.name))
+        .collect();
+    let params = match params.is_empty() {
+        true => "void".to_string(),
+        false => params.join(", "),
+    };
+    let head = format!("{}({params})", options.function_name(&f.name));
+    let attribute = match options.inline_helpers {
+        true => "",
+        false => "__attribute__((noinline)) ",
+    };
+    format!("static {attribute}{}", print_declaration(&f.ret, &head))
+}
+
+/// The locals that a test's condition, filter and locations look at, by thread.
+pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
+    let mut places: Vec<&Place> = test.locations.iter().map(|o| &o.place).collect();
+    places_of(&test.condition.prop, &mut places);
+    if let Some(filter) = &test.filter {
+        places_of(filter, &mut places);
+    }
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for place in places {
+        if let Place::Reg { thread, name } = place
+            && let Some(Body::C(f)) = test.threads.get(*thread)
+            && local_type(f, name).is_some()
+        {
+            let list = out.entry(f.name.clone()).or_default();
+            if !list.contains(name) {
+                list.push(name.clone());
+            }
+        }
+    }
+    out
+}
+
+fn places_of<'a>(prop: &'a Prop, out: &mut Vec<&'a Place>) {
+    match prop {
+        Prop::True | Prop::False => {}
+        Prop::Cmp(place, _, operand) => {
+            out.push(place);
+            if let Operand::Place(place) = operand {
+                out.push(place);
+            }
+        }
+        Prop::Not(p) => places_of(p, out),
+        Prop::And(list) | Prop::Or(list) => list.iter().for_each(|p| places_of(p, out)),
+        Prop::Implies(a, b) => {
+            places_of(a, out);
+            places_of(b, out);
+        }
+    }
+}
+
+/// The shared locations of a test with the types they are declared with where they are variables:
+/// atomic where any thread has it so, and the largest.
+pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
+    let mut out: Vec<(String, Type)> = Vec::new();
+    let mut add = |name: &str, ty: &Type| match out.iter_mut().find(|(n, _)| n == name) {
+        None => out.push((name.to_string(), ty.clone())),
+        Some((_, old)) => {
+            let atomic = old.is_atomic() || ty.is_atomic();
+            let constant = old.is_const() && ty.is_const();
+            let base = match size_of(ty) > size_of(old) {
+                true => ty.bare(),
+                false => old.bare(),
+            };
+            *old = qualify(base, constant, false, atomic);
+        }
+    };
+    for item in &test.init {
+        if let (Place::Mem { name, index: None }, Some(ty)) = (&item.place, &item.ty) {
+            add(name, ty);
+        }
+    }
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            for p in &f.params {
+                if let Type::Pointer(ty) = p.ty.bare() {
+                    add(
+                        &p.name,
+                        &qualify(ty.bare(), ty.is_const(), false, ty.is_atomic()),
+                    );
+                }
+            }
+        }
+    }
+    out
+}
+
+fn initial_value(test: &Test, location: &str) -> Option<i128> {
+    test.init
+        .iter()
+        .find_map(|item| match (&item.place, &item.value) {
+            (Place::Mem { name, index: None }, Some(InitValue::One(Value::Int(v))))
+                if name == location =>
+            {
+                Some(*v)
+            }
+            _ => None,
+        })
+}
+
+/// A constant as C writes it; C has no constants above 64 bits.
+fn constant(value: u128, negative: bool) -> String {
+    match (negative, u64::try_from(value)) {
+        (true, _) => match i64::try_from(value as i128) {
+            Ok(i64::MIN) | Err(_) => format!("(__int128)({})", halves(value)),
+            Ok(v) => v.to_string(),
+        },
+        (false, Ok(v)) if v > i64::MAX as u64 => format!("{v}u"),
+        (false, Ok(v)) => v.to_string(),
+        (false, Err(_)) => halves(value),
+    }
+}
+
+fn halves(value: u128) -> String {
+    let (high, low) = ((value >> 64) as u64, value as u64);
+    format!("((__uint128_t){high:#x}u << 64 | {low:#x}u)")
+}
+
+fn declaration(name: &str, ty: &Type, init: Expr) -> Stmt {
+    let declarator = super::ast::Declarator {
+        name: name.to_string(),
+        ty: ty.clone(),
+        init: Some(init),
+        span: Span::default(),
+    };
+    Stmt::new(StmtKind::Decl(vec![declarator]), Span::default())
+}
+
+fn local_type<'a>(f: &'a Function, name: &str) -> Option<&'a Type> {
+    let (mut own, mut first) = (None, None);
+    f.each_declarator(&mut |d, depth| {
+        if d.name == name {
+            first = first.or(Some(&d.ty));
+            if depth == 0 {
+                own = own.or(Some(&d.ty));
+            }
+        }
+    });
+    own.or(first)
+}
+
+fn declared_outermost(f: &Function, name: &str) -> bool {
+    let mut found = false;
+    f.each_declarator(&mut |d, depth| found |= depth == 0 && d.name == name);
+    found
+}
+
+fn variable_types(f: &Function) -> HashMap<String, Type> {
+    let mut out = HashMap::new();
+    f.each_declarator(&mut |d, _| {
+        out.insert(d.name.clone(), d.ty.clone());
+    });
+    for p in &f.params {
+        out.entry(p.name.clone()).or_insert_with(|| p.ty.clone());
+    }
+    out
+}
+
+/// Whether control can leave or jump over declarations.
+fn leaves_early(f: &Function) -> bool {
+    fn any(s: &Stmt) -> bool {
+        match &s.kind {
+            StmtKind::Return(_) | StmtKind::Goto(_) => true,
+            StmtKind::If { yes, no, .. } => any(yes) || no.as_deref().is_some_and(any),
+            StmtKind::While { body, .. }
+            | StmtKind::DoWhile { body, .. }
+            | StmtKind::For { body, .. } => any(body),
+            StmtKind::Block(list) => list.iter().any(any),
+            StmtKind::Label(_, s) => any(s),
+            StmtKind::Decl(_)
+            | StmtKind::Expr(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Empty => false,
+        }
+    }
+    f.body.iter().any(any)
+}
+
+/// Turns a test's body into one that compilers take.
+struct Rewrite<'a> {
+    types: HashMap<String, Type>,
+    options: &'a EmitOptions,
+    /// Locals that are declared where the function begins.
+    hoisted: Vec<String>,
+    /// The label that `return` becomes a jump to.
+    end: Option<String>,
+}
+
+impl Rewrite<'_> {
+    fn statement(&mut self, s: &Stmt) -> Stmt {
+        let mut below = |s: &Stmt| Box::new(self.statement(s));
+        let kind = match &s.kind {
+            StmtKind::Decl(list) => return self.declarators(list, s.span),
+            StmtKind::Expr(e) => StmtKind::Expr(self.expr(e)),
+            StmtKind::If { cond, yes, no } => StmtKind::If {
+                yes: below(yes),
+                no: no.as_ref().map(|s| below(s)),
+                cond: self.expr(cond),
+            },
+            StmtKind::While { cond, body } => StmtKind::While {
+                body: below(body),
+                cond: self.expr(cond),
+            },
+            StmtKind::DoWhile { body, cond } => StmtKind::DoWhile {
+                body: below(body),
+                cond: self.expr(cond),
+            },
+            StmtKind::For {
+                init,
+                cond,
+                step,
+                body,
+            } => StmtKind::For {
+                init: below(init),
+                body: below(body),
+                cond: cond.as_ref().map(|e| self.expr(e)),
+                step: step.as_ref().map(|e| self.expr(e)),
+            },
+            StmtKind::Block(list) => {
+                StmtKind::Block(list.iter().map(|s| self.statement(s)).collect())
+            }
+            StmtKind::Label(name, s) => StmtKind::Label(name.clone(), below(s)),
+            StmtKind::Return(value) => match &self.end {
+                None => StmtKind::Return(value.as_ref().map(|e| self.expr(e))),
+                Some(end) => {
+                    let leave = Stmt::new(StmtKind::Goto(end.clone()), s.span);
+                    match value {
+                        None => return leave,
+                        Some(e) => StmtKind::Block(vec![
+                            Stmt::new(StmtKind::Expr(self.expr(e)), s.span),
+                            leave,
+                        ]),
+                    }
+                }
+            },
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {
+                s.kind.clone()
+            }
+        };
+        Stmt::new(kind, s.span)
+    }
+
+    /// Declarations: locals start at 0, and those that are hoisted are only assigned.
+    fn declarators(&mut self, list: &[super::ast::Declarator], span: Span) -> Stmt {
+        let (mut declared, mut assigned) = (Vec::new(), None);
+        for d in list {
+            let init = match &d.init {
+                Some(e) => self.expr(e),
+                None => Expr::int(0),
+            };
+            if self.hoisted.contains(&d.name) {
+                let target = Box::new(Expr::name(&d.name));
+                let e = Expr::new(ExprKind::Assign(None, target, Box::new(init)), span);
+                assigned = Some(match assigned {
+                    None => e,
+                    Some(before) => Expr::new(ExprKind::Comma(Box::new(before), Box::new(e)), span),
+                });
+            } else {
+                let mut d = d.clone();
+                let array = matches!(d.ty.bare(), Type::Array(..));
+                d.init = (!array).then_some(init);
+                declared.push(d);
+            }
+        }
+        match (declared.is_empty(), assigned) {
+            (true, Some(e)) => Stmt::new(StmtKind::Expr(e), span),
+            (_, None) => Stmt::new(StmtKind::Decl(declared), span),
+            (false, Some(e)) => {
+                // One statement is one statement: the assignments ride on the first declarator.
+                if let Some(first) = declared.first_mut()
+                    && let Some(init) = first.init.take()
+                {
+                    let both = ExprKind::Comma(Box::new(e), Box::new(init));
+                    first.init = Some(Expr::new(both, span));
+                }
+                Stmt::new(StmtKind::Decl(declared), span)
+            }
+        }
+    }
+
+    fn expr(&self, e: &Expr) -> Expr {
+        let below = |e: &Expr| Box::new(self.expr(e));
+        let kind = match &e.kind {
+            ExprKind::Int(lit) => return wide(lit, e),
+            ExprKind::Name(_) | ExprKind::SizeofType(_) => e.kind.clone(),
+            ExprKind::Unary(UnaryOp::Addr, a) => match &a.kind {
+                // The address of an object is not an access to it.
+                ExprKind::Unary(UnaryOp::Deref, p) => return self.expr(p),
+                ExprKind::Index(p, i) => {
+                    let element = ExprKind::Index(below(p), below(i));
+                    ExprKind::Unary(UnaryOp::Addr, Box::new(Expr::new(element, a.span)))
+                }
+                _ => ExprKind::Unary(UnaryOp::Addr, below(a)),
+            },
+            ExprKind::Unary(UnaryOp::Deref, p) => {
+                ExprKind::Unary(UnaryOp::Deref, self.plain_pointer(p))
+            }
+            ExprKind::Index(p, i) => ExprKind::Index(self.plain_pointer(p), below(i)),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, below(a)),
+            ExprKind::Step { up, prefix, target } => ExprKind::Step {
+                up: *up,
+                prefix: *prefix,
+                target: self.target(target),
+            },
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, below(a), below(b)),
+            ExprKind::Assign(None, a, b) => ExprKind::Assign(None, below(a), below(b)),
+            ExprKind::Assign(op, a, b) => ExprKind::Assign(*op, self.target(a), below(b)),
+            ExprKind::Cond(a, b, c) => ExprKind::Cond(below(a), below(b), below(c)),
+            ExprKind::Comma(a, b) => ExprKind::Comma(below(a), below(b)),
+            ExprKind::Cast(ty, a) => ExprKind::Cast(ty.clone(), below(a)),
+            ExprKind::SizeofExpr(a) => ExprKind::SizeofExpr(below(a)),
+            ExprKind::Member { base, arrow, name } => ExprKind::Member {
+                base: below(base),
+                arrow: *arrow,
+                name: name.clone(),
+            },
+            ExprKind::Call(name, args) => return self.call(name, args, e.span),
+        };
+        Expr::new(kind, e.span)
+    }
+
+    /// The target of a compound assignment, which keeps its atomic type: it is one
+    /// read-modify-write.
+    fn target(&self, e: &Expr) -> Box<Expr> {
+        let kind = match &e.kind {
+            ExprKind::Unary(UnaryOp::Deref, p) => {
+                ExprKind::Unary(UnaryOp::Deref, Box::new(self.expr(p)))
+            }
+            ExprKind::Index(p, i) => {
+                ExprKind::Index(Box::new(self.expr(p)), Box::new(self.expr(i)))
+            }
+            _ => return Box::new(self.expr(e)),
+        };
+        Box::new(Expr::new(kind, e.span))
+    }
+
+    /// A pointer through which there is a plain access.
+    fn plain_pointer(&self, p: &Expr) -> Box<Expr> {
+        let out = self.expr(p);
+        match self.pointee(p) {
+            Some(ty) if ty.is_atomic() && self.options.plain_atomic == PlainAtomic::NonAtomic => {
+                let ty = qualify(ty.bare(), ty.is_const(), ty.is_volatile(), false);
+                Box::new(cast(ty, out))
+            }
+            _ => Box::new(out),
+        }
+    }
+
+    /// What a pointer points to, where that is plain to see.
+    fn pointee(&self, e: &Expr) -> Option<Type> {
+        let ty = match &e.kind {
+            ExprKind::Name(n) => self.types.get(n)?,
+            ExprKind::Cast(ty, _) => ty,
+            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                return self.pointee(a).or_else(|| self.pointee(b));
+            }
+            ExprKind::Unary(UnaryOp::Addr, a) => {
+                return match &a.kind {
+                    ExprKind::Unary(UnaryOp::Deref, p) | ExprKind::Index(p, _) => self.pointee(p),
+                    _ => None,
+                };
+            }
+            _ => return None,
+        };
+        match ty.bare() {
+            Type::Pointer(t) => Some((**t).clone()),
+            _ => None,
+        }
+    }
+
+    fn call(&self, name: &str, args: &[Expr], span: Span) -> Expr {
+        let mut out: Vec<Expr> = args.iter().map(|e| self.expr(e)).collect();
+        if !is_builtin(name) {
+            let name = self.options.function_name(name);
+            return Expr::new(ExprKind::Call(name, out), span);
+        }
+        let flag = name.starts_with("atomic_flag");
+        let compiler = name.starts_with("__");
+        // What an operation needs the objects of its pointer arguments to be.
+        for (i, arg) in args.iter().enumerate() {
+            let Some(ty) = self.pointee(arg) else {
+                continue;
+            };
+            let atomic = i == 0 && !compiler;
+            let (constant, volatile) = (ty.is_const(), ty.is_volatile());
+            let old = out[i].clone();
+            if i == 0 && flag {
+                let named = Type::Named("atomic_flag".to_string());
+                out[i] = cast(qualify(&named, constant, volatile, false), old);
+            } else if i == 0 && ty.is_atomic() != atomic {
+                out[i] = cast(qualify(ty.bare(), constant, volatile, atomic), old);
+            } else if i > 0 && ty.is_atomic() && takes_pointer(name, i) {
+                out[i] = cast(qualify(ty.bare(), constant, volatile, false), old);
+            }
+        }
+        let name = match name {
+            "WCAS" => "atomic_compare_exchange_weak",
+            "SCAS" => "atomic_compare_exchange_strong",
+            n => n,
+        };
+        Expr::new(ExprKind::Call(name.to_string(), out), span)
+    }
+}
+
+/// Whether an argument after the first is a pointer to a plain object.
+fn takes_pointer(name: &str, arg: usize) -> bool {
+    let by_pointer = ["__atomic_load", "__atomic_store", "__atomic_exchange"].contains(&name)
+        || name == "__atomic_compare_exchange";
+    let cas = name.contains("compare_exchange") || name == "WCAS" || name == "SCAS";
+    by_pointer || (cas && arg == 1)
+}
+
+fn cast(pointee: Type, e: Expr) -> Expr {
+    let span = e.span;
+    Expr::new(
+        ExprKind::Cast(Type::Pointer(Box::new(pointee)), Box::new(e)),
+        span,
+    )
+}
+
+/// A constant, in two halves where C has none so large.
+fn wide(lit: &IntLit, e: &Expr) -> Expr {
+    if lit.value >> 64 == 0 {
+        return e.clone();
+    }
+    let half = |value: u128| {
+        let lit = IntLit {
+            value,
+            decimal: false,
+            unsigned: true,
+            long: true,
+        };
+        Box::new(Expr::new(ExprKind::Int(lit), e.span))
+    };
+    let new = |kind| Box::new(Expr::new(kind, e.span));
+    let unsigned = Type::Int {
+        bytes: 16,
+        signed: false,
+    };
+    let high = new(ExprKind::Cast(unsigned, half(lit.value >> 64)));
+    let sixty_four = Box::new(Expr::int(64));
+    let high = new(ExprKind::Binary(BinaryOp::Shl, high, sixty_four));
+    let all = Expr::new(
+        ExprKind::Binary(BinaryOp::Or, high, half(lit.value & u128::from(u64::MAX))),
+        e.span,
+    );
+    match lit.unsigned || lit.value >> 127 != 0 {
+        true => all,
+        false => {
+            let signed = Type::Int {
+                bytes: 16,
+                signed: true,
+            };
+            Expr::new(ExprKind::Cast(signed, Box::new(all)), e.span)
+        }
+    }
+}

@@ -192,6 +192,11 @@ fn find(name: &str) -> Option<Builtin> {
     }
 }
 
+/// Whether a name is an operation that this room knows.
+pub(in crate::lang::c11) fn is_builtin(name: &str) -> bool {
+    find(name).is_some()
+}
+
 impl Builtin {
     /// The number of arguments before the orders, and of the orders.
     fn arity(&self, name: &str) -> (usize, usize) {

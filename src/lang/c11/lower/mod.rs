@@ -19,6 +19,8 @@ mod atomic;
 mod build;
 mod expr;
 
+pub(super) use atomic::is_builtin;
+
 use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::{ValueType, erase};
 use crate::diag::{Diag, Result, Source, Span, nearest};
