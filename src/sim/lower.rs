@@ -106,7 +106,7 @@ impl Program {
                     isa.thread(&test.source, lines, &mut locations)?
                 }
                 Body::C(f) => {
-                    crate::lang::c11::thread(&test.source, f, &test.helpers, &mut locations)?
+                    crate::lang::c11::lower::thread(&test.source, f, &test.helpers, &mut locations)?
                 }
             });
         }

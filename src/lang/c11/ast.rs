@@ -15,7 +15,6 @@ pub struct Function {
     pub ret: Type,
     pub body: Vec<Stmt>,
     pub span: Span,
-    pub text: String,
 }
 
 #[derive(Clone, Debug)]
