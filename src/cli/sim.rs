@@ -268,7 +268,7 @@ fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
 /// The condition as herd prints it, with registers under their full names.
 fn condition(test: &litmus::Test) -> String {
     let isa = litmake::isa::of(test.arch);
-    litmus::condition_text(&test.condition, &|place| match place {
+    litmus::condition_text(&test.condition, test.arch, &|place: &litmus::Place| match place {
         litmus::Place::Reg { thread, name } => {
             let full = isa.and_then(|i| i.register(name)).map_or(name.clone(), |r| r.name);
             format!("{thread}:{full}")
