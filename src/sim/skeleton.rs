@@ -220,11 +220,15 @@ impl<'p> Skeleton<'p> {
             threads.push(begin..events.len());
         }
         for read in &mut reads {
-            read.candidates = writes[usize::from(read.cell)]
-                .iter()
-                .copied()
-                .filter(|w| *w != read.event)
-                .collect();
+            let r = &events[usize::from(read.event)];
+            // No read returns what its own thread writes later, the write of its own
+            // instruction included: herd has no such candidates under any model.
+            let later = |w: &u16| {
+                let w = &events[usize::from(*w)];
+                w.thread == r.thread && w.index >= r.index
+            };
+            let writes = &writes[usize::from(read.cell)];
+            read.candidates = writes.iter().copied().filter(|w| !later(w)).collect();
         }
         Skeleton { paths, events, reads, writes, first, threads }
     }
