@@ -18,6 +18,13 @@ pub enum Flow {
     Bit {
         negated: bool,
     },
+    /// A comparison of two values of `bits` (0: those of the register) that branches
+    /// (FEAT_CMPBR): the comparison, with its operands swapped or not.
+    Compare {
+        op: BinOp,
+        swap: bool,
+        bits: u8,
+    },
     Call,
     CallTo,
     JumpTo,
@@ -95,6 +102,12 @@ pub fn table() -> Vec<(String, Flow)> {
     let mut all: Vec<(String, Flow)> = Vec::new();
     all.extend(OTHERS.iter().map(|(n, f)| (n.to_string(), *f)));
     all.extend(NOPS.iter().map(|n| (n.to_string(), Flow::Nop)));
+    for (name, op, swap) in COMPARES {
+        for (size, bits) in [("", 0), ("B", 8), ("H", 16)] {
+            let (op, swap) = (*op, *swap);
+            all.push((format!("CB{size}{name}"), Flow::Compare { op, swap, bits }));
+        }
+    }
     for (name, test, negated) in CONDITIONS {
         let cond = Cond {
             test: *test,
@@ -108,6 +121,20 @@ pub fn table() -> Vec<(String, Flow)> {
     }
     all
 }
+
+/// The comparisons of FEAT_CMPBR.
+const COMPARES: &[(&str, BinOp, bool)] = &[
+    ("EQ", BinOp::Eq, false),
+    ("NE", BinOp::Ne, false),
+    ("GT", BinOp::LtS, true),
+    ("GE", BinOp::LeS, true),
+    ("HI", BinOp::LtU, true),
+    ("HS", BinOp::LeU, true),
+    ("LT", BinOp::LtS, false),
+    ("LE", BinOp::LeS, false),
+    ("LO", BinOp::LtU, false),
+    ("LS", BinOp::LeU, false),
+];
 
 /// The option of a barrier: domain, and which accesses.
 const OPTIONS: &[(&str, u8, Tags, Tags)] = &[
@@ -154,6 +181,23 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             let value = e.read_raw(&v, Port::None);
             let value = e.bin_const(BinOp::And, value, 1 << bit, v.bits);
             let cond = decided(e, value, v.bits, negated);
+            e.push(Op::Branch { cond, target });
+        }
+        Flow::Compare { op, swap, bits } => {
+            let n = e.gpr(0)?;
+            let a = e.read_raw(&n, Port::None);
+            let b = match e.operands.get(1) {
+                Some(Operand::Imm(k)) => e.int(*k),
+                _ => {
+                    let m = e.gpr_like(1, &n)?;
+                    e.read_raw(&m, Port::None)
+                }
+            };
+            let target = e.label(2)?;
+            e.only(3)?;
+            let width = if bits == 0 { n.bits } else { bits };
+            let (a, b) = if swap { (b, a) } else { (a, b) };
+            let cond = e.bin(op, a, b, width);
             e.push(Op::Branch { cond, target });
         }
         Flow::Call => {

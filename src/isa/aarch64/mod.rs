@@ -167,12 +167,31 @@ impl Isa for AArch64 {
     }
 }
 
+/// Instructions that tests for other parts of the architecture use.
+const OUT_OF_SCOPE: &[(&[&str], &str)] = &[
+    (
+        &["IC", "DC", "TLBI", "AT"],
+        "maintenance of caches and translations",
+    ),
+    (&["SVC", "HVC", "SMC", "ERET"], "taking exceptions"),
+    (
+        &["STG", "ST2G", "STZG", "STZ2G", "LDG", "IRG", "GMI", "SUBP"],
+        "memory tagging",
+    ),
+];
+
 fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
     let name = parts.mnemonic.to_ascii_uppercase();
     if let Some(kind) = table().get(&name) {
         return Ok(*kind);
     }
     let refusal = Refusal::new(format!("unknown instruction `{}`", parts.mnemonic));
+    if let Some((_, what)) = OUT_OF_SCOPE
+        .iter()
+        .find(|(names, _)| names.contains(&name.as_str()))
+    {
+        return Err(refusal.help(format!("{what} is out of scope")));
+    }
     let mut known: Vec<&str> = table().keys().map(String::as_str).collect();
     known.sort_unstable();
     Err(match nearest(&name, known) {

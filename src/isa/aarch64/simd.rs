@@ -18,6 +18,8 @@ pub enum Simd {
         signed: bool,
     },
     Float,
+    /// FCSEL.
+    Select,
     Immediate {
         invert: bool,
     },
@@ -43,6 +45,7 @@ pub const TABLE: &[(&str, Simd)] = &[
     ("UMOV", Simd::Out { signed: false }),
     ("SMOV", Simd::Out { signed: true }),
     ("FMOV", Simd::Float),
+    ("FCSEL", Simd::Select),
     ("MOVI", Simd::Immediate { invert: false }),
     ("MVNI", Simd::Immediate { invert: true }),
     ("ADDV", Simd::AddAcross),
@@ -140,6 +143,18 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
         }
         Simd::Out { signed } => copy_out(e, signed),
         Simd::Float => float_move(e),
+        Simd::Select => {
+            let (d, n, m) = (e.any_reg(0)?, e.any_reg(1)?, e.any_reg(2)?);
+            let cond = e.cond(3)?;
+            e.only(4)?;
+            let holds = e.condition(cond);
+            let yes = e.read(&n, Port::None);
+            let no = e.read(&m, Port::None);
+            let chosen = e.select(holds, yes, no);
+            let chosen = e.zero_ext(chosen, d.bits, 128);
+            e.write(&d, chosen);
+            Ok(())
+        }
         Simd::Immediate { invert } => immediate(e, invert),
         Simd::AddAcross => {
             let d = e.any_reg(0)?;
