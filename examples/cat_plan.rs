@@ -40,7 +40,9 @@ fn main() {
                             print!("{}", plan.dump());
                         }
                     }
-                    Err(stage::StageError::Unstageable(e)) => println!("== {name}: unstageable: {e}"),
+                    Err(stage::StageError::Unstageable(e)) => {
+                        println!("== {name}: unstageable: {e}")
+                    }
                     Err(stage::StageError::Invalid(e)) => println!("== {name}: invalid: {e}"),
                 }
             }

@@ -276,7 +276,9 @@ impl Display for Expr {
             }
             ExprKind::Bin(op, es) => {
                 f.write_char('(')?;
-                list(f, es, &format!(" {} ", op.symbol()), |f, e| write!(f, "{e}"))?;
+                list(f, es, &format!(" {} ", op.symbol()), |f, e| {
+                    write!(f, "{e}")
+                })?;
                 f.write_char(')')
             }
             ExprKind::Tuple(es) => {

@@ -345,11 +345,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     /// Runs `part` one level deeper and counts a step.
-    fn nested<T>(
-        &mut self,
-        span: Span,
-        part: impl FnOnce(&mut Self) -> Outcome<T>,
-    ) -> Outcome<T> {
+    fn nested<T>(&mut self, span: Span, part: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.steps += 1;
         if self.depth >= MAX_DEPTH {
             return self.error(span, "the model nests its calls too deep");
@@ -500,9 +496,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             let rel = self.as_rel(rel, from.span)?;
             let place = self.place("coherence".into(), from.span);
             let order = self.alg.coherence(&set, &rel, &place);
-            return order
-                .map(Value::Rel)
-                .map_err(|h| self.halt(h, from.span));
+            return order.map(Value::Rel).map_err(|h| self.halt(h, from.span));
         }
         let members = self.members(from, env)?;
         let failed = |ev: &Self| {
@@ -573,9 +567,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 Err(stop) => Value::Broken(Rc::new(stop)),
             };
             out = match (&value, b.pat.as_slice()) {
-                (Value::Broken(_), vars) => {
-                    vars.iter().fold(out, |e, v| self.bind_var(e, v, value.clone()))
-                }
+                (Value::Broken(_), vars) => vars
+                    .iter()
+                    .fold(out, |e, v| self.bind_var(e, v, value.clone())),
                 _ => match self.bind_pat(out, &b.pat, value) {
                     Some(env) => env,
                     None => return self.error(b.span, "the names do not fit the value"),
@@ -653,7 +647,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
             }
             return self.define_funs(&funs, out);
         }
-        self.error(values[0].span, "a recursive definition of neither sets nor relations")
+        self.error(
+            values[0].span,
+            "a recursive definition of neither sets nor relations",
+        )
     }
 
     fn define_funs(&mut self, funs: &[&'m Binding], env: Env) -> Outcome<Env> {
@@ -678,12 +675,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     /// The least solution by iteration from nothing.
-    fn iterate(
-        &mut self,
-        funs: &[&'m Binding],
-        values: &[&'m Binding],
-        env: Env,
-    ) -> Outcome<Env> {
+    fn iterate(&mut self, funs: &[&'m Binding], values: &[&'m Binding], env: Env) -> Outcome<Env> {
         let mut old: Vec<ValueOf<'m, A>> = values
             .iter()
             .map(|b| match b.pat.len() {
@@ -950,14 +942,26 @@ impl<'m, A: Algebra> Eval<'m, A> {
             Value::Event(_) => {
                 let events: Vec<_> = members
                     .iter()
-                    .filter_map(|v| if let Value::Event(e) = v { Some(*e) } else { None })
+                    .filter_map(|v| {
+                        if let Value::Event(e) = v {
+                            Some(*e)
+                        } else {
+                            None
+                        }
+                    })
                     .collect();
                 Value::Set(self.alg.set_of(&events))
             }
             Value::Pair(..) => {
                 let pairs: Vec<_> = members
                     .iter()
-                    .filter_map(|v| if let Value::Pair(a, b) = v { Some((*a, *b)) } else { None })
+                    .filter_map(|v| {
+                        if let Value::Pair(a, b) = v {
+                            Some((*a, *b))
+                        } else {
+                            None
+                        }
+                    })
                     .collect();
                 Value::Rel(self.alg.rel_of(&pairs))
             }
@@ -1049,9 +1053,7 @@ pub fn same<S: PartialEq, R: PartialEq>(a: &Value<'_, S, R>, b: &Value<'_, S, R>
         (Value::Event(a), Value::Event(b)) => a == b,
         (Value::Pair(a, x), Value::Pair(b, y)) => a == b && x == y,
         (Value::Tag(a), Value::Tag(b)) => a == b,
-        (Value::Values(a), Value::Values(b)) => {
-            a.len() == b.len() && within(a, b) && within(b, a)
-        }
+        (Value::Values(a), Value::Values(b)) => a.len() == b.len() && within(a, b) && within(b, a),
         (Value::Tuple(a), Value::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b))
         }

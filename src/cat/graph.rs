@@ -13,6 +13,11 @@ pub struct Graph {
     ids: FxHashMap<Node, NodeId>,
     /// Reads and writes are different events; no event is a read-modify-write.
     split_rmw: bool,
+    /// The sets in which the ends of base relations lie.
+    r: NodeId,
+    w: NodeId,
+    rreg: NodeId,
+    wreg: NodeId,
 }
 
 /// How deep the search for facts about sets goes.
@@ -20,12 +25,21 @@ const DEPTH: usize = 8;
 
 impl Graph {
     pub fn new(arch: Arch) -> Graph {
-        Graph {
+        let mut graph = Graph {
             nodes: Vec::new(),
             is_set: Vec::new(),
             ids: FxHashMap::default(),
             split_rmw: arch != Arch::C,
-        }
+            r: 0,
+            w: 0,
+            rreg: 0,
+            wreg: 0,
+        };
+        graph.r = graph.base_set(BaseSet::R);
+        graph.w = graph.base_set(BaseSet::W);
+        graph.rreg = graph.base_set(BaseSet::Rreg);
+        graph.wreg = graph.base_set(BaseSet::Wreg);
+        graph
     }
 
     fn node(&mut self, node: Node, is_set: bool) -> NodeId {
@@ -187,7 +201,13 @@ impl Graph {
         match *self.get(a) {
             Node::EmptyRel | Node::IdentityOn(_) => a,
             Node::BaseRel(
-                B::Id | B::Loc | B::Int | B::Ext | B::SameInstance | B::SameAccess | B::SameInstr
+                B::Id
+                | B::Loc
+                | B::Int
+                | B::Ext
+                | B::SameInstance
+                | B::SameAccess
+                | B::SameInstr
                 | B::SameThread,
             ) => a,
             Node::Inverse(x) => x,
@@ -298,7 +318,7 @@ impl Graph {
         if self.ends_within(r, s, false, DEPTH) {
             return r;
         }
-        if self.ends_outside(r, s, false) {
+        if self.ends_outside(r, s, false, DEPTH) {
             return self.empty_rel();
         }
         match *self.get(r) {
@@ -332,7 +352,7 @@ impl Graph {
         if self.ends_within(r, s, true, DEPTH) {
             return r;
         }
-        if self.ends_outside(r, s, true) {
+        if self.ends_outside(r, s, true, DEPTH) {
             return self.empty_rel();
         }
         match *self.get(r) {
@@ -402,6 +422,8 @@ impl Graph {
         match *na {
             Node::Union(x, y) => return self.within(x, b, d) && self.within(y, b, d),
             Node::Inter(x, y) if self.within(x, b, d) || self.within(y, b, d) => return true,
+            Node::Domain(r) if self.ends_within(r, b, false, d) => return true,
+            Node::Range(r) if self.ends_within(r, b, true, d) => return true,
             Node::Diff(x, _) | Node::RestrictDomain(x, _) | Node::RestrictRange(x, _)
                 if self.within(x, b, d) =>
             {
@@ -427,7 +449,10 @@ impl Graph {
         matches!(
             (a, b),
             (_, B::All)
-                | (B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const, B::M)
+                | (
+                    B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const,
+                    B::M
+                )
                 | (B::R | B::Rmw, B::Exp)
                 | (B::Iw | B::Fw, B::W)
                 | (B::Rmw, B::R | B::W)
@@ -456,8 +481,14 @@ impl Graph {
                     | (BaseRel::Po | BaseRel::Id, BaseRel::Ext)
                     | (BaseRel::Po, BaseRel::Id | BaseRel::SameInstance)
                     | (BaseRel::Id | BaseRel::SameInstance, BaseRel::Po)
-                    | (BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl, BaseRel::Id)
-                    | (BaseRel::Id, BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl)
+                    | (
+                        BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl,
+                        BaseRel::Id
+                    )
+                    | (
+                        BaseRel::Id,
+                        BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl
+                    )
             );
         }
         let half = |x: NodeId, y: NodeId| match *self.get(x) {
@@ -465,6 +496,8 @@ impl Graph {
             Node::Inter(p, q) => self.disjoint(p, y, d) || self.disjoint(q, y, d),
             Node::Diff(p, q) => self.disjoint(p, y, d) || self.within(y, q, d),
             Node::Complement(q) => self.within(y, q, d),
+            Node::Domain(r) => self.ends_outside(r, y, false, d),
+            Node::Range(r) => self.ends_outside(r, y, true, d),
             Node::RestrictDomain(p, _) | Node::RestrictRange(p, _) => self.disjoint(p, y, d),
             _ => false,
         };
@@ -488,7 +521,7 @@ impl Graph {
     }
 
     /// Whether all sources (or targets) of `r` lie in `s` for certain.
-    fn ends_within(&mut self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
+    fn ends_within(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
         if *self.get(s) == Node::BaseSet(BaseSet::All) {
             return true;
         }
@@ -515,40 +548,58 @@ impl Graph {
             Node::RestrictRange(x, t) => {
                 (target && self.within(t, s, d)) || self.ends_within(x, s, target, d)
             }
-            Node::BaseRel(base) => match base_ends(base, target) {
-                Some(end) => {
-                    let end = self.base_set(end);
-                    self.within(end, s, d)
-                }
+            Node::BaseRel(base) => match self.base_ends(base, target) {
+                Some(end) => self.within(end, s, d),
                 None => false,
             },
             _ => false,
         }
     }
 
-    /// Whether no source (or target) of a base relation lies in `s` for certain.
-    fn ends_outside(&mut self, r: NodeId, s: NodeId, target: bool) -> bool {
-        if let Node::BaseRel(base) = *self.get(r)
-            && let Some(end) = base_ends(base, target)
-        {
-            let end = self.base_set(end);
-            return self.disjoint(end, s, DEPTH);
+    /// Whether no source (or target) of `r` lies in `s` for certain.
+    fn ends_outside(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
+        if depth == 0 {
+            return false;
         }
-        false
+        let d = depth - 1;
+        match *self.get(r) {
+            Node::EmptyRel => true,
+            Node::IdentityOn(t) => self.disjoint(t, s, d),
+            Node::Cross(a, b) => self.disjoint(if target { b } else { a }, s, d),
+            Node::Union(x, y) => {
+                self.ends_outside(x, s, target, d) && self.ends_outside(y, s, target, d)
+            }
+            Node::Inter(x, y) => {
+                self.ends_outside(x, s, target, d) || self.ends_outside(y, s, target, d)
+            }
+            Node::Diff(x, _) | Node::Plus(x) => self.ends_outside(x, s, target, d),
+            Node::Inverse(x) => self.ends_outside(x, s, !target, d),
+            Node::Seq(x, y) => self.ends_outside(if target { y } else { x }, s, target, d),
+            Node::RestrictDomain(x, t) => {
+                (!target && self.disjoint(t, s, d)) || self.ends_outside(x, s, target, d)
+            }
+            Node::RestrictRange(x, t) => {
+                (target && self.disjoint(t, s, d)) || self.ends_outside(x, s, target, d)
+            }
+            Node::BaseRel(base) => match self.base_ends(base, target) {
+                Some(end) => self.disjoint(end, s, d),
+                None => false,
+            },
+            _ => false,
+        }
     }
-}
 
-/// The set in which the sources (or targets) of a base relation lie.
-fn base_ends(base: BaseRel, target: bool) -> Option<BaseSet> {
-    Some(match (base, target) {
-        (BaseRel::Rf, false) | (BaseRel::Co, _) => BaseSet::W,
-        (BaseRel::Rf, true) => BaseSet::R,
-        (BaseRel::RfReg, false) => BaseSet::Wreg,
-        (BaseRel::RfReg, true) => BaseSet::Rreg,
-        (BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl, false) => BaseSet::R,
-        (BaseRel::PickAddr | BaseRel::PickData | BaseRel::PickCtrl, false) => BaseSet::R,
-        (BaseRel::Amo | BaseRel::LxSx, false) => BaseSet::R,
-        (BaseRel::Amo | BaseRel::LxSx, true) => BaseSet::W,
-        _ => return None,
-    })
+    /// The set in which the sources (or targets) of a base relation lie.
+    fn base_ends(&self, base: BaseRel, target: bool) -> Option<NodeId> {
+        use BaseRel as B;
+        Some(match (base, target) {
+            (B::Rf, false) | (B::Co, _) | (B::Amo | B::LxSx, true) => self.w,
+            (B::Rf, true) | (B::Amo | B::LxSx, false) => self.r,
+            (B::Addr | B::Data | B::Ctrl, false) => self.r,
+            (B::PickAddr | B::PickData | B::PickCtrl, false) => self.r,
+            (B::RfReg, false) => self.wreg,
+            (B::RfReg, true) => self.rreg,
+            _ => return None,
+        })
+    }
 }

@@ -20,10 +20,43 @@ pub struct Token {
 }
 
 const KEYWORDS: &[&str] = &[
-    "let", "rec", "and", "when", "acyclic", "irreflexive", "show", "unshow", "empty", "subset",
-    "as", "fun", "in", "undefined_unless", "flag", "assert", "include", "variant", "begin", "end",
-    "procedure", "call", "enum", "debug", "match", "with", "forall", "from", "do", "try", "if",
-    "then", "else", "catdep", "instructions", "default", "not",
+    "let",
+    "rec",
+    "and",
+    "when",
+    "acyclic",
+    "irreflexive",
+    "show",
+    "unshow",
+    "empty",
+    "subset",
+    "as",
+    "fun",
+    "in",
+    "undefined_unless",
+    "flag",
+    "assert",
+    "include",
+    "variant",
+    "begin",
+    "end",
+    "procedure",
+    "call",
+    "enum",
+    "debug",
+    "match",
+    "with",
+    "forall",
+    "from",
+    "do",
+    "try",
+    "if",
+    "then",
+    "else",
+    "catdep",
+    "instructions",
+    "default",
+    "not",
 ];
 
 /// Longer signs stand before their beginnings.
@@ -36,7 +69,10 @@ const SIGNS: &[&str] = &[
 pub fn lex(source: &Source) -> Result<Vec<Token>> {
     let text = source.text.as_ref();
     if text.len() > u32::MAX as usize / 2 {
-        return Err(Diag::new(format!("{} is too large for a model", source.name)));
+        return Err(Diag::new(format!(
+            "{} is too large for a model",
+            source.name
+        )));
     }
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -88,10 +124,12 @@ fn comment(source: &Source, at: usize) -> Result<usize> {
             _ => i += 1,
         }
     }
-    Err(
-        Diag::at(source, Span::new(at, at + 2), "this comment is never closed")
-            .help("end it with `*)`; comments nest"),
+    Err(Diag::at(
+        source,
+        Span::new(at, at + 2),
+        "this comment is never closed",
     )
+    .help("end it with `*)`; comments nest"))
 }
 
 /// The length of the name that `text` begins with, 0 where it begins with none.

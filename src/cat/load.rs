@@ -101,12 +101,16 @@ macro_rules! built_in {
 }
 
 built_in! {
-    "stdlib", "cos", "sc",
+    "stdlib", "cos", "cross", "sc", "rc11", "rc11-lb", "c11", "armv8", "aarch64", "aarch32", "armv7",
+    "herding-cats", "ppc", "riscv", "x86tso", "x86tso-base", "x86tso-herd2025", "mips", "mips-sync",
+    "mips-weak", "wgsl-sc-per-loc", "wgsl-rel-acq", "const-write",
 }
 
 /// The names of the built-in models, libraries included.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|(name, _)| name.trim_end_matches(".cat"))
+    BUILT_IN
+        .iter()
+        .map(|(name, _)| name.trim_end_matches(".cat"))
 }
 
 /// Loads a model by its name or path.

@@ -4,12 +4,15 @@
 
 pub mod ast;
 pub mod eval;
+pub mod exec;
 pub mod graph;
+pub mod interp;
 pub mod lex;
 pub mod load;
 pub mod names;
 pub mod parse;
 pub mod plan;
+pub mod plan_eval;
 pub mod prims;
 pub mod stage;
 

@@ -32,7 +32,12 @@ struct Parser<'s> {
 }
 
 const OPTIONS: &[&str] = &[
-    "withco", "withoutco", "withinit", "withoutinit", "withsc", "withoutsc",
+    "withco",
+    "withoutco",
+    "withinit",
+    "withoutinit",
+    "withsc",
+    "withoutsc",
 ];
 
 impl Parser<'_> {

@@ -382,7 +382,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     fn open<T>(&self, span: Span) -> Outcome<T> {
-        self.unstageable(span, "the elements are not known before there is an execution")
+        self.unstageable(
+            span,
+            "the elements are not known before there is an execution",
+        )
     }
 
     fn known(&self, s: &A::S, span: Span) -> Outcome<Vec<usize>> {
@@ -406,7 +409,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
         for &(a, b) in pairs {
             if let (Some(a), Some(b)) = (at(a), at(b)) {
                 let (from, to) = (class[a].max(class[b]), class[a].min(class[b]));
-                class.iter_mut().filter(|c| **c == from).for_each(|c| *c = to);
+                class
+                    .iter_mut()
+                    .filter(|c| **c == from)
+                    .for_each(|c| *c = to);
             }
         }
         let mut out = Vec::new();
@@ -492,12 +498,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     /// The pairs of `m` between classes that are joined.
-    fn delift(
-        &mut self,
-        m: A::R,
-        classes: ValueOf<'m, A>,
-        span: Span,
-    ) -> Outcome<ValueOf<'m, A>> {
+    fn delift(&mut self, m: A::R, classes: ValueOf<'m, A>, span: Span) -> Outcome<ValueOf<'m, A>> {
         let mut out = self.alg.rel_of(&[]);
         for pair in self.members_of(classes, span)? {
             let Value::Tuple(parts) = pair else {
@@ -537,4 +538,3 @@ fn topological(before: &[Vec<usize>], done: &mut Vec<usize>, out: &mut Vec<Vec<u
     }
     true
 }
-

@@ -384,7 +384,14 @@ impl Algebra for Stager {
         value: Either,
         place: &Place,
     ) -> Result<(), Halt> {
-        let node = id_of(&value);
+        let mut node = id_of(&value);
+        let mut shape = shape;
+        // A closure need not be computed to be free of cycles.
+        while let (Shape::Acyclic | Shape::Irreflexive, Node::Plus(r)) =
+            (shape, self.graph.get(node))
+        {
+            (shape, node) = (Shape::Acyclic, *r);
+        }
         if let Some(answer) = self.known(shape, node) {
             let ok = answer != negated;
             match (kind, ok) {

@@ -1,0 +1,115 @@
+//! One complete candidate execution as cat sees it, and the verdict on it.
+//!
+//! It knows neither models nor where executions come from.
+
+use super::eval::Failed;
+use super::plan::{BaseRel, BaseSet, Shape};
+use crate::isa::ops::Tags;
+use crate::rel::{Rel, Set};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// An execution: what the base names stand for. Names that are not given are empty, but for
+/// those that follow from the number of events, from tags and from co.
+#[derive(Clone, Debug, Default)]
+pub struct Exec {
+    pub n: usize,
+    /// The annotations of each event.
+    pub tags: Vec<Tags>,
+    pub sets: FxHashMap<BaseSet, Set>,
+    pub rels: FxHashMap<BaseRel, Rel>,
+}
+
+impl Exec {
+    pub fn set(&self, base: BaseSet) -> Set {
+        if let Some(set) = self.sets.get(&base) {
+            return set.clone();
+        }
+        match base {
+            BaseSet::All => Set::full(self.n),
+            BaseSet::Tags(tags) => {
+                let has = |e: &usize| self.tags.get(*e).is_some_and(|t| t.meets(tags));
+                Set::of(self.n, (0..self.n).filter(has))
+            }
+            BaseSet::Fw => {
+                let co = self.rel(BaseRel::Co);
+                self.set(BaseSet::W).diff(&co.domain())
+            }
+            _ => Set::empty(self.n),
+        }
+    }
+
+    pub fn rel(&self, base: BaseRel) -> Rel {
+        if let Some(rel) = self.rels.get(&base) {
+            return rel.clone();
+        }
+        match base {
+            BaseRel::Id => Rel::identity(self.n),
+            _ => Rel::empty(self.n),
+        }
+    }
+}
+
+/// What a model says of an execution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// The check that forbids it, if one does.
+    pub failed: Option<Failed>,
+    pub flags: BTreeSet<String>,
+    pub undefined: bool,
+}
+
+impl Verdict {
+    pub fn allowed(&self) -> bool {
+        self.failed.is_none()
+    }
+}
+
+/// Whether a relation has a shape, or the events that show that it has not: a cycle in order,
+/// or one pair.
+pub fn rel_has(shape: Shape, r: &Rel) -> Result<(), Vec<usize>> {
+    match shape {
+        Shape::Empty => match r.iter().next() {
+            Some((a, b)) => Err(vec![a, b]),
+            None => Ok(()),
+        },
+        Shape::Irreflexive => match (0..r.universe()).find(|e| r.contains(*e, *e)) {
+            Some(e) => Err(vec![e]),
+            None => Ok(()),
+        },
+        Shape::Acyclic => match cycle(r) {
+            Some(events) => Err(events),
+            None => Ok(()),
+        },
+    }
+}
+
+/// A shortest cycle, if there is one.
+pub fn cycle(r: &Rel) -> Option<Vec<usize>> {
+    let n = r.universe();
+    let mut best: Option<Vec<usize>> = None;
+    for start in 0..n {
+        let mut from = vec![usize::MAX; n];
+        let mut todo = std::collections::VecDeque::from([start]);
+        'search: while let Some(a) = todo.pop_front() {
+            for b in r.successors(a) {
+                if b == start {
+                    let mut path = vec![a];
+                    while path[path.len() - 1] != start {
+                        path.push(from[path[path.len() - 1]]);
+                    }
+                    path.reverse();
+                    if best.as_ref().is_none_or(|p| p.len() > path.len()) {
+                        best = Some(path);
+                    }
+                    break 'search;
+                }
+                if from[b] == usize::MAX {
+                    from[b] = a;
+                    todo.push_back(b);
+                }
+            }
+        }
+    }
+    best
+}
