@@ -462,6 +462,11 @@ fn instruction(
     if at >= cell.end {
         return Ok(());
     }
+    if !is_ident(bytes[at]) {
+        let mut here = s.clone();
+        here.pos = at;
+        return Err(here.expected("an instruction or a label"));
+    }
     let text = s.slice(at, cell.end);
     let text = if cell.ragged {
         without_comments(s, at, cell.end)?

@@ -179,18 +179,22 @@ fn is_bare(item: &InitItem) -> bool {
     matches!(&item.place, Place::Mem { name, .. } if name.starts_with('%'))
 }
 
-/// Each `%name` of an instruction, with where it begins.
+/// Each `%name` among the operands of an instruction, with where it begins. It stands alone,
+/// but for `X` or `W` before it, which say how wide the register is.
 fn symbols(text: &str, mut f: impl FnMut(&str, usize)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
         at += 1;
-        if bytes[start] == b'%'
-            && bytes
-                .get(at)
-                .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-        {
+        if bytes[start] != b'%' {
+            continue;
+        }
+        let width = start > 0 && matches!(bytes[start - 1], b'X' | b'x' | b'W' | b'w');
+        let before = start - usize::from(width);
+        let operand = before > 0 && !is_ident(bytes[before - 1]);
+        let named = |b: &u8| b.is_ascii_alphabetic() || *b == b'_';
+        if operand && bytes.get(at).is_some_and(named) {
             while at < bytes.len() && is_ident(bytes[at]) {
                 at += 1;
             }
@@ -221,9 +225,8 @@ fn replace(line: &mut Line, map: &[(String, &'static str)]) {
             .bytes()
             .next_back()
             .filter(|b| matches!(b, b'X' | b'x' | b'W' | b'w'));
-        let alone = out.bytes().rev().nth(1).is_none_or(|b| !is_ident(b));
         match width {
-            Some(w) if alone && register.starts_with('X') => {
+            Some(w) if register.starts_with('X') => {
                 out.pop();
                 out.push(w as char);
                 out.push_str(&register[1..]);

@@ -147,18 +147,22 @@ fn qualify(ty: Type, atomic: bool, constant: bool, volatile: bool) -> Type {
 /// The text of a type as herd reads it; an array's bounds are written behind the name, and
 /// are left out here.
 pub fn text(ty: &Type) -> String {
+    normal_text(&normal(ty))
+}
+
+fn normal_text(ty: &Type) -> String {
     match ty {
         Type::Int { bytes, signed } => int_name(*bytes, *signed).to_string(),
-        Type::Pointer(t) => format!("{}*", text(t)),
-        Type::Array(t, _) => text(t),
+        Type::Pointer(t) => format!("{}*", normal_text(t)),
+        Type::Array(t, _) => normal_text(t),
         Type::Atomic(t) => match &**t {
             // The only atomic type that herd knows by a name.
             Type::Int {
                 bytes: 4,
                 signed: true,
             } => "atomic_int".to_string(),
-            t @ Type::Pointer(_) => format!("{} _Atomic", text(t)),
-            t => format!("_Atomic {}", text(t)),
+            t @ Type::Pointer(_) => format!("{} _Atomic", normal_text(t)),
+            t => format!("_Atomic {}", normal_text(t)),
         },
         Type::Const(t) => qualified(t, "const"),
         Type::Volatile(t) => qualified(t, "volatile"),
@@ -169,8 +173,8 @@ pub fn text(ty: &Type) -> String {
 
 fn qualified(ty: &Type, word: &str) -> String {
     match ty.bare() {
-        Type::Pointer(_) => format!("{} {word}", text(ty)),
-        _ => format!("{word} {}", text(ty)),
+        Type::Pointer(_) => format!("{} {word}", normal_text(ty)),
+        _ => format!("{word} {}", normal_text(ty)),
     }
 }
 

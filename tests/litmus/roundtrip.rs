@@ -1,0 +1,363 @@
+//! Printing then reading gives the same test; no text makes the reader panic or hang.
+
+use litmake::diag::{Source, Span};
+use litmake::lang::c11;
+use litmake::litmus::canon::canonical_hash;
+use litmake::litmus::{
+    Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Place, Prop,
+    Quantifier, Test, Type, Value, log, read, write,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+fn arch() -> impl Strategy<Value = Arch> {
+    proptest::sample::select(Arch::ALL.to_vec())
+}
+
+fn location() -> impl Strategy<Value = String> {
+    prop_oneof!["[xyz]", "[a-z_][a-z0-9_.]{0,4}"].prop_filter("a word of the format", |s| {
+        !matches!(
+            s.as_str(),
+            "not"
+                | "true"
+                | "false"
+                | "exists"
+                | "forall"
+                | "final"
+                | "with"
+                | "and"
+                | "filter"
+                | "int"
+                | "const"
+                | "label"
+                | "instr"
+                | "nop"
+                | "tag"
+                | "pac"
+                | "fault"
+                | "void"
+                | "long"
+                | "short"
+                | "signed"
+                | "char"
+                | "bool"
+                | "static"
+                | "extern"
+        ) && !s.ends_with('.')
+    })
+}
+
+fn register(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::C => &["r0", "r1", "tmp"],
+        Arch::AArch64 => &["X0", "W1", "X30"],
+        Arch::Arm => &["R0", "R1", "R12"],
+        Arch::X86_64 => &["rax", "%rbx", "ecx"],
+        Arch::X86 => &["EAX", "EBX"],
+        Arch::RiscV => &["x5", "a0", "t1"],
+        Arch::Ppc => &["r1", "r31"],
+        Arch::Mips => &["$8", "$t1", "$31"],
+    }
+}
+
+fn instructions(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::C => &[
+            "atomic_store_explicit(x, 1, memory_order_relaxed);",
+            "int r0 = atomic_load_explicit(y, memory_order_acquire);",
+        ],
+        Arch::AArch64 => &[
+            "LDR W0,[X1, #8]!",
+            "B.NE L0",
+            "DMB SY",
+            "CASP X0,X1,X2,X3,[X4]",
+        ],
+        Arch::Arm => &["LDREX R0,[R1]", "BNE L0", "STMIA R0!,{R1,R2}"],
+        Arch::X86_64 => &["lock cmpxchgq %rbx,(%rcx)", "jne L0", "movl $-1,8(x,%rax)"],
+        Arch::X86 => &["MOV EAX,[x]", "JNE L0"],
+        Arch::RiscV => &["amoadd.w.aq x5,x6,(x7)", "bne x5,x0,L0", "fence rw,rw"],
+        Arch::Ppc => &["stwcx. r1,r0,r2", "bne L0", "cmpw cr0,r1,r2"],
+        Arch::Mips => &["sc $2,0($3)", "bne $2,$0,L0", "sync"],
+    }
+}
+
+fn int() -> impl Strategy<Value = i128> {
+    prop_oneof![
+        -2i128..5,
+        any::<i128>(),
+        any::<u64>().prop_map(i128::from),
+        Just(i128::MIN),
+        Just(i128::MAX)
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        int().prop_map(Value::Int),
+        (location(), 0u64..4).prop_map(|(name, index)| Value::Addr { name, index }),
+    ]
+}
+
+fn ty() -> impl Strategy<Value = Type> {
+    let base = prop_oneof![
+        (
+            proptest::sample::select(vec![1u8, 2, 4, 8, 16]),
+            any::<bool>()
+        )
+            .prop_map(|(bytes, signed)| Type::Int { bytes, signed }),
+        Just(Type::Named("spinlock_t".to_string())),
+        Just(Type::Named("struct s".to_string())),
+        Just(Type::Pointer(Box::new(Type::Void))),
+    ];
+    base.prop_recursive(3, 6, 1, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|t| Type::Pointer(Box::new(t))),
+            inner.clone().prop_map(|t| Type::Atomic(Box::new(t))),
+            inner.clone().prop_map(|t| Type::Const(Box::new(t))),
+            inner.prop_map(|t| Type::Volatile(Box::new(t))),
+        ]
+    })
+}
+
+fn place(arch: Arch, threads: usize, index: bool) -> impl Strategy<Value = Place> {
+    prop_oneof![
+        (0..threads, proptest::sample::select(register(arch))).prop_map(|(thread, name)| {
+            Place::Reg {
+                thread,
+                name: name.to_string(),
+            }
+        }),
+        (location(), option::of(0u64..4)).prop_map(move |(name, i)| Place::Mem {
+            name,
+            index: i.filter(|_| index)
+        }),
+    ]
+}
+
+fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
+    let scalar = (
+        place(arch, threads, false),
+        option::of(ty()),
+        option::of(value()),
+    )
+        .prop_map(|(place, ty, value)| InitItem {
+            place,
+            ty,
+            value: value.map(InitValue::One),
+            span: Span::default(),
+        });
+    let array = (location(), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
+        |(name, ty, values, given)| InitItem {
+            place: Place::Mem { name, index: None },
+            ty: Some(Type::Array(Box::new(ty), values.len() as u64)),
+            value: given.then_some(InitValue::Array(values)),
+            span: Span::default(),
+        },
+    );
+    prop_oneof![3 => scalar, 1 => array]
+}
+
+fn prop(arch: Arch, threads: usize) -> impl Strategy<Value = Prop> {
+    use CmpOp::*;
+    let place = || place(arch, threads, true);
+    let op = || proptest::sample::select(vec![Eq, Eq, Eq, Ne, Lt, Le, Gt, Ge]);
+    let atom = prop_oneof![
+        8 => (place(), op(), prop_oneof![
+            3 => value().prop_map(Operand::Value),
+            1 => place().prop_map(Operand::Place),
+        ]).prop_map(|(p, op, v)| Prop::Cmp(p, op, v)),
+        1 => (location(), vec(value(), 1..4)).prop_map(|(name, vs)| {
+            Prop::Cmp(Place::Mem { name, index: None }, Eq, Operand::Array(vs))
+        }),
+        1 => Just(Prop::True),
+        1 => Just(Prop::False),
+    ];
+    atom.prop_recursive(4, 24, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|p| Prop::Not(Box::new(p))),
+            vec(inner.clone(), 0..4).prop_map(Prop::And),
+            vec(inner.clone(), 0..4).prop_map(Prop::Or),
+            (inner.clone(), inner).prop_map(|(p, q)| Prop::Implies(Box::new(p), Box::new(q))),
+        ]
+    })
+}
+
+/// A thread; labels are numbered, so that none is there twice.
+fn body(arch: Arch, thread: usize) -> BoxedStrategy<Body> {
+    if arch == Arch::C {
+        return vec(proptest::sample::select(instructions(arch)), 0..2)
+            .prop_map(move |lines| {
+                let mut lines = lines;
+                lines.dedup();
+                Body::C(function(&format!(
+                    "P{thread} (atomic_int* x, atomic_int* y) {{ {} }}",
+                    lines.join(" ")
+                )))
+            })
+            .boxed();
+    }
+    let line = (proptest::sample::select(instructions(arch)), 0..3usize);
+    (vec(line, 0..4), 0..3usize)
+        .prop_map(|(lines, last)| {
+            let mut next = 0;
+            let mut labels = |n: usize| {
+                next += n;
+                (next - n..next).map(|i| format!("L{i}")).collect()
+            };
+            let mut body: Vec<Line> = lines
+                .into_iter()
+                .map(|(text, n)| Line {
+                    labels: labels(n),
+                    text: text.to_string(),
+                    span: Span::default(),
+                })
+                .collect();
+            if last > 0 {
+                body.push(Line {
+                    labels: labels(last),
+                    text: String::new(),
+                    span: Span::default(),
+                });
+            }
+            Body::Asm(body)
+        })
+        .boxed()
+}
+
+fn function(text: &str) -> c11::ast::Function {
+    c11::parse_function(&Source::new("f", text), Span::new(0, text.len())).unwrap()
+}
+
+fn test() -> impl Strategy<Value = Test> {
+    (arch(), 1..4usize).prop_flat_map(|(arch, n)| {
+        let bodies: Vec<_> = (0..n).map(|i| body(arch, i)).collect();
+        let observed = (place(arch, n, true), option::of(ty())).prop_map(|(place, ty)| Observed {
+            place,
+            ty,
+            span: Span::default(),
+        });
+        (
+            (
+                "[A-Za-z0-9][A-Za-z0-9+.\\[\\]_-]{0,12}",
+                option::of("[ -!#-~]{1,12}"),
+                vec(("[A-Z][a-z]{0,5}", "[ -~]{0,12}"), 0..3),
+            ),
+            vec(init_item(arch, n), 0..5),
+            bodies,
+            vec(observed, 0..3),
+            option::of(prop(arch, n)),
+            proptest::sample::select(vec![
+                Quantifier::Exists,
+                Quantifier::NotExists,
+                Quantifier::Forall,
+            ]),
+            prop(arch, n),
+            any::<bool>(),
+        )
+            .prop_map(
+                move |(head, init, threads, locations, filter, quantifier, prop, helper)| {
+                    let mut seen = std::collections::HashSet::new();
+                    let words = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let help = arch == Arch::C && helper;
+                    Test {
+                        arch,
+                        name: head.0,
+                        doc: head.1.map(|d| words(&d)),
+                        info: head
+                            .2
+                            .into_iter()
+                            .map(|(k, v)| (k, v.trim().to_string()))
+                            .collect(),
+                        init: init
+                            .into_iter()
+                            .filter(|i| seen.insert(i.place.clone()))
+                            .collect(),
+                        threads,
+                        helpers: help
+                            .then(|| function("int f(int a) { return a; }"))
+                            .into_iter()
+                            .collect(),
+                        locations,
+                        filter,
+                        condition: Condition {
+                            quantifier,
+                            prop,
+                            span: Span::default(),
+                        },
+                        source: Source::new("generated", ""),
+                    }
+                },
+            )
+    })
+}
+
+/// Texts near to tests: pieces of them in any order, with holes and doublings.
+fn mutated() -> impl Strategy<Value = String> {
+    let cut = (
+        test(),
+        vec(
+            (
+                any::<prop::sample::Index>(),
+                0..8usize,
+                "[ -~\\n\u{e9}]{0,3}",
+            ),
+            1..6,
+        ),
+    );
+    cut.prop_map(|(test, edits)| {
+        let mut text = write(&test);
+        for (at, len, new) in edits {
+            let mut start = at.index(text.len() + 1);
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = (start + len).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            text.replace_range(start..end, &new);
+        }
+        text
+    })
+}
+
+proptest! {
+    #[test]
+    fn printing_then_reading(test in test()) {
+        let text = write(&test);
+        let back = read(&Source::new("t", text.as_str()));
+        let back = back.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        prop_assert!(test.same_as(&back), "{text}\n{test:#?}\n{back:#?}");
+        prop_assert_eq!(canonical_hash(&test), canonical_hash(&back));
+        prop_assert_eq!(write(&back), text);
+    }
+
+    #[test]
+    fn broken_tests_do_not_panic(text in mutated()) {
+        let source = Source::new("t", text.as_str());
+        match read(&source) {
+            Ok(test) => {
+                let text = write(&test);
+                let back = read(&Source::new("t", text.as_str()));
+                let back = back.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+                prop_assert_eq!(canonical_hash(&test), canonical_hash(&back), "{}", text);
+            }
+            Err(error) => {
+                let span = error.span.expect("a place");
+                prop_assert!(span.start <= span.end && span.start as usize <= text.len());
+                prop_assert!(error.to_string().contains("error: "));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,60}", tail in any::<Vec<u8>>()) {
+        let tail = String::from_utf8_lossy(&tail).into_owned();
+        for head in ["", "C T\n{", "AArch64 T\n{}\n P0 ;\n", "X86 T\n{}\n P0 ;\n NOP ;\nexists ("] {
+            let _ = read(&Source::new("t", format!("{head}{text}{tail}")));
+        }
+        let _ = log::read(&Source::new("t", format!("Test A Allowed\nStates 2\n{text}\n{tail}")));
+        let _ = log::normal_state(&text);
+    }
+}
