@@ -8,7 +8,7 @@ use super::expr::{ExprId, Var};
 use super::program::{Program, What};
 use super::unfold::{Kind, Path, PathEvent, Taint};
 use crate::cat::plan::{BaseRel, BaseSet};
-use crate::isa::ops::{Port, Tags, Val};
+use crate::isa::ops::{Port, Tags, Val, tag};
 use crate::rel::{Rel, Set};
 
 /// Part of a location that no access of the test reads or writes only partly.
@@ -351,7 +351,16 @@ impl<'p> Skeleton<'p> {
             BaseRel::LxSx => self.partners(out, true),
             BaseRel::IicoData => self.dependency(out, |e| e.iico_data),
             BaseRel::IicoCtrl => self.dependency(out, |e| e.iico_ctrl),
-            BaseRel::IicoOrder => {}
+            BaseRel::IicoOrder => {
+                for (i, e) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
+                    if e.tags.meets(tag::AFTER) {
+                        let before = self.instance_range(i).start..i;
+                        for j in before.filter(|j| self.events[*j].is_memory()) {
+                            out.insert(j, i);
+                        }
+                    }
+                }
+            }
             BaseRel::RfReg => self.register_reads(out),
             BaseRel::Rf | BaseRel::Co => {}
         }
