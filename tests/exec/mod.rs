@@ -42,7 +42,11 @@ pub fn read(isa: &dyn Isa, text: &str) -> Result<(Code, Names), Box<Diag>> {
             span: Span::new(start, start + row.len()),
         };
         while let Some((label, rest)) = line.text.split_once(':') {
-            if label.is_empty() || !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.') {
+            if label.is_empty()
+                || !label
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'.')
+            {
                 break;
             }
             line.labels.push(label.to_string());
@@ -191,7 +195,10 @@ impl Machine {
     ) -> Next {
         for op in ops {
             let of = |t: &Temp, temps: &BTreeMap<Temp, Value>| {
-                temps.get(t).cloned().expect("a temporary is assigned first")
+                temps
+                    .get(t)
+                    .cloned()
+                    .expect("a temporary is assigned first")
             };
             match op {
                 Op::Const { dst, val } => {
@@ -247,6 +254,12 @@ impl Machine {
                     };
                     temps.insert(*dst, value);
                 }
+                Op::Assume { cond } => {
+                    if of(cond, temps).bits == 0 {
+                        self.dropped = true;
+                        return Next::End;
+                    }
+                }
                 Op::Load {
                     dst,
                     addr,
@@ -285,8 +298,7 @@ impl Machine {
                     if self.choose {
                         let bits = src.bits & mask(8 * size);
                         self.poke(addr.bits, *size, bits);
-                        let n =
-                            self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
+                        let n = self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
                         if *status_dep {
                             deps.insert(n);
                         }
@@ -422,9 +434,13 @@ fn bin(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
             ((sa * sb) >> width) as u128
         }
         BinOp::DivU => a.checked_div(b).unwrap_or(0),
-        BinOp::DivS => sa.checked_div(sb).map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
+        BinOp::DivS => sa
+            .checked_div(sb)
+            .map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
         BinOp::RemU => a.checked_rem(b).unwrap_or(a),
-        BinOp::RemS => sa.checked_rem(sb).map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
+        BinOp::RemS => sa
+            .checked_rem(sb)
+            .map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
         BinOp::And => a & b,
         BinOp::Or => a | b,
         BinOp::Xor => a ^ b,

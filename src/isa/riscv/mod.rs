@@ -1,9 +1,21 @@
-//! RiscV: litmus syntax and meaning as micro-ops.
+//! RISC-V: litmus and compiler syntax, and the meaning as micro-ops.
+//!
+//! `read` (with `table`, `regs`) makes an `insn` of a line, `lower` makes micro-ops of it. An
+//! AMO is one event that reads and writes. It does not know models.
 
-use super::ops::Code;
+mod insn;
+mod lower;
+mod read;
+mod regs;
+mod table;
+
+use super::microcode::{Emit, Labels};
+use super::ops::{Code, Inst};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{Arch, Line};
+use insn::{Imm, Insn};
+use lower::Lower;
 
 pub struct RiscV;
 
@@ -12,18 +24,76 @@ impl Isa for RiscV {
         Arch::RiscV
     }
 
-    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
-        match lines.first() {
-            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
-            None => Ok(Code::default()),
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let labels = Labels::new(source, lines)?;
+        let mut insns = Vec::with_capacity(lines.len());
+        for (at, line) in lines.iter().enumerate() {
+            let is_got = |label: &str| {
+                let target = labels.find(label, at);
+                target.is_some_and(|t| lines.get(t as usize).is_some_and(|l| read::is_got(&l.text)))
+            };
+            let insn = read::line(&line.text, &is_got).map_err(|refusal| {
+                let diag = Diag::at(source, line.span, refusal.message);
+                match refusal.help {
+                    Some(help) => diag.help(help),
+                    None => diag,
+                }
+            })?;
+            insns.push(insn);
         }
+        let has_calls = insns
+            .iter()
+            .enumerate()
+            .any(|(at, insn)| insn.as_ref().is_some_and(|i| links(i, at, &labels)));
+        let mut code = Code::default();
+        for (at, (insn, line)) in insns.iter().zip(lines).enumerate() {
+            let text = line.text.trim();
+            let mut ops = Vec::new();
+            if let Some(insn) = insn {
+                let mut lower = Lower {
+                    e: Emit::new(),
+                    code: &mut code,
+                    symbols: &mut *symbols,
+                    labels: &labels,
+                    at,
+                    has_calls,
+                };
+                lower
+                    .insn(insn)
+                    .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
+                ops = lower.e.finish();
+            }
+            code.insts.push(Inst {
+                ops,
+                text: text.to_string(),
+                span: line.span,
+            });
+        }
+        Ok(code)
     }
 
-    fn register(&self, _name: &str) -> Option<RegName> {
-        None
+    fn register(&self, name: &str) -> Option<RegName> {
+        Some(RegName {
+            name: regs::canonical(regs::number(name)?),
+            bits: 64,
+            shown_bits: 64,
+            signed: true,
+        })
     }
 
     fn address_bits(&self) -> u8 {
         64
+    }
+}
+
+/// Whether an instruction puts the address of an instruction into a register.
+fn links(insn: &Insn, at: usize, labels: &Labels) -> bool {
+    match insn {
+        Insn::Jump { rd, .. } | Insn::JumpReg { rd, .. } => *rd != 0,
+        Insn::Const {
+            value: Imm::Symbol(name, _),
+            ..
+        } => labels.find(name, at).is_some(),
+        _ => false,
     }
 }

@@ -14,7 +14,7 @@ mod read;
 mod regs;
 mod vector;
 
-use super::emit::{Emit, Labels, remove_unseen};
+use super::microcode::{Emit, Labels, remove_unseen};
 use super::ops::{Code, Inst, Reg};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};

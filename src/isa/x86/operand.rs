@@ -3,7 +3,7 @@
 
 use super::insn::{Arg, Gpr, Imm, Mem, Size};
 use super::regs;
-use crate::isa::emit::parse_int;
+use crate::isa::microcode::parse_int;
 
 /// An operand as read, with what its text says besides.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
 use super::lower::{Done, Lower};
-use crate::isa::emit::mask;
+use crate::isa::microcode::mask;
 use crate::isa::ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
 /// How many values the x87 stack keeps.
