@@ -97,6 +97,8 @@ pub struct Machine {
     pub memory: BTreeMap<u128, u8>,
     regs: BTreeMap<Reg, Value>,
     names: BTreeMap<String, Reg>,
+    /// Registers that the code does not name.
+    unused: BTreeMap<String, u128>,
     pub events: Vec<Event>,
     ctrl: Deps,
     /// What `Choose` gives, and whether conditional stores succeed.
@@ -133,12 +135,16 @@ impl Machine {
                 deps: Deps::new(),
             };
             self.regs.insert(*reg, value);
+        } else {
+            self.unused.insert(name.to_string(), bits);
         }
     }
 
     pub fn get(&self, name: &str) -> u128 {
-        let reg = self.names.get(name);
-        reg.and_then(|r| self.regs.get(r)).map_or(0, |v| v.bits)
+        match self.names.get(name) {
+            Some(reg) => self.regs.get(reg).map_or(0, |v| v.bits),
+            None => self.unused.get(name).copied().unwrap_or(0),
+        }
     }
 
     pub fn deps(&self, name: &str) -> Deps {

@@ -115,7 +115,7 @@ pub fn line(text: &str, syntax: Syntax) -> Result<Read, Refusal> {
     insn.size = settle_size(&name, &mut insn, size, &mut args, syntax)?;
     let indirect = args.iter().any(|a| a.star);
     insn.args = args.into_iter().map(|a| a.arg).collect();
-    if matches!(what, Do::Jump | Do::Call) {
+    if matches!(what, Do::Jump | Do::JumpIf(_) | Do::Call) {
         mark_direct(&mut insn, indirect);
     }
     Ok(Read::Insn(insn))
