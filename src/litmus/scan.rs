@@ -230,7 +230,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A name of an initial state or condition, where one begins here: letters, `_`, `.`, `$`,
-    /// then also digits, `/` and `-`. A `/` before `\` is left: it opens `/\`.
+    /// then also digits, `/` and `-`. A `/` ends no name: it may open `/\` or a comment.
     pub fn name(&mut self) -> Option<&'a str> {
         let bytes = self.bytes();
         if !self.peek().is_some_and(is_name_start) {
@@ -241,7 +241,7 @@ impl<'a> Scanner<'a> {
         while let Some(&b) = bytes.get(end) {
             let more = is_ident(b)
                 || b == b'-'
-                || b == b'/' && !matches!(bytes.get(end + 1), Some(b'\\' | b'/' | b'*'));
+                || b == b'/' && bytes.get(end + 1).is_some_and(|b| is_ident(*b));
             if !more {
                 break;
             }
