@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::scan::{Comments, Scanner, is_ident};
+use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::lang::c11;
@@ -150,7 +150,8 @@ fn dialect(s: &mut Scanner) -> Result<Arch> {
             .error(span, format!("unsupported: tests in {word}"))
             .help(format!("the dialects are {known}")));
     }
-    let help = match nearest(word, names()) {
+    let near = Some(word).filter(|w| w.len() <= 16);
+    let help = match near.and_then(|w| nearest(w, names())) {
         Some(name) => format!("did you mean `{name}`? The dialects are {known}"),
         None => format!("the dialects are {known}"),
     };
@@ -745,7 +746,7 @@ fn check(test: &mut Test) -> Result<()> {
                 return Err(Diag::at(
                     &test.source,
                     item.span,
-                    format!("thread P{thread} has no label `{name}`"),
+                    clip(format!("thread P{thread} has no label `{name}`")),
                 )
                 .help("a value `P0:L` is the address of the label L in thread P0"));
             }

@@ -34,6 +34,23 @@ pub fn is_ident(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$')
 }
 
+/// A message without the middle of the huge words that hostile texts have.
+pub fn clip(message: String) -> String {
+    const KEEP: usize = 160;
+    if message.len() <= 3 * KEEP {
+        return message;
+    }
+    let mut head = KEEP;
+    while !message.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = message.len() - KEEP;
+    while !message.is_char_boundary(tail) {
+        tail += 1;
+    }
+    format!("{}...{}", &message[..head], &message[tail..])
+}
+
 impl<'a> Scanner<'a> {
     pub fn new(source: &'a Source, pos: usize, comments: Comments) -> Scanner<'a> {
         Scanner {
@@ -126,7 +143,7 @@ impl<'a> Scanner<'a> {
 
     #[cold]
     pub fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
-        Diag::at(self.source, span, message)
+        Diag::at(self.source, span, clip(message.into()))
     }
 
     /// Skips blanks (newlines too) and comments.
