@@ -2,7 +2,7 @@
 //!
 //! It knows no instruction set: what a word means is for its caller to say.
 
-use super::emit::{Emit, Labels};
+use super::microcode::{Emit, Labels};
 use super::ops::{BinOp, Label, Op, Temp, UnOp};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Line;

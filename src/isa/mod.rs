@@ -5,6 +5,7 @@
 
 pub mod aarch64;
 pub mod arm;
+pub mod lex;
 pub mod microcode;
 pub mod mips;
 pub mod ops;

@@ -11,7 +11,7 @@ mod tests;
 use self::insn::{Cond, Insn, Kind};
 use self::lower::{Flag, Lower, reg_name};
 use self::parse::Parser;
-use super::emit::{Emit, Labels, remove_unseen};
+use super::microcode::{Emit, Labels, remove_unseen};
 use super::lex::{Cursor, Names, is_symbolic};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};

@@ -7,7 +7,7 @@ use super::insn::{
     Symbol, Unary,
 };
 use crate::diag::{Diag, Result};
-use crate::isa::emit::Labels;
+use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::isa::ops::{Tags, tag};
 
