@@ -1,8 +1,22 @@
-//! Ppc: litmus syntax and meaning as micro-ops.
+//! Power: litmus and compiler syntax, and the meaning as micro-ops.
+//!
+//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
 
-use super::ops::Code;
+mod insn;
+mod lower;
+mod parse;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use self::insn::Insn;
+use self::lower::{Hidden, Lower, reg_name};
+use self::parse::Parser;
+use super::emit::{Emit, Labels, remove_unseen};
+use super::lex::{Cursor, Names, is_symbolic};
+use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};
-use crate::diag::{Diag, Result, Source};
+use crate::diag::{Result, Source};
 use crate::litmus::{Arch, Line};
 
 pub struct Ppc;
@@ -12,15 +26,58 @@ impl Isa for Ppc {
         Arch::Ppc
     }
 
-    fn thread(&self, source: &Source, lines: &[Line], _symbols: &mut dyn Symbols) -> Result<Code> {
-        match lines.first() {
-            Some(line) => Err(Diag::at(source, line.span, "unknown instruction")),
-            None => Ok(Code::default()),
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let labels = Labels::new(source, lines)?;
+        let mut names = Names::default();
+        let mut insns = Vec::with_capacity(lines.len());
+        for (i, line) in lines.iter().enumerate() {
+            let cursor = Cursor::new(source, line, '#');
+            if cursor.at_end() {
+                insns.push(Insn::Nop);
+                continue;
+            }
+            let parser = Parser {
+                cursor,
+                names: &mut names,
+                labels: &labels,
+                line: i,
+                count: lines.len(),
+            };
+            insns.push(parser.instruction()?);
         }
+
+        let mut code = Code::default();
+        let mut hidden = Hidden::default();
+        for (i, (line, insn)) in lines.iter().zip(&insns).enumerate() {
+            let mut lower = Lower {
+                e: Emit::new(),
+                code: &mut code,
+                hidden: &mut hidden,
+                symbols,
+                names: &names,
+                line: i as Label,
+            };
+            lower.insn(insn).map_err(|d| d.or_at(source, line.span))?;
+            let ops = lower.e.finish();
+            let (text, span) = (line.text.clone(), line.span);
+            code.insts.push(Inst { ops, text, span });
+        }
+        remove_unseen(&mut code, &hidden.0);
+        Ok(code)
     }
 
-    fn register(&self, _name: &str) -> Option<RegName> {
-        None
+    fn register(&self, name: &str) -> Option<RegName> {
+        let name = match parse::register(name) {
+            Some(reg) => reg_name(reg, &Names::default()),
+            None if is_symbolic(name) => name.to_string(),
+            None => return None,
+        };
+        Some(RegName {
+            name,
+            bits: 64,
+            shown_bits: 32,
+            signed: true,
+        })
     }
 
     fn address_bits(&self) -> u8 {

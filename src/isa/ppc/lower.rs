@@ -1,0 +1,706 @@
+//! What Power instructions do, as micro-ops.
+//!
+//! Spelling is not known here. Dependencies are those of the Power ISA and of herd: each bit
+//! of the condition register is a register of its own, written together by comparisons.
+
+use super::insn::{
+    Addr, Alu, CarryIn, CrBit, CrOp, Disp, EQ, Extend, GT, Insn, LT, Part, SO, Spr, Src, To, Unary,
+    When,
+};
+use crate::diag::{Diag, Result};
+use crate::isa::Symbols;
+use crate::isa::emit::Emit;
+use crate::isa::lex::{Names, R};
+use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+
+const W: u8 = 64;
+
+pub fn reg_name(reg: R, names: &Names) -> String {
+    match names.name(reg) {
+        Some(name) => name.to_string(),
+        None => format!("r{}", reg.0),
+    }
+}
+
+/// Registers that final states do not show.
+#[derive(Default)]
+pub struct Hidden(pub Vec<Reg>);
+
+impl Hidden {
+    fn reg(&mut self, code: &mut Code, name: &str) -> Reg {
+        let reg = code.reg(name, 1, false);
+        if !self.0.contains(&reg) {
+            self.0.push(reg);
+        }
+        reg
+    }
+}
+
+pub struct Lower<'a> {
+    pub e: Emit,
+    pub code: &'a mut Code,
+    pub hidden: &'a mut Hidden,
+    pub symbols: &'a mut dyn Symbols,
+    pub names: &'a Names,
+    pub line: Label,
+}
+
+impl Lower<'_> {
+    fn read(&mut self, reg: R) -> Temp {
+        self.read_port(reg, Port::None)
+    }
+
+    fn read_port(&mut self, reg: R, port: Port) -> Temp {
+        let name = reg_name(reg, self.names);
+        let reg = self.code.reg(&name, W, true);
+        self.e.read(reg, port)
+    }
+
+    /// Register 0 stands for the number 0 where addresses are computed.
+    fn read_base(&mut self, reg: R, port: Port) -> Option<Temp> {
+        (reg != R(0)).then(|| self.read_port(reg, port))
+    }
+
+    fn write(&mut self, reg: R, src: Temp) {
+        let name = reg_name(reg, self.names);
+        let reg = self.code.reg(&name, W, true);
+        self.e.write(reg, src);
+    }
+
+    fn cr_reg(&mut self, bit: CrBit) -> Reg {
+        let part = ["lt", "gt", "eq", "so"][usize::from(bit % 4)];
+        let name = format!("cr{}.{part}", bit / 4);
+        self.hidden.reg(self.code, &name)
+    }
+
+    fn read_cr(&mut self, bit: CrBit) -> Temp {
+        let reg = self.cr_reg(bit);
+        self.e.read(reg, Port::None)
+    }
+
+    fn write_cr(&mut self, bit: CrBit, value: Temp) {
+        let reg = self.cr_reg(bit);
+        self.e.write(reg, value);
+    }
+
+    fn ca(&mut self) -> Reg {
+        self.hidden.reg(self.code, "CA")
+    }
+
+    fn spr(&mut self, spr: Spr) -> Reg {
+        let name = match spr {
+            Spr::Lr => "LR",
+            Spr::Ctr => "CTR",
+        };
+        self.code.reg(name, W, false)
+    }
+
+    fn src(&mut self, src: Src) -> Temp {
+        match src {
+            Src::Reg(reg) => self.read(reg),
+            Src::Imm(n) => self.e.signed(n.into(), W),
+        }
+    }
+
+    /// Writes a result; a record form compares it with 0.
+    fn result(&mut self, rd: R, value: Temp, record: bool) {
+        self.write(rd, value);
+        if record {
+            let zero = self.e.int(0);
+            self.compare(0, true, W, value, zero);
+        }
+    }
+
+    fn compare(&mut self, field: u8, signed: bool, width: u8, a: Temp, b: Temp) {
+        let less = if signed { BinOp::LtS } else { BinOp::LtU };
+        let lt = self.e.bin(less, a, b, width);
+        self.write_cr(4 * field + LT, lt);
+        let gt = self.e.bin(less, b, a, width);
+        self.write_cr(4 * field + GT, gt);
+        let eq = self.e.bin(BinOp::Eq, a, b, width);
+        self.write_cr(4 * field + EQ, eq);
+        // Overflow is not followed.
+        let so = self.e.int(0);
+        self.write_cr(4 * field + SO, so);
+    }
+
+    pub fn insn(&mut self, insn: &Insn) -> Result<()> {
+        match insn {
+            Insn::Nop => {}
+            Insn::Trap => self.e.op(Op::Halt),
+            Insn::Alu {
+                op,
+                record,
+                rd,
+                a,
+                b,
+            } => {
+                // The preferred no-op, `ori 0,0,0`, and its kin: nothing changes.
+                let idle = matches!(op, Alu::Or | Alu::Xor) && *b == Src::Imm(0) && rd == a;
+                if !idle {
+                    let (a, b) = (self.read(*a), self.src(*b));
+                    let v = self.alu(*op, a, b);
+                    self.result(*rd, v, *record);
+                }
+            }
+            Insn::Carry {
+                record,
+                rd,
+                invert,
+                a,
+                b,
+                carry,
+            } => {
+                let mut a = self.read(*a);
+                if *invert {
+                    a = self.e.un(UnOp::Not, a, W);
+                }
+                let b = self.src(*b);
+                let carry = match carry {
+                    CarryIn::Zero => None,
+                    CarryIn::One => Some(self.e.int(1)),
+                    CarryIn::Ca => {
+                        let ca = self.ca();
+                        Some(self.e.read(ca, Port::None))
+                    }
+                };
+                let mut sum = self.e.bin(BinOp::Add, a, b, W);
+                let mut out = self.e.bin(BinOp::LtU, sum, a, W);
+                if let Some(carry) = carry {
+                    let more = self.e.bin(BinOp::Add, sum, carry, W);
+                    let again = self.e.bin(BinOp::LtU, more, sum, W);
+                    out = self.e.bin(BinOp::Or, out, again, 1);
+                    sum = more;
+                }
+                let ca = self.ca();
+                self.e.write(ca, out);
+                self.result(*rd, sum, *record);
+            }
+            Insn::Unary { op, record, rd, a } => {
+                let a = self.read(*a);
+                let v = self.unary(*op, a);
+                self.result(*rd, v, *record);
+            }
+            Insn::Move { record, rd, a } => {
+                let v = self.read(*a);
+                self.result(*rd, v, *record);
+            }
+            Insn::AddImm { rd, a, value, high } => self.add_imm(*rd, *a, value, *high)?,
+            Insn::Rotate {
+                record,
+                word,
+                insert,
+                rd,
+                a,
+                amount,
+                begin,
+                end,
+            } => {
+                let mask = ones(*begin, *end);
+                let a = self.read(*a);
+                let rotated = self.rotate(a, *word, *amount, *begin <= *end);
+                let mut v = self.e.bin_int(BinOp::And, rotated, mask.into(), W);
+                if *insert {
+                    let old = self.read(*rd);
+                    let old = self.e.bin_int(BinOp::And, old, (!mask).into(), W);
+                    v = self.e.bin(BinOp::Or, v, old, W);
+                }
+                self.result(*rd, v, *record);
+            }
+            Insn::Sra {
+                record,
+                word,
+                rd,
+                a,
+                amount,
+            } => {
+                let a = self.read(*a);
+                let a = if *word {
+                    self.e.sign_extend(a, 32, W)
+                } else {
+                    a
+                };
+                let n = match amount {
+                    Src::Imm(n) => self.e.signed((*n).into(), W),
+                    Src::Reg(reg) => {
+                        let n = self.read(*reg);
+                        let range = if *word { 63 } else { 127 };
+                        self.e.bin_int(BinOp::And, n, range, W)
+                    }
+                };
+                let v = self.e.bin(BinOp::Sar, a, n, W);
+                // The carry: a negative number from which ones were shifted out.
+                let back = self.e.bin(BinOp::Shl, v, n, W);
+                let lost = self.e.bin(BinOp::Ne, back, a, W);
+                let negative = self.e.is_negative(a, W);
+                let out = self.e.bin(BinOp::And, lost, negative, 1);
+                let ca = self.ca();
+                self.e.write(ca, out);
+                self.result(*rd, v, *record);
+            }
+            Insn::Compare {
+                field,
+                word,
+                signed,
+                a,
+                b,
+            } => {
+                let (a, b) = (self.read(*a), self.src(*b));
+                let width = if *word { 32 } else { W };
+                self.compare(*field, *signed, width, a, b);
+            }
+            Insn::Isel { rd, a, b, bit } => {
+                let yes = match self.read_base(*a, Port::None) {
+                    Some(yes) => yes,
+                    None => self.e.int(0),
+                };
+                let no = self.read(*b);
+                let cond = self.read_cr(*bit);
+                let v = self.e.select(cond, yes, no);
+                self.write(*rd, v);
+            }
+            Insn::SetB { rd, field } => {
+                let lt = self.read_cr(4 * field + LT);
+                let gt = self.read_cr(4 * field + GT);
+                let v = self.e.bin(BinOp::Sub, gt, lt, W);
+                self.write(*rd, v);
+            }
+            Insn::SetBit {
+                rd,
+                bit,
+                want,
+                negate,
+            } => {
+                let mut v = self.read_cr(*bit);
+                if !want {
+                    v = self.e.is_zero(v, 1);
+                }
+                if *negate {
+                    v = self.e.un(UnOp::Neg, v, W);
+                }
+                self.write(*rd, v);
+            }
+            Insn::Cr { op, d, a, b } => self.cr(*op, *d, *a, *b),
+            Insn::MoveField { to, from } => {
+                let bits: Vec<Temp> = (0..4).map(|i| self.read_cr(4 * from + i)).collect();
+                for (i, bit) in (0..4).zip(bits) {
+                    self.write_cr(4 * to + i, bit);
+                }
+            }
+            Insn::FromCr { rd, mask } => {
+                let mut v = self.e.int(0);
+                for bit in 0..32 {
+                    if mask >> (7 - bit / 4) & 1 == 1 {
+                        let t = self.read_cr(bit);
+                        let t = self.e.shift(BinOp::Shl, t, 31 - bit, W);
+                        v = self.e.bin(BinOp::Or, v, t, W);
+                    }
+                }
+                self.write(*rd, v);
+            }
+            Insn::ToCr { mask, rs } => {
+                let v = self.read(*rs);
+                for bit in 0..32 {
+                    if mask >> (7 - bit / 4) & 1 == 1 {
+                        let t = self.e.bit(v, 31 - bit, W);
+                        self.write_cr(bit, t);
+                    }
+                }
+            }
+            Insn::Load {
+                size,
+                extend,
+                update,
+                rt,
+                addr,
+            } => {
+                if let Addr::Disp(
+                    _,
+                    disp @ Disp::Symbol {
+                        part: Part::Got, ..
+                    },
+                ) = addr
+                {
+                    let v = self.disp(disp)?;
+                    self.write(*rt, v);
+                    return Ok(());
+                }
+                let ea = self.address(addr, *update)?;
+                let v = self.e.load(ea, *size, Tags::NONE);
+                if *size == 16 {
+                    self.write_pair(*rt, v);
+                    return Ok(());
+                }
+                let v = match extend {
+                    Extend::Zero => v,
+                    Extend::Sign => self.e.sign_extend(v, 8 * size, W),
+                    Extend::Reversed => self.e.un(UnOp::ByteSwap, v, 8 * size),
+                };
+                self.write(*rt, v);
+            }
+            Insn::Store {
+                size,
+                reversed,
+                update,
+                rs,
+                addr,
+            } => {
+                let mut v = match size {
+                    16 => self.read_pair(*rs),
+                    _ => self.read_port(*rs, Port::Data),
+                };
+                if *reversed {
+                    v = self.e.un(UnOp::ByteSwap, v, 8 * size);
+                }
+                let ea = self.address(addr, *update)?;
+                self.e.store(ea, v, *size, Tags::NONE);
+            }
+            Insn::LoadEx { size, rt, addr } => {
+                let ea = self.address(addr, false)?;
+                let v = self.e.load(ea, *size, tag::EX);
+                match size {
+                    16 => self.write_pair(*rt, v),
+                    _ => self.write(*rt, v),
+                }
+            }
+            Insn::StoreEx { size, rs, addr } => {
+                let src = match size {
+                    16 => self.read_pair(*rs),
+                    _ => self.read_port(*rs, Port::Data),
+                };
+                let ea = self.address(addr, false)?;
+                let status = self.e.temp();
+                self.e.op(Op::StoreEx {
+                    status,
+                    addr: ea,
+                    src,
+                    size: *size,
+                    tags: tag::EX,
+                    ok: 1,
+                    fail: 0,
+                    status_dep: true,
+                });
+                // Also where it fails, CR0 depends on what the instruction was given.
+                let width = if *size == 16 { 128 } else { W };
+                let status = self.e.depending(status, src, width);
+                let status = self.e.depending(status, ea, W);
+                self.write_cr(EQ, status);
+                for bit in [LT, GT, SO] {
+                    let zero = self.e.int(0);
+                    self.write_cr(bit, zero);
+                }
+            }
+            Insn::Fence(tags) => self.e.fence(*tags),
+            Insn::Branch { when, to, link } => self.branch(*when, *to, *link),
+            Insn::ToSpr { spr, rs } => {
+                let v = self.read(*rs);
+                let reg = self.spr(*spr);
+                self.e.write(reg, v);
+            }
+            Insn::FromSpr { spr, rd } => {
+                let reg = self.spr(*spr);
+                let v = self.e.read(reg, Port::None);
+                self.write(*rd, v);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a displacement adds.
+    fn disp(&mut self, disp: &Disp) -> Result<Temp> {
+        Ok(match disp {
+            Disp::Imm(n) => self.e.signed((*n).into(), W),
+            Disp::Symbol {
+                part: Part::High, ..
+            } => self.e.int(0),
+            Disp::Symbol { name, off, .. } => {
+                let (loc, off) = (self.symbols.location(name), *off);
+                self.e.val(Val::Ptr { loc, off })
+            }
+        })
+    }
+
+    /// Base plus displacement. Beside a symbol, the TOC pointer counts for nothing.
+    fn based(&mut self, base: R, disp: &Disp, port: Port) -> Result<Temp> {
+        let symbolic = matches!(disp, Disp::Symbol { .. });
+        let base = match symbolic && base == R(2) {
+            true => None,
+            false => self.read_base(base, port),
+        };
+        Ok(match (base, disp) {
+            (Some(base), Disp::Imm(0)) => base,
+            (Some(base), _) => {
+                let disp = self.disp(disp)?;
+                self.e.bin(BinOp::Add, base, disp, W)
+            }
+            (None, _) => self.disp(disp)?,
+        })
+    }
+
+    fn add_imm(&mut self, rd: R, a: R, value: &Disp, high: bool) -> Result<()> {
+        let value = match value {
+            Disp::Symbol {
+                part: Part::Got, ..
+            } => {
+                return Err(
+                    Diag::new("this relocation names a slot that holds an address")
+                        .help("load from it (`ld`), or take the address itself (`@toc@l`)"),
+                );
+            }
+            Disp::Imm(n) if high => Disp::Imm(i64::from(*n as i16) << 16),
+            value => value.clone(),
+        };
+        let v = self.based(a, &value, Port::None)?;
+        self.write(rd, v);
+        Ok(())
+    }
+
+    fn address(&mut self, addr: &Addr, update: bool) -> Result<Temp> {
+        let (base, ea) = match addr {
+            Addr::Disp(base, disp) => (*base, self.based(*base, disp, Port::Addr)?),
+            Addr::Index(a, b) => {
+                let base = self.read_base(*a, Port::Addr);
+                let index = self.read_port(*b, Port::Addr);
+                let ea = match base {
+                    Some(base) => self.e.bin(BinOp::Add, base, index, W),
+                    None => index,
+                };
+                (*a, ea)
+            }
+        };
+        if update && base != R(0) {
+            self.write(base, ea);
+        }
+        Ok(ea)
+    }
+
+    /// The first register holds the high half.
+    fn read_pair(&mut self, first: R) -> Temp {
+        let high = self.read_port(first, Port::Data);
+        let low = self.read_port(R(first.0 + 1), Port::Data);
+        let high = self.e.shift(BinOp::Shl, high, 64, 128);
+        self.e.bin(BinOp::Or, high, low, 128)
+    }
+
+    fn write_pair(&mut self, first: R, v: Temp) {
+        let high = self.e.shift(BinOp::Shr, v, 64, 128);
+        let low = self.e.zero_extend(v, 64, 128);
+        self.write(first, high);
+        self.write(R(first.0 + 1), low);
+    }
+
+    fn rotate(&mut self, a: Temp, word: bool, amount: Src, in_order: bool) -> Temp {
+        let still = amount == Src::Imm(0);
+        let a = match word {
+            // Both halves are the word, so that it rotates within itself.
+            true => {
+                let low = self.e.zero_extend(a, 32, W);
+                if still && in_order {
+                    return low;
+                }
+                let high = self.e.shift(BinOp::Shl, low, 32, W);
+                self.e.bin(BinOp::Or, low, high, W)
+            }
+            false => a,
+        };
+        match amount {
+            Src::Imm(0) => a,
+            Src::Imm(n) => self.e.bin_int(BinOp::Ror, a, 64 - n as u128, W),
+            Src::Reg(reg) => {
+                let n = self.read(reg);
+                let n = self.e.un(UnOp::Neg, n, W);
+                let range = if word { 31 } else { 63 };
+                let n = self.e.bin_int(BinOp::And, n, range, W);
+                self.e.bin(BinOp::Ror, a, n, W)
+            }
+        }
+    }
+
+    fn alu(&mut self, op: Alu, a: Temp, b: Temp) -> Temp {
+        let inverted = |e: &mut Emit, op: BinOp| {
+            let v = e.bin(op, a, b, W);
+            e.un(UnOp::Not, v, W)
+        };
+        let e = &mut self.e;
+        match op {
+            Alu::Add => e.bin(BinOp::Add, a, b, W),
+            Alu::Sub => e.bin(BinOp::Sub, a, b, W),
+            Alu::And => e.bin(BinOp::And, a, b, W),
+            Alu::Or => e.bin(BinOp::Or, a, b, W),
+            Alu::Xor => e.bin(BinOp::Xor, a, b, W),
+            Alu::Nor => inverted(e, BinOp::Or),
+            Alu::Nand => inverted(e, BinOp::And),
+            Alu::Eqv => inverted(e, BinOp::Xor),
+            Alu::Andc | Alu::Orc => {
+                let b = e.un(UnOp::Not, b, W);
+                let op = if op == Alu::Andc {
+                    BinOp::And
+                } else {
+                    BinOp::Or
+                };
+                e.bin(op, a, b, W)
+            }
+            Alu::Mullw => {
+                let (a, b) = (e.sign_extend(a, 32, W), e.sign_extend(b, 32, W));
+                e.bin(BinOp::Mul, a, b, W)
+            }
+            Alu::Mulld => e.bin(BinOp::Mul, a, b, W),
+            Alu::Mulhw => e.bin(BinOp::MulHiS, a, b, 32),
+            Alu::Mulhwu => e.bin(BinOp::MulHiU, a, b, 32),
+            Alu::Mulhd => e.bin(BinOp::MulHiS, a, b, W),
+            Alu::Mulhdu => e.bin(BinOp::MulHiU, a, b, W),
+            Alu::Divw => e.divide(BinOp::DivS, a, b, 32),
+            Alu::Divwu => e.divide(BinOp::DivU, a, b, 32),
+            Alu::Divd => e.divide(BinOp::DivS, a, b, W),
+            Alu::Divdu => e.divide(BinOp::DivU, a, b, W),
+            Alu::Modsw => e.divide(BinOp::RemS, a, b, 32),
+            Alu::Moduw => e.divide(BinOp::RemU, a, b, 32),
+            Alu::Modsd => e.divide(BinOp::RemS, a, b, W),
+            Alu::Modud => e.divide(BinOp::RemU, a, b, W),
+            Alu::Slw | Alu::Srw => {
+                let a = e.zero_extend(a, 32, W);
+                let n = e.bin_int(BinOp::And, b, 63, W);
+                let op = if op == Alu::Slw {
+                    BinOp::Shl
+                } else {
+                    BinOp::Shr
+                };
+                let v = e.bin(op, a, n, W);
+                e.zero_extend(v, 32, W)
+            }
+            Alu::Sld | Alu::Srd => {
+                let n = e.bin_int(BinOp::And, b, 127, W);
+                let op = if op == Alu::Sld {
+                    BinOp::Shl
+                } else {
+                    BinOp::Shr
+                };
+                e.bin(op, a, n, W)
+            }
+        }
+    }
+
+    fn unary(&mut self, op: Unary, a: Temp) -> Temp {
+        let e = &mut self.e;
+        match op {
+            Unary::Neg => e.un(UnOp::Neg, a, W),
+            Unary::Extsb => e.sign_extend(a, 8, W),
+            Unary::Extsh => e.sign_extend(a, 16, W),
+            Unary::Extsw => e.sign_extend(a, 32, W),
+            Unary::Cntlzw => e.un(UnOp::Clz, a, 32),
+            Unary::Cntlzd => e.un(UnOp::Clz, a, W),
+            Unary::Cnttzw => {
+                let v = e.un(UnOp::BitReverse, a, 32);
+                e.un(UnOp::Clz, v, 32)
+            }
+            Unary::Cnttzd => {
+                let v = e.un(UnOp::BitReverse, a, W);
+                e.un(UnOp::Clz, v, W)
+            }
+            Unary::Popcntw => {
+                let low = e.un(UnOp::PopCount, a, 32);
+                let high = e.shift(BinOp::Shr, a, 32, W);
+                let high = e.un(UnOp::PopCount, high, 32);
+                let high = e.shift(BinOp::Shl, high, 32, W);
+                e.bin(BinOp::Or, high, low, W)
+            }
+            Unary::Popcntd => e.un(UnOp::PopCount, a, W),
+            Unary::Brd => e.un(UnOp::ByteSwap, a, W),
+            Unary::Brw => {
+                let v = e.un(UnOp::ByteSwap, a, W);
+                e.bin_int(BinOp::Ror, v, 32, W)
+            }
+            Unary::Brh => {
+                let up = e.shift(BinOp::Shl, a, 8, W);
+                let up = e.bin_int(BinOp::And, up, 0xff00_ff00_ff00_ff00, W);
+                let down = e.shift(BinOp::Shr, a, 8, W);
+                let down = e.bin_int(BinOp::And, down, 0x00ff_00ff_00ff_00ff, W);
+                e.bin(BinOp::Or, up, down, W)
+            }
+        }
+    }
+
+    fn cr(&mut self, op: CrOp, d: CrBit, a: CrBit, b: CrBit) {
+        // `crset` and `crclr` depend on nothing.
+        if a == d && b == d && matches!(op, CrOp::Xor | CrOp::Eqv) {
+            let v = self.e.int(u128::from(op == CrOp::Eqv));
+            self.write_cr(d, v);
+            return;
+        }
+        let (a, b) = (self.read_cr(a), self.read_cr(b));
+        let e = &mut self.e;
+        let inverted = |e: &mut Emit, op: BinOp| {
+            let v = e.bin(op, a, b, 1);
+            e.is_zero(v, 1)
+        };
+        let v = match op {
+            CrOp::And => e.bin(BinOp::And, a, b, 1),
+            CrOp::Or => e.bin(BinOp::Or, a, b, 1),
+            CrOp::Xor => e.bin(BinOp::Xor, a, b, 1),
+            CrOp::Nand => inverted(e, BinOp::And),
+            CrOp::Nor => inverted(e, BinOp::Or),
+            CrOp::Eqv => inverted(e, BinOp::Xor),
+            CrOp::Andc | CrOp::Orc => {
+                let b = e.is_zero(b, 1);
+                let op = if op == CrOp::Andc {
+                    BinOp::And
+                } else {
+                    BinOp::Or
+                };
+                e.bin(op, a, b, 1)
+            }
+        };
+        self.write_cr(d, v);
+    }
+
+    fn branch(&mut self, when: When, to: To, link: bool) {
+        let cond = match when {
+            When::Always => None,
+            When::Bit(bit, want) => {
+                let v = self.read_cr(bit);
+                Some(if want { v } else { self.e.is_zero(v, 1) })
+            }
+            When::Counter(zero) => {
+                let reg = self.spr(Spr::Ctr);
+                let v = self.e.read(reg, Port::None);
+                let v = self.e.add_int(v, -1, W);
+                self.e.write(reg, v);
+                let op = if zero { BinOp::Eq } else { BinOp::Ne };
+                Some(self.e.bin_int(op, v, 0, W))
+            }
+        };
+        if let (Some(cond), To::Label(target), false) = (cond, to, link) {
+            self.e.op(Op::Branch { cond, target });
+            return;
+        }
+        if let Some(cond) = cond {
+            let not = self.e.is_zero(cond, 1);
+            let target = self.line + 1;
+            self.e.op(Op::Branch { cond: not, target });
+        }
+        let addr = match to {
+            To::Label(_) => None,
+            To::Spr(spr) => {
+                let reg = self.spr(spr);
+                Some(self.e.read(reg, Port::None))
+            }
+        };
+        if link {
+            let next = self.e.val(Val::Code(self.line + 1));
+            let lr = self.spr(Spr::Lr);
+            self.e.write(lr, next);
+        }
+        match (to, addr) {
+            (To::Label(target), _) => self.e.op(Op::Jump { target }),
+            (To::Spr(_), Some(addr)) => self.e.op(Op::JumpTo { addr }),
+            (To::Spr(_), None) => {}
+        }
+    }
+}
+
+/// Ones from bit `begin` to bit `end`, counted from the highest of 64; the range may wrap.
+fn ones(begin: u8, end: u8) -> u64 {
+    let from = u64::MAX >> (begin % 64);
+    let to = u64::MAX << (63 - end % 64);
+    if begin <= end { from & to } else { from | to }
+}
