@@ -45,7 +45,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         }),
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
-        Arch::Mips => Some(&mips::Mips),
+        Arch::Mips => Some(&mips::Mips { delay_slots: false }),
     }
 }
 

@@ -1,0 +1,257 @@
+//! The instructions of MIPS as data: what a reader of text or of machine code gives, and what
+//! `lower` gives meaning to. Neither spelling nor encoding is known here.
+
+use crate::isa::lex::R;
+use crate::isa::ops::{Label, Tags};
+
+pub const ZERO: R = R(0);
+pub const GP: R = R(28);
+pub const RA: R = R(31);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Src {
+    Reg(R),
+    Imm(i64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Nor,
+    /// Set where less, equal, and so on.
+    Slt,
+    Sltu,
+    Seq,
+    Sne,
+    Mul,
+    Muh,
+    Muhu,
+    Div,
+    Divu,
+    Mod,
+    Modu,
+    Sll,
+    Srl,
+    Sra,
+    Rotr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    Seb,
+    Seh,
+    Clz,
+    Clo,
+    Dclz,
+    Dclo,
+    Wsbh,
+    Dsbh,
+    Dshd,
+}
+
+/// What a symbol stands for. The high part of an address gives nothing: the low part carries
+/// the whole, whatever happens in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    High,
+    Low,
+    /// A slot that holds the address.
+    Got,
+    /// The same, but where the low part is used too it holds the page only (o32).
+    GotOrPage,
+    /// The address, from the global pointer.
+    GpRel,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Disp {
+    Imm(i64),
+    Symbol { name: String, off: i64, part: Part },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mem {
+    pub base: R,
+    pub disp: Disp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    Eq,
+    Ne,
+    Lt,
+    Ge,
+    Gt,
+    Le,
+    Ltu,
+    Geu,
+    Gtu,
+    Leu,
+}
+
+/// What happens to the instruction after a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// It is executed before the branch takes effect, where the code is written so.
+    Delayed,
+    /// The same, but only where the branch is taken.
+    Likely,
+    /// Nothing.
+    Compact,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Insn {
+    Nop,
+    /// A line that is no instruction.
+    Directive,
+    /// From here on, what follows a branch is (or is not) in its delay slot.
+    Reorder(bool),
+    Push,
+    Pop,
+    Trap,
+    /// Where `word`, the result is a word, sign-extended.
+    Alu {
+        op: Alu,
+        word: bool,
+        rd: R,
+        a: R,
+        b: Src,
+    },
+    Move {
+        rd: R,
+        rs: R,
+    },
+    Load64 {
+        rd: R,
+        value: i64,
+    },
+    /// `rd = a + value`
+    Address {
+        word: bool,
+        rd: R,
+        a: R,
+        value: Disp,
+    },
+    /// Into HI and LO.
+    Multiply {
+        word: bool,
+        signed: bool,
+        a: R,
+        b: R,
+    },
+    /// Into HI and LO.
+    Divide {
+        word: bool,
+        signed: bool,
+        a: R,
+        b: R,
+    },
+    FromHi(R),
+    FromLo(R),
+    ToHi(R),
+    ToLo(R),
+    Unary {
+        op: Unary,
+        rd: R,
+        rs: R,
+    },
+    Extract {
+        rd: R,
+        rs: R,
+        pos: u8,
+        size: u8,
+        word: bool,
+    },
+    Insert {
+        rd: R,
+        rs: R,
+        pos: u8,
+        size: u8,
+        word: bool,
+    },
+    /// `rd = rs` where `rt` is zero (or is not).
+    MoveIf {
+        rd: R,
+        rs: R,
+        rt: R,
+        zero: bool,
+    },
+    /// `rs`, or 0 where `rt` is zero (or is not).
+    SelectOr0 {
+        rd: R,
+        rs: R,
+        rt: R,
+        zero: bool,
+    },
+    ScaledAdd {
+        word: bool,
+        rd: R,
+        rs: R,
+        rt: R,
+        shift: u8,
+    },
+    Load {
+        size: u8,
+        signed: bool,
+        rt: R,
+        mem: Mem,
+    },
+    Store {
+        size: u8,
+        rt: R,
+        mem: Mem,
+    },
+    LoadLinked {
+        size: u8,
+        rt: R,
+        mem: Mem,
+    },
+    StoreConditional {
+        size: u8,
+        rt: R,
+        mem: Mem,
+    },
+    Fence(Tags),
+    Branch {
+        test: Test,
+        a: R,
+        b: Src,
+        target: Label,
+        link: bool,
+        slot: Slot,
+    },
+    Jump {
+        target: Label,
+        link: bool,
+        slot: Slot,
+    },
+    JumpReg {
+        rs: R,
+        link: Option<R>,
+        slot: Slot,
+    },
+}
+
+impl Insn {
+    /// How it treats what follows it, where it may go elsewhere.
+    pub fn slot(&self) -> Option<Slot> {
+        match self {
+            Insn::Branch { slot, .. } | Insn::Jump { slot, .. } | Insn::JumpReg { slot, .. } => {
+                Some(*slot)
+            }
+            _ => None,
+        }
+    }
+
+    pub fn is_directive(&self) -> bool {
+        matches!(
+            self,
+            Insn::Directive | Insn::Reorder(_) | Insn::Push | Insn::Pop
+        )
+    }
+}
