@@ -5,7 +5,7 @@
 use super::insn::{Alu, Disp, GP, Insn, Mem, Part, Slot, Src, Test, Unary, ZERO};
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
-use crate::isa::emit::{Emit, Labels, mask};
+use crate::isa::microcode::{Emit, Labels, mask};
 use crate::isa::lex::{Names, R};
 use crate::isa::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 

@@ -12,7 +12,7 @@ mod tests;
 use self::insn::{Disp, Insn, Part, Slot};
 use self::lower::{Lower, reg_name};
 use self::parse::Parser;
-use super::emit::{Emit, Labels};
+use super::microcode::{Emit, Labels};
 use super::lex::{Cursor, Names};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};

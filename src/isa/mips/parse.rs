@@ -5,7 +5,7 @@
 use super::insn::{Alu, Disp, Insn, Mem, Part, RA, Slot, Src, ZERO};
 use super::table::{Form, TABLE, form};
 use crate::diag::Result;
-use crate::isa::emit::Labels;
+use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok};
 use crate::isa::ops::{Label, Tags, tag};
 

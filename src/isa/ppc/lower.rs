@@ -9,7 +9,7 @@ use super::insn::{
 };
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
-use crate::isa::emit::Emit;
+use crate::isa::microcode::Emit;
 use crate::isa::lex::{Names, R};
 use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 

@@ -12,7 +12,7 @@ mod tests;
 use self::insn::Insn;
 use self::lower::{Hidden, Lower, reg_name};
 use self::parse::Parser;
-use super::emit::{Emit, Labels, remove_unseen};
+use super::microcode::{Emit, Labels, remove_unseen};
 use super::lex::{Cursor, Names, is_symbolic};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};

@@ -7,7 +7,7 @@ use super::insn::{
 };
 use super::table::{Form, Operand, Rotate, TABLE, form};
 use crate::diag::Result;
-use crate::isa::emit::Labels;
+use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::isa::ops::{Label, Tags, tag};
 
