@@ -47,6 +47,201 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// The operations, over rows of bits: `n` rows of `words` words each. [`Rel`] and whoever keeps
+/// many relations in one allocation share them.
+pub mod rows {
+    use super::{mask, ones};
+
+    pub fn zip(out: &mut [u64], a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) {
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            *out = f(*a, *b);
+        }
+    }
+
+    /// `a; b`.
+    pub fn seq(out: &mut [u64], a: &[u64], b: &[u64], words: usize) {
+        if words == 1 {
+            for (out, a) in out.iter_mut().zip(a) {
+                let mut rest = *a;
+                let mut row = 0;
+                while rest != 0 {
+                    row |= b[rest.trailing_zeros() as usize];
+                    rest &= rest - 1;
+                }
+                *out = row;
+            }
+            return;
+        }
+        out.fill(0);
+        for (out, a) in out.chunks_exact_mut(words).zip(a.chunks_exact(words)) {
+            for j in ones(a) {
+                for (out, b) in out.iter_mut().zip(&b[j * words..(j + 1) * words]) {
+                    *out |= b;
+                }
+            }
+        }
+    }
+
+    pub fn inverse(out: &mut [u64], a: &[u64], words: usize) {
+        out.fill(0);
+        if words == 1 {
+            for (i, a) in a.iter().enumerate() {
+                let mut rest = *a;
+                while rest != 0 {
+                    out[rest.trailing_zeros() as usize] |= 1 << i;
+                    rest &= rest - 1;
+                }
+            }
+            return;
+        }
+        for (i, row) in a.chunks_exact(words).enumerate() {
+            for j in ones(row) {
+                out[j * words + i / 64] |= 1 << (i % 64);
+            }
+        }
+    }
+
+    /// Makes a relation transitive.
+    pub fn close(bits: &mut [u64], words: usize) {
+        if words == 1 {
+            for k in 0..bits.len() {
+                let row = bits[k];
+                if row == 0 {
+                    continue;
+                }
+                for r in bits.iter_mut() {
+                    // All ones where the row reaches k.
+                    let reaches = (*r >> k & 1).wrapping_neg();
+                    *r |= row & reaches;
+                }
+            }
+            return;
+        }
+        let n = bits.len() / words;
+        for k in 0..n {
+            let row: Vec<u64> = bits[k * words..(k + 1) * words].to_vec();
+            for r in bits.chunks_exact_mut(words) {
+                if r[k / 64] >> (k % 64) & 1 != 0 {
+                    for (out, b) in r.iter_mut().zip(&row) {
+                        *out |= b;
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn complement(out: &mut [u64], a: &[u64], n: usize, words: usize) {
+        for (i, (out, a)) in out.iter_mut().zip(a).enumerate() {
+            *out = !a & mask(n, i % words);
+        }
+    }
+
+    pub fn cross(out: &mut [u64], a: &[u64], b: &[u64]) {
+        out.fill(0);
+        for i in ones(a) {
+            out[i * b.len()..(i + 1) * b.len()].copy_from_slice(b);
+        }
+    }
+
+    pub fn identity_on(out: &mut [u64], set: &[u64]) {
+        out.fill(0);
+        for e in ones(set) {
+            out[e * set.len() + e / 64] |= 1 << (e % 64);
+        }
+    }
+
+    /// `[s]; a`.
+    pub fn restrict_domain(out: &mut [u64], a: &[u64], set: &[u64]) {
+        let words = set.len();
+        if words == 1 {
+            for (i, (out, a)) in out.iter_mut().zip(a).enumerate() {
+                *out = a & (set[0] >> i & 1).wrapping_neg();
+            }
+            return;
+        }
+        out.fill(0);
+        for e in ones(set) {
+            let row = e * words..(e + 1) * words;
+            out[row.clone()].copy_from_slice(&a[row]);
+        }
+    }
+
+    /// `a; [s]`.
+    pub fn restrict_range(out: &mut [u64], a: &[u64], set: &[u64]) {
+        if let [s] = set {
+            for (out, a) in out.iter_mut().zip(a) {
+                *out = a & s;
+            }
+            return;
+        }
+        for (i, (out, a)) in out.iter_mut().zip(a).enumerate() {
+            *out = a & set[i % set.len()];
+        }
+    }
+
+    pub fn domain(out: &mut [u64], a: &[u64]) {
+        let words = out.len();
+        out.fill(0);
+        for (e, row) in a.chunks_exact(words).enumerate() {
+            let any = row.iter().any(|w| *w != 0);
+            out[e / 64] |= u64::from(any) << (e % 64);
+        }
+    }
+
+    pub fn range(out: &mut [u64], a: &[u64]) {
+        let words = out.len();
+        out.fill(0);
+        for row in a.chunks_exact(words) {
+            for (out, w) in out.iter_mut().zip(row) {
+                *out |= w;
+            }
+        }
+    }
+
+    pub fn is_irreflexive(bits: &[u64], words: usize) -> bool {
+        bits.chunks_exact(words).enumerate().all(|(e, row)| row[e / 64] >> (e % 64) & 1 == 0)
+    }
+
+    /// No cycle, found by taking away events without successors until none is left.
+    pub fn is_acyclic(bits: &[u64], words: usize) -> bool {
+        let n = bits.len() / words;
+        if words == 1 {
+            let mut left = mask(n, 0);
+            loop {
+                let mut keep = 0;
+                let mut rest = left;
+                while rest != 0 {
+                    let e = rest.trailing_zeros();
+                    // What this pass has taken away counts at once, which saves passes.
+                    keep |= u64::from(bits[e as usize] & (rest | keep) != 0) << e;
+                    rest &= rest - 1;
+                }
+                if keep == left {
+                    return left == 0;
+                }
+                if keep == 0 {
+                    return true;
+                }
+                left = keep;
+            }
+        }
+        let mut left: Vec<u64> = (0..words).map(|w| mask(n, w)).collect();
+        loop {
+            let has_next = |e: &usize| {
+                let row = &bits[e * words..(e + 1) * words];
+                row.iter().zip(&left).any(|(a, b)| a & b != 0)
+            };
+            let gone: Vec<usize> = ones(&left).filter(|e| !has_next(e)).collect();
+            if gone.is_empty() {
+                return left.iter().all(|w| *w == 0);
+            }
+            for e in gone {
+                left[e / 64] &= !(1 << (e % 64));
+            }
+        }
+    }
+}
+
 impl Set {
     /// A set over no events, to stand in for one that is moved out for a moment.
     pub fn hollow() -> Set {
@@ -100,6 +295,10 @@ impl Set {
 
     pub fn words(&self) -> &[u64] {
         &self.bits
+    }
+
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.bits
     }
 
     pub fn clear(&mut self) {
@@ -188,6 +387,16 @@ impl Rel {
 
     pub fn universe(&self) -> usize {
         self.n as usize
+    }
+
+    /// All rows, one after the other.
+    pub fn bits(&self) -> &[u64] {
+        &self.bits
+    }
+
+    /// How many words a row has.
+    pub fn width(&self) -> usize {
+        self.words as usize
     }
 
     pub fn row(&self, a: usize) -> &[u64] {
@@ -282,68 +491,16 @@ impl Rel {
 
     /// `a; b`.
     pub fn set_seq(&mut self, a: &Rel, b: &Rel) {
-        self.clear();
-        let n = self.n as usize;
-        if self.words == 1 {
-            for i in 0..n {
-                let mut rest = a.bits[i];
-                let mut row = 0;
-                while rest != 0 {
-                    row |= b.bits[rest.trailing_zeros() as usize];
-                    rest &= rest - 1;
-                }
-                self.bits[i] = row;
-            }
-            return;
-        }
-        let w = self.words as usize;
-        for i in 0..n {
-            for j in ones(&a.bits[i * w..(i + 1) * w]) {
-                for k in 0..w {
-                    self.bits[i * w + k] |= b.bits[j * w + k];
-                }
-            }
-        }
+        rows::seq(&mut self.bits, &a.bits, &b.bits, self.words as usize);
     }
 
     pub fn set_inverse(&mut self, a: &Rel) {
-        self.clear();
-        for i in 0..self.n as usize {
-            for j in ones(a.row(i)) {
-                self.insert(j, i);
-            }
-        }
+        rows::inverse(&mut self.bits, &a.bits, self.words as usize);
     }
 
     /// Makes the relation transitive.
     pub fn close(&mut self) {
-        let n = self.n as usize;
-        if self.words == 1 {
-            for k in 0..n {
-                let row = self.bits[k];
-                if row == 0 {
-                    continue;
-                }
-                let bit = 1u64 << k;
-                for r in &mut self.bits[..n] {
-                    if *r & bit != 0 {
-                        *r |= row;
-                    }
-                }
-            }
-            return;
-        }
-        let w = self.words as usize;
-        for k in 0..n {
-            let row: Vec<u64> = self.row(k).to_vec();
-            for i in 0..n {
-                if self.bits[i * w + k / 64] >> (k % 64) & 1 != 0 {
-                    for (out, b) in self.bits[i * w..(i + 1) * w].iter_mut().zip(&row) {
-                        *out |= b;
-                    }
-                }
-            }
-        }
+        rows::close(&mut self.bits, self.words as usize);
     }
 
     pub fn add_identity(&mut self) {
@@ -359,101 +516,46 @@ impl Rel {
     }
 
     pub fn set_complement(&mut self, a: &Rel) {
-        let (n, w) = (self.n as usize, self.words as usize);
-        for i in 0..n {
-            for k in 0..w {
-                self.bits[i * w + k] = !a.bits[i * w + k] & mask(n, k);
-            }
-        }
+        rows::complement(&mut self.bits, &a.bits, self.n as usize, self.words as usize);
     }
 
     pub fn set_cross(&mut self, a: &Set, b: &Set) {
-        self.clear();
-        for i in a.iter() {
-            self.row_mut(i).copy_from_slice(&b.bits);
-        }
+        rows::cross(&mut self.bits, &a.bits, &b.bits);
     }
 
     /// `[s]`, the identity on a set.
     pub fn set_identity_on(&mut self, s: &Set) {
-        self.clear();
-        for e in s.iter() {
-            self.insert(e, e);
-        }
+        rows::identity_on(&mut self.bits, &s.bits);
     }
 
     /// `[s]; a`.
     pub fn set_restrict_domain(&mut self, a: &Rel, s: &Set) {
-        self.clear();
-        for e in s.iter() {
-            let w = self.words as usize;
-            self.bits[e * w..(e + 1) * w].copy_from_slice(a.row(e));
-        }
+        rows::restrict_domain(&mut self.bits, &a.bits, &s.bits);
     }
 
     /// `a; [s]`.
     pub fn set_restrict_range(&mut self, a: &Rel, s: &Set) {
-        let w = self.words as usize;
-        for (i, out) in self.bits.iter_mut().enumerate() {
-            *out = a.bits[i] & s.bits[i % w];
-        }
+        rows::restrict_range(&mut self.bits, &a.bits, &s.bits);
     }
 
     pub fn domain(&self) -> Set {
-        Set::of(
-            self.n as usize,
-            (0..self.n as usize).filter(|a| self.row(*a).iter().any(|w| *w != 0)),
-        )
+        let mut set = Set::empty(self.n as usize);
+        rows::domain(&mut set.bits, &self.bits);
+        set
     }
 
     pub fn range(&self) -> Set {
         let mut set = Set::empty(self.n as usize);
-        for a in 0..self.n as usize {
-            for (out, w) in set.bits.iter_mut().zip(self.row(a)) {
-                *out |= w;
-            }
-        }
+        rows::range(&mut set.bits, &self.bits);
         set
     }
 
     pub fn is_irreflexive(&self) -> bool {
-        (0..self.n as usize).all(|e| !self.contains(e, e))
+        rows::is_irreflexive(&self.bits, self.words as usize)
     }
 
-    /// No cycle, found by taking away events without successors until none is left.
     pub fn is_acyclic(&self) -> bool {
-        let n = self.n as usize;
-        if self.words == 1 {
-            let mut left = mask(n, 0);
-            loop {
-                let mut keep = 0;
-                let mut rest = left;
-                while rest != 0 {
-                    let e = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    if self.bits[e] & left != 0 {
-                        keep |= 1 << e;
-                    }
-                }
-                if keep == left {
-                    return left == 0;
-                }
-                left = keep;
-            }
-        }
-        let mut left = Set::full(n);
-        loop {
-            let gone: Vec<usize> = left
-                .iter()
-                .filter(|e| self.row(*e).iter().zip(left.words()).all(|(a, b)| a & b == 0))
-                .collect();
-            if gone.is_empty() {
-                return left.is_empty();
-            }
-            for e in gone {
-                left.remove(e);
-            }
-        }
+        rows::is_acyclic(&self.bits, self.words as usize)
     }
 
     pub fn union(&self, b: &Rel) -> Rel {

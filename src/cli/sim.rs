@@ -132,6 +132,9 @@ fn in_order(
     jobs: usize,
     one: impl Fn(&mut Simulator, &Path) -> Result<String> + Sync,
 ) -> Result<bool> {
+    if jobs == 1 {
+        return one_by_one(paths, one);
+    }
     struct Done {
         results: HashMap<usize, Result<String>>,
         /// Results before this one are printed: workers do not run far ahead of it.
@@ -160,10 +163,7 @@ fn in_order(
                     if stop.load(Ordering::Relaxed) {
                         return;
                     }
-                    let work = std::panic::AssertUnwindSafe(|| one(&mut simulator, path));
-                    let result = std::panic::catch_unwind(work).unwrap_or_else(|_| {
-                        Err(Diag::new(format!("{}: an internal error; please report it", path.display())))
-                    });
+                    let result = guarded(&one, &mut simulator, path);
                     lock().results.insert(i, result);
                     changed.notify_all();
                 }
@@ -198,8 +198,50 @@ fn in_order(
         }
         out.flush()
     });
-    match wrote {
-        // A reader that has seen enough, as `| head`, is no error of ours.
+    written(wrote, good)
+}
+
+/// The same on this thread alone.
+fn one_by_one(
+    paths: &[PathBuf],
+    one: impl Fn(&mut Simulator, &Path) -> Result<String>,
+) -> Result<bool> {
+    let mut simulator = Simulator::default();
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut good = true;
+    for path in paths {
+        let wrote = match guarded(&one, &mut simulator, path) {
+            Ok(text) => out.write_all(text.as_bytes()),
+            Err(diag) => {
+                good = false;
+                let flushed = out.flush();
+                eprintln!("{diag}");
+                flushed
+            }
+        };
+        if wrote.is_err() {
+            return written(wrote, good);
+        }
+    }
+    written(out.flush(), good)
+}
+
+/// A panic in one test is that test's error, and the others go on.
+fn guarded(
+    one: &impl Fn(&mut Simulator, &Path) -> Result<String>,
+    simulator: &mut Simulator,
+    path: &Path,
+) -> Result<String> {
+    let work = std::panic::AssertUnwindSafe(|| one(simulator, path));
+    std::panic::catch_unwind(work).unwrap_or_else(|_| {
+        *simulator = Simulator::default();
+        Err(Diag::new(format!("{}: an internal error; please report it", path.display())))
+    })
+}
+
+/// A reader that has seen enough, as `| head`, is no error of ours.
+fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
+    match result {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(good),
         Err(e) => Err(Diag::new(format!("cannot write the results: {e}"))),
         Ok(()) => Ok(good),

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::search::Judge;
 use super::skeleton::Skeleton;
 use crate::cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, Shape};
-use crate::rel::{Rel, Set};
+use crate::rel::{Rel, Set, rows};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Bound {
@@ -368,35 +368,62 @@ pub struct Choices {
     pub co_high: Rel,
 }
 
-/// The values of a program's slots for one skeleton.
+/// The values of a program's slots for one skeleton, all relations in one allocation and all
+/// sets in another. A step's operands lie before its result, so that the two can be borrowed
+/// apart.
 #[derive(Default)]
 pub struct Machine {
     n: usize,
-    sets: Vec<Set>,
-    rels: Vec<Rel>,
-    writes: Option<Set>,
+    words: usize,
+    sets: Vec<u64>,
+    rels: Vec<u64>,
+    writes: Vec<u64>,
+}
+
+/// The slot at `out`, to be written, and all before it.
+fn split(bits: &mut [u64], out: Slot, stride: usize) -> (&[u64], &mut [u64]) {
+    let (before, rest) = bits.split_at_mut(out as usize * stride);
+    (before, &mut rest[..stride])
+}
+
+fn slot(bits: &[u64], s: Slot, stride: usize) -> &[u64] {
+    &bits[s as usize * stride..(s as usize + 1) * stride]
 }
 
 impl Machine {
     /// Computes what is static; false where a static requirement fails.
     pub fn bind(&mut self, program: &Program, skeleton: &Skeleton) -> bool {
-        let n = skeleton.len();
-        if self.n != n
-            || self.sets.len() != program.sets as usize
-            || self.rels.len() != program.rels as usize
-        {
-            self.n = n;
-            self.sets = vec![Set::empty(n); program.sets as usize];
-            self.rels = vec![Rel::empty(n); program.rels as usize];
-            self.writes = Some(Set::empty(n));
-        }
-        if let Some(writes) = &mut self.writes {
-            skeleton.set(BaseSet::W, writes);
-        }
+        let mut set = Set::empty(skeleton.len());
+        let mut rel = Rel::empty(skeleton.len());
+        self.n = skeleton.len();
+        self.words = set.words().len();
+        self.sets.resize(program.sets as usize * self.words, 0);
+        self.rels.resize(program.rels as usize * self.words * self.n, 0);
+        skeleton.set(BaseSet::W, &mut set);
+        self.writes.clear();
+        self.writes.extend_from_slice(set.words());
         for step in &program.statics {
-            self.run(step, Some(skeleton), None);
+            match &step.code {
+                Code::StaticSet(base) => {
+                    skeleton.set(*base, &mut set);
+                    self.set_mut(step.out).copy_from_slice(set.words());
+                }
+                Code::StaticRel(base) => {
+                    skeleton.rel(*base, &mut rel);
+                    self.rel_mut(step.out).copy_from_slice(rel.bits());
+                }
+                _ => self.run(step, None),
+            }
         }
         program.static_requires.iter().all(|t| self.holds(t, t.low))
+    }
+
+    fn set_mut(&mut self, s: Slot) -> &mut [u64] {
+        split(&mut self.sets, s, self.words).1
+    }
+
+    fn rel_mut(&mut self, s: Slot) -> &mut [u64] {
+        split(&mut self.rels, s, self.words * self.n).1
     }
 
     /// The requirement that is broken for good, by its index among the checks.
@@ -404,7 +431,7 @@ impl Machine {
         let mut done = 0;
         for test in &program.requires {
             while done < test.steps {
-                self.run(&program.dynamics[done], None, Some(choices));
+                self.run(&program.dynamics[done], Some(choices));
                 done += 1;
             }
             if !self.holds(test, test.early) {
@@ -414,10 +441,10 @@ impl Machine {
         None
     }
 
-    /// Runs every step, so that flags and relations to show are known.
+    /// Runs every step, so that flags are known.
     pub fn complete(&mut self, program: &Program, choices: &Choices) {
         for step in &program.dynamics {
-            self.run(step, None, Some(choices));
+            self.run(step, Some(choices));
         }
     }
 
@@ -429,23 +456,25 @@ impl Machine {
         }
     }
 
-    fn holds(&self, test: &Test, slot: Slot) -> bool {
+    fn holds(&self, test: &Test, at: Slot) -> bool {
         let plain = if test.is_set {
-            self.sets[slot as usize].is_empty()
+            slot(&self.sets, at, self.words).iter().all(|w| *w == 0)
         } else {
-            let r = &self.rels[slot as usize];
+            let r = slot(&self.rels, at, self.words * self.n);
             match test.shape {
-                Shape::Acyclic => r.is_acyclic(),
-                Shape::Irreflexive => r.is_irreflexive(),
-                Shape::Empty => r.is_empty(),
+                Shape::Acyclic => rows::is_acyclic(r, self.words),
+                Shape::Irreflexive => rows::is_irreflexive(r, self.words),
+                Shape::Empty => r.iter().all(|w| *w == 0),
             }
         };
         plain != test.negated
     }
 
-    fn run(&mut self, step: &Step, skeleton: Option<&Skeleton>, choices: Option<&Choices>) {
-        let out = step.out as usize;
+    fn run(&mut self, step: &Step, choices: Option<&Choices>) {
+        let words = self.words;
+        let stride = words * self.n;
         match &step.code {
+            Code::Fix { steps, vars } => return self.solve(steps, vars, choices),
             Code::SetUnion(..)
             | Code::SetInter(..)
             | Code::SetDiff(..)
@@ -455,136 +484,100 @@ impl Machine {
             | Code::FinalWrites(_)
             | Code::StaticSet(_)
             | Code::EmptySet => {
-                let mut set = std::mem::replace(&mut self.sets[out], Set::hollow());
-                self.run_set(&step.code, &mut set, skeleton, choices);
-                self.sets[out] = set;
-            }
-            Code::Fix { steps, vars } => {
-                for (var, _, is_set) in vars {
-                    if *is_set {
-                        self.sets[*var as usize].clear();
-                    } else {
-                        self.rels[*var as usize].clear();
-                    }
-                }
-                loop {
-                    for step in steps {
-                        self.run(step, skeleton, choices);
-                    }
-                    let mut changed = false;
-                    for (var, end, is_set) in vars {
-                        let (var, end) = (*var as usize, *end as usize);
-                        if var == end {
-                            continue;
-                        }
-                        if *is_set {
-                            if self.sets[var] != self.sets[end] {
-                                let value = self.sets[end].clone();
-                                self.sets[var].copy_from(&value);
-                                changed = true;
-                            }
-                        } else if self.rels[var] != self.rels[end] {
-                            let mut value = std::mem::replace(&mut self.rels[var], Rel::hollow());
-                            value.copy_from(&self.rels[end]);
-                            self.rels[var] = value;
-                            changed = true;
+                let (sets, out) = split(&mut self.sets, step.out, words);
+                let set = |s: &Slot| slot(sets, *s, words);
+                let rel = |s: &Slot| slot(&self.rels, *s, stride);
+                match &step.code {
+                    Code::SetUnion(a, b) => rows::zip(out, set(a), set(b), |a, b| a | b),
+                    Code::SetInter(a, b) => rows::zip(out, set(a), set(b), |a, b| a & b),
+                    Code::SetDiff(a, b) => rows::zip(out, set(a), set(b), |a, b| a & !b),
+                    Code::SetComplement(a) => rows::complement(out, set(a), self.n, words),
+                    Code::Domain(r) => rows::domain(out, rel(r)),
+                    Code::Range(r) => rows::range(out, rel(r)),
+                    Code::FinalWrites(bound) => {
+                        if let Some(c) = choices {
+                            final_writes(out, &self.writes, c, *bound);
                         }
                     }
-                    if !changed {
-                        break;
-                    }
+                    _ => out.fill(0),
                 }
+                return;
             }
-            code => {
-                let mut rel = std::mem::replace(&mut self.rels[out], Rel::hollow());
-                self.run_rel(code, &mut rel, skeleton, choices);
-                self.rels[out] = rel;
-            }
+            _ => {}
         }
-    }
-
-    fn run_set(
-        &self,
-        code: &Code,
-        out: &mut Set,
-        skeleton: Option<&Skeleton>,
-        choices: Option<&Choices>,
-    ) {
-        let set = |s: &Slot| &self.sets[*s as usize];
-        let rel = |s: &Slot| &self.rels[*s as usize];
-        match code {
-            Code::SetUnion(a, b) => out.set_union(set(a), set(b)),
-            Code::SetInter(a, b) => out.set_inter(set(a), set(b)),
-            Code::SetDiff(a, b) => out.set_diff(set(a), set(b)),
-            Code::SetComplement(a) => *out = set(a).complement(),
-            Code::Domain(r) => *out = rel(r).domain(),
-            Code::Range(r) => *out = rel(r).range(),
-            Code::StaticSet(base) => {
-                if let Some(s) = skeleton {
-                    s.set(*base, out);
-                }
-            }
-            Code::FinalWrites(bound) => {
-                // From below: writes after all others; from above: writes not yet before one.
-                let (Some(c), Some(writes)) = (choices, &self.writes) else {
-                    return;
-                };
-                out.copy_from(writes);
-                for w in writes.iter() {
-                    let before = match bound {
-                        Bound::High => c.co_low.row(w).iter().any(|x| *x != 0),
-                        _ => c.co_high.row(w).iter().any(|x| *x != 0),
-                    };
-                    if before {
-                        out.remove(w);
-                    }
-                }
-            }
-            _ => out.clear(),
-        }
-    }
-
-    fn run_rel(
-        &self,
-        code: &Code,
-        out: &mut Rel,
-        skeleton: Option<&Skeleton>,
-        choices: Option<&Choices>,
-    ) {
-        let set = |s: &Slot| &self.sets[*s as usize];
-        let rel = |s: &Slot| &self.rels[*s as usize];
-        match code {
-            Code::RelUnion(a, b) => out.set_union(rel(a), rel(b)),
-            Code::RelInter(a, b) => out.set_inter(rel(a), rel(b)),
-            Code::RelDiff(a, b) => out.set_diff(rel(a), rel(b)),
-            Code::RelComplement(a) => out.set_complement(rel(a)),
-            Code::Seq(a, b) => out.set_seq(rel(a), rel(b)),
-            Code::Inverse(a) => out.set_inverse(rel(a)),
+        let (rels, out) = split(&mut self.rels, step.out, stride);
+        let set = |s: &Slot| slot(&self.sets, *s, words);
+        let rel = |s: &Slot| slot(rels, *s, stride);
+        match &step.code {
+            Code::RelUnion(a, b) => rows::zip(out, rel(a), rel(b), |a, b| a | b),
+            Code::RelInter(a, b) => rows::zip(out, rel(a), rel(b), |a, b| a & b),
+            Code::RelDiff(a, b) => rows::zip(out, rel(a), rel(b), |a, b| a & !b),
+            Code::RelComplement(a) => rows::complement(out, rel(a), self.n, words),
+            Code::Seq(a, b) => rows::seq(out, rel(a), rel(b), words),
+            Code::Inverse(a) => rows::inverse(out, rel(a), words),
             Code::Plus(a) => {
-                out.copy_from(rel(a));
-                out.close();
+                out.copy_from_slice(rel(a));
+                rows::close(out, words);
             }
-            Code::Cross(a, b) => out.set_cross(set(a), set(b)),
-            Code::IdentityOn(a) => out.set_identity_on(set(a)),
-            Code::RestrictDomain(r, s) => out.set_restrict_domain(rel(r), set(s)),
-            Code::RestrictRange(r, s) => out.set_restrict_range(rel(r), set(s)),
-            Code::StaticRel(base) => {
-                if let Some(s) = skeleton {
-                    s.rel(*base, out);
-                }
-            }
+            Code::Cross(a, b) => rows::cross(out, set(a), set(b)),
+            Code::IdentityOn(a) => rows::identity_on(out, set(a)),
+            Code::RestrictDomain(r, s) => rows::restrict_domain(out, rel(r), set(s)),
+            Code::RestrictRange(r, s) => rows::restrict_range(out, rel(r), set(s)),
             Code::Rf(bound) => {
                 if let Some(c) = choices {
-                    out.copy_from(if *bound == Bound::High { &c.rf_high } else { &c.rf_low });
+                    let r = if *bound == Bound::High { &c.rf_high } else { &c.rf_low };
+                    out.copy_from_slice(r.bits());
                 }
             }
             Code::Co(bound) => {
                 if let Some(c) = choices {
-                    out.copy_from(if *bound == Bound::High { &c.co_high } else { &c.co_low });
+                    let r = if *bound == Bound::High { &c.co_high } else { &c.co_low };
+                    out.copy_from_slice(r.bits());
                 }
             }
-            _ => out.clear(),
+            _ => out.fill(0),
         }
+    }
+
+    /// The least solution of a recursive definition, from below.
+    fn solve(&mut self, steps: &[Step], vars: &[(Slot, Slot, bool)], choices: Option<&Choices>) {
+        for (var, _, is_set) in vars {
+            if *is_set {
+                self.set_mut(*var).fill(0);
+            } else {
+                self.rel_mut(*var).fill(0);
+            }
+        }
+        loop {
+            for step in steps {
+                self.run(step, choices);
+            }
+            let mut changed = false;
+            for (var, end, is_set) in vars {
+                let (bits, stride) = if *is_set {
+                    (&mut self.sets, self.words)
+                } else {
+                    (&mut self.rels, self.words * self.n)
+                };
+                let (var, end) = (*var as usize * stride, *end as usize * stride);
+                if bits[var..var + stride] != bits[end..end + stride] {
+                    bits.copy_within(end..end + stride, var);
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+}
+
+/// From below: writes after which none can come; from above: writes after which none must.
+fn final_writes(out: &mut [u64], writes: &[u64], choices: &Choices, bound: Bound) {
+    let co = if bound == Bound::High { &choices.co_low } else { &choices.co_high };
+    rows::domain(out, co.bits());
+    for (out, w) in out.iter_mut().zip(writes) {
+        *out = w & !*out;
     }
 }
 
