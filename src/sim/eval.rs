@@ -58,6 +58,83 @@ enum Code {
     },
 }
 
+/// What a step comes to once some operands are known to be empty.
+enum Simple {
+    Empty,
+    Copy(Slot),
+    No,
+}
+
+impl Code {
+    fn gives_relation(&self) -> bool {
+        !matches!(
+            self,
+            Code::SetUnion(..)
+                | Code::SetInter(..)
+                | Code::SetDiff(..)
+                | Code::SetComplement(_)
+                | Code::Domain(_)
+                | Code::Range(_)
+                | Code::FinalWrites(_)
+                | Code::StaticSet(_)
+                | Code::EmptySet
+                | Code::Fix { .. }
+        )
+    }
+
+    /// Reads relations from the slots that stand for them.
+    fn rename(&mut self, stands: &[Slot]) {
+        let of = |s: &mut Slot| *s = stands[*s as usize];
+        match self {
+            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::RelDiff(a, b) | Code::Seq(a, b) => {
+                of(a);
+                of(b);
+            }
+            Code::RelComplement(a)
+            | Code::Inverse(a)
+            | Code::Plus(a)
+            | Code::Domain(a)
+            | Code::Range(a)
+            | Code::RestrictDomain(a, _)
+            | Code::RestrictRange(a, _) => of(a),
+            Code::Fix { steps, vars } => {
+                for step in steps {
+                    step.code.rename(stands);
+                }
+                for (_, end, is_set) in vars {
+                    if !*is_set {
+                        of(end);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn simple(
+        &self,
+        none: &dyn Fn(Slot) -> bool,
+        no_set: &dyn Fn(Slot) -> bool,
+        dynamic_sets: &[bool],
+    ) -> Simple {
+        let no_set = |s: Slot| !dynamic_sets[s as usize] && no_set(s);
+        match *self {
+            Code::RelUnion(a, b) if none(a) && none(b) => Simple::Empty,
+            Code::RelUnion(a, b) if none(b) => Simple::Copy(a),
+            Code::RelUnion(a, b) if none(a) => Simple::Copy(b),
+            Code::RelInter(a, b) | Code::Seq(a, b) if none(a) || none(b) => Simple::Empty,
+            Code::RelDiff(a, _) if none(a) => Simple::Empty,
+            Code::RelDiff(a, b) if none(b) => Simple::Copy(a),
+            Code::Inverse(a) | Code::Plus(a) if none(a) => Simple::Empty,
+            Code::RestrictDomain(a, s) | Code::RestrictRange(a, s) if none(a) || no_set(s) => {
+                Simple::Empty
+            }
+            Code::Cross(a, b) if no_set(a) || no_set(b) => Simple::Empty,
+            _ => Simple::No,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Step {
     out: Slot,
@@ -85,6 +162,10 @@ pub struct Program {
     dynamics: Vec<Step>,
     sets: u32,
     rels: u32,
+    /// Which relations are known once a skeleton is.
+    static_rels: Vec<bool>,
+    /// Which sets depend on the search.
+    dynamic_sets: Vec<bool>,
     /// Requirements that depend on the search, cheapest first, and those that do not.
     requires: Vec<Test>,
     static_requires: Vec<Test>,
@@ -132,7 +213,10 @@ impl Program {
         let mut requires = Vec::new();
         let mut static_requires = Vec::new();
         let mut flags = Vec::new();
-        for (index, check) in plan.checks.iter().enumerate() {
+        let mut order: Vec<usize> = (0..plan.checks.len()).collect();
+        order.sort_by_key(|i| cost(plan, &c.dynamic, plan.checks[*i].node));
+        for index in order {
+            let check = &plan.checks[index];
             if check.kind == CheckKind::Assert {
                 continue;
             }
@@ -145,9 +229,12 @@ impl Program {
             };
             let is_static = !c.dynamic[node as usize];
             let low = c.node(node, Bound::Low)?;
-            // A requirement fails for good when its lower bound does; a negated one, or a flag,
-            // is decided by the upper bound.
-            let wants_high = (check.kind == CheckKind::Require) == check.negated;
+            // What decides early: a requirement fails for good when its lower bound does (its
+            // upper, where negated); a flag can still be raised as far as the other bound goes.
+            let wants_high = match check.kind {
+                CheckKind::UndefinedUnless => !check.negated,
+                _ => check.negated,
+            };
             let early = if wants_high { c.node(node, Bound::High)? } else { low };
             let test = Test {
                 check: index,
@@ -167,7 +254,23 @@ impl Program {
         let uses = |want: &[BaseSet]| {
             plan.nodes.iter().any(|n| matches!(n, Node::BaseSet(b) if want.contains(b)))
         };
+        let mut dynamic_sets = vec![false; c.sets as usize];
+        note_sets(&c.dynamics, &mut dynamic_sets);
+        let mut static_rels = vec![false; c.rels as usize];
+        for step in &c.statics {
+            match &step.code {
+                Code::Fix { vars, .. } => {
+                    for (var, _, _) in vars.iter().filter(|v| !v.2) {
+                        static_rels[*var as usize] = true;
+                    }
+                }
+                code if code.gives_relation() => static_rels[step.out as usize] = true,
+                _ => {}
+            }
+        }
         Ok(Program {
+            static_rels,
+            dynamic_sets,
             statics: c.statics,
             dynamics: c.dynamics,
             sets: c.sets,
@@ -180,6 +283,47 @@ impl Program {
             registers: plan.catdep,
         })
     }
+}
+
+/// Marks the sets that steps compute.
+fn note_sets(steps: &[Step], sets: &mut [bool]) {
+    for step in steps {
+        match &step.code {
+            Code::Fix { steps, vars } => {
+                note_sets(steps, sets);
+                for (var, _, _) in vars.iter().filter(|v| v.2) {
+                    sets[*var as usize] = true;
+                }
+            }
+            code if !code.gives_relation() => sets[step.out as usize] = true,
+            _ => {}
+        }
+    }
+}
+
+/// What it takes to compute a node: an estimate, by which cheap requirements come first.
+fn cost(plan: &Plan, dynamic: &[bool], node: NodeId) -> u32 {
+    let mut seen = vec![false; plan.nodes.len()];
+    let mut todo = vec![node];
+    let mut sum = 0;
+    while let Some(id) = todo.pop() {
+        let i = id as usize;
+        if seen[i] || !dynamic[i] {
+            continue;
+        }
+        seen[i] = true;
+        sum += match plan.nodes[i] {
+            Node::Plus(_) => 8,
+            Node::Fix(..) => 40,
+            Node::Seq(..) | Node::Inverse(_) => 4,
+            _ => 1,
+        };
+        if let Node::Fix(g, _) | Node::FixVar(g, _) = plan.nodes[i] {
+            todo.extend(&plan.groups[g as usize].bodies);
+        }
+        todo.extend(children(&plan.nodes[i]));
+    }
+    sum
 }
 
 /// For each node, whether it depends on rf or co, and whether on a fixpoint variable that is
@@ -378,6 +522,18 @@ pub struct Machine {
     sets: Vec<u64>,
     rels: Vec<u64>,
     writes: Vec<u64>,
+    live: Live,
+}
+
+/// What is left to do for a skeleton: steps whose result is empty whatever is decided are
+/// gone, and those that copy an operand stand for it.
+#[derive(Default)]
+struct Live {
+    steps: Vec<Step>,
+    requires: Vec<Test>,
+    flags: Vec<Test>,
+    /// Some flag can be raised.
+    flags_possible: bool,
 }
 
 /// The slot at `out`, to be written, and all before it.
@@ -415,7 +571,68 @@ impl Machine {
                 _ => self.run(step, None),
             }
         }
+        self.specialise(program);
         program.static_requires.iter().all(|t| self.holds(t, t.low))
+    }
+
+    /// Makes [`Live`]: emptiness and copies follow from the static slots.
+    fn specialise(&mut self, program: &Program) {
+        let stride = self.words * self.n;
+        let mut empty: Vec<bool> = (0..program.rels)
+            .map(|s| {
+                program.static_rels[s as usize]
+                    && slot(&self.rels, s, stride).iter().all(|w| *w == 0)
+            })
+            .collect();
+        let mut stands: Vec<Slot> = (0..program.rels).collect();
+        let mut live = std::mem::take(&mut self.live);
+        live.steps.clear();
+        live.requires.clear();
+        live.flags.clear();
+        // How many live steps stand for the first so many steps of the program.
+        let mut at = Vec::with_capacity(program.dynamics.len() + 1);
+        at.push(0);
+        for step in &program.dynamics {
+            let mut step = step.clone();
+            step.code.rename(&stands);
+            match step.code.simple(
+                &|s| empty[s as usize],
+                &|s| slot(&self.sets, s, self.words).iter().all(|w| *w == 0),
+                &program.dynamic_sets,
+            ) {
+                Simple::Empty => {
+                    empty[step.out as usize] = true;
+                    self.rels[step.out as usize * stride..][..stride].fill(0);
+                }
+                Simple::Copy(of) => {
+                    stands[step.out as usize] = of;
+                    empty[step.out as usize] = empty[of as usize];
+                }
+                Simple::No => live.steps.push(step),
+            }
+            at.push(live.steps.len());
+        }
+        let rename = |t: &Test| {
+            let mut t = t.clone();
+            t.steps = at[t.steps];
+            if !t.is_set {
+                t.low = stands[t.low as usize];
+                t.early = stands[t.early as usize];
+            }
+            t
+        };
+        let trivial = |t: &Test| !t.is_set && !t.negated && empty[t.early as usize];
+        live.requires.extend(program.requires.iter().map(rename).filter(|t| !trivial(t)));
+        live.flags.extend(program.flags.iter().map(rename));
+        live.flags_possible = live.flags.iter().any(|t| {
+            let never = trivial(t) && program.checks[t.check].kind == CheckKind::UndefinedUnless
+                || !t.is_set
+                    && t.negated
+                    && empty[t.early as usize]
+                    && program.checks[t.check].kind == CheckKind::Flag;
+            !never
+        });
+        self.live = live;
     }
 
     fn set_mut(&mut self, s: Slot) -> &mut [u64] {
@@ -427,25 +644,31 @@ impl Machine {
     }
 
     /// The requirement that is broken for good, by its index among the checks.
-    pub fn first_broken(&mut self, program: &Program, choices: &Choices) -> Option<usize> {
+    pub fn first_broken(&mut self, choices: &Choices) -> Option<usize> {
+        let live = std::mem::take(&mut self.live);
         let mut done = 0;
-        for test in &program.requires {
+        let mut broken = None;
+        for test in &live.requires {
             while done < test.steps {
-                self.run(&program.dynamics[done], Some(choices));
+                self.run(&live.steps[done], Some(choices));
                 done += 1;
             }
             if !self.holds(test, test.early) {
-                return Some(test.check);
+                broken = Some(test.check);
+                break;
             }
         }
-        None
+        self.live = live;
+        broken
     }
 
     /// Runs every step, so that flags are known.
-    pub fn complete(&mut self, program: &Program, choices: &Choices) {
-        for step in &program.dynamics {
+    pub fn complete(&mut self, choices: &Choices) {
+        let live = std::mem::take(&mut self.live);
+        for step in &live.steps {
             self.run(step, Some(choices));
         }
+        self.live = live;
     }
 
     fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
@@ -593,26 +816,29 @@ impl Judge for Compiled<'_> {
     }
 
     fn possible(&mut self, choices: &Choices) -> bool {
-        self.machine.first_broken(self.program, choices).is_none()
+        self.machine.first_broken(choices).is_none()
     }
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
         // Every decision was followed by a look at the requirements.
-        if self.program.flags.is_empty() {
+        if !self.machine.live.flags_possible {
             return Ok(Some(SmallVec::new()));
         }
-        self.machine.complete(self.program, choices);
+        self.machine.complete(choices);
         let m = &*self.machine;
-        let raised = self.program.flags.iter().filter(|t| m.raised(self.program, t, t.low));
+        let raised = m.live.flags.iter().filter(|t| m.raised(self.program, t, t.low));
         Ok(Some(raised.map(|t| t.check).collect()))
     }
 
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {
-        let mut open = self.program.flags.iter().filter(|t| !raised.contains(&t.check)).peekable();
-        if open.peek().is_none() {
+        if !self.machine.live.flags_possible
+            || self.machine.live.flags.iter().all(|t| raised.contains(&t.check))
+        {
             return false;
         }
-        self.machine.complete(self.program, choices);
-        open.any(|t| self.machine.raised(self.program, t, t.early))
+        self.machine.complete(choices);
+        let m = &*self.machine;
+        let mut open = m.live.flags.iter().filter(|t| !raised.contains(&t.check));
+        open.any(|t| m.raised(self.program, t, t.early))
     }
 }
