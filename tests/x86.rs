@@ -117,6 +117,7 @@ mod processor {
                             "push {f}", "popfq", $text, "pushfq", "pop {f}",
                             f = inout(reg) flags,
                             inout("rax") rax, inout("rcx") rcx, inout("rdx") rdx,
+                            out("xmm0") _, out("xmm1") _,
                             options(att_syntax),
                         );
                     }
@@ -158,6 +159,14 @@ mod processor {
         "mulb %cl" CARRY_OVERFLOW, "mulw %cx" CARRY_OVERFLOW, "mulq %rcx" CARRY_OVERFLOW,
         "bsfl %ecx,%ecx" ZERO, "bsrq %rcx,%rcx" ZERO,
         "cbtw" ALL, "cwtl" ALL, "cltq" ALL, "cwtd" ALL, "cltd" ALL, "cqto" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; punpcklqdq %xmm1,%xmm0; shufpd $1,%xmm0,%xmm0; movq %xmm0,%rdx" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; punpckldq %xmm1,%xmm0; shufps $0x1b,%xmm0,%xmm1; movq %xmm1,%rdx" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; pcmpeqb %xmm1,%xmm0; pmovmskb %xmm0,%eax" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; pcmpeqd %xmm1,%xmm0; pmovmskb %xmm0,%eax" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; movlhps %xmm1,%xmm0; movhlps %xmm0,%xmm1; movq %xmm1,%rdx" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; punpcklqdq %xmm1,%xmm0; pslldq $3,%xmm0; psrldq $5,%xmm0; movq %xmm0,%rdx" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; pandn %xmm1,%xmm0; por %xmm1,%xmm0; pxor %xmm1,%xmm0; movq %xmm0,%rdx" ALL,
+        "movq %rax,%xmm0; movq %rcx,%xmm1; pshufd $0x4e,%xmm0,%xmm0; unpcklps %xmm1,%xmm0; movd %xmm0,%edx" ALL,
         "bswapl %eax" ALL, "bswapq %rax" ALL,
         "movb %ch,%al" ALL, "movb %cl,%ah" ALL, "movw %cx,%ax" ALL, "movl %ecx,%eax" ALL,
         "movl $-1,%eax" ALL, "movq $-1,%rax" ALL, "movabsq $0x123456789abcdef,%rax" ALL,
@@ -491,7 +500,11 @@ fn calls_come_back_and_a_last_return_ends() {
     );
     let got = ["rax", "rcx", "rdx", "rbx"].map(|r| m.get(r));
     assert_eq!(got, [1, 2, 3, 0]);
-    assert_eq!(m.get("rsp"), 18 * BASE + 8, "the last one leaves the thread");
+    assert_eq!(
+        m.get("rsp"),
+        18 * BASE + 8,
+        "the last one leaves the thread"
+    );
     assert_eq!(m.events.len(), 0);
 }
 

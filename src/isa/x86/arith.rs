@@ -75,6 +75,18 @@ impl Lower<'_> {
                 Ok(())
             }
             Do::Bit(op) => self.bit(op, insn),
+            Do::MulX => {
+                let [Arg::Reg(high), Arg::Reg(low), b] = args else {
+                    return Err("a source and two registers are expected".to_string());
+                };
+                let b = self.value(b, size)?;
+                let a = self.read_reg(Gpr::new(RDX, size), Port::None);
+                let product = self.e.bin(BinOp::Mul, a, b, 2 * size.bits());
+                let (low_half, high_half) = (self.low(product, size), self.high(product, size));
+                self.write_reg(*low, low_half, size);
+                self.write_reg(*high, high_half, size);
+                Ok(())
+            }
             Do::Mul2 if args.len() == 1 => self.mul_wide(&args[0], size, true),
             Do::Mul2 => self.mul(args, size),
             Do::MulWide { signed } => {

@@ -172,6 +172,8 @@ pub enum Do {
     /// `andn`: the complement of the second operand, and the third.
     AndN,
     Bit(Bit),
+    /// `mulx`: high half, low half, and what multiplies the data register.
+    MulX,
     /// `imul` with two or three operands.
     Mul2,
     /// `mul`, `imul` of the accumulator.
@@ -236,6 +238,17 @@ pub enum Do {
     Duplicate,
     /// `pshufd`.
     Shuffle32,
+    /// `shufpd`, `shufps`: parts of that many bits, the lower half of them from the first
+    /// source and the upper from the second.
+    Shuffle2(Size),
+    /// `palignr`: both sources side by side, shifted right by bytes.
+    AlignRight,
+    /// `pcmpeqb` and its like: all ones where parts of that many bits are equal.
+    EqualParts(u8),
+    /// `pmovmskb`: the top bit of each byte.
+    MoveMask,
+    /// `ptest`.
+    TestVec,
     /// `psrldq`, `pslldq`.
     ShiftBytes {
         left: bool,

@@ -154,6 +154,11 @@ impl Lower<'_> {
             | Do::Extract(_)
             | Do::Duplicate
             | Do::Shuffle32
+            | Do::Shuffle2(_)
+            | Do::AlignRight
+            | Do::EqualParts(_)
+            | Do::MoveMask
+            | Do::TestVec
             | Do::ShiftBytes { .. }
             | Do::X87Load
             | Do::X87StorePop => self.vector(insn),

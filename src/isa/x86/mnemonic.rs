@@ -54,6 +54,7 @@ const SIZED: &[(&str, Do)] = &[
     ("bts", Do::Bit(Bit::Set)),
     ("btr", Do::Bit(Bit::Reset)),
     ("btc", Do::Bit(Bit::Complement)),
+    ("mulx", Do::MulX),
     ("imul", Do::Mul2),
     ("mul", Do::MulWide { signed: false }),
     ("div", Do::Div { signed: false }),
@@ -159,6 +160,15 @@ const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("pextrq", Do::Extract(Size::Q), None),
     ("movddup", Do::Duplicate, None),
     ("pshufd", Do::Shuffle32, None),
+    ("shufpd", Do::Shuffle2(Size::Q), None),
+    ("shufps", Do::Shuffle2(Size::L), None),
+    ("palignr", Do::AlignRight, None),
+    ("pcmpeqb", Do::EqualParts(8), None),
+    ("pcmpeqw", Do::EqualParts(16), None),
+    ("pcmpeqd", Do::EqualParts(32), None),
+    ("pcmpeqq", Do::EqualParts(64), None),
+    ("pmovmskb", Do::MoveMask, None),
+    ("ptest", Do::TestVec, None),
     ("psrldq", Do::ShiftBytes { left: false }, None),
     ("pslldq", Do::ShiftBytes { left: true }, None),
 ];
@@ -278,8 +288,10 @@ pub fn look_up(name: &str, avx: bool) -> Option<(Do, Option<Size>)> {
     }
     // AVX's forms, which have a `v` before the name and may have the element size after it.
     let name = name.strip_prefix('v')?;
-    if name == "movq" {
-        return Some((Do::MovLow(Size::Q), None));
+    match name {
+        "movq" => return Some((Do::MovLow(Size::Q), None)),
+        "permilps" => return Some((Do::Shuffle32, None)),
+        _ => {}
     }
     let whole = name
         .strip_suffix("64")
@@ -313,6 +325,11 @@ fn is_vector(what: Do) -> bool {
             | Do::Extract(_)
             | Do::Duplicate
             | Do::Shuffle32
+            | Do::Shuffle2(_)
+            | Do::AlignRight
+            | Do::EqualParts(_)
+            | Do::MoveMask
+            | Do::TestVec
             | Do::ShiftBytes { .. }
             | Do::StoreNonTemporal
     )

@@ -5,6 +5,7 @@ use super::insn::{Arg, Do, Insn, Size};
 use super::mnemonic::{self, Prefix};
 use super::operand::{self, Operand};
 use crate::diag::{Diag, nearest};
+use crate::isa::microcode::parse_int;
 use crate::litmus::Line;
 
 /// How the lines of one thread are written.
@@ -19,23 +20,37 @@ pub struct Syntax {
 }
 
 impl Syntax {
-    /// The order of operands that a thread uses. 64-bit tests have the destination last, but
-    /// where an operand says `ptr`, as only Intel's syntax does; 32-bit tests have it first, but
-    /// where a register is written with `%`, as only AT&T's does.
+    /// The order of operands that a thread uses. 32-bit tests have the destination first, and
+    /// 64-bit tests last; but a register that is written with `%` speaks for AT&T's syntax, and
+    /// what only Intel's has for that.
     pub fn of(wide: bool, avx: bool, lines: &[Line]) -> Syntax {
-        let intel = if wide {
-            lines.iter().any(|l| has_ptr(&l.text))
-        } else {
-            !lines.iter().any(|l| l.text.contains('%'))
-        };
+        let percent = lines.iter().any(|l| l.text.contains('%'));
+        let intel = !percent && (!wide || lines.iter().any(|l| only_intel(&l.text)));
         Syntax { wide, intel, avx }
     }
 }
 
-fn has_ptr(text: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .skip(1)
-        .any(|w| w.eq_ignore_ascii_case("ptr"))
+/// Whether a line without `%` makes sense in Intel's syntax only: it says `ptr`, extends without
+/// saying from which size, or has last what cannot be written to.
+fn only_intel(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    if lower.split(words).skip(1).any(|w| w == "ptr") {
+        return true;
+    }
+    let name = lower.split_whitespace().next().unwrap_or("");
+    if matches!(name, "movzx" | "movsx" | "movsxd") {
+        return true;
+    }
+    let operands = lower.get(name.len()..).unwrap_or("");
+    match operand::split(operands).as_slice() {
+        [_, .., last] => {
+            parse_int(last).is_some()
+                || *last == "cl" && name.starts_with(['s', 'r'])
+                || name == "lea" && last.contains('[')
+        }
+        _ => false,
+    }
 }
 
 /// Why a line is no instruction: the message and what to do.

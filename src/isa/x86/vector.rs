@@ -2,7 +2,7 @@
 //! way to move 8 bytes at once in 32-bit code.
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
-use super::lower::{Done, Lower};
+use super::lower::{CF, Done, Lower, OF, PF, SF, ZF};
 use crate::isa::microcode::mask;
 use crate::isa::ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
@@ -81,10 +81,7 @@ impl Lower<'_> {
                 for lane in 0..4u32 {
                     let from = ((*order >> (2 * lane)) & 3) as u32;
                     let part = self.lane32(a, from, lane);
-                    value = Some(match value {
-                        None => part,
-                        Some(v) => self.e.bin(BinOp::Or, v, part, 128),
-                    });
+                    value = Some(self.or(value, part));
                 }
                 if let Some(value) = value {
                     self.write_xmm(*dst, value);
@@ -102,6 +99,90 @@ impl Lower<'_> {
                 let value = self.read_xmm(src);
                 let value = self.e.bin_int(op, value, count, 128);
                 self.write_xmm(dst, value);
+                Ok(())
+            }
+            Do::Shuffle2(size) => {
+                let (dst, a, b, order) = three_and_constant(args)?;
+                let (a, b) = (self.vec_value(a)?, self.vec_value(b)?);
+                let parts = 128 / u32::from(size.bits());
+                let choice = parts.trailing_zeros();
+                let mut value = None;
+                for to in 0..parts {
+                    let from = (order as u32 >> (choice * to)) & (parts - 1);
+                    let source = if to < parts / 2 { a } else { b };
+                    let part = self.part(source, size.bits(), from, to);
+                    value = Some(self.or(value, part));
+                }
+                if let Some(value) = value {
+                    self.write_xmm(dst, value);
+                }
+                Ok(())
+            }
+            Do::AlignRight => {
+                let (dst, high, low, count) = three_and_constant(args)?;
+                let (high, low) = (self.vec_value(high)?, self.vec_value(low)?);
+                let bits = 8 * u32::from(count as u8);
+                let low = self.e.bin_int(BinOp::Shr, low, bits.into(), 128);
+                let high = match bits.checked_sub(128) {
+                    None => self.e.bin_int(BinOp::Shl, high, (128 - bits).into(), 128),
+                    Some(past) => self.e.bin_int(BinOp::Shr, high, past.into(), 128),
+                };
+                let value = self.e.bin(BinOp::Or, low, high, 128);
+                self.write_xmm(dst, value);
+                Ok(())
+            }
+            Do::EqualParts(bits) => {
+                let (dst, a, b) = match args {
+                    [Arg::Xmm(dst), b] => (*dst, &args[0], b),
+                    [Arg::Xmm(dst), a @ Arg::Xmm(_), b] => (*dst, a, b),
+                    _ => return Err(vectors_expected()),
+                };
+                let (a, b) = (self.vec_value(a)?, self.vec_value(b)?);
+                let mut value = None;
+                for i in 0..128 / u32::from(bits) {
+                    let (a, b) = (self.part(a, bits, i, 0), self.part(b, bits, i, 0));
+                    let equal = self.e.bin(BinOp::Eq, a, b, bits);
+                    let ones = self.e.un(UnOp::Neg, equal, bits);
+                    let shift = i * u32::from(bits);
+                    let part = self.e.bin_int(BinOp::Shl, ones, shift.into(), 128);
+                    value = Some(self.or(value, part));
+                }
+                if let Some(value) = value {
+                    self.write_xmm(dst, value);
+                }
+                Ok(())
+            }
+            Do::MoveMask => {
+                let [Arg::Reg(dst), Arg::Xmm(src)] = args else {
+                    return Err(vectors_expected());
+                };
+                let value = self.read_xmm(*src);
+                let mut mask = None;
+                for i in 0..16u32 {
+                    let top = self.e.bin_int(BinOp::Shr, value, (8 * i + 7).into(), 128);
+                    let top = self.e.bin_int(BinOp::And, top, 1, 32);
+                    let bit = self.e.bin_int(BinOp::Shl, top, i.into(), 32);
+                    mask = Some(self.or(mask, bit));
+                }
+                if let Some(mask) = mask {
+                    self.write_reg(*dst, mask, dst.size);
+                }
+                Ok(())
+            }
+            Do::TestVec => {
+                let [a @ Arg::Xmm(_), b] = args else {
+                    return Err(vectors_expected());
+                };
+                let (a, b) = (self.vec_value(a)?, self.vec_value(b)?);
+                let both = self.e.bin(BinOp::And, a, b, 128);
+                let zero = self.e.un(UnOp::IsZero, both, 128);
+                let not = self.e.un(UnOp::Not, a, 128);
+                let rest = self.e.bin(BinOp::And, not, b, 128);
+                let carry = self.e.un(UnOp::IsZero, rest, 128);
+                let none = self.e.int(0);
+                for (flag, value) in [(ZF, zero), (CF, carry), (SF, none), (OF, none), (PF, none)] {
+                    self.write_flag(flag, value);
+                }
                 Ok(())
             }
             Do::X87Load | Do::X87StorePop => self.x87(insn),
@@ -296,13 +377,26 @@ impl Lower<'_> {
         value
     }
 
-    /// The 32-bit part number `from`, at the place of part `to`.
-    fn lane32(&mut self, value: Temp, from: u32, to: u32) -> Temp {
+    /// The part of `bits` number `from`, at the place of part `to`.
+    fn part(&mut self, value: Temp, bits: u8, from: u32, to: u32) -> Temp {
+        let width = u32::from(bits);
         let part = self
             .e
-            .bin_int(BinOp::Shr, value, u128::from(32 * from), 128);
-        let part = self.e.un(UnOp::ZeroExt { from: 32 }, part, 128);
-        self.e.bin_int(BinOp::Shl, part, u128::from(32 * to), 128)
+            .bin_int(BinOp::Shr, value, u128::from(width * from), 128);
+        let part = self.e.un(UnOp::ZeroExt { from: bits }, part, 128);
+        self.e
+            .bin_int(BinOp::Shl, part, u128::from(width * to), 128)
+    }
+
+    fn or(&mut self, value: Option<Temp>, part: Temp) -> Temp {
+        match value {
+            None => part,
+            Some(value) => self.e.bin(BinOp::Or, value, part, 128),
+        }
+    }
+
+    fn lane32(&mut self, value: Temp, from: u32, to: u32) -> Temp {
+        self.part(value, 32, from, to)
     }
 
     /// Integers go through the x87 stack unchanged: its registers have 64 bits of mantissa.
@@ -333,6 +427,15 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Destination, two sources and a constant; the older form's first source is the destination.
+fn three_and_constant(args: &[Arg]) -> Result<(u8, &Arg, &Arg, i128), String> {
+    match args {
+        [Arg::Xmm(dst), b, Arg::Imm(Imm::Int(n))] => Ok((*dst, &args[0], b, *n)),
+        [Arg::Xmm(dst), a @ Arg::Xmm(_), b, Arg::Imm(Imm::Int(n))] => Ok((*dst, a, b, *n)),
+        _ => Err(vectors_expected()),
     }
 }
 
