@@ -167,6 +167,9 @@ mod processor {
         "movq %rax,%xmm0; movq %rcx,%xmm1; punpcklqdq %xmm1,%xmm0; pslldq $3,%xmm0; psrldq $5,%xmm0; movq %xmm0,%rdx" ALL,
         "movq %rax,%xmm0; movq %rcx,%xmm1; pandn %xmm1,%xmm0; por %xmm1,%xmm0; pxor %xmm1,%xmm0; movq %xmm0,%rdx" ALL,
         "movq %rax,%xmm0; movq %rcx,%xmm1; pshufd $0x4e,%xmm0,%xmm0; unpcklps %xmm1,%xmm0; movd %xmm0,%edx" ALL,
+        "movq %rax,%xmm0; punpcklqdq %xmm0,%xmm0; psrlq $35,%xmm0; movq %xmm0,%rdx" ALL,
+        "movq %rax,%xmm0; pslld $9,%xmm0; movq %xmm0,%rdx" ALL,
+        "shldl %edx,%eax" NOT_OVERFLOW,
         "bswapl %eax" ALL, "bswapq %rax" ALL,
         "movb %ch,%al" ALL, "movb %cl,%ah" ALL, "movw %cx,%ax" ALL, "movl %ecx,%eax" ALL,
         "movl $-1,%eax" ALL, "movq $-1,%rax" ALL, "movabsq $0x123456789abcdef,%rax" ALL,
@@ -233,7 +236,7 @@ proptest! {
                 sum == 0,
                 top(sum),
                 top(x) == top(y) && top(sum) != top(x),
-                (sum as u8).count_ones() % 2 == 0,
+                (sum as u8).count_ones().is_multiple_of(2),
             ];
             let r = ours(&format!("adc{suffix} {reg_b},{reg_a}"), a, b, 0, carry);
             prop_assert_eq!((r.rax & m, r.flags), (sum, expected), "adc{}", suffix);
@@ -243,7 +246,7 @@ proptest! {
                 difference == 0,
                 top(difference),
                 top(x) != top(y) && top(difference) != top(x),
-                (difference as u8).count_ones() % 2 == 0,
+                (difference as u8).count_ones().is_multiple_of(2),
             ];
             let r = ours(&format!("sbb{suffix} {reg_b},{reg_a}"), a, b, 0, carry);
             prop_assert_eq!((r.rax & m, r.flags), (difference, expected), "sbb{}", suffix);
@@ -552,6 +555,22 @@ fn thirty_two_bit_tests_have_the_destination_first() {
     assert_eq!((m.get("EAX"), m.get("ECX"), m.get("EDX")), (1, 3, 0));
     assert_eq!(m.peek(3 * BASE, 1), 3);
     assert_eq!(X32.address_bits(), 32);
+}
+
+#[test]
+fn position_independent_32_bit_code() {
+    let (code, names) = read(
+        &X32,
+        "calll .L0$pb\n.L0$pb: popl %eax\n.Ltmp0: addl $_GLOBAL_OFFSET_TABLE_+(.Ltmp0-.L0$pb),%eax\n\
+         movl x@GOT(%eax),%ecx\nmovl $3,(%ecx)\nmovl y@GOTOFF(%eax),%edx\nretl\nmovl $4,%edx",
+    )
+    .unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(names.0, ["x", "y"]);
+    let mut m = Machine::new(&code);
+    m.poke(2 * BASE, 4, 9);
+    m.run(&code);
+    assert_eq!((m.peek(BASE, 4), m.get("EDX")), (3, 9));
+    assert_eq!(m.events.len(), 2);
 }
 
 #[test]

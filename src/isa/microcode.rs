@@ -249,20 +249,33 @@ pub fn remove_unseen(code: &mut Code, hidden: &[Reg]) {
     }
 }
 
+/// How often liveness is propagated before every hidden register counts as read everywhere;
+/// code needs one round for each jump back that is inside another.
+const ROUNDS: usize = 64;
+
 /// For each instruction, the hidden registers that something after it may read.
 fn live_out(insts: &[Inst], bit: &impl Fn(Reg) -> u64) -> Vec<u64> {
-    let successors: Vec<Vec<Label>> = (0..insts.len())
-        .map(|i| next_of(&insts[i].ops, i, insts.len()))
+    let after: Vec<After> = insts
+        .iter()
+        .enumerate()
+        .map(|(at, inst)| {
+            let mut after = After::default();
+            if after.add(&inst.ops) {
+                after.targets.push(at as Label + 1);
+            }
+            after
+        })
         .collect();
-    let mut live_in = vec![0u64; insts.len() + 1];
+    let mut live_in = vec![0u64; insts.len()];
     let mut out = vec![0u64; insts.len()];
-    // Each round but the last adds a bit somewhere, so this ends.
-    loop {
+    for _ in 0..ROUNDS {
         let mut changed = false;
+        let anywhere = live_in.iter().fold(0, |all, live| all | live);
         for i in (0..insts.len()).rev() {
-            out[i] = successors[i]
-                .iter()
-                .fold(0, |live, s| live | live_in[*s as usize]);
+            out[i] = if after[i].anywhere { anywhere } else { 0 };
+            for target in &after[i].targets {
+                out[i] |= live_in.get(*target as usize).copied().unwrap_or(0);
+            }
             let before = live_before(&insts[i].ops, out[i], bit);
             changed |= before != live_in[i];
             live_in[i] = before;
@@ -271,38 +284,43 @@ fn live_out(insts: &[Inst], bit: &impl Fn(Reg) -> u64) -> Vec<u64> {
             return out;
         }
     }
+    vec![u64::MAX; insts.len()]
 }
 
-/// Where control may go after the instruction at `at`.
-fn next_of(ops: &[Op], at: usize, len: usize) -> Vec<Label> {
-    let mut next = Vec::new();
-    let mut falls = true;
-    for op in ops {
-        match op {
-            Op::Branch { target, .. } => next.push(*target),
-            Op::Jump { target } => {
-                next.push(*target);
-                falls = false;
+/// Where control may go after an instruction.
+#[derive(Default)]
+struct After {
+    targets: Vec<Label>,
+    /// To any instruction, by an address in a register.
+    anywhere: bool,
+}
+
+impl After {
+    /// Adds what a list of ops may jump to, and says whether it may also fall through.
+    fn add(&mut self, ops: &[Op]) -> bool {
+        for op in ops {
+            match op {
+                Op::Branch { target, .. } => self.targets.push(*target),
+                Op::Jump { target } => {
+                    self.targets.push(*target);
+                    return false;
+                }
+                Op::JumpTo { .. } => {
+                    self.anywhere = true;
+                    return false;
+                }
+                Op::Halt => return false,
+                Op::If { yes, no, .. } => {
+                    let (yes, no) = (self.add(yes), self.add(no));
+                    if !yes && !no {
+                        return false;
+                    }
+                }
+                _ => {}
             }
-            Op::JumpTo { .. } => {
-                next.extend(0..len as Label);
-                falls = false;
-            }
-            Op::Halt => falls = false,
-            Op::If { yes, no, .. } => {
-                next.extend(next_of(yes, at, len));
-                next.extend(next_of(no, at, len));
-            }
-            _ => {}
         }
+        true
     }
-    if falls {
-        next.push(at as Label + 1);
-    }
-    next.retain(|n| (*n as usize) < len);
-    next.sort_unstable();
-    next.dedup();
-    next
 }
 
 fn live_before(ops: &[Op], mut live: u64, bit: &impl Fn(Reg) -> u64) -> u64 {
@@ -441,4 +459,98 @@ fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
         | Op::Halt => [None, None, None],
     };
     list.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers() {
+        for (text, n) in [
+            ("0", 0),
+            ("-12", -12),
+            ("+7", 7),
+            ("0xFf", 255),
+            ("-0x10", -16),
+            ("0b101", 5),
+            ("18446744073709551615", u64::MAX.into()),
+        ] {
+            assert_eq!(parse_int(text), Some(n), "{text}");
+        }
+        for bad in [
+            "", "-", "0x", "1f", "1_0", "--1", "+-1", "0x-1", "x", "é", "1 2",
+        ] {
+            assert_eq!(parse_int(bad), None, "{bad}");
+        }
+    }
+
+    /// Two registers, the second hidden.
+    fn code(insts: Vec<Vec<Op>>) -> (Code, Reg) {
+        let mut code = Code::default();
+        code.reg("a", 64, false);
+        let flag = code.reg("flag", 1, false);
+        for ops in insts {
+            code.insts.push(Inst {
+                ops,
+                ..Inst::default()
+            });
+        }
+        (code, flag)
+    }
+
+    fn write_flag() -> Vec<Op> {
+        let mut e = Emit::new();
+        let a = e.read(0, Port::None);
+        let zero = e.un(UnOp::IsZero, a, 64);
+        e.write(1, zero);
+        e.finish()
+    }
+
+    fn branch_on_flag(target: Label) -> Vec<Op> {
+        let mut e = Emit::new();
+        let cond = e.read(1, Port::None);
+        e.op(Op::Branch { cond, target });
+        e.finish()
+    }
+
+    #[test]
+    fn a_write_that_nothing_reads_goes_with_what_it_needed() {
+        let (mut c, flag) = code(vec![write_flag(), write_flag(), branch_on_flag(3)]);
+        remove_unseen(&mut c, &[flag]);
+        assert_eq!(c.insts[0].ops, []);
+        assert_eq!(c.insts[1].ops, write_flag());
+    }
+
+    #[test]
+    fn a_write_that_a_loop_reads_stays() {
+        let (mut c, flag) = code(vec![
+            branch_on_flag(3),
+            write_flag(),
+            vec![Op::Jump { target: 0 }],
+        ]);
+        remove_unseen(&mut c, &[flag]);
+        assert_eq!(c.insts[1].ops, write_flag());
+    }
+
+    #[test]
+    fn an_indirect_jump_may_go_where_it_is_read() {
+        let jump = vec![
+            Op::Const {
+                dst: 0,
+                val: Val::ZERO,
+            },
+            Op::JumpTo { addr: 0 },
+        ];
+        let (mut c, flag) = code(vec![write_flag(), jump, branch_on_flag(0)]);
+        remove_unseen(&mut c, &[flag]);
+        assert_eq!(c.insts[0].ops, write_flag());
+    }
+
+    #[test]
+    fn other_registers_stay() {
+        let (mut c, _) = code(vec![write_flag()]);
+        remove_unseen(&mut c, &[]);
+        assert_eq!(c.insts[0].ops, write_flag());
+    }
 }

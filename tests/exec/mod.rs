@@ -45,7 +45,7 @@ pub fn read(isa: &dyn Isa, text: &str) -> Result<(Code, Names), Box<Diag>> {
             if label.is_empty()
                 || !label
                     .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'.')
+                    .all(|b| b.is_ascii_alphanumeric() || b".$".contains(&b))
             {
                 break;
             }

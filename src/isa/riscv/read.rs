@@ -278,7 +278,10 @@ impl Words<'_> {
 
     fn label(&self, at: usize) -> Read<String> {
         let text = self.args.get(at).copied().unwrap_or("");
-        let text = text.strip_suffix("@plt").unwrap_or(text);
+        let text = text
+            .strip_suffix("@plt")
+            .or(text.strip_suffix("@PLT"))
+            .unwrap_or(text);
         if is_name(text) {
             Ok(text.to_string())
         } else {

@@ -208,7 +208,7 @@ const ACCESSES: &[(&str, u8)] = &[("b", 1), ("h", 2), ("w", 4), ("d", 8)];
 /// Names with a shape of their own.
 fn single(name: &str) -> Option<Shape> {
     Some(match name {
-        "nop" | "pause" => Shape::Plain(Insn::Nop),
+        "nop" | "pause" | "wrs.nto" | "wrs.sto" => Shape::Plain(Insn::Nop),
         "unimp" | "ebreak" | "ecall" => Shape::Plain(Insn::Stop),
         "ret" => Shape::Plain(Insn::JumpReg {
             rd: 0,

@@ -380,8 +380,11 @@ impl Lower<'_> {
     }
 
     fn double_shift(&mut self, left: bool, args: &[Arg], size: Size) -> Done {
-        let [dst, Arg::Reg(src), count] = args else {
-            return Err("a count, a register and a destination are expected".to_string());
+        // Without a count, it is in cl.
+        let (dst, src, count) = match args {
+            [dst, Arg::Reg(src), count] => (dst, src, count),
+            [dst, Arg::Reg(src)] => (dst, src, &Arg::Reg(Gpr::new(RCX, Size::B))),
+            _ => return Err("a count, a register and a destination are expected".to_string()),
         };
         let (count, known) = self.count(Some(count), size)?;
         let place = self.place(dst)?;

@@ -249,6 +249,11 @@ pub enum Do {
     MoveMask,
     /// `ptest`.
     TestVec,
+    /// `psrlq` and its like: each part shifted by itself.
+    ShiftParts {
+        left: bool,
+        bits: u8,
+    },
     /// `psrldq`, `pslldq`.
     ShiftBytes {
         left: bool,

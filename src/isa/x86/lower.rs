@@ -11,6 +11,9 @@ use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 /// memory, so that a call needs no stack; what the code itself keeps on the stack is memory.
 const CALL_DEPTH: usize = 8;
 
+/// The offset table's own name.
+pub const GOT: &str = "_GLOBAL_OFFSET_TABLE_";
+
 pub type Done = Result<(), String>;
 
 /// Lowers one instruction; the fields are what it may ask and add to.
@@ -159,6 +162,7 @@ impl Lower<'_> {
             | Do::EqualParts(_)
             | Do::MoveMask
             | Do::TestVec
+            | Do::ShiftParts { .. }
             | Do::ShiftBytes { .. }
             | Do::X87Load
             | Do::X87StorePop => self.vector(insn),
@@ -260,10 +264,14 @@ impl Lower<'_> {
     }
 
     fn call(&mut self, args: &[Arg]) -> Done {
+        // Position-independent 32-bit code asks for its own address, to name data by it. Data is
+        // named by symbols here, so 0 does.
         if let [Arg::Imm(Imm::Symbol(name, _))] = args
-            && name.starts_with("__x86.get_pc_thunk.")
+            && let Some(reg) = name.strip_prefix("__x86.get_pc_thunk.")
+            && let Some(reg) = regs::gpr(reg, self.wide)
         {
-            // Position-independent 32-bit code asks for its own address, to name data by it.
+            let zero = self.e.int(0);
+            self.write_reg(self.pointer(reg.num), zero, self.address_size());
             return Ok(());
         }
         let [Arg::Imm(Imm::Symbol(name, 0))] = args else {
@@ -429,7 +437,7 @@ impl Lower<'_> {
 
     /// The address a symbol stands for, and whether the offset is in it already.
     fn symbol(&mut self, name: &str, off: i64) -> Result<(Temp, bool), String> {
-        if name == "_GLOBAL_OFFSET_TABLE_" {
+        if name == GOT {
             // Entries of the table are named by their symbols, so its own place is never used.
             return Ok((self.e.int(0), false));
         }

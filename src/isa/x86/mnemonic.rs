@@ -75,6 +75,10 @@ const SIZED: &[(&str, Do)] = &[
     ("movnti", Do::StoreNonTemporal),
 ];
 
+const fn shift_parts(left: bool, bits: u8) -> Do {
+    Do::ShiftParts { left, bits }
+}
+
 /// Mnemonics as they stand, with the size they fix.
 const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("mfence", Do::Mfence, None),
@@ -104,6 +108,7 @@ const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("cqto", Do::SignAcc, Some(Size::Q)),
     ("jmp", Do::Jump, None),
     ("jmpq", Do::Jump, None),
+    ("jmpl", Do::Jump, None),
     ("call", Do::Call, None),
     ("callq", Do::Call, None),
     ("calll", Do::Call, None),
@@ -169,6 +174,10 @@ const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("pcmpeqq", Do::EqualParts(64), None),
     ("pmovmskb", Do::MoveMask, None),
     ("ptest", Do::TestVec, None),
+    ("psrld", shift_parts(false, 32), None),
+    ("pslld", shift_parts(true, 32), None),
+    ("psrlq", shift_parts(false, 64), None),
+    ("psllq", shift_parts(true, 64), None),
     ("psrldq", Do::ShiftBytes { left: false }, None),
     ("pslldq", Do::ShiftBytes { left: true }, None),
 ];
@@ -330,6 +339,7 @@ fn is_vector(what: Do) -> bool {
             | Do::EqualParts(_)
             | Do::MoveMask
             | Do::TestVec
+            | Do::ShiftParts { .. }
             | Do::ShiftBytes { .. }
             | Do::StoreNonTemporal
     )

@@ -45,7 +45,8 @@ impl Isa for X86 {
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
         let labels = Labels::new(source, lines)?;
         let syntax = Syntax::of(self.wide(), self.avx, lines);
-        let insns = read_all(source, lines, syntax)?;
+        let mut insns = read_all(source, lines, syntax)?;
+        drop_position_calls(&mut insns, &labels);
         let has_calls = insns
             .iter()
             .enumerate()
@@ -132,6 +133,39 @@ fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Optio
             "`lock` has no instruction after it",
         )),
         _ => Ok(insns),
+    }
+}
+
+/// Position-independent 32-bit code learns its own address by a call of the next instruction,
+/// which pops it. Data is named by symbols here, so the address does not matter: 0 does.
+fn drop_position_calls(insns: &mut [Option<Insn>], labels: &Labels) {
+    for at in 0..insns.len() {
+        let Some(Insn {
+            what: Do::Call,
+            args,
+            ..
+        }) = &insns[at]
+        else {
+            continue;
+        };
+        let [Arg::Imm(Imm::Symbol(name, 0))] = args.as_slice() else {
+            continue;
+        };
+        let next = (at + 1..insns.len()).find(|i| insns[*i].is_some());
+        let target = labels.find(name, at).map(|t| t as usize);
+        let (Some(next), Some(target)) = (next, target) else {
+            continue;
+        };
+        if !(at + 1..=next).contains(&target) {
+            continue;
+        }
+        if let Some(pop) = &mut insns[next]
+            && pop.what == Do::Pop
+        {
+            pop.what = Do::Mov;
+            pop.args.push(Arg::Imm(Imm::Int(0)));
+            insns[at] = None;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! instruction they belong to.
 
 use super::insn::{Arg, Gpr, Imm, Mem, Size};
+use super::lower::GOT;
 use super::regs;
 use crate::isa::microcode::parse_int;
 
@@ -107,6 +108,10 @@ fn gpr(text: &str, wide: bool) -> Option<Gpr> {
 }
 
 fn read_imm(text: &str) -> Result<Imm, String> {
+    // Code that asks for its own address adds the distance from there to the table.
+    if text.starts_with(GOT) {
+        return Ok(Imm::Symbol(GOT.to_string(), 0));
+    }
     let mut mem = Mem::default();
     sum(text, &mut mem, None)?;
     match mem.symbol {

@@ -25,10 +25,7 @@ pub fn gpr(name: &str, wide: bool) -> Option<Gpr> {
             Size::W
         } else if name.strip_prefix('e') == Some(word) {
             Size::L
-        } else if num < 4 && name.len() == 2 && name.starts_with(&word[..1]) && name.ends_with('l')
-        {
-            Size::B
-        } else if num >= 4 && wide && name.strip_suffix('l') == Some(word) {
+        } else if is_low_byte(num, name, word, wide) {
             Size::B
         } else {
             continue;
@@ -39,6 +36,15 @@ pub fn gpr(name: &str, wide: bool) -> Option<Gpr> {
         return Some(Gpr::new(num as u8, size));
     }
     None
+}
+
+/// `al` to `bl`, and in 64-bit code `spl` to `dil`.
+fn is_low_byte(num: usize, name: &str, word: &str, wide: bool) -> bool {
+    match name.strip_suffix('l') {
+        Some(stem) if num < 4 => stem == &word[..1],
+        Some(stem) => wide && stem == word,
+        None => false,
+    }
 }
 
 /// `r8` to `r15` and their parts.

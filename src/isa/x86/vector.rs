@@ -88,6 +88,27 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
+            Do::ShiftParts { left, bits } => {
+                let (dst, src, count) = match args {
+                    [Arg::Xmm(dst), Arg::Imm(Imm::Int(n))] => (*dst, *dst, *n),
+                    [Arg::Xmm(dst), Arg::Xmm(src), Arg::Imm(Imm::Int(n))] => (*dst, *src, *n),
+                    _ => return Err(vectors_expected()),
+                };
+                let count = u128::from(count as u8);
+                let op = if left { BinOp::Shl } else { BinOp::Shr };
+                let source = self.read_xmm(src);
+                let mut value = None;
+                for i in 0..128 / u32::from(bits) {
+                    let part = self.part(source, bits, i, 0);
+                    let part = self.e.bin_int(op, part, count, bits);
+                    let part = self.part(part, bits, 0, i);
+                    value = Some(self.or(value, part));
+                }
+                if let Some(value) = value {
+                    self.write_xmm(dst, value);
+                }
+                Ok(())
+            }
             Do::ShiftBytes { left } => {
                 let (dst, src, count) = match args {
                     [Arg::Xmm(dst), Arg::Imm(Imm::Int(n))] => (*dst, *dst, *n),
