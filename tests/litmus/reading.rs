@@ -230,7 +230,7 @@ fn c_functions() {
     let test = read(
         "C T\n{ x=1; }\n(* about *) static int f(int a) { return a; } // one\n\
          void P0 (atomic_int* x) { /* } */ int r0 = 1; { } // }\n }\n/* two */\n\
-         int g(void) { return '}'; }\nP1 (int *x) { *x = 1; }\n\
+         int g(void) { return 2; }\nP1 (int *x) { *x = 1; }\n\
          locations [x; 0:r0 uint8_t; x int*;] filter x=1 exists (0:r0=1) (* end *)",
     );
     let name = |b: &Body| match b {
