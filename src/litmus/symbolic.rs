@@ -192,7 +192,7 @@ fn symbols(text: &str, mut f: impl FnMut(&str, usize)) {
         }
         let width = start > 0 && matches!(bytes[start - 1], b'X' | b'x' | b'W' | b'w');
         let before = start - usize::from(width);
-        let operand = before > 0 && !is_ident(bytes[before - 1]);
+        let operand = before > 0 && !is_ident(bytes[before - 1]) && bytes[before - 1] != b'%';
         let named = |b: &u8| b.is_ascii_alphabetic() || *b == b'_';
         if operand && bytes.get(at).is_some_and(named) {
             while at < bytes.len() && is_ident(bytes[at]) {
