@@ -102,7 +102,7 @@ macro_rules! built_in {
 
 built_in! {
     "stdlib", "cos", "cross", "sc", "rc11", "rc11-lb", "c11", "armv8", "aarch64", "aarch32", "armv7",
-    "herding-cats", "ppc", "riscv", "x86tso", "x86tso-base", "x86tso-herd2025", "mips", "mips-sync",
+    "herding-cats", "ppc", "riscv", "x86tso", "x86tso-herd2025", "mips", "mips-sync",
     "mips-weak", "wgsl-sc-per-loc", "wgsl-rel-acq", "const-write",
 }
 
