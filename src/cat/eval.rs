@@ -310,6 +310,11 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 Value::Set(self.alg.set_op(BinOp::Union, &a, &b))
             }
             Base::Rel(r) => Value::Rel(self.alg.base_rel(r)),
+            Base::EitherRel(a, b) => {
+                let a = self.alg.base_rel(a);
+                let b = self.alg.base_rel(b);
+                Value::Rel(self.alg.rel_op(BinOp::Union, &a, &b))
+            }
             Base::EmptySet => Value::Set(self.alg.set_of(&[])),
             Base::EmptyRel => Value::Rel(self.alg.rel_of(&[])),
             Base::Co0 => Value::Rel(co0(&mut self.alg)),
@@ -588,69 +593,78 @@ impl<'m, A: Algebra> Eval<'m, A> {
             return self.define_funs(&funs, env);
         }
         let n = values.len();
-        let mut is_set = vec![false; n];
-        // What is defined is found to be sets or relations by trying.
-        for round in 0..n + 2 {
+        // What is defined is found to be sets or relations by trying, relations first.
+        let mut error = None;
+        for guess in 0..1usize << n.min(6) {
+            let is_set: Vec<bool> = (0..n).map(|i| guess >> i.min(6) & 1 != 0).collect();
             let Some(vars) = self.alg.fix_vars(&is_set) else {
                 return self.iterate(&funs, &values, env);
             };
-            let mut inner = env;
-            for (b, var) in values.iter().zip(&vars) {
-                let [name] = b.pat.as_slice() else {
-                    self.alg.fix_forget();
-                    return self.unstageable(b.span, "a recursive definition of a tuple");
-                };
-                inner = self.bind_var(inner, name, to_value(var.clone()));
-            }
-            inner = self.define_funs(&funs, inner)?;
-            let bodies: Outcome<Vec<_>> = values
-                .iter()
-                .zip(&is_set)
-                .map(|(b, set)| {
-                    let value = self.eval(&b.value, inner)?;
-                    Ok(match value {
-                        Value::Set(s) => SetOrRel::Set(s),
-                        Value::Event(_) | Value::Empty | Value::Universe if *set => {
-                            SetOrRel::Set(self.as_set(value, b.span)?)
-                        }
-                        _ => SetOrRel::Rel(self.as_rel(value, b.span)?),
-                    })
-                })
-                .collect();
-            let bodies = match bodies {
-                Ok(bodies) => bodies,
+            match self.bodies(&funs, &values, &is_set, vars, env) {
+                Ok(Some(bodies)) => {
+                    let solved = match self.alg.fix_solve(bodies) {
+                        Ok(solved) => solved,
+                        Err(message) => return self.unstageable(values[0].span, message),
+                    };
+                    let mut out = env;
+                    for (b, value) in values.iter().zip(solved) {
+                        out = self.bind_var(out, &b.pat[0], to_value(value));
+                    }
+                    return self.define_funs(&funs, out);
+                }
+                Ok(None) => {}
+                Err(stop @ Stop::Error(_)) => {
+                    error.get_or_insert(stop);
+                }
                 Err(stop) => {
                     self.alg.fix_forget();
-                    if round == 0 && matches!(stop, Stop::Error(_)) {
-                        is_set.fill(true);
-                        continue;
-                    }
                     return Err(stop);
                 }
-            };
-            let found: Vec<_> = bodies
-                .iter()
-                .map(|b| matches!(b, SetOrRel::Set(_)))
-                .collect();
-            if found != is_set {
-                self.alg.fix_forget();
-                is_set = found;
-                continue;
             }
-            let solved = match self.alg.fix_solve(bodies) {
-                Ok(solved) => solved,
-                Err(message) => return self.unstageable(values[0].span, message),
-            };
-            let mut out = env;
-            for (b, value) in values.iter().zip(solved) {
-                out = self.bind_var(out, &b.pat[0], to_value(value));
-            }
-            return self.define_funs(&funs, out);
+            self.alg.fix_forget();
         }
-        self.error(
-            values[0].span,
-            "a recursive definition of neither sets nor relations",
-        )
+        match error {
+            Some(stop) => Err(stop),
+            None => self.error(
+                values[0].span,
+                "a recursive definition of neither sets nor relations",
+            ),
+        }
+    }
+
+    /// The bodies of a recursive definition over its variables, where they are sets and
+    /// relations as guessed.
+    #[allow(clippy::type_complexity)]
+    fn bodies(
+        &mut self,
+        funs: &[&'m Binding],
+        values: &[&'m Binding],
+        is_set: &[bool],
+        vars: Vec<SetOrRel<A::S, A::R>>,
+        env: Env,
+    ) -> Outcome<Option<Vec<SetOrRel<A::S, A::R>>>> {
+        let mut inner = env;
+        for (b, var) in values.iter().zip(vars) {
+            let [name] = b.pat.as_slice() else {
+                return self.unstageable(b.span, "a recursive definition of a tuple");
+            };
+            inner = self.bind_var(inner, name, to_value(var));
+        }
+        inner = self.define_funs(funs, inner)?;
+        let mut bodies = Vec::with_capacity(values.len());
+        for (b, set) in values.iter().zip(is_set) {
+            let value = self.eval(&b.value, inner)?;
+            let any = matches!(value, Value::Empty | Value::Universe);
+            if !any && *set != matches!(value, Value::Set(_) | Value::Event(_)) {
+                return Ok(None);
+            }
+            bodies.push(if *set {
+                SetOrRel::Set(self.as_set(value, b.span)?)
+            } else {
+                SetOrRel::Rel(self.as_rel(value, b.span)?)
+            });
+        }
+        Ok(Some(bodies))
     }
 
     fn define_funs(&mut self, funs: &[&'m Binding], env: Env) -> Outcome<Env> {

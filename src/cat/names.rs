@@ -15,6 +15,7 @@ pub enum Base {
     /// Either of the two.
     EitherSet(BaseSet, BaseSet),
     Rel(BaseRel),
+    EitherRel(BaseRel, BaseRel),
     EmptySet,
     EmptyRel,
     /// The order on writes that is known before coherence is searched.
@@ -144,6 +145,10 @@ const TAG_ALIASES: &[(Arch, &str, &str)] = &[
 pub fn base(arch: Arch, name: &str) -> Option<Base> {
     if name == "co0" || name == "pco" {
         return Some(Base::Co0);
+    }
+    if name == "rmw" {
+        // Older libraries define the two parts from it.
+        return Some(Base::EitherRel(BaseRel::Amo, BaseRel::LxSx));
     }
     if arch == Arch::C {
         let tag = |n| tags_of(arch, n).map(BaseSet::Tags);
