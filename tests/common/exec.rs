@@ -144,6 +144,11 @@ pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
         }
     }
 
+    assemble(rng, locs, events, amo)
+}
+
+/// The relations over some events; dependencies and order inside instructions at random.
+fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usize)>) -> Exec {
     let n = events.len();
     let is = |kinds: &[Kind]| Set::of(n, (0..n).filter(|e| kinds.contains(&events[*e].kind)));
     let rel = |f: &dyn Fn(&Event, &Event, usize, usize) -> bool| {
@@ -270,5 +275,133 @@ pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
         (BaseRel::SameAccess, Rel::identity_on(&mem)),
         (BaseRel::SameThread, same_thread),
     ]);
+    exec
+}
+
+/// An AArch64 execution whose order inside instructions is that of real instructions, with
+/// register events: dependencies follow from them.
+#[allow(dead_code)]
+pub fn structured(seed: u64) -> Exec {
+    let rng = &mut Rng::new(seed);
+    let locs = 1 + rng.below(2);
+    let mut events: Vec<Event> = Vec::new();
+    let (mut amo, mut data, mut ctrl) = (Vec::new(), Vec::new(), Vec::new());
+    for loc in 0..locs {
+        let thread = usize::MAX;
+        let (kind, tags, port) = (Kind::Init, Tags::NONE, 0);
+        events.push(Event {
+            kind,
+            thread,
+            inst: loc,
+            loc,
+            tags,
+            port,
+        });
+    }
+    let mut inst = locs;
+    let mut bcc = Vec::new();
+    for thread in 0..2 + rng.below(2) {
+        for _ in 0..2 + rng.below(4) {
+            inst += 1;
+            let loc = rng.below(locs);
+            let mut add = |kind, loc, tags, port| {
+                events.push(Event {
+                    kind,
+                    thread,
+                    inst,
+                    loc,
+                    tags,
+                    port,
+                });
+                events.len() - 1
+            };
+            let reg = |r: usize| 100 + 10 * thread + r;
+            let (ra, rb, rd) = (reg(rng.below(2)), reg(rng.below(2)), reg(rng.below(2)));
+            let flags = reg(5);
+            let none = Tags::NONE;
+            let acquire = [none, none, tag::A, tag::Q][rng.below(4)];
+            let release = [none, none, tag::L][rng.below(3)];
+            match rng.below(14) {
+                0..=2 => {
+                    let ex = if rng.one_in(4) { tag::EX } else { none };
+                    let a = add(Kind::Rreg, ra, none, 1);
+                    let r = add(Kind::R, loc, acquire | ex, 0);
+                    let w = add(Kind::Wreg, rd, none, 0);
+                    data.extend([(a, r), (r, w)]);
+                }
+                3..=5 => {
+                    let ex = if rng.one_in(4) { tag::EX } else { none };
+                    let a = add(Kind::Rreg, ra, none, 1);
+                    let b = add(Kind::Rreg, rb, none, 2);
+                    let w = add(Kind::W, loc, release | ex, 0);
+                    data.extend([(a, w), (b, w)]);
+                }
+                6 | 7 => {
+                    let swap = rng.one_in(2);
+                    let a = add(Kind::Rreg, ra, none, 1);
+                    let b = add(Kind::Rreg, rb, none, 2);
+                    let r = add(Kind::R, loc, acquire.without(tag::Q) | tag::X, 0);
+                    let w = add(Kind::W, loc, release | tag::X, 0);
+                    let d = add(Kind::Wreg, rd, none, 0);
+                    data.extend([(a, r), (a, w), (b, w), (r, d)]);
+                    if !swap {
+                        data.push((r, w));
+                    }
+                    amo.push((r, w));
+                }
+                8 => {
+                    let fails = rng.one_in(3);
+                    let a = add(Kind::Rreg, ra, none, 1);
+                    let c = add(Kind::Rreg, rd, none, 2);
+                    let b = add(Kind::Rreg, rb, none, 2);
+                    let r = add(Kind::R, loc, acquire.without(tag::Q) | tag::X, 0);
+                    let p = add(Kind::Branch, usize::MAX, none, 0);
+                    data.extend([(a, r), (c, p), (r, p)]);
+                    if !fails {
+                        let w = add(Kind::W, loc, release | tag::X, 0);
+                        data.extend([(a, w), (b, w)]);
+                        ctrl.push((p, w));
+                        amo.push((r, w));
+                    }
+                    let d = add(Kind::Wreg, rd, none, 0);
+                    data.push((r, d));
+                }
+                9 => {
+                    let a = add(Kind::Rreg, ra, none, 0);
+                    let w = add(Kind::Wreg, rd, none, 0);
+                    data.push((a, w));
+                }
+                10 => {
+                    let f = add(Kind::Rreg, flags, none, 0);
+                    let p = add(Kind::Branch, usize::MAX, none, 0);
+                    let a = add(Kind::Rreg, ra, none, 0);
+                    let w = add(Kind::Wreg, rd, none, 0);
+                    data.extend([(f, p), (a, w)]);
+                    ctrl.push((p, w));
+                }
+                11 => {
+                    let a = add(Kind::Rreg, ra, none, 0);
+                    let w = add(Kind::Wreg, flags, none, 0);
+                    data.push((a, w));
+                }
+                12 => {
+                    let f = add(Kind::Rreg, flags, none, 0);
+                    let p = add(Kind::Branch, usize::MAX, none, 0);
+                    data.push((f, p));
+                    bcc.push(p);
+                }
+                _ => {
+                    let tags = pick_tags(rng, Arch::AArch64, true);
+                    add(Kind::F, usize::MAX, tags, 0);
+                }
+            }
+        }
+    }
+    let mut exec = assemble(rng, locs, events, amo);
+    let n = exec.n;
+    exec.sets.insert(BaseSet::Bcc, Set::of(n, bcc));
+    exec.rels.insert(BaseRel::IicoData, Rel::of(n, data));
+    exec.rels.insert(BaseRel::IicoCtrl, Rel::of(n, ctrl));
+    exec.rels.insert(BaseRel::IicoOrder, Rel::empty(n));
     exec
 }
