@@ -40,11 +40,44 @@ fn staged(name: &str, dirs: &[String]) -> Plan {
     stage::stage(&model).unwrap_or_else(|e| panic!("{e}"))
 }
 
-struct Text;
+/// The order inside threads, which the two models must agree on pair by pair.
+const THEIR_ORDER: &str = r#"
+    include "aarch64hwreqs.cat"
+    show [M]; local-hw-reqs; [M] as order
+"#;
+const OUR_ORDER: &str = r#"
+    include "aarch64.cat"
+    show [M]; local-order; [M] as order
+"#;
+
+struct Text(&'static str);
 
 impl load::Files for Text {
     fn read(&self, path: &std::path::Path) -> std::io::Result<Option<String>> {
-        Ok(path.ends_with("d.cat").then(|| DEPENDENCIES.to_string()))
+        if path.ends_with("d.cat") {
+            return Ok(Some(self.0.to_string()));
+        }
+        load::Disk.read(path)
+    }
+}
+
+fn text(text: &'static str, dirs: &[String]) -> Plan {
+    let mut options = load::LoadOptions::new(Arch::AArch64);
+    options.include_dirs = dirs.iter().map(Into::into).collect();
+    let model = load::load_with("d.cat", &options, &Text(text)).unwrap_or_else(|e| panic!("{e}"));
+    stage::stage(&model).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn shown(plan: &Plan, exec: &litmake::cat::exec::Exec, name: &str) -> Rel {
+    let values = plan_eval::values(plan, exec).unwrap_or_else(|e| panic!("{e}"));
+    let node = plan
+        .shows
+        .iter()
+        .find(|(n, _)| n == name)
+        .map(|(_, id)| *id as usize);
+    match node.map(|id| &values[id]) {
+        Some(plan_eval::Val::Rel(r)) => r.clone(),
+        _ => Rel::empty(exec.n),
     }
 }
 
@@ -53,13 +86,15 @@ fn main() {
     let count: u64 = args[1].parse().expect("a number");
     let theirs = staged("aarch64", &args[..1]);
     let ours = staged("aarch64", &[]);
-    let options = load::LoadOptions::new(Arch::AArch64);
-    let model = load::load_with("d.cat", &options, &Text).unwrap_or_else(|e| panic!("{e}"));
-    let deps = stage::stage(&model).unwrap_or_else(|e| panic!("{e}"));
+    let deps = text(DEPENDENCIES, &[]);
+    let their_order = text(THEIR_ORDER, &args[..1]);
+    let our_order = text(OUR_ORDER, &[]);
+    let mut order_differs = 0;
     let (mut allowed, mut differ) = (0, 0);
     for seed in 1..=count {
         let mut exec = exec::structured(seed);
         let slow = plan_eval::run(&theirs, &exec).unwrap_or_else(|e| panic!("{e}"));
+        let slow_order = shown(&their_order, &exec, "order");
         let values = plan_eval::values(&deps, &exec).unwrap_or_else(|e| panic!("{e}"));
         let empty = Rel::empty(exec.n);
         let base = |name: &str| {
@@ -86,10 +121,21 @@ fn main() {
             exec.rels.insert(rel, base(name));
         }
         let fast = plan_eval::run(&ours, &exec).unwrap_or_else(|e| panic!("{e}"));
+        let fast_order = shown(&our_order, &exec, "order");
+        let same_order = slow_order == fast_order;
+        order_differs += u64::from(!same_order);
+        if !same_order && order_differs == 1 {
+            println!(
+                "seed {seed}: only theirs {:?}, only ours {:?}",
+                slow_order.diff(&fast_order),
+                fast_order.diff(&slow_order)
+            );
+        }
         allowed += u64::from(slow.allowed());
-        if fast.allowed() != slow.allowed() {
-            differ += 1;
-            if differ <= 1 {
+        let same = fast.allowed() == slow.allowed();
+        differ += u64::from(!same);
+        if !same || !same_order {
+            if differ + order_differs <= 1 {
                 println!("seed {seed}: {fast:?}\n   against {slow:?}");
                 for e in 0..exec.n {
                     let sets = [
@@ -125,5 +171,7 @@ fn main() {
             }
         }
     }
-    println!("{count} executions, {allowed} allowed, {differ} differ");
+    println!(
+        "{count} executions, {allowed} allowed, {differ} differ, {order_differs} in local order"
+    );
 }
