@@ -1,10 +1,11 @@
 //! AArch32 (Armv7 and Armv8): litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse` knows spelling, `insn` is what it gives, `lower` knows meaning.
+//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
 
 mod insn;
 mod lower;
 mod parse;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(one("not r5,r3"), !a);
         prop_assert_eq!(one("neg r5,r3"), a.wrapping_neg());
         prop_assert_eq!(one("mullw r5,r3,r4"), (i64::from(sa) * i64::from(sb)) as u64);
-        prop_assert_eq!(one("mulhwu r5,r3,r4"), u64::from(wa) * u64::from(wb) >> 32);
+        prop_assert_eq!(one("mulhwu r5,r3,r4"), (u64::from(wa) * u64::from(wb)) >> 32);
         prop_assert_eq!(one("mulhd r5,r3,r4"), ((a as i64 as i128 * b as i64 as i128) >> 64) as u64);
         prop_assert_eq!(one("divwu r5,r3,r4"), u64::from(wa.checked_div(wb).unwrap_or(0)));
         let quotient = if b == 0 { 0 } else { (a as i64).wrapping_div(b as i64) };
