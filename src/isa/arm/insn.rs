@@ -242,6 +242,22 @@ pub enum Kind {
         rn: R,
         rm: R,
     },
+    /// The high word of a product, with `ra` as the high word of what it is added to (or
+    /// subtracted from: `true`).
+    MulTop {
+        rd: R,
+        rn: R,
+        rm: R,
+        ra: Option<(R, bool)>,
+    },
+    /// Of halves, each the top one or not; added to `ra`.
+    MulHalf {
+        rd: R,
+        rn: R,
+        rm: R,
+        tops: (bool, bool),
+        ra: Option<R>,
+    },
     Div {
         signed: bool,
         rd: R,

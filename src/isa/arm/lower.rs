@@ -254,6 +254,41 @@ impl Lower<'_> {
                     self.set_nz(v, 64);
                 }
             }
+            Kind::MulTop { rd, rn, rm, ra } => {
+                let n = self.read(*rn);
+                let n = self.e.sign_extend(n, W, 64);
+                let m = self.read(*rm);
+                let m = self.e.sign_extend(m, W, 64);
+                let mut v = self.e.bin(BinOp::Mul, n, m, 64);
+                if let Some((ra, subtract)) = ra {
+                    let a = self.read(*ra);
+                    let a = self.e.shift(BinOp::Shl, a, 32, 64);
+                    let op = if *subtract { BinOp::Sub } else { BinOp::Add };
+                    v = self.e.bin(op, a, v, 64);
+                }
+                let v = self.e.shift(BinOp::Shr, v, 32, 64);
+                self.write(*rd, v);
+            }
+            Kind::MulHalf {
+                rd,
+                rn,
+                rm,
+                tops,
+                ra,
+            } => {
+                let mut half = |reg: R, top: bool| {
+                    let t = self.read(reg);
+                    let t = self.e.shift(BinOp::Shr, t, if top { 16 } else { 0 }, W);
+                    self.e.sign_extend(t, 16, W)
+                };
+                let (n, m) = (half(*rn, tops.0), half(*rm, tops.1));
+                let mut v = self.e.bin(BinOp::Mul, n, m, W);
+                if let Some(ra) = ra {
+                    let a = self.read(*ra);
+                    v = self.e.bin(BinOp::Add, a, v, W);
+                }
+                self.write(*rd, v);
+            }
             Kind::Div { signed, rd, rn, rm } => {
                 let n = self.read(*rn);
                 let m = self.read(*rm);

@@ -152,6 +152,22 @@ impl Parser<'_, '_> {
                     rm,
                 }
             }
+            Form::MulTop { add, subtract } => {
+                let [rd, rn, rm] = self.regs()?;
+                let ra = self.addend_of(add)?.map(|ra| (ra, subtract));
+                Kind::MulTop { rd, rn, rm, ra }
+            }
+            Form::MulHalf { add, tops } => {
+                let [rd, rn, rm] = self.regs()?;
+                let ra = self.addend_of(add)?;
+                Kind::MulHalf {
+                    rd,
+                    rn,
+                    rm,
+                    tops,
+                    ra,
+                }
+            }
             Form::Div { signed } => {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
@@ -375,27 +391,42 @@ impl Parser<'_, '_> {
         Ok(regs)
     }
 
+    /// What a product is added to.
+    fn addend_of(&mut self, add: bool) -> Result<Option<R>> {
+        if !add {
+            return Ok(None);
+        }
+        self.cursor.comma()?;
+        self.reg().map(Some)
+    }
+
     fn imm(&mut self) -> Result<i64> {
         self.cursor
             .int_in("the constant", i64::from(i32::MIN), i64::from(u32::MAX))
     }
 
+    /// `x`, `x+4`; or `x-(.LPC0_0+8)`, which code adds PC to: that is the address of `x` too,
+    /// where PC counts for nothing.
     fn symbol(&mut self) -> Result<Symbol> {
-        match self.cursor.peek() {
-            Tok::Word(word) if !is_symbolic(word) && register(word).is_none() => {
-                self.cursor.take();
-                // `x(GOT)` and the like name the same thing.
-                if self.cursor.eat('(') {
-                    self.cursor.take();
-                    self.cursor.expect(')')?;
-                }
-                Ok(Symbol {
-                    name: word.to_string(),
-                    off: self.cursor.addend()?,
-                })
-            }
-            _ => Err(self.cursor.expected("a symbol")),
+        let name = match self.cursor.peek() {
+            Tok::Word(word) if !is_symbolic(word) && register(word).is_none() => word.to_string(),
+            _ => return Err(self.cursor.expected("a symbol")),
+        };
+        self.cursor.take();
+        let start = self.cursor.clone();
+        if self.cursor.eat('-')
+            && self.cursor.eat('(')
+            && let Tok::Word(label) = self.cursor.peek()
+            && self.labels.find(label, self.line).is_some()
+        {
+            self.cursor.take();
+            self.cursor.addend()?;
+            self.cursor.expect(')')?;
+            return Ok(Symbol { name, off: 0 });
         }
+        self.cursor = start;
+        let off = self.cursor.addend()?;
+        Ok(Symbol { name, off })
     }
 
     fn target(&mut self) -> Result<u32> {
@@ -435,6 +466,14 @@ impl Parser<'_, '_> {
         if op.is_move() {
             let operand = self.operand()?;
             return Ok(data(op, flags, rd, rd, operand));
+        }
+        if op == DataOp::Add && self.cursor.eat_word("pc") {
+            // What is added to PC is the address of a symbol relative to it.
+            let rm = match self.cursor.eat(',') {
+                true => self.reg()?,
+                false => rd,
+            };
+            return Ok(data(DataOp::Mov, flags, rd, rd, Operand::Reg(rm)));
         }
         // `add r0, r1` means `add r0, r0, r1`.
         let start = self.cursor.clone();
@@ -668,6 +707,17 @@ impl Parser<'_, '_> {
         }
         if !self.cursor.eat('[') {
             return Err(self.cursor.expected("an address such as `[R0]`"));
+        }
+        if self.cursor.eat_word("pc") {
+            // As above: the register holds an address relative to PC.
+            self.cursor.comma()?;
+            let (base, offset) = (self.reg()?, none);
+            self.cursor.expect(']')?;
+            return Ok(Mem {
+                base,
+                offset,
+                index,
+            });
         }
         let base = self.reg()?;
         if self.cursor.eat(']') {

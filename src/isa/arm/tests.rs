@@ -209,6 +209,16 @@ fn symbols_and_literals() {
     assert_eq!((m.reg("R0"), m.reg("R1"), m.reg("R2")), (x, x, 77));
     assert_eq!((m.reg("R3"), m.reg("R4"), m.reg("R5")), (x + 4, 9, 5));
     assert_eq!(m.events.len(), 1);
+    // Addresses relative to PC.
+    let text = "ldr r0, .LCPI0_0\n.LPC0_0: add r0, pc, r0\nldr r3, .LCPI0_0+4\n\
+                .LPC0_1: ldr r1, [pc, r3]\nldr r2, [r0]\nbx lr\n\
+                .LCPI0_0: .long x-(.LPC0_0+8)\n.long x-(.LPC0_1+8)";
+    let mut m = Machine::default();
+    let x = m.location("x");
+    m.poke(x, 4, 5);
+    m.run(&V7, text);
+    assert_eq!((m.reg("R0"), m.reg("R1"), m.reg("R2")), (x, 5, 5));
+    assert!(error("ldr r0, L\nbx lr\nL: .word x(GOT)").contains("no word of data at `L`"));
     // A pool that is no part of the code is memory.
     let m = run("ldr r0, .LCPI1_0");
     assert_eq!(m.events.len(), 1);
@@ -256,7 +266,8 @@ fn diagnostics() {
          1 | LC00: BNE LC0\n   |           ^^^\n  help: did you mean `LC00`?"
     );
     assert!(error("MOV R0,#1 R2").contains("expected the end of the instruction, found `R2`"));
-    assert!(error("LDR R0,[PC,#8]").contains("PC cannot be an operand"));
+    assert!(error("LDR R0,[PC,#8]").contains("expected a register, found `#`"));
+    assert!(error("SUB R0,PC,R1").contains("PC cannot be an operand"));
     assert!(error("DMB ISHH").contains("expected a barrier's domain"));
     assert!(error("L: NOP\nL: NOP").contains("label `L` is defined twice"));
     assert!(error("lda r0, [r1, #4]").contains("an address without offset"));
@@ -384,6 +395,13 @@ proptest! {
             value("umlal r2, r3, r0, r1"),
             wide(old.wrapping_add(u64::from(a) * u64::from(b)))
         );
+        prop_assert_eq!(one("smmul r2, r0, r1"), (product >> 32) as u32);
+        let top = i64::from(d as i32) << 32;
+        prop_assert_eq!(one("smmla r2, r0, r1, r3"), (top.wrapping_add(product) >> 32) as u32);
+        prop_assert_eq!(one("smmls r2, r0, r1, r3"), (top.wrapping_sub(product) >> 32) as u32);
+        let halves = i32::from(a as i16).wrapping_mul(b as i32 >> 16) as u32;
+        prop_assert_eq!(one("smulbt r2, r0, r1"), halves);
+        prop_assert_eq!(one("smlabt r2, r0, r1, r3"), d.wrapping_add(halves));
         prop_assert_eq!(one("clz r2, r0"), a.leading_zeros());
         prop_assert_eq!(one("rev r2, r0"), a.swap_bytes());
         prop_assert_eq!(one("rbit r2, r0"), a.reverse_bits());

@@ -164,6 +164,13 @@ pub enum Insn {
         rd: R,
         a: R,
     },
+    /// A word, sign-extended and shifted left.
+    ExtendShift {
+        record: bool,
+        rd: R,
+        a: R,
+        amount: u8,
+    },
     Move {
         record: bool,
         rd: R,

@@ -181,6 +181,17 @@ impl Lower<'_> {
                 let v = self.unary(*op, a);
                 self.result(*rd, v, *record);
             }
+            Insn::ExtendShift {
+                record,
+                rd,
+                a,
+                amount,
+            } => {
+                let v = self.read(*a);
+                let v = self.e.sign_extend(v, 32, W);
+                let v = self.e.shift(BinOp::Shl, v, *amount, W);
+                self.result(*rd, v, *record);
+            }
             Insn::Move { record, rd, a } => {
                 let v = self.read(*a);
                 self.result(*rd, v, *record);

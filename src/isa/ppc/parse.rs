@@ -69,6 +69,34 @@ impl Parser<'_, '_> {
                 Insn::Nop
             }
             Form::Trap => Insn::Trap,
+            Form::Data => {
+                while !self.cursor.at_end() {
+                    self.cursor.take();
+                }
+                Insn::Trap
+            }
+            Form::SubCarry => {
+                let [rd, b, a] = self.regs()?;
+                Insn::Carry {
+                    record,
+                    rd,
+                    invert: true,
+                    a,
+                    b: Src::Reg(b),
+                    carry: CarryIn::One,
+                }
+            }
+            Form::ExtendShift => {
+                let [rd, a] = self.regs()?;
+                self.cursor.comma()?;
+                let amount = self.bits(63)? as u8;
+                Insn::ExtendShift {
+                    record,
+                    rd,
+                    a,
+                    amount,
+                }
+            }
             Form::Alu(op) => {
                 let [rd, a, b] = self.regs()?;
                 alu(op, record, rd, a, Src::Reg(b))

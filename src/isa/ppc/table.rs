@@ -7,7 +7,12 @@ use crate::isa::ops::{Tags, tag};
 pub enum Form {
     Nop,
     Trap,
+    /// A word among the code that is no instruction; it is not run into.
+    Data,
     Alu(Alu),
+    /// `subc a, b, c` is `subfc a, c, b`.
+    SubCarry,
+    ExtendShift,
     SubFrom,
     Logic {
         op: Alu,
@@ -158,7 +163,7 @@ impl Form {
                 Unary::Brh | Unary::Brw | Unary::Brd | Unary::Popcntw | Unary::Popcntd
             ),
             Form::SubFrom | Form::Mr | Form::Not | Form::Rotate(_) | Form::Sra { .. } => true,
-            Form::Carry { .. } => true,
+            Form::Carry { .. } | Form::SubCarry | Form::ExtendShift => true,
             _ => false,
         }
     }
@@ -243,6 +248,8 @@ use Operand::{Fixed, Imm, Reg};
 
 /// Sorted by name. Branches by condition are not here.
 pub const TABLE: &[(&str, Form)] = &[
+    (".long", Form::Data),
+    (".quad", Form::Data),
     ("add", Form::Alu(Alu::Add)),
     ("addc", carry(false, CarryIn::Zero, Reg)),
     ("adde", carry(false, CarryIn::Ca, Reg)),
@@ -320,6 +327,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("extsb", Form::Unary(Unary::Extsb)),
     ("extsh", Form::Unary(Unary::Extsh)),
     ("extsw", Form::Unary(Unary::Extsw)),
+    ("extswsli", Form::ExtendShift),
     ("hwsync", Form::Fence(tag::PPC_SYNC)),
     ("inslwi", Form::Rotate(Rotate::Inslwi)),
     ("insrdi", Form::Rotate(Rotate::Insrdi)),
@@ -527,6 +535,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("stwux", store_u(4, true)),
     ("stwx", store_x(4, false)),
     ("sub", Form::Alu(Alu::Sub)),
+    ("subc", Form::SubCarry),
     ("subf", Form::SubFrom),
     ("subfc", carry(true, CarryIn::One, Reg)),
     ("subfe", carry(true, CarryIn::Ca, Reg)),

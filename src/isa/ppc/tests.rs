@@ -241,6 +241,8 @@ proptest! {
         let less = one("subfc r6,r4,r3\nsubfe r5,r5,r5");
         prop_assert_eq!(less, if a < b { u64::MAX } else { 0 });
         prop_assert_eq!(one("subfic r5,r3,9"), 9u64.wrapping_sub(a));
+        prop_assert_eq!(one("subc r6,r3,r4\nsubfe r5,r5,r5"), less);
+        prop_assert_eq!(one("extswsli r5,r3,3"), (i64::from(sa) << 3) as u64);
     }
 
     #[test]
