@@ -541,8 +541,12 @@ impl Lower<'_> {
         match insn.map(|insn| &insn.kind) {
             Some(Kind::Literal(Some(Operand::Imm(n)))) => Ok(self.e.int(u128::from(*n))),
             Some(Kind::Literal(Some(Operand::Address(symbol)))) => Ok(self.address_of(symbol)),
-            _ => Err(Diag::new(format!("no word of data at `{}`", from.name))
-                .help("a literal is `.word N` or `.word SYMBOL`")),
+            _ => Err(
+                Diag::new(format!("no word of data at `{}`", from.name)).help(
+                    "known are `.word N`, `.word SYMBOL` and `.word SYMBOL-(LABEL+N)`; of code \
+                       that goes through a GOT, compile it with `-fno-pic`",
+                ),
+            ),
         }
     }
 

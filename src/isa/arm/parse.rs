@@ -823,6 +823,11 @@ impl Parser<'_, '_> {
         }
         regs.sort_unstable();
         regs.dedup();
+        if regs.len() > 16 {
+            return Err(self
+                .cursor
+                .fail_line("there are 16 registers at most in a list"));
+        }
         Ok(regs)
     }
 

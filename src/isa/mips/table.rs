@@ -164,6 +164,7 @@ pub const TABLE: &[(&str, Form)] = &[
     (".frame", Form::Directive),
     (".insn", Form::Directive),
     (".mask", Form::Directive),
+    (".reloc", Form::Directive),
     (".set", Form::Set),
     ("add", alu(Alu::Add, true)),
     ("addi", Form::AddImm { word: true }),

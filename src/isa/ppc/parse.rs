@@ -660,6 +660,25 @@ impl Parser<'_, '_> {
             Src::Imm(n) => n,
             Src::Reg(_) => 0,
         };
+        let masked = matches!(shape, S::Rlwinm | S::Rlwnm | S::Rlwimi) && self.left() == 2;
+        if masked {
+            // gcc writes the mask itself: `rlwinm 9,9,0,0xff`.
+            self.cursor.comma()?;
+            let at = self.cursor.clone();
+            let mask = self.cursor.int_in("the mask", 0, 0xffff_ffff)? as u32;
+            let (begin, end) = mask_bits(mask)
+                .ok_or_else(|| at.fail("the ones of this mask are not one row of bits"))?;
+            return Ok(Insn::Rotate {
+                record,
+                word,
+                insert: shape == S::Rlwimi,
+                rd,
+                a,
+                amount,
+                begin: begin + 32,
+                end: end + 32,
+            });
+        }
         let mut next = |high: i64| -> Result<i64> {
             self.cursor.comma()?;
             self.cursor.int_in("the bit", 0, high)
@@ -726,6 +745,20 @@ impl Parser<'_, '_> {
             end: (end + shift) as u8,
         })
     }
+}
+
+/// The first and the last bit of a row of ones, which may wrap; bit 0 is the highest.
+fn mask_bits(mask: u32) -> Option<(u8, u8)> {
+    let ends = mask & !mask.rotate_left(1);
+    if mask == u32::MAX {
+        return Some((0, 31));
+    }
+    if ends.count_ones() != 1 {
+        return None;
+    }
+    let end = 31 - ends.trailing_zeros();
+    let begin = (end + 33 - mask.count_ones()) % 32;
+    Some((begin as u8, end as u8))
 }
 
 fn alu(op: Alu, record: bool, rd: R, a: R, b: Src) -> Insn {

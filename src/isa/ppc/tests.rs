@@ -176,6 +176,7 @@ fn diagnostics() {
     assert!(error("cmpw cr9,r1,r2").contains("a field of the condition register"));
     assert!(error("addi r1,r2").contains("expected `,`, found the end of the instruction"));
     assert!(error("lwz. r1,0(r2)").contains("unknown Power instruction"));
+    assert!(error("rlwinm 1,2,0,0x101").contains("not one row of bits"));
 }
 
 fn word() -> impl Strategy<Value = u64> {
@@ -279,6 +280,17 @@ proptest! {
                 one(&format!("rlwinm r5,r3,{m},{m},{}", m + n - 1)),
                 u64::from(w.rotate_left(m)) & field << low
             );
+        }
+        // A mask written as such; where it wraps, the high word is the rotated one too.
+        if n + m < 32 {
+            let row = (u32::MAX >> (31 - m)).rotate_left(n);
+            for mask in [row, row.rotate_left(7), !row] {
+                if mask == 0 {
+                    continue;
+                }
+                let text = format!("rlwinm r5,r3,{n},0x{mask:x}");
+                prop_assert_eq!(one(&text) as u32, w.rotate_left(n) & mask, "{}", text);
+            }
         }
         let (begin, end) = (n, m);
         if begin > end + 1 {
