@@ -58,6 +58,54 @@ enum Code {
     },
 }
 
+impl Step {
+    /// What the result depends on, noted for its slot.
+    fn note_needs(&self, rels: &mut [Needs], sets: &mut [Needs]) -> Needs {
+        let join = |a: Needs, b: Needs| Needs { rf: a.rf || b.rf, co: a.co || b.co };
+        let rel = |s: &Slot| rels[*s as usize];
+        let set = |s: &Slot| sets[*s as usize];
+        let needs = match &self.code {
+            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::SetDiff(a, b) => {
+                join(set(a), set(b))
+            }
+            Code::Cross(a, b) => join(set(a), set(b)),
+            Code::SetComplement(a) | Code::IdentityOn(a) => set(a),
+            Code::Domain(a)
+            | Code::Range(a)
+            | Code::RelComplement(a)
+            | Code::Inverse(a)
+            | Code::Plus(a) => rel(a),
+            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::RelDiff(a, b) | Code::Seq(a, b) => {
+                join(rel(a), rel(b))
+            }
+            Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => join(rel(r), set(s)),
+            Code::FinalWrites(_) | Code::Co(_) => Needs { rf: false, co: true },
+            Code::Rf(_) => Needs { rf: true, co: false },
+            // Recursive definitions are few; taking them to need all is simple and safe.
+            Code::Fix { vars, .. } => {
+                let all = Needs { rf: true, co: true };
+                for (var, _, is_set) in vars {
+                    if *is_set {
+                        sets[*var as usize] = all;
+                    } else {
+                        rels[*var as usize] = all;
+                    }
+                }
+                return all;
+            }
+            Code::StaticSet(_) | Code::EmptySet | Code::StaticRel(_) | Code::EmptyRel => {
+                Needs::default()
+            }
+        };
+        if self.code.gives_relation() {
+            rels[self.out as usize] = needs;
+        } else {
+            sets[self.out as usize] = needs;
+        }
+        needs
+    }
+}
+
 /// What a step comes to once some operands are known to be empty.
 enum Simple {
     Empty,
@@ -510,6 +558,10 @@ pub struct Choices {
     pub rf_high: Rel,
     pub co_low: Rel,
     pub co_high: Rel,
+    /// Change whenever reads-from, or coherence, does: never the same for two states of one
+    /// skeleton's search.
+    pub rf_stamp: u64,
+    pub co_stamp: u64,
 }
 
 /// The values of a program's slots for one skeleton, all relations in one allocation and all
@@ -525,11 +577,48 @@ pub struct Machine {
     live: Live,
 }
 
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Needs {
+    rf: bool,
+    co: bool,
+}
+
+impl Live {
+    /// Prepares for other choices: what ran with the same ones need not run again.
+    fn turn_to(&mut self, choices: &Choices) {
+        for (done, stamp) in
+            [(&mut self.rf_done, choices.rf_stamp), (&mut self.co_done, choices.co_stamp)]
+        {
+            if done.0 != stamp {
+                *done = (stamp, 0);
+            }
+        }
+    }
+
+    /// Whether the result of a step is still there.
+    fn is_done(&self, step: usize) -> bool {
+        let needs = self.needs[step];
+        (!needs.rf || step < self.rf_done.1) && (!needs.co || step < self.co_done.1)
+    }
+
+    /// The first `steps` steps have run.
+    fn ran(&mut self, steps: usize) {
+        self.rf_done.1 = self.rf_done.1.max(steps);
+        self.co_done.1 = self.co_done.1.max(steps);
+    }
+}
+
 /// What is left to do for a skeleton: steps whose result is empty whatever is decided are
 /// gone, and those that copy an operand stand for it.
 #[derive(Default)]
 struct Live {
     steps: Vec<Step>,
+    /// What each step depends on.
+    needs: Vec<Needs>,
+    /// How many of the first steps have run with the reads-from, and with the coherence, of
+    /// these stamps.
+    rf_done: (u64, usize),
+    co_done: (u64, usize),
     requires: Vec<Test>,
     flags: Vec<Test>,
     /// Some flag can be raised.
@@ -587,8 +676,13 @@ impl Machine {
         let mut stands: Vec<Slot> = (0..program.rels).collect();
         let mut live = std::mem::take(&mut self.live);
         live.steps.clear();
+        live.needs.clear();
+        live.rf_done = (u64::MAX, 0);
+        live.co_done = (u64::MAX, 0);
         live.requires.clear();
         live.flags.clear();
+        let mut needs: Vec<Needs> = vec![Needs::default(); program.rels as usize];
+        let mut set_needs: Vec<Needs> = vec![Needs::default(); program.sets as usize];
         // How many live steps stand for the first so many steps of the program.
         let mut at = Vec::with_capacity(program.dynamics.len() + 1);
         at.push(0);
@@ -608,7 +702,10 @@ impl Machine {
                     stands[step.out as usize] = of;
                     empty[step.out as usize] = empty[of as usize];
                 }
-                Simple::No => live.steps.push(step),
+                Simple::No => {
+                    live.needs.push(step.note_needs(&mut needs, &mut set_needs));
+                    live.steps.push(step);
+                }
             }
             at.push(live.steps.len());
         }
@@ -632,6 +729,12 @@ impl Machine {
                     && program.checks[t.check].kind == CheckKind::Flag;
             !never
         });
+        // What turned out to depend on nothing is known now.
+        for (step, needs) in live.steps.iter().zip(&live.needs) {
+            if *needs == Needs::default() {
+                self.run(step, None);
+            }
+        }
         self.live = live;
     }
 
@@ -645,29 +748,38 @@ impl Machine {
 
     /// The requirement that is broken for good, by its index among the checks.
     pub fn first_broken(&mut self, choices: &Choices) -> Option<usize> {
-        let live = std::mem::take(&mut self.live);
+        let mut live = std::mem::take(&mut self.live);
+        live.turn_to(choices);
         let mut done = 0;
         let mut broken = None;
         for test in &live.requires {
-            while done < test.steps {
-                self.run(&live.steps[done], Some(choices));
-                done += 1;
-            }
+            self.run_to(&live, &mut done, test.steps, choices);
             if !self.holds(test, test.early) {
                 broken = Some(test.check);
                 break;
             }
         }
+        live.ran(done);
         self.live = live;
         broken
     }
 
+    fn run_to(&mut self, live: &Live, done: &mut usize, end: usize, choices: &Choices) {
+        while *done < end {
+            if !live.is_done(*done) {
+                self.run(&live.steps[*done], Some(choices));
+            }
+            *done += 1;
+        }
+    }
+
     /// Runs every step, so that flags are known.
     pub fn complete(&mut self, choices: &Choices) {
-        let live = std::mem::take(&mut self.live);
-        for step in &live.steps {
-            self.run(step, Some(choices));
-        }
+        let mut live = std::mem::take(&mut self.live);
+        live.turn_to(choices);
+        let (mut done, end) = (0, live.steps.len());
+        self.run_to(&live, &mut done, end, choices);
+        live.ran(end);
         self.live = live;
     }
 

@@ -70,6 +70,8 @@ pub struct Search<'s> {
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
     choices: Choices,
+    /// The latest stamp given to choices.
+    stamp: u64,
     /// The source of each cell read, once decided.
     sources: Vec<Option<u16>>,
     order: Vec<Decision>,
@@ -108,6 +110,8 @@ impl<'s> Search<'s> {
             rf_high: Rel::empty(n),
             co_low: Rel::empty(n),
             co_high: Rel::empty(n),
+            rf_stamp: 0,
+            co_stamp: 0,
         };
         for read in &skeleton.reads {
             for w in &read.candidates {
@@ -165,6 +169,7 @@ impl<'s> Search<'s> {
             deadline,
             sources: vec![None; skeleton.reads.len()],
             choices,
+            stamp: 0,
             order: Vec::new(),
             values,
             observed,
@@ -220,7 +225,19 @@ impl<'s> Search<'s> {
 
     /// Searches this skeleton; what it finds goes to `found`.
     pub fn run(&mut self) -> Result<(), Stop> {
-        if !self.judge.bind(self.skeleton) || !self.judge.possible(&self.choices) {
+        if !self.judge.bind(self.skeleton) {
+            return Ok(());
+        }
+        // Reads with one source are decided before anything is looked at.
+        for (i, read) in self.skeleton.reads.iter().enumerate() {
+            if let [source] = read.candidates[..] {
+                self.sources[i] = Some(source);
+                self.choices.rf_low.insert(usize::from(source), usize::from(read.event));
+            }
+        }
+        let reads = &self.skeleton.reads;
+        self.order.retain(|d| !matches!(d, Decision::Read(i) if reads[*i].candidates.len() == 1));
+        if !self.judge.possible(&self.choices) {
             return Ok(());
         }
         self.decide(0).map(|_| ())
@@ -278,9 +295,12 @@ impl<'s> Search<'s> {
                 }
             }
             self.choices.rf_low.insert(source, event);
+            let before = self.choices.rf_stamp;
+            self.choices.rf_stamp = self.next_stamp();
             let found =
                 if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
             self.choices.rf_low.remove(source, event);
+            self.choices.rf_stamp = before;
             for other in &read.candidates {
                 self.choices.rf_high.insert(usize::from(*other), event);
             }
@@ -299,7 +319,8 @@ impl<'s> Search<'s> {
             return self.decide(level + 1);
         }
         let mut any = false;
-        let saved = (self.choices.co_low.clone(), self.choices.co_high.clone());
+        let saved =
+            (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
         for last in &writes[1..] {
             let last = usize::from(*last);
             if self.choices.co_low.successors(last).next().is_some() {
@@ -315,6 +336,7 @@ impl<'s> Search<'s> {
                 if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
             self.choices.co_low.copy_from(&saved.0);
             self.choices.co_high.copy_from(&saved.1);
+            self.choices.co_stamp = saved.2;
             any |= found;
             if found && self.enough(fixed) {
                 return Ok(true);
@@ -323,11 +345,17 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
+    fn next_stamp(&mut self) -> u64 {
+        self.stamp += 1;
+        self.stamp
+    }
+
     /// Puts `a` before `b` in coherence, and what follows from that.
     fn order_pair(&mut self, a: usize, b: usize) {
         if self.choices.co_low.contains(a, b) {
             return;
         }
+        self.choices.co_stamp = self.next_stamp();
         let n = self.skeleton.len();
         let before: SmallVec<[usize; 8]> =
             (0..n).filter(|p| *p == a || self.choices.co_low.contains(*p, a)).collect();
@@ -360,7 +388,8 @@ impl<'s> Search<'s> {
             return self.complete(outcome);
         };
         let mut any = false;
-        let saved = (self.choices.co_low.clone(), self.choices.co_high.clone());
+        let saved =
+            (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
             self.found.stats.nodes += 1;
@@ -371,6 +400,7 @@ impl<'s> Search<'s> {
             };
             self.choices.co_low.copy_from(&saved.0);
             self.choices.co_high.copy_from(&saved.1);
+            self.choices.co_stamp = saved.2;
             any |= found;
             if found && self.enough(outcome.is_some()) {
                 return Ok(true);
