@@ -257,11 +257,10 @@ fn level(e: &Expr) -> u8 {
         ExprKind::Unary(..)
         | ExprKind::Cast(..)
         | ExprKind::SizeofExpr(_)
+        | ExprKind::SizeofType(_)
         | ExprKind::Step { prefix: true, .. } => UNARY,
         ExprKind::Step { .. } | ExprKind::Index(..) | ExprKind::Member { .. } => POSTFIX,
-        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::SizeofType(_) => {
-            PRIMARY
-        }
+        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::Call(..) => PRIMARY,
     }
 }
 
@@ -340,7 +339,13 @@ pub fn print_expr(e: &Expr) -> String {
         ExprKind::Index(a, i) => format!("{}[{}]", operand(a, POSTFIX), print_expr(i)),
         ExprKind::Member { base, arrow, name } => {
             let dot = if *arrow { "->" } else { "." };
-            format!("{}{dot}{name}", operand(base, POSTFIX))
+            // `1.x` would be a number.
+            let least = if matches!(base.kind, ExprKind::Int(_)) {
+                PRIMARY + 1
+            } else {
+                POSTFIX
+            };
+            format!("{}{dot}{name}", operand(base, least))
         }
     }
 }

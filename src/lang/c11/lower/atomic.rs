@@ -522,7 +522,7 @@ impl Lower<'_> {
             equal(ok),
             Op::Assume { cond: ok },
         ];
-        let outer = self.b.start_list();
+        let outer = self.b.start_list(inst);
         self.b.emit(
             inst,
             Op::Load {

@@ -50,6 +50,12 @@ struct State {
 
 pub type LabelId = usize;
 
+/// Ops that are collected for a place inside another op of the instruction.
+pub struct List {
+    inst: usize,
+    ops: Vec<Op>,
+}
+
 pub struct Builder<'a> {
     source: &'a Source,
     pub code: Code,
@@ -57,7 +63,7 @@ pub struct Builder<'a> {
     /// The first instruction that is open for ops of the current full expression.
     base: usize,
     /// Where pure ops go while the body of a read-modify-write or a branch of an `If` is built.
-    sink: Option<Vec<Op>>,
+    sink: Option<List>,
     labels: Vec<Option<u32>>,
     /// Instructions whose target is a label not yet resolved.
     jumps: Vec<(usize, LabelId)>,
@@ -161,20 +167,22 @@ impl<'a> Builder<'a> {
     /// Adds an op to an open instruction.
     pub fn emit(&mut self, inst: usize, op: Op) {
         match &mut self.sink {
-            Some(sink) => sink.push(op),
+            Some(list) => list.ops.push(op),
             None => self.push(inst, op),
         }
     }
 
-    /// Starts a list of ops of their own: what is emitted from here on goes to it. Constants and
-    /// registers that are read for the first time are still read before it. Gives the list
-    /// around it, for [`Builder::end_list`].
-    pub fn start_list(&mut self) -> Option<Vec<Op>> {
-        self.sink.replace(Vec::new())
+    /// Starts a list of ops for a place inside another op of an instruction: what is emitted from
+    /// here on goes to it. Constants and registers that are read for the first time are still
+    /// read before it. Gives the list around it, for [`Builder::end_list`].
+    pub fn start_list(&mut self, inst: usize) -> Option<List> {
+        let ops = Vec::new();
+        self.sink.replace(List { inst, ops })
     }
 
-    pub fn end_list(&mut self, outer: Option<Vec<Op>>) -> Vec<Op> {
-        std::mem::replace(&mut self.sink, outer).unwrap_or_default()
+    pub fn end_list(&mut self, outer: Option<List>) -> Vec<Op> {
+        let list = std::mem::replace(&mut self.sink, outer);
+        list.map(|l| l.ops).unwrap_or_default()
     }
 
     // Values.
@@ -322,7 +330,8 @@ impl<'a> Builder<'a> {
     /// The instruction in which an op without effect on memory over these values stands.
     pub fn home(&self, values: &[&Value]) -> usize {
         let homes = values.iter().map(|v| v.home);
-        homes.max().unwrap_or(0).max(self.base)
+        let home = homes.max().unwrap_or(0).max(self.base);
+        home.max(self.sink.as_ref().map_or(0, |list| list.inst))
     }
 
     /// The instruction in which an access that needs these values stands.

@@ -322,7 +322,7 @@ impl Lower<'_> {
         }
         let addr = self.b.use_in(addr, inst, Port::Addr)?;
         let dst = self.b.temp(inst)?;
-        let outer = self.b.start_list();
+        let outer = self.b.start_list(inst);
         let old = self.b.result(ty.clone(), inst, dst, false);
         let new = f(self, &old).and_then(|v| {
             let v = self.convert(&v, &ty)?;

@@ -197,8 +197,9 @@ impl Lower<'_> {
             let mut known: Vec<&str> = known.collect();
             known.sort_unstable();
             match nearest(name, known) {
-                Some(n) => diag.help(format!("did you mean `{n}`?")),
-                None => diag.help("shared locations are parameters of the function, as `int* x`"),
+                // Between names of one letter, all are near.
+                Some(n) if name.len() > 1 => diag.help(format!("did you mean `{n}`?")),
+                _ => diag.help("shared locations are parameters of the function, as `int* x`"),
             }
         })
     }

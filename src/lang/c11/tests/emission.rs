@@ -1,0 +1,193 @@
+//! Emission as C.
+
+use super::super::emit::{EmitOptions, Storage, emit_body, emit_c, observed_locals};
+use super::*;
+use crate::litmus::{
+    Arch, Body, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Test,
+    Value,
+};
+
+fn reg(thread: usize, name: &str) -> Prop {
+    let place = Place::Reg {
+        thread,
+        name: name.to_string(),
+    };
+    Prop::Cmp(place, CmpOp::Eq, Operand::Value(Value::Int(1)))
+}
+
+fn test(threads: &[&str], helpers: &[&str], prop: Prop) -> Test {
+    let function = |t: &&str| parse(t).unwrap_or_else(|e| panic!("{e}"));
+    Test {
+        arch: Arch::C,
+        name: "t".to_string(),
+        doc: None,
+        info: Vec::new(),
+        init: vec![InitItem {
+            place: Place::Mem {
+                name: "y".to_string(),
+                index: None,
+            },
+            ty: None,
+            value: Some(InitValue::One(Value::Int(-3))),
+            span: Span::default(),
+        }],
+        threads: threads.iter().map(|t| Body::C(function(t))).collect(),
+        helpers: helpers.iter().map(function).collect(),
+        locations: Vec::new(),
+        filter: None,
+        condition: Condition {
+            quantifier: Quantifier::Exists,
+            prop,
+            span: Span::default(),
+        },
+        source: source("").0,
+    }
+}
+
+#[test]
+fn a_test_with_parameters() {
+    let t = test(
+        &[
+            "P0(atomic_int* x, volatile int* y) { *x = 1; int r0 = get(x); if (r0) { int r1 = *y; } }",
+            "P1(atomic_int* y, int* e) { atomic_compare_exchange_weak(y, e, 1); return; }",
+        ],
+        &["int get(atomic_int* p) { return atomic_load_explicit(p, memory_order_acquire); }"],
+        Prop::And(vec![reg(0, "r0"), reg(0, "r1"), reg(1, "none")]),
+    );
+    let options = EmitOptions {
+        observe: observed_locals(&t),
+        prefix: "t7_".to_string(),
+        ..EmitOptions::default()
+    };
+    assert_eq!(
+        emit_c(&t, &options),
+        "#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static __attribute__((noinline)) int t7_get(atomic_int *p);
+
+static __attribute__((noinline)) int t7_get(atomic_int *p) {
+  return atomic_load_explicit(p, memory_order_acquire);
+}
+
+void t7_P0(atomic_int *x, volatile int *y, int *out_P0_r0, int *out_P0_r1) {
+  int r1 = 0;
+  *(int *)x = 1;
+  int r0 = t7_get(x);
+  if (r0) {
+    r1 = *y;
+  }
+  *out_P0_r0 = r0;
+  *out_P0_r1 = r1;
+}
+
+void t7_P1(atomic_int *y, int *e) {
+  atomic_compare_exchange_weak(y, e, 1);
+  return;
+}
+"
+    );
+}
+
+#[test]
+fn a_test_with_variables() {
+    let t = test(
+        &[
+            "P0(int* x, atomic_int* y) { int r0; if (!*x) return; r0 = atomic_load(x); }",
+            "P1(_Atomic __int128* x) { atomic_store(x, 0x10000000000000002); }",
+        ],
+        &[],
+        reg(0, "r0"),
+    );
+    let mut options = EmitOptions {
+        storage: Storage::Globals,
+        observe: observed_locals(&t),
+        ..EmitOptions::default()
+    };
+    let text = emit_c(&t, &options);
+    assert_eq!(
+        text.split_once("\n\n").map(|(_, t)| t),
+        Some(
+            "_Atomic __int128 loc_x;
+atomic_int loc_y = -3;
+
+
+void P0(int *out_P0_r0) {
+  int *x = (int *)&loc_x;
+  atomic_int *y = (atomic_int *)&loc_y;
+  int r0 = 0;
+  r0 = 0;
+  if (!*x)
+    goto end_P0;
+  r0 = atomic_load((atomic_int *)x);
+  end_P0:
+  *out_P0_r0 = r0;
+}
+
+void P1() {
+  _Atomic __int128 *x = (_Atomic __int128 *)&loc_x;
+  atomic_store(x, (__int128)((__uint128_t)0x1ul << 64 | 0x2ul));
+}
+"
+        )
+    );
+    options.storage = Storage::Statics;
+    assert!(emit_c(&t, &options).contains("static atomic_int loc_y __attribute__((used)) = -3;\n"));
+}
+
+#[test]
+fn operations_get_the_types_that_compilers_want() {
+    let options = EmitOptions::default();
+    for (ty, statement, expected) in [
+        (
+            "int",
+            "atomic_store(x, 1);",
+            "atomic_store((atomic_int *)x, 1);",
+        ),
+        (
+            "volatile int",
+            "atomic_load(x);",
+            "atomic_load((volatile atomic_int *)x);",
+        ),
+        (
+            "atomic_int",
+            "int a = *(x + 1);",
+            "int a = *(int *)(x + 1);",
+        ),
+        ("atomic_int", "x[1] = 2;", "((int *)x)[1] = 2;"),
+        ("atomic_int", "*x += 2;", "*x += 2;"),
+        ("atomic_int", "atomic_load(&*x);", "atomic_load(x);"),
+        (
+            "atomic_int",
+            "__atomic_load_n(x, __ATOMIC_RELAXED);",
+            "__atomic_load_n((int *)x, __ATOMIC_RELAXED);",
+        ),
+        (
+            "atomic_int",
+            "SCAS(y, x, 1);",
+            "atomic_compare_exchange_strong((atomic_int *)y, (int *)x, 1);",
+        ),
+        (
+            "atomic_flag",
+            "atomic_flag_clear(x);",
+            "atomic_flag_clear((atomic_flag *)x);",
+        ),
+    ] {
+        let f = parse(&format!("P0({ty}* x, int* y) {{ {statement} }}"));
+        let f = f.unwrap_or_else(|e| panic!("{e}"));
+        let text = emit_body(&f, "body", &options);
+        let body = text.lines().nth(1).unwrap_or("").trim().to_string();
+        assert_eq!(body, expected);
+    }
+    let as_in_c = EmitOptions {
+        plain_atomic: super::super::PlainAtomic::SeqCst,
+        ..EmitOptions::default()
+    };
+    let f = parse("P0(atomic_int* x) { *x = 1; }").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        emit_body(&f, "f", &as_in_c),
+        "void f(atomic_int *x) {\n  *x = 1;\n}\n"
+    );
+}

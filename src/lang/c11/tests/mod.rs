@@ -1,0 +1,447 @@
+//! Tests of the C room: what the other test files share, and a machine that runs micro-ops
+//! one after the other.
+
+mod atomics;
+mod emission;
+mod integers;
+mod meaning;
+mod syntax;
+
+use super::ast::Function;
+use super::lower::{Options, thread_with};
+use super::parse_function;
+use crate::diag::{Result, Source, Span};
+use crate::isa::Symbols;
+use crate::isa::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
+use crate::litmus::Type;
+use std::collections::HashMap;
+
+#[derive(Default)]
+pub struct Names(pub Vec<(String, Type)>);
+
+impl Symbols for Names {
+    fn location(&mut self, name: &str) -> u16 {
+        self.declare(name, &Type::INT)
+    }
+
+    fn declare(&mut self, name: &str, ty: &Type) -> u16 {
+        if !self.0.iter().any(|(n, _)| n == name) {
+            self.0.push((name.to_string(), ty.clone()));
+        }
+        self.0.iter().position(|(n, _)| n == name).unwrap_or(0) as u16
+    }
+}
+
+pub fn source(text: &str) -> (Source, Span) {
+    (Source::new("t.litmus", text), Span::new(0, text.len()))
+}
+
+pub fn parse(text: &str) -> Result<Function> {
+    let (source, span) = source(text);
+    parse_function(&source, span)
+}
+
+/// The code of a thread; the functions after it are helpers.
+pub fn lower_with(texts: &[&str], options: Options) -> Result<(Code, Names)> {
+    let mut functions = Vec::new();
+    for text in texts {
+        functions.push(parse(text)?);
+    }
+    let (source, _) = source(texts[0]);
+    let mut names = Names::default();
+    let code = thread_with(&source, &functions[0], &functions[1..], &mut names, options)?;
+    Ok((code, names))
+}
+
+pub fn lower(text: &str) -> Code {
+    lower_with(&[text], Options::default())
+        .unwrap_or_else(|e| panic!("{e}"))
+        .0
+}
+
+/// The message that a text is refused with.
+pub fn refusal(texts: &[&str]) -> String {
+    match lower_with(texts, Options::default()) {
+        Ok(_) => panic!("accepted: {}", texts[0]),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// An access or fence, as the machine saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub what: &'static str,
+    pub place: String,
+    pub size: u8,
+    pub tags: Tags,
+    /// The instruction it is part of, counted by execution.
+    pub step: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    pub regs: HashMap<String, Val>,
+    pub memory: HashMap<String, Val>,
+    pub events: Vec<Event>,
+}
+
+impl Outcome {
+    /// A register, read with its sign.
+    pub fn reg(&self, name: &str) -> i128 {
+        match self.regs.get(name) {
+            Some(Val::Int(v)) => *v as i128,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    pub fn mem(&self, name: &str) -> u128 {
+        match self.memory.get(name) {
+            Some(Val::Int(v)) => *v,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    /// What happened, as `R x`, `W y`, `U z`, `F`.
+    pub fn trace(&self) -> String {
+        let all: Vec<String> = self
+            .events
+            .iter()
+            .map(|e| format!("{} {}", e.what, e.place).trim().to_string())
+            .collect();
+        all.join("; ")
+    }
+}
+
+/// Runs a thread alone, once for each way that its choices can go; `memory` gives locations
+/// their contents.
+pub fn run(code: &Code, names: &Names, memory: &[(&str, Val)]) -> Vec<Outcome> {
+    let mut out = Vec::new();
+    let mut choices: Vec<bool> = Vec::new();
+    loop {
+        let mut m = Machine {
+            code,
+            names,
+            temps: HashMap::new(),
+            regs: vec![Val::ZERO; code.regs.len()],
+            memory: memory
+                .iter()
+                .map(|(n, v)| ((n.to_string(), 0), *v))
+                .collect(),
+            events: Vec::new(),
+            choices: choices.clone(),
+            taken: 0,
+            step: 0,
+        };
+        let finished = m.thread();
+        let mut taken = m.choices.clone();
+        taken.truncate(m.taken);
+        if finished {
+            out.push(m.outcome());
+        }
+        // The next way: the last choice that was `no` becomes `yes`.
+        while taken.last() == Some(&true) {
+            taken.pop();
+        }
+        match taken.last_mut() {
+            None => return out,
+            Some(last) => *last = true,
+        }
+        choices = taken;
+    }
+}
+
+pub fn run_text(text: &str, memory: &[(&str, Val)]) -> Vec<Outcome> {
+    let (code, names) = lower_with(&[text], Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    run(&code, &names, memory)
+}
+
+/// The one outcome of a text without choices.
+pub fn run_once(text: &str, memory: &[(&str, Val)]) -> Outcome {
+    let all = run_text(text, memory);
+    assert_eq!(all.len(), 1, "{text}");
+    all[0].clone()
+}
+
+struct Machine<'a> {
+    code: &'a Code,
+    names: &'a Names,
+    temps: HashMap<Temp, Val>,
+    regs: Vec<Val>,
+    memory: HashMap<(String, i64), Val>,
+    events: Vec<Event>,
+    choices: Vec<bool>,
+    taken: usize,
+    step: usize,
+}
+
+enum Next {
+    On,
+    To(u32),
+    Drop,
+}
+
+fn mask(v: u128, width: u8) -> u128 {
+    if width >= 128 {
+        v
+    } else {
+        v & ((1 << width) - 1)
+    }
+}
+
+fn signed(v: u128, width: u8) -> i128 {
+    let v = mask(v, width);
+    if width < 128 && v >> (width - 1) & 1 == 1 {
+        v as i128 - (1i128 << width)
+    } else {
+        v as i128
+    }
+}
+
+impl Machine<'_> {
+    /// False where the path is dropped.
+    fn thread(&mut self) -> bool {
+        for (reg, val) in &self.code.reg_init {
+            self.regs[*reg as usize] = *val;
+        }
+        let mut at = 0;
+        while let Some(inst) = self.code.insts.get(at) {
+            self.step += 1;
+            assert!(self.step < 100_000, "this does not end");
+            self.temps.clear();
+            match self.ops(&inst.ops) {
+                Next::On => at += 1,
+                Next::To(t) => at = t as usize,
+                Next::Drop => return false,
+            }
+        }
+        assert_eq!(at, self.code.insts.len(), "a jump past the end");
+        true
+    }
+
+    fn outcome(self) -> Outcome {
+        let mut regs = HashMap::new();
+        for (info, v) in self.code.regs.iter().zip(&self.regs) {
+            let v = match (*v, info.signed) {
+                (Val::Int(v), true) => Val::Int(signed(v, info.bits) as u128),
+                (Val::Int(v), false) => {
+                    assert_eq!(mask(v, info.bits), v, "{} is too wide", info.name);
+                    Val::Int(v)
+                }
+                (v, _) => v,
+            };
+            regs.insert(info.name.clone(), v);
+        }
+        let memory = self.memory.into_iter().map(|((n, off), v)| {
+            let name = if off == 0 { n } else { format!("{n}+{off}") };
+            (name, v)
+        });
+        Outcome {
+            regs,
+            memory: memory.collect(),
+            events: self.events,
+        }
+    }
+
+    fn set(&mut self, t: Temp, v: Val) {
+        let old = self.temps.insert(t, v);
+        assert_eq!(old, None, "temporary {t} is assigned twice");
+    }
+
+    fn get(&self, t: Temp) -> Val {
+        self.temps[&t]
+    }
+
+    fn truth(&self, t: Temp) -> bool {
+        self.get(t) != Val::ZERO
+    }
+
+    fn event(
+        &mut self,
+        what: &'static str,
+        addr: Option<Temp>,
+        size: u8,
+        tags: Tags,
+    ) -> (String, i64) {
+        let (key, place) = match addr.map(|a| self.get(a)) {
+            Some(Val::Ptr { loc, off }) => {
+                let name = self.names.0[loc as usize].0.clone();
+                let place = if off == 0 {
+                    name.clone()
+                } else {
+                    format!("{name}+{off}")
+                };
+                ((name, off), place)
+            }
+            Some(v) => panic!("{v:?} is no address"),
+            None => Default::default(),
+        };
+        self.events.push(Event {
+            what,
+            place,
+            size,
+            tags,
+            step: self.step,
+        });
+        key
+    }
+
+    fn ops(&mut self, ops: &[Op]) -> Next {
+        for op in ops {
+            match op {
+                Op::Const { dst, val } => self.set(*dst, *val),
+                Op::ReadReg { dst, reg, .. } => self.set(*dst, self.regs[*reg as usize]),
+                Op::WriteReg { reg, src } => self.regs[*reg as usize] = self.get(*src),
+                Op::Un { dst, op, a, width } => {
+                    let v = match (op, self.get(*a)) {
+                        (UnOp::IsZero, v) => u128::from(v == Val::ZERO),
+                        (op, Val::Int(v)) => match op {
+                            UnOp::Not => !v,
+                            UnOp::Neg => 0u128.wrapping_sub(v),
+                            UnOp::SignExt { from } => signed(v, *from) as u128,
+                            UnOp::ZeroExt { from } => mask(v, *from),
+                            op => panic!("{op:?}"),
+                        },
+                        (op, v) => panic!("{op:?} of {v:?}"),
+                    };
+                    self.set(*dst, Val::Int(mask(v, *width)));
+                }
+                Op::Bin {
+                    dst,
+                    op,
+                    a,
+                    b,
+                    width,
+                } => {
+                    let v = binary(*op, self.get(*a), self.get(*b), *width);
+                    self.set(*dst, v);
+                }
+                Op::Select { dst, cond, yes, no } => {
+                    let v = if self.truth(*cond) { *yes } else { *no };
+                    self.set(*dst, self.get(v));
+                }
+                Op::Choose { dst } => {
+                    if self.taken == self.choices.len() {
+                        self.choices.push(false);
+                    }
+                    let v = self.choices[self.taken];
+                    self.taken += 1;
+                    self.set(*dst, Val::Int(u128::from(v)));
+                }
+                Op::Assume { cond } => {
+                    if !self.truth(*cond) {
+                        return Next::Drop;
+                    }
+                }
+                Op::Load {
+                    dst,
+                    addr,
+                    size,
+                    tags,
+                } => {
+                    let key = self.event("R", Some(*addr), *size, *tags);
+                    let v = self.memory.get(&key).copied().unwrap_or(Val::ZERO);
+                    self.set(*dst, v);
+                }
+                Op::Store {
+                    addr,
+                    src,
+                    size,
+                    tags,
+                } => {
+                    let key = self.event("W", Some(*addr), *size, *tags);
+                    if let Val::Int(v) = self.get(*src) {
+                        assert_eq!(mask(v, size * 8), v, "the stored value is too wide");
+                    }
+                    self.memory.insert(key, self.get(*src));
+                }
+                Op::Rmw {
+                    dst,
+                    addr,
+                    size,
+                    tags,
+                    body,
+                    new,
+                } => {
+                    let key = self.event("U", Some(*addr), *size, *tags);
+                    let v = self.memory.get(&key).copied().unwrap_or(Val::ZERO);
+                    self.set(*dst, v);
+                    assert!(matches!(self.ops(body), Next::On));
+                    self.memory.insert(key, self.get(*new));
+                }
+                Op::Fence { tags } => {
+                    self.event("F", None, 0, *tags);
+                }
+                Op::If { cond, yes, no } => {
+                    let list = if self.truth(*cond) { yes } else { no };
+                    match self.ops(list) {
+                        Next::On => {}
+                        next => return next,
+                    }
+                }
+                Op::Branch { cond, target } => {
+                    if self.truth(*cond) {
+                        return Next::To(*target);
+                    }
+                }
+                Op::Jump { target } => return Next::To(*target),
+                op => panic!("C has no {op:?}"),
+            }
+        }
+        Next::On
+    }
+}
+
+fn binary(op: BinOp, a: Val, b: Val, width: u8) -> Val {
+    let (x, y) = match (a, b) {
+        (Val::Int(x), Val::Int(y)) => (mask(x, width), mask(y, width)),
+        (Val::Ptr { loc, off }, Val::Int(n)) => {
+            let n = n as i64;
+            match op {
+                BinOp::Add => return Val::Ptr { loc, off: off + n },
+                BinOp::Sub => return Val::Ptr { loc, off: off - n },
+                BinOp::Ne => return Val::Int(1),
+                BinOp::Eq => return Val::Int(0),
+                op => panic!("{op:?} on a pointer"),
+            }
+        }
+        (Val::Ptr { loc, off }, Val::Ptr { loc: l, off: o }) if op == BinOp::Sub && loc == l => {
+            return Val::Int(mask((off - o) as u128, width));
+        }
+        (a, b) => match op {
+            BinOp::Eq => return Val::Int(u128::from(a == b)),
+            BinOp::Ne => return Val::Int(u128::from(a != b)),
+            op => panic!("{op:?} of {a:?} and {b:?}"),
+        },
+    };
+    let (sx, sy) = (signed(x, width), signed(y, width));
+    let shift = |f: &dyn Fn(u32) -> u128, over: u128| {
+        if y >= u128::from(width) {
+            over
+        } else {
+            f(y as u32)
+        }
+    };
+    let v = match op {
+        BinOp::Add => x.wrapping_add(y),
+        BinOp::Sub => x.wrapping_sub(y),
+        BinOp::Mul => x.wrapping_mul(y),
+        BinOp::DivU => x / y,
+        BinOp::RemU => x % y,
+        BinOp::DivS => sx.wrapping_div(sy) as u128,
+        BinOp::RemS => sx.wrapping_rem(sy) as u128,
+        BinOp::And => x & y,
+        BinOp::Or => x | y,
+        BinOp::Xor => x ^ y,
+        BinOp::Shl => shift(&|n| x << n, 0),
+        BinOp::Shr => shift(&|n| x >> n, 0),
+        BinOp::Sar => shift(&|n| (sx >> n) as u128, if sx < 0 { u128::MAX } else { 0 }),
+        BinOp::Eq => u128::from(x == y),
+        BinOp::Ne => u128::from(x != y),
+        BinOp::LtU => u128::from(x < y),
+        BinOp::LeU => u128::from(x <= y),
+        BinOp::LtS => u128::from(sx < sy),
+        BinOp::LeS => u128::from(sx <= sy),
+        op => panic!("{op:?}"),
+    };
+    Val::Int(mask(v, width))
+}
