@@ -133,11 +133,10 @@ fn int(text: &str) -> std::result::Result<IntLit, String> {
         "ul" | "ull" | "lu" | "llu" => (true, true),
         suffix => return Err(format!("`{suffix}` is no suffix of an integer")),
     };
-    // `0`, `0u`: the octal prefix is the number.
-    let body = if body.is_empty() && radix == 8 {
-        "0"
-    } else {
-        body
+    // In `0u` what looks like the octal prefix is the number.
+    let (body, radix) = match (body, radix) {
+        ("", 8) => ("0", 10),
+        other => other,
     };
     if body.contains('.') || (radix == 10 && body.contains('e')) {
         return Err("floating-point numbers are not supported".to_string());
