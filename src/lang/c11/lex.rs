@@ -42,8 +42,8 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
             at += c.len_utf8();
         } else if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
-            match rest[2..].find("*/") {
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            match comment.find("*/") {
                 Some(n) => at += n + 4,
                 None => {
                     return Err(Diag::at(source, place(2), "this comment is never closed")

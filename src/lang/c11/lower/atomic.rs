@@ -412,8 +412,7 @@ impl Lower<'_> {
         span: Span,
     ) -> Result<Value> {
         // The compilers' builtins move pointers by bytes.
-        let bytes =
-            b.style != Style::C { explicit: true } && b.style != Style::C { explicit: false };
+        let bytes = !matches!(b.style, Style::C { .. });
         let apply = |l: &mut Self, old: &Value| -> Result<Value> {
             let long = ValueType::Int {
                 bytes: 8,

@@ -583,10 +583,10 @@ impl Lower<'_> {
             _ => Some(self.b.scratch(ty.bits())),
         };
         self.jump_if(cond, other, false)?;
-        self.into_register(yes, &ty, reg)?;
+        self.put_in(yes, &ty, reg)?;
         self.b.jump(end)?;
         self.b.place(other);
-        self.into_register(no, &ty, reg)?;
+        self.put_in(no, &ty, reg)?;
         self.b.place(end);
         Ok(match reg {
             Some(reg) => self.b.register(ty, reg),
@@ -594,7 +594,7 @@ impl Lower<'_> {
         })
     }
 
-    fn into_register(
+    fn put_in(
         &mut self,
         e: &Expr,
         ty: &ValueType,

@@ -45,7 +45,7 @@ pub struct Options {
 }
 
 /// Bound of helper functions that call one another.
-const MAX_CALL_DEPTH: usize = 16;
+const MAX_CALL_DEPTH: usize = 8;
 /// Bound of the calls that are taken into one thread.
 const MAX_CALLS: usize = 1000;
 
@@ -533,7 +533,8 @@ impl Lower<'_> {
         }
         if args.len() != f.params.len() {
             let (want, got) = (f.params.len(), args.len());
-            let message = format!("`{name}` takes {want} arguments, not {got}");
+            let s = if want == 1 { "" } else { "s" };
+            let message = format!("`{name}` takes {want} argument{s}, found {got}");
             return Err(self.error(span, message));
         }
         let mut values = Vec::new();

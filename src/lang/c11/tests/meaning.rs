@@ -175,7 +175,7 @@ fn helper_functions() {
 fn helpers_are_bounded() {
     let got = refusal(&["P0() { f(); }", "void f() { g(); }", "void g() { f(); }"]);
     assert!(got.contains("`f` calls itself"), "{got}");
-    assert!(refusal(&["P0() { f(1); }", "void f() {}"]).contains("takes 0 arguments, not 1"));
+    assert!(refusal(&["P0() { f(1); }", "void f() {}"]).contains("takes 0 arguments, found 1"));
     // Each calls the next one a hundred times, and none does anything.
     let mut texts = vec!["P0() { f0(); }".to_string()];
     for i in 0..8 {
@@ -196,7 +196,7 @@ fn refused_statements() {
         ("goto a;", "there is no label `a` in this function"),
         ("a: ; a: ;", "label `a` is placed twice"),
         ("int a; int a;", "`a` is declared twice in one block"),
-        ("int a[2];", "variables of type `int` are not supported"),
+        ("int a[2];", "variables of type `int [2]` are not supported"),
         ("float f;", "variables of type `float` are not supported"),
         (
             "struct s t;",
@@ -205,10 +205,7 @@ fn refused_statements() {
         ("int q = *p;", "`p` is not declared here"),
     ] {
         let got = refusal(&[&format!("P0(int* x) {{ {body} }}")]);
-        assert!(
-            got.contains(&format!("error: {message}")) || body == "int a[2];",
-            "{body}: {got}"
-        );
+        assert!(got.contains(&format!("error: {message}")), "{body}: {got}");
     }
 }
 
