@@ -161,7 +161,7 @@ fn nesting_is_bounded() {
     assert!(error(&format!("let x = f{}", " a".repeat(1000))).contains("fewer arguments"));
     assert!(error(&"if \"a\" ".repeat(10_000)).contains("deep"));
     assert!(error(&format!("if {}\"a\"", "not ".repeat(10_000))).contains("deep"));
-    assert!(error(&"let x = try ".repeat(1)).contains("expected"));
+    assert!(error("let x = try ").contains("expected"));
     // What is long is not deep.
     let long = format!("let x = a{} acyclic x", " | a; a & a".repeat(20_000));
     assert!(parse(&source(&long)).is_ok());

@@ -386,6 +386,99 @@ fn built_in(name: &str, arch: Arch) -> (Model, Plan) {
     (model, plan)
 }
 
+/// The text of a random set.
+fn set_text() -> BoxedStrategy<String> {
+    let names = [
+        "R", "W", "M", "F", "B", "IW", "FW", "Exp", "X", "L", "emptyset", "_", "s", "Const",
+    ];
+    let leaf = proptest::sample::select(names.to_vec()).prop_map(str::to_string);
+    leaf.prop_recursive(2, 8, 2, |inner| {
+        let two = (inner.clone(), inner.clone());
+        prop_oneof![
+            (two, proptest::sample::select(vec!["|", "&", "\\"]))
+                .prop_map(|((a, b), op)| format!("({a} {op} {b})")),
+            inner.prop_map(|a| format!("(~{a})")),
+            proptest::sample::select(vec![
+                "domain(r)",
+                "range(r)",
+                "domain(rf & ext)",
+                "range(po; [F])",
+                "range(co+)"
+            ])
+            .prop_map(str::to_string),
+        ]
+    })
+    .boxed()
+}
+
+/// The text of a random relation; `v` grows with what it stands for.
+fn rel_text() -> BoxedStrategy<String> {
+    let names = [
+        "po",
+        "rf",
+        "co",
+        "fr",
+        "loc",
+        "int",
+        "ext",
+        "id",
+        "addr",
+        "rmw",
+        "amo",
+        "po-loc",
+        "0",
+        "r",
+        "same-instance",
+        "rfe",
+        "co0",
+        "v",
+    ];
+    let leaf = proptest::sample::select(names.to_vec()).prop_map(str::to_string);
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        let two = (inner.clone(), inner.clone());
+        let with_set = (inner.clone(), set_text());
+        prop_oneof![
+            4 => (two, proptest::sample::select(vec!["|", "&", ";", "\\"])).prop_map(|((a, b), op)| format!("({a} {op} {b})")),
+            2 => (inner.clone(), proptest::sample::select(vec!["+", "*", "?", "^-1"])).prop_map(|(a, op)| format!("({a}{op})")),
+            1 => inner.prop_map(|a| format!("(~{a})")),
+            2 => with_set.clone().prop_map(|(r, s)| format!("([{s}]; {r})")),
+            2 => with_set.prop_map(|(r, s)| format!("({r}; [{s}])")),
+            1 => (set_text(), set_text()).prop_map(|(a, b)| format!("({a} * {b})")),
+            1 => set_text().prop_map(|a| format!("[{a}]")),
+        ]
+    })
+    .boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn folding_never_changes_a_verdict(
+        (s, r, v, check) in (set_text(), rel_text(), rel_text(), rel_text()),
+        seed in any::<u32>(),
+    ) {
+        let (s, r) = (format!("let s = IW let r = rf let s = {s}"), format!("let v = po let r = {r}"));
+        let text = format!(
+            "include \"cos.cat\" {s} {r} let rec v = {v} | v; v \
+             flag ~empty {check} as some flag acyclic {check} as ordered flag ~irreflexive {check} as loops \
+             flag ~empty domain({check}) as sources"
+        );
+        for arch in [Arch::AArch64, Arch::C] {
+            let text = if arch == Arch::C { text.replace('L', "SC") } else { text.clone() };
+            let model = model_for(arch, &text);
+            let plan = match stage(&model) {
+                Ok(plan) => plan,
+                Err(StageError::Unstageable(_)) => continue,
+                Err(StageError::Invalid(e)) => { prop_assert!(false, "{e}"); continue }
+            };
+            for i in 0..4 {
+                agree(&model, &plan, &exec::random(u64::from(seed) + i, arch, false));
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 

@@ -167,7 +167,7 @@ pub type ValueOf<'m, A> = Value<'m, <A as Algebra>::S, <A as Algebra>::R>;
 /// How deep calls and expressions may nest while a model runs.
 const MAX_DEPTH: usize = 700;
 /// How many expressions may be evaluated.
-const MAX_STEPS: u64 = 3_000_000;
+const MAX_STEPS: u64 = 500_000;
 const MAX_ROUNDS: usize = 10_000;
 
 pub struct Eval<'m, A: Algebra> {

@@ -21,7 +21,7 @@ pub struct Graph {
 }
 
 /// How deep the search for facts about sets goes.
-const DEPTH: usize = 8;
+pub const DEPTH: usize = 6;
 
 impl Graph {
     pub fn new(arch: Arch) -> Graph {

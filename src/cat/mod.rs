@@ -16,4 +16,6 @@ pub mod plan_eval;
 pub mod prims;
 pub mod stage;
 
+pub use interp::interpret;
 pub use load::{LoadOptions, Model, load};
+pub use stage::{StageError, stage};

@@ -73,6 +73,9 @@ pub enum BaseRel {
     Amo,
     LxSx,
     SameInstance,
+    /// Flow of data and of control inside one instruction. Without register events: from the
+    /// read to the write of an atomic instruction, data where the written value is computed
+    /// from the read one (not in a swap), control where a comparison decides on the write.
     IicoData,
     IicoCtrl,
     IicoOrder,

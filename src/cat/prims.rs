@@ -41,6 +41,9 @@ const OTHERS: &[&str] = &[
 /// More linear orders than this are not listed.
 const MAX_ORDERS: usize = 50_000;
 
+/// Sets of values are compared member by member, up to this many pairs.
+const MAX_COMPARED: usize = 5_000_000;
+
 impl Prim {
     pub fn named(name: &str) -> Option<Prim> {
         Some(match name {
@@ -212,6 +215,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
             (_, Value::Set(a), Value::Set(b)) => Value::Set(self.alg.set_op(op, &a, &b)),
             (_, Value::Rel(a), Value::Rel(b)) => Value::Rel(self.alg.rel_op(op, &a, &b)),
             (_, Value::Values(a), Value::Values(b)) => {
+                if a.len().saturating_mul(b.len()) > MAX_COMPARED {
+                    return self.error(span, "these sets of values are too large");
+                }
                 let in_b = |v: &ValueOf<'m, A>| b.iter().any(|w| same(v, w));
                 let mut out: Vec<_> = match op {
                     BinOp::Union => a.to_vec(),

@@ -5,7 +5,7 @@
 
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::{Algebra, Eval, Halt, Place, SetOrRel, Stop, co0};
-use super::graph::Graph;
+use super::graph::{DEPTH, Graph};
 use super::load::Model;
 use super::plan::*;
 use crate::diag::Diag;
@@ -167,7 +167,7 @@ impl Stager {
         if squared {
             // x;r and r;x are more than the square only where x is not in r.
             let rest = self.graph.union(left, right);
-            return (self.graph.is_empty(rest) || self.graph.within(rest, base, 8))
+            return (self.graph.is_empty(rest) || self.graph.within(rest, base, DEPTH))
                 .then(|| self.graph.plus(base));
         }
         // The least solution of r = base | left;r | r;right is left*;base;right*.
@@ -205,7 +205,7 @@ impl Stager {
         }
         let id = self.graph.base_rel(BaseRel::Id);
         match shape {
-            Shape::Irreflexive if self.graph.disjoint(node, id, 8) => Some(true),
+            Shape::Irreflexive if self.graph.disjoint(node, id, DEPTH) => Some(true),
             _ => None,
         }
     }
@@ -343,7 +343,7 @@ impl Algebra for Stager {
     /// The order that the simulator searches, which must contain the constraint.
     fn coherence(&mut self, s: &NodeId, r: &NodeId, place: &Place) -> Result<NodeId, Halt> {
         let writes = self.graph.base_set(BaseSet::W);
-        if !self.graph.within(*s, writes, 8) {
+        if !self.graph.within(*s, writes, DEPTH) {
             let message = "only writes have a coherence order to take here";
             return Err(Halt::Unstageable(message.into()));
         }
@@ -352,7 +352,7 @@ impl Algebra for Stager {
         let order = self.graph.restrict_range(order, *s);
         let co0 = co0(self);
         let mut parts = self.graph.union_parts(*r);
-        parts.retain(|p| !self.graph.within(*p, co0, 8));
+        parts.retain(|p| !self.graph.within(*p, co0, DEPTH));
         let asked = self.graph.union_of(&parts);
         let loc = self.graph.base_rel(BaseRel::Loc);
         let asked = self.graph.inter(asked, loc);

@@ -78,6 +78,7 @@ fn pick_tags(rng: &mut Rng, arch: Arch, fence: bool) -> Tags {
 }
 
 /// An execution; with register events where `registers` says so.
+#[allow(dead_code)]
 pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
     let rng = &mut Rng::new(seed);
     let locs = 1 + rng.below(3);
