@@ -3,6 +3,7 @@
 //! It does not know instruction sets, nor how executions are found.
 
 pub mod ast;
+mod define;
 pub mod eval;
 pub mod exec;
 pub mod graph;
