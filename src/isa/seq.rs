@@ -2,7 +2,7 @@
 //! as bytes, little endian. It follows values and what they depend on, and knows no instruction.
 
 use super::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
-use super::{Isa, Symbols, emit::mask};
+use super::{Isa, Symbols, microcode::mask};
 use crate::diag::{Source, Span};
 use crate::litmus::{Line, Type};
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,6 +217,11 @@ impl Machine {
                     let mut chosen = if cond.v != 0 { yes } else { no };
                     chosen.deps.extend(cond.deps);
                     temps.insert(*dst, chosen);
+                }
+                Op::Assume { cond } => {
+                    if get(temps, cond).v == 0 {
+                        return Next::End;
+                    }
                 }
                 Op::Choose { dst } => {
                     temps.insert(*dst, Known::default());

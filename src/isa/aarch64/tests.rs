@@ -343,6 +343,7 @@ impl Machine {
                 }
                 Op::Halt => return Some(code.insts.len() as u32),
                 Op::Rmw { .. } => panic!("no instruction is one event"),
+                Op::Assume { .. } => panic!("no instruction drops a path"),
             }
         }
         None
