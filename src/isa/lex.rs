@@ -36,15 +36,8 @@ impl<'a> Cursor<'a> {
         let text = text.find(comment).map_or(text, |i| &text[..i]);
         let exact =
             (line.span.end as usize).checked_sub(line.span.start as usize) == Some(line.text.len());
-        let mut cursor = Cursor {
-            source,
-            span: line.span,
-            text,
-            start: 0,
-            end: 0,
-            tok: Tok::End,
-            exact,
-        };
+        let mut cursor =
+            Cursor { source, span: line.span, text, start: 0, end: 0, tok: Tok::End, exact };
         cursor.advance();
         cursor
     }
@@ -91,11 +84,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn expect(&mut self, c: char) -> Result<()> {
-        if self.eat(c) {
-            Ok(())
-        } else {
-            Err(self.expected(&format!("`{c}`")))
-        }
+        if self.eat(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
     }
 
     pub fn comma(&mut self) -> Result<()> {
@@ -104,11 +93,7 @@ impl<'a> Cursor<'a> {
 
     /// Nothing may be left.
     pub fn finish(&self) -> Result<()> {
-        if self.at_end() {
-            Ok(())
-        } else {
-            Err(self.expected("the end of the instruction"))
-        }
+        if self.at_end() { Ok(()) } else { Err(self.expected("the end of the instruction")) }
     }
 
     /// A signed number, with `#` in front or not.
@@ -144,10 +129,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn is_int(&self) -> bool {
-        matches!(
-            self.tok,
-            Tok::Num(_) | Tok::Punct('#') | Tok::Punct('-') | Tok::Punct('+')
-        )
+        matches!(self.tok, Tok::Num(_) | Tok::Punct('#') | Tok::Punct('-') | Tok::Punct('+'))
     }
 
     /// `+ 4 - 8`, as follows a symbol; 0 where there is none.
@@ -272,10 +254,7 @@ impl Names {
                 self.0.len() - 1
             }
         };
-        u16::try_from(index)
-            .ok()
-            .and_then(|i| i.checked_add(SYMBOLIC))
-            .map(R)
+        u16::try_from(index).ok().and_then(|i| i.checked_add(SYMBOLIC)).map(R)
     }
 
     pub fn name(&self, reg: R) -> Option<&str> {
@@ -299,9 +278,8 @@ pub fn unknown<'c>(
     let diag = at.fail_line(&format!("unknown {set} instruction `{mnemonic}`"));
     match nearest(mnemonic, known) {
         Some(near) => diag.help(format!("did you mean `{near}`?")),
-        None => diag.help(format!(
-            "it is not among the {set} instructions that litmake gives a meaning"
-        )),
+        None => diag
+            .help(format!("it is not among the {set} instructions that litmake gives a meaning")),
     }
 }
 
@@ -327,27 +305,15 @@ impl Emit {
     }
 
     pub fn sign_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
-        if from >= width {
-            a
-        } else {
-            self.un(UnOp::SignExt { from }, a, width)
-        }
+        if from >= width { a } else { self.un(UnOp::SignExt { from }, a, width) }
     }
 
     pub fn zero_extend(&mut self, a: Temp, from: u8, width: u8) -> Temp {
-        if from >= width {
-            a
-        } else {
-            self.un(UnOp::ZeroExt { from }, a, width)
-        }
+        if from >= width { a } else { self.un(UnOp::ZeroExt { from }, a, width) }
     }
 
     pub fn shift(&mut self, op: BinOp, a: Temp, n: u8, width: u8) -> Temp {
-        if n == 0 {
-            a
-        } else {
-            self.bin_int(op, a, n.into(), width)
-        }
+        if n == 0 { a } else { self.bin_int(op, a, n.into(), width) }
     }
 
     /// The bit `n` of `a` as 0 or 1.

@@ -80,9 +80,8 @@ pub fn lines(text: &str) -> (Source, Vec<Line>) {
         let (mut start, mut rest) = (at, raw.trim_end());
         at += raw.len();
         let mut labels = Vec::new();
-        while let Some((label, tail)) = rest
-            .split_once(": ")
-            .or(rest.strip_suffix(':').map(|label| (label, "")))
+        while let Some((label, tail)) =
+            rest.split_once(": ").or(rest.strip_suffix(':').map(|label| (label, "")))
         {
             if label.trim().contains(char::is_whitespace) {
                 break;
@@ -104,8 +103,7 @@ pub fn lines(text: &str) -> (Source, Vec<Line>) {
 impl Machine {
     pub fn code(&mut self, isa: &dyn Isa, text: &str) -> Result<Code, String> {
         let (source, lines) = lines(text);
-        isa.thread(&source, &lines, &mut self.names)
-            .map_err(|d| d.to_string())
+        isa.thread(&source, &lines, &mut self.names).map_err(|d| d.to_string())
     }
 
     /// Reads and runs a thread.
@@ -199,13 +197,7 @@ impl Machine {
                     a.v = unary(*op, a.v, *width);
                     temps.insert(*dst, a);
                 }
-                Op::Bin {
-                    dst,
-                    op,
-                    a,
-                    b,
-                    width,
-                } => {
+                Op::Bin { dst, op, a, b, width } => {
                     let (mut a, b) = (get(temps, a), get(temps, b));
                     a.v = binary(*op, a.v, b.v, *width);
                     a.deps.extend(b.deps);
@@ -226,12 +218,7 @@ impl Machine {
                 Op::Choose { dst } => {
                     temps.insert(*dst, Known::default());
                 }
-                Op::Load {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                } => {
+                Op::Load { dst, addr, size, tags } => {
                     let addr = get(temps, addr);
                     let v = self.peek(addr.v, *size);
                     let deps = Deps::from([self.loads]);
@@ -240,27 +227,13 @@ impl Machine {
                     let none = Known::default();
                     self.event(What::Load, addr, none, v, *size, *tags, inside);
                 }
-                Op::Store {
-                    addr,
-                    src,
-                    size,
-                    tags,
-                } => {
+                Op::Store { addr, src, size, tags } => {
                     let (addr, src) = (get(temps, addr), get(temps, src));
                     let v = src.v & mask(8 * *size);
                     self.poke(addr.v, *size, v);
                     self.event(What::Store, addr, src, v, *size, *tags, inside);
                 }
-                Op::StoreEx {
-                    status,
-                    addr,
-                    src,
-                    size,
-                    tags,
-                    ok,
-                    fail,
-                    ..
-                } => {
+                Op::StoreEx { status, addr, src, size, tags, ok, fail, .. } => {
                     let (addr, src) = (get(temps, addr), get(temps, src));
                     let v = src.v & mask(8 * *size);
                     let deps = Deps::new();

@@ -55,17 +55,11 @@ impl Cond {
     ];
 
     pub fn named(name: &str) -> Option<Cond> {
-        Cond::NAMES
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map(|(_, c)| *c)
+        Cond::NAMES.iter().find(|(n, _)| *n == name).map(|(_, c)| *c)
     }
 
     pub fn name(self) -> &'static str {
-        Cond::NAMES
-            .iter()
-            .find(|(_, c)| *c == self)
-            .map_or("al", |(n, _)| n)
+        Cond::NAMES.iter().find(|(_, c)| *c == self).map_or("al", |(n, _)| n)
     }
 
     pub fn inverse(self) -> Cond {
@@ -158,12 +152,7 @@ pub enum Operand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     Imm(i64),
-    Reg {
-        reg: R,
-        negative: bool,
-        shift: Shift,
-        amount: u8,
-    },
+    Reg { reg: R, negative: bool, shift: Shift, amount: u8 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::insn::{
 };
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
-use crate::isa::microcode::{Emit, Labels, mask};
 use crate::isa::lex::{Names, R};
+use crate::isa::microcode::{Emit, Labels, mask};
 use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 32;
@@ -75,11 +75,7 @@ impl Lower<'_> {
                 false => self.kind(&insn.kind),
             };
         }
-        if let Kind::Branch {
-            target,
-            link: false,
-        } = insn.kind
-        {
+        if let Kind::Branch { target, link: false } = insn.kind {
             let cond = self.cond(insn.cond);
             self.e.op(Op::Branch { cond, target });
             return Ok(());
@@ -180,10 +176,7 @@ impl Lower<'_> {
     fn place_of(&mut self, symbol: &Symbol) -> Val {
         match self.labels.find(&symbol.name, self.line as usize) {
             Some(label) => Val::Code(label),
-            None => Val::Ptr {
-                loc: self.symbols.location(&symbol.name),
-                off: symbol.off,
-            },
+            None => Val::Ptr { loc: self.symbols.location(&symbol.name), off: symbol.off },
         }
     }
 
@@ -192,13 +185,7 @@ impl Lower<'_> {
             Kind::Nop | Kind::It(_) => {}
             // Data is not run into.
             Kind::Trap | Kind::Literal(_) => self.e.op(Op::Halt),
-            Kind::Data {
-                op,
-                flags,
-                rd,
-                rn,
-                operand,
-            } => self.data(*op, *flags, *rd, *rn, operand),
+            Kind::Data { op, flags, rd, rn, operand } => self.data(*op, *flags, *rd, *rn, operand),
             Kind::MovTop { rd, imm } => {
                 if let Some(imm) = imm {
                     let old = self.read(*rd);
@@ -207,13 +194,7 @@ impl Lower<'_> {
                     self.write(*rd, new);
                 }
             }
-            Kind::Mul {
-                flags,
-                rd,
-                rn,
-                rm,
-                ra,
-            } => {
+            Kind::Mul { flags, rd, rn, rm, ra } => {
                 let n = self.read(*rn);
                 let m = self.read(*rm);
                 let mut v = self.e.bin(BinOp::Mul, n, m, W);
@@ -227,15 +208,7 @@ impl Lower<'_> {
                     self.set_nz(v, W);
                 }
             }
-            Kind::MulLong {
-                flags,
-                signed,
-                accumulate,
-                lo,
-                hi,
-                rn,
-                rm,
-            } => {
+            Kind::MulLong { flags, signed, accumulate, lo, hi, rn, rm } => {
                 let mut wide = |reg: R| {
                     let t = self.read(reg);
                     match signed {
@@ -269,13 +242,7 @@ impl Lower<'_> {
                 let v = self.e.shift(BinOp::Shr, v, 32, 64);
                 self.write(*rd, v);
             }
-            Kind::MulHalf {
-                rd,
-                rn,
-                rm,
-                tops,
-                ra,
-            } => {
+            Kind::MulHalf { rd, rn, rm, tops, ra } => {
                 let mut half = |reg: R, top: bool| {
                     let t = self.read(reg);
                     let t = self.e.shift(BinOp::Shr, t, if top { 16 } else { 0 }, W);
@@ -301,14 +268,7 @@ impl Lower<'_> {
                 let v = self.unary(*op, m);
                 self.write(*rd, v);
             }
-            Kind::Extend {
-                signed,
-                from,
-                rotate,
-                rd,
-                rn,
-                rm,
-            } => {
+            Kind::Extend { signed, from, rotate, rd, rn, rm } => {
                 let m = self.read(*rm);
                 let m = self.e.shift(BinOp::Ror, m, *rotate, W);
                 let mut v = match signed {
@@ -321,12 +281,7 @@ impl Lower<'_> {
                 }
                 self.write(*rd, v);
             }
-            Kind::Extract {
-                signed,
-                rd,
-                rn,
-                field,
-            } => {
+            Kind::Extract { signed, rd, rn, field } => {
                 let n = self.read(*rn);
                 let n = self.e.shift(BinOp::Shr, n, field.lsb, W);
                 let v = match signed {
@@ -347,23 +302,12 @@ impl Lower<'_> {
                 }
                 self.write(*rd, v);
             }
-            Kind::Load {
-                size,
-                signed,
-                tags,
-                rt,
-                mem,
-            } => {
+            Kind::Load { size, signed, tags, rt, mem } => {
                 let addr = self.address(mem);
                 let v = self.e.load(addr, *size, *tags);
                 self.loaded(*rt, v, *size, *signed);
             }
-            Kind::LoadNamed {
-                size,
-                signed,
-                rt,
-                from,
-            } => {
+            Kind::LoadNamed { size, signed, rt, from } => {
                 let v = match self.place_of(from) {
                     Val::Code(label) => self.literal(label, from)?,
                     place => {
@@ -373,12 +317,7 @@ impl Lower<'_> {
                 };
                 self.loaded(*rt, v, *size, *signed);
             }
-            Kind::Store {
-                size,
-                tags,
-                rt,
-                mem,
-            } => {
+            Kind::Store { size, tags, rt, mem } => {
                 let v = self.read_port(*rt, Port::Data);
                 let addr = self.address(mem);
                 self.e.store(addr, v, *size, *tags);
@@ -410,12 +349,7 @@ impl Lower<'_> {
                     self.e.store(second, v2, 4, Tags::NONE);
                 }
             }
-            Kind::LoadBlock {
-                block,
-                base,
-                writeback,
-                regs,
-            } => {
+            Kind::LoadBlock { block, base, writeback, regs } => {
                 let first = self.block(*block, *base, *writeback, regs.len());
                 let mut loaded = Vec::with_capacity(regs.len());
                 for i in 0..regs.len() {
@@ -427,29 +361,16 @@ impl Lower<'_> {
                     self.write(*reg, v);
                 }
             }
-            Kind::StoreBlock {
-                block,
-                base,
-                writeback,
-                regs,
-            } => {
-                let values: Vec<Temp> = regs
-                    .iter()
-                    .map(|r| self.read_port(*r, Port::Data))
-                    .collect();
+            Kind::StoreBlock { block, base, writeback, regs } => {
+                let values: Vec<Temp> =
+                    regs.iter().map(|r| self.read_port(*r, Port::Data)).collect();
                 let first = self.block(*block, *base, *writeback, regs.len());
                 for (i, v) in values.into_iter().enumerate() {
                     let addr = self.e.add_int(first, 4 * i as i64, W);
                     self.e.store(addr, v, 4, Tags::NONE);
                 }
             }
-            Kind::LoadEx {
-                size,
-                tags,
-                rt,
-                rt2,
-                rn,
-            } => {
+            Kind::LoadEx { size, tags, rt, rt2, rn } => {
                 let addr = self.read_port(*rn, Port::Addr);
                 let v = self.e.load(addr, *size, *tags);
                 match rt2 {
@@ -457,14 +378,7 @@ impl Lower<'_> {
                     None => self.write(*rt, v),
                 }
             }
-            Kind::StoreEx {
-                size,
-                tags,
-                rd,
-                rt,
-                rt2,
-                rn,
-            } => {
+            Kind::StoreEx { size, tags, rd, rt, rt2, rn } => {
                 let src = match rt2 {
                     Some(rt2) => self.read_pair(*rt, *rt2, Port::Data),
                     None => self.read_port(*rt, Port::Data),
@@ -504,11 +418,7 @@ impl Lower<'_> {
                 self.link(*link);
                 self.e.op(Op::JumpTo { addr });
             }
-            Kind::CompareBranch {
-                nonzero,
-                rn,
-                target,
-            } => {
+            Kind::CompareBranch { nonzero, rn, target } => {
                 let n = self.read(*rn);
                 let op = if *nonzero { BinOp::Ne } else { BinOp::Eq };
                 let cond = self.e.bin_int(op, n, 0, W);
@@ -541,12 +451,10 @@ impl Lower<'_> {
         match insn.map(|insn| &insn.kind) {
             Some(Kind::Literal(Some(Operand::Imm(n)))) => Ok(self.e.int(u128::from(*n))),
             Some(Kind::Literal(Some(Operand::Address(symbol)))) => Ok(self.address_of(symbol)),
-            _ => Err(
-                Diag::new(format!("no word of data at `{}`", from.name)).help(
-                    "known are `.word N`, `.word SYMBOL` and `.word SYMBOL-(LABEL+N)`; of code \
+            _ => Err(Diag::new(format!("no word of data at `{}`", from.name)).help(
+                "known are `.word N`, `.word SYMBOL` and `.word SYMBOL-(LABEL+N)`; of code \
                        that goes through a GOT, compile it with `-fno-pic`",
-                ),
-            ),
+            )),
         }
     }
 
@@ -569,12 +477,7 @@ impl Lower<'_> {
         let base = self.read_port(mem.base, Port::Addr);
         let moved = match mem.offset {
             Offset::Imm(n) => self.e.add_int(base, n, W),
-            Offset::Reg {
-                reg,
-                negative,
-                shift,
-                amount,
-            } => {
+            Offset::Reg { reg, negative, shift, amount } => {
                 let m = self.read_port(reg, Port::Addr);
                 let m = self.shift_by(m, shift, amount);
                 let op = if negative { BinOp::Sub } else { BinOp::Add };
@@ -635,14 +538,8 @@ impl Lower<'_> {
                 let carry = rotated.then(|| self.e.int(u128::from(*n >> 31)));
                 Shifted { value, carry }
             }
-            Operand::Reg(rm) => Shifted {
-                value: self.read(*rm),
-                carry: None,
-            },
-            Operand::Address(symbol) => Shifted {
-                value: self.address_of(symbol),
-                carry: None,
-            },
+            Operand::Reg(rm) => Shifted { value: self.read(*rm), carry: None },
+            Operand::Address(symbol) => Shifted { value: self.address_of(symbol), carry: None },
             Operand::Shifted(rm, shift, Amount::Imm(n)) => {
                 let m = self.read(*rm);
                 let value = self.shift_by(m, *shift, *n);
@@ -831,13 +728,9 @@ impl Lower<'_> {
 /// `ANDEQ R0,R0,R0`, of which the encoding is 0: it changes nothing, and herd takes it so.
 fn is_padding(insn: &Insn) -> bool {
     match &insn.kind {
-        Kind::Data {
-            op: DataOp::And,
-            flags: false,
-            rd,
-            rn,
-            operand: Operand::Reg(rm),
-        } => insn.cond == Cond::Eq && rd == rn && rn == rm,
+        Kind::Data { op: DataOp::And, flags: false, rd, rn, operand: Operand::Reg(rm) } => {
+            insn.cond == Cond::Eq && rd == rn && rn == rm
+        }
         _ => false,
     }
 }

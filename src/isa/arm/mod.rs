@@ -12,8 +12,8 @@ mod tests;
 use self::insn::{Cond, Insn, Kind};
 use self::lower::{Flag, Lower, reg_name};
 use self::parse::Parser;
-use super::microcode::{Emit, Labels, remove_unseen};
 use super::lex::{Cursor, Names, is_symbolic};
+use super::microcode::{Emit, Labels, remove_unseen};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
@@ -41,12 +41,7 @@ impl Isa for Arm {
                 insns.push(Insn { cond, kind });
                 continue;
             }
-            let parser = Parser {
-                cursor,
-                names: &mut names,
-                labels: &labels,
-                line: i,
-            };
+            let parser = Parser { cursor, names: &mut names, labels: &labels, line: i };
             insns.push(parser.instruction()?);
         }
         check_it_blocks(source, lines, &insns)?;
@@ -78,12 +73,7 @@ impl Isa for Arm {
             true => name.to_string(),
             false => reg_name(parse::register(name)?, &Names::default()),
         };
-        Some(RegName {
-            name,
-            bits: 32,
-            shown_bits: 32,
-            signed: true,
-        })
+        Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
     }
 
     fn address_bits(&self) -> u8 {

@@ -8,8 +8,8 @@ use super::insn::{
 };
 use super::table::{DMB, DSB, Form, TABLE, split};
 use crate::diag::{Diag, Result};
-use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
+use crate::isa::microcode::Labels;
 use crate::isa::ops::{Tags, tag};
 
 /// The number of a register name.
@@ -117,40 +117,16 @@ impl Parser<'_, '_> {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
                 let rn = self.reg()?;
-                let rm = if self.cursor.eat(',') {
-                    self.reg()?
-                } else {
-                    rd
-                };
-                Kind::Mul {
-                    flags,
-                    rd,
-                    rn,
-                    rm,
-                    ra: None,
-                }
+                let rm = if self.cursor.eat(',') { self.reg()? } else { rd };
+                Kind::Mul { flags, rd, rn, rm, ra: None }
             }
             Form::MulAdd { subtract } => {
                 let [rd, rn, rm, ra] = self.regs()?;
-                Kind::Mul {
-                    flags,
-                    rd,
-                    rn,
-                    rm,
-                    ra: Some((ra, subtract)),
-                }
+                Kind::Mul { flags, rd, rn, rm, ra: Some((ra, subtract)) }
             }
             Form::MulLong { signed, accumulate } => {
                 let [lo, hi, rn, rm] = self.regs()?;
-                Kind::MulLong {
-                    flags,
-                    signed,
-                    accumulate,
-                    lo,
-                    hi,
-                    rn,
-                    rm,
-                }
+                Kind::MulLong { flags, signed, accumulate, lo, hi, rn, rm }
             }
             Form::MulTop { add, subtract } => {
                 let [rd, rn, rm] = self.regs()?;
@@ -160,13 +136,7 @@ impl Parser<'_, '_> {
             Form::MulHalf { add, tops } => {
                 let [rd, rn, rm] = self.regs()?;
                 let ra = self.addend_of(add)?;
-                Kind::MulHalf {
-                    rd,
-                    rn,
-                    rm,
-                    tops,
-                    ra,
-                }
+                Kind::MulHalf { rd, rn, rm, tops, ra }
             }
             Form::Div { signed } => {
                 let rd = self.reg()?;
@@ -187,12 +157,7 @@ impl Parser<'_, '_> {
                 let [rd, rn] = self.regs()?;
                 self.cursor.comma()?;
                 let field = self.field()?;
-                Kind::Extract {
-                    signed,
-                    rd,
-                    rn,
-                    field,
-                }
+                Kind::Extract { signed, rd, rn, field }
             }
             Form::Bfi => {
                 let [rd, rn] = self.regs()?;
@@ -212,37 +177,21 @@ impl Parser<'_, '_> {
                 self.cursor.comma()?;
                 let mem = self.mem()?;
                 let tags = Tags::NONE;
-                Kind::Store {
-                    size,
-                    tags,
-                    rt,
-                    mem,
-                }
+                Kind::Store { size, tags, rt, mem }
             }
             Form::LoadAcquire { size } => {
                 let rt = self.reg()?;
                 self.cursor.comma()?;
                 let mem = self.plain_mem()?;
                 let (signed, tags) = (false, tag::A);
-                Kind::Load {
-                    size,
-                    signed,
-                    tags,
-                    rt,
-                    mem,
-                }
+                Kind::Load { size, signed, tags, rt, mem }
             }
             Form::StoreRelease { size } => {
                 let rt = self.reg()?;
                 self.cursor.comma()?;
                 let mem = self.plain_mem()?;
                 let tags = tag::L;
-                Kind::Store {
-                    size,
-                    tags,
-                    rt,
-                    mem,
-                }
+                Kind::Store { size, tags, rt, mem }
             }
             Form::LoadDual => {
                 let (rt, rt2) = self.pair()?;
@@ -256,21 +205,11 @@ impl Parser<'_, '_> {
             }
             Form::LoadBlock(block) => {
                 let (base, writeback, regs) = self.block(true)?;
-                Kind::LoadBlock {
-                    block,
-                    base,
-                    writeback,
-                    regs,
-                }
+                Kind::LoadBlock { block, base, writeback, regs }
             }
             Form::StoreBlock(block) => {
                 let (base, writeback, regs) = self.block(false)?;
-                Kind::StoreBlock {
-                    block,
-                    base,
-                    writeback,
-                    regs,
-                }
+                Kind::StoreBlock { block, base, writeback, regs }
             }
             Form::Push => Kind::StoreBlock {
                 block: Block::Db,
@@ -287,27 +226,14 @@ impl Parser<'_, '_> {
             Form::LoadEx { size, tags } => {
                 let (rt, rt2) = self.one_or_pair(size)?;
                 let rn = self.plain_mem()?.base;
-                Kind::LoadEx {
-                    size,
-                    tags,
-                    rt,
-                    rt2,
-                    rn,
-                }
+                Kind::LoadEx { size, tags, rt, rt2, rn }
             }
             Form::StoreEx { size, tags } => {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
                 let (rt, rt2) = self.one_or_pair(size)?;
                 let rn = self.plain_mem()?.base;
-                Kind::StoreEx {
-                    size,
-                    tags,
-                    rd,
-                    rt,
-                    rt2,
-                    rn,
-                }
+                Kind::StoreEx { size, tags, rd, rt, rt2, rn }
             }
             Form::Swap { size } => {
                 let [rt, rt2] = self.regs()?;
@@ -341,11 +267,7 @@ impl Parser<'_, '_> {
                 let rn = self.reg()?;
                 self.cursor.comma()?;
                 let target = self.target()?;
-                Kind::CompareBranch {
-                    nonzero,
-                    rn,
-                    target,
-                }
+                Kind::CompareBranch { nonzero, rn, target }
             }
         })
     }
@@ -401,8 +323,7 @@ impl Parser<'_, '_> {
     }
 
     fn imm(&mut self) -> Result<i64> {
-        self.cursor
-            .int_in("the constant", i64::from(i32::MIN), i64::from(u32::MAX))
+        self.cursor.int_in("the constant", i64::from(i32::MIN), i64::from(u32::MAX))
     }
 
     /// `x`, `x+4`; or `x-(.LPC0_0+8)`, which code adds PC to: that is the address of `x` too,
@@ -501,11 +422,7 @@ impl Parser<'_, '_> {
             Operand::Shifted(self.reg()?, Shift::Rrx, Amount::Imm(1))
         } else {
             let rm = if self.is_reg() { self.reg()? } else { rd };
-            let more = if self.cursor.is_int() {
-                true
-            } else {
-                self.cursor.eat(',')
-            };
+            let more = if self.cursor.is_int() { true } else { self.cursor.eat(',') };
             match more {
                 true => Operand::Shifted(rm, shift, self.amount()?),
                 // `lsl r0, r1` means `lsl r0, r0, r1`.
@@ -605,24 +522,14 @@ impl Parser<'_, '_> {
         } else {
             0
         };
-        Ok(Kind::Extend {
-            signed,
-            from,
-            rotate,
-            rd,
-            rn,
-            rm,
-        })
+        Ok(Kind::Extend { signed, from, rotate, rd, rn, rm })
     }
 
     fn field(&mut self) -> Result<Field> {
         let lsb = self.cursor.int_in("the lowest bit", 0, 31)?;
         self.cursor.comma()?;
         let width = self.cursor.int_in("the width", 1, 32 - lsb)?;
-        Ok(Field {
-            lsb: lsb as u8,
-            width: width as u8,
-        })
+        Ok(Field { lsb: lsb as u8, width: width as u8 })
     }
 
     fn load(&mut self, size: u8, signed: bool) -> Result<Kind> {
@@ -638,22 +545,11 @@ impl Parser<'_, '_> {
         }
         if matches!(self.cursor.peek(), Tok::Word(_)) && !self.is_reg() {
             let from = self.symbol()?;
-            return Ok(Kind::LoadNamed {
-                size,
-                signed,
-                rt,
-                from,
-            });
+            return Ok(Kind::LoadNamed { size, signed, rt, from });
         }
         let mem = self.mem()?;
         let tags = Tags::NONE;
-        Ok(Kind::Load {
-            size,
-            signed,
-            tags,
-            rt,
-            mem,
-        })
+        Ok(Kind::Load { size, signed, tags, rt, mem })
     }
 
     /// Two registers before an address; the second may be left out where it is the next one.
@@ -699,11 +595,7 @@ impl Parser<'_, '_> {
             // herd takes the brackets for granted.
             let base = self.reg()?;
             let offset = none;
-            return Ok(Mem {
-                base,
-                offset,
-                index,
-            });
+            return Ok(Mem { base, offset, index });
         }
         if !self.cursor.eat('[') {
             return Err(self.cursor.expected("an address such as `[R0]`"));
@@ -713,32 +605,20 @@ impl Parser<'_, '_> {
             self.cursor.comma()?;
             let (base, offset) = (self.reg()?, none);
             self.cursor.expect(']')?;
-            return Ok(Mem {
-                base,
-                offset,
-                index,
-            });
+            return Ok(Mem { base, offset, index });
         }
         let base = self.reg()?;
         if self.cursor.eat(']') {
             if self.cursor.eat(',') {
                 let (offset, index) = (self.offset()?, Index::Post);
-                return Ok(Mem {
-                    base,
-                    offset,
-                    index,
-                });
+                return Ok(Mem { base, offset, index });
             }
             let index = match self.cursor.eat('!') {
                 true => Index::Pre,
                 false => Index::Offset,
             };
             let offset = none;
-            return Ok(Mem {
-                base,
-                offset,
-                index,
-            });
+            return Ok(Mem { base, offset, index });
         }
         self.cursor.comma()?;
         let offset = self.offset()?;
@@ -747,11 +627,7 @@ impl Parser<'_, '_> {
             true => Index::Pre,
             false => Index::Offset,
         };
-        Ok(Mem {
-            base,
-            offset,
-            index,
-        })
+        Ok(Mem { base, offset, index })
     }
 
     fn offset(&mut self) -> Result<Offset> {
@@ -762,11 +638,7 @@ impl Parser<'_, '_> {
         }
         if !self.is_reg() {
             self.cursor = start;
-            return Ok(Offset::Imm(self.cursor.int_in(
-                "the offset",
-                -4095,
-                4095,
-            )?));
+            return Ok(Offset::Imm(self.cursor.int_in("the offset", -4095, 4095)?));
         }
         let reg = self.reg()?;
         let (mut kind, mut amount) = (Shift::Lsl, 0);
@@ -782,12 +654,7 @@ impl Parser<'_, '_> {
                 _ => self.cursor.int_in("the shift", 0, 32)? as u8,
             };
         }
-        Ok(Offset::Reg {
-            reg,
-            negative,
-            shift: kind,
-            amount,
-        })
+        Ok(Offset::Reg { reg, negative, shift: kind, amount })
     }
 
     fn block(&mut self, load: bool) -> Result<(R, bool, Vec<R>)> {
@@ -824,9 +691,7 @@ impl Parser<'_, '_> {
         regs.sort_unstable();
         regs.dedup();
         if regs.len() > 16 {
-            return Err(self
-                .cursor
-                .fail_line("there are 16 registers at most in a list"));
+            return Err(self.cursor.fail_line("there are 16 registers at most in a list"));
         }
         Ok(regs)
     }
@@ -837,9 +702,7 @@ impl Parser<'_, '_> {
         }
         let at = self.cursor.clone();
         let found = match self.cursor.take() {
-            Tok::Word(word) => options
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(word)),
+            Tok::Word(word) => options.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)),
             _ => None,
         };
         found.map(|(_, tags)| *tags).ok_or_else(|| {
@@ -899,13 +762,7 @@ enum Half {
 }
 
 fn data(op: DataOp, flags: bool, rd: R, rn: R, operand: Operand) -> Kind {
-    Kind::Data {
-        op,
-        flags,
-        rd,
-        rn,
-        operand,
-    }
+    Kind::Data { op, flags, rd, rn, operand }
 }
 
 /// A shift by nothing is no shift.

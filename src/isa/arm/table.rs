@@ -205,10 +205,7 @@ pub const TABLE: &[(&str, Form)] = &[
 ];
 
 fn form(name: &str) -> Option<Form> {
-    TABLE
-        .binary_search_by(|(n, _)| (*n).cmp(name))
-        .ok()
-        .map(|i| TABLE[i].1)
+    TABLE.binary_search_by(|(n, _)| (*n).cmp(name)).ok().map(|i| TABLE[i].1)
 }
 
 impl Form {
@@ -223,19 +220,14 @@ impl Form {
     }
 
     fn can_be_conditional(self) -> bool {
-        !matches!(
-            self,
-            Form::It | Form::CompareBranch { .. } | Form::Literal | Form::Trap
-        )
+        !matches!(self, Form::It | Form::CompareBranch { .. } | Form::Literal | Form::Trap)
     }
 }
 
 /// A mnemonic taken apart: what it is, whether it sets flags, when it is executed.
 pub fn split(mnemonic: &str) -> Option<(Form, bool, Cond)> {
-    let bare = mnemonic
-        .strip_suffix(".w")
-        .or_else(|| mnemonic.strip_suffix(".n"))
-        .unwrap_or(mnemonic);
+    let bare =
+        mnemonic.strip_suffix(".w").or_else(|| mnemonic.strip_suffix(".n")).unwrap_or(mnemonic);
     if let Some(form) = form(bare) {
         return Some((form, false, Cond::Al));
     }

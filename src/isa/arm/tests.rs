@@ -143,13 +143,7 @@ fn acquire_and_release() {
     let tags: Vec<_> = m.events.iter().map(|e| (e.tags, e.size)).collect();
     assert_eq!(
         tags,
-        [
-            (tag::A, 4),
-            (tag::L, 4),
-            (tag::A | tag::EX, 1),
-            (tag::L | tag::EX, 2),
-            (tag::A, 2)
-        ]
+        [(tag::A, 4), (tag::L, 4), (tag::A | tag::EX, 1), (tag::L | tag::EX, 2), (tag::A, 2)]
     );
 }
 

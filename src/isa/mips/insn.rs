@@ -249,9 +249,6 @@ impl Insn {
     }
 
     pub fn is_directive(&self) -> bool {
-        matches!(
-            self,
-            Insn::Directive | Insn::Reorder(_) | Insn::Push | Insn::Pop
-        )
+        matches!(self, Insn::Directive | Insn::Reorder(_) | Insn::Push | Insn::Pop)
     }
 }

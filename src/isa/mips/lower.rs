@@ -5,8 +5,8 @@
 use super::insn::{Alu, Disp, GP, Insn, Mem, Part, Slot, Src, Test, Unary, ZERO};
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
-use crate::isa::microcode::{Emit, Labels, mask};
 use crate::isa::lex::{Names, R};
+use crate::isa::microcode::{Emit, Labels, mask};
 use crate::isa::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
@@ -89,15 +89,9 @@ impl Lower<'_> {
                 self.write(*rd, v);
             }
             Insn::Address { word, rd, a, value } => {
-                if let Disp::Symbol {
-                    part: Part::Got | Part::GotOrPage,
-                    ..
-                } = value
-                {
-                    return Err(
-                        Diag::new("this relocation names a slot that holds an address")
-                            .help("load from it (`lw`, `ld`), or take the address itself (`%lo`)"),
-                    );
+                if let Disp::Symbol { part: Part::Got | Part::GotOrPage, .. } = value {
+                    return Err(Diag::new("this relocation names a slot that holds an address")
+                        .help("load from it (`lw`, `ld`), or take the address itself (`%lo`)"));
                 }
                 let mut v = self.based(*a, value, Port::None);
                 if *word {
@@ -109,11 +103,7 @@ impl Lower<'_> {
                 let (a, b) = (self.read(*a), self.read(*b));
                 let width = if *word { 32 } else { W };
                 let lo = self.e.bin(BinOp::Mul, a, b, width);
-                let high = if *signed {
-                    BinOp::MulHiS
-                } else {
-                    BinOp::MulHiU
-                };
+                let high = if *signed { BinOp::MulHiS } else { BinOp::MulHiU };
                 let hi = self.e.bin(high, a, b, width);
                 self.hi_lo(hi, lo, width);
             }
@@ -149,13 +139,7 @@ impl Lower<'_> {
                 let v = self.unary(*op, a);
                 self.write(*rd, v);
             }
-            Insn::Extract {
-                rd,
-                rs,
-                pos,
-                size,
-                word,
-            } => {
+            Insn::Extract { rd, rs, pos, size, word } => {
                 let a = self.read(*rs);
                 let a = self.e.shift(BinOp::Shr, a, *pos, W);
                 let mut v = self.e.zero_extend(a, *size, W);
@@ -164,13 +148,7 @@ impl Lower<'_> {
                 }
                 self.write(*rd, v);
             }
-            Insn::Insert {
-                rd,
-                rs,
-                pos,
-                size,
-                word,
-            } => {
+            Insn::Insert { rd, rs, pos, size, word } => {
                 let ones = mask(*size) << pos;
                 let (old, new) = (self.read(*rd), self.read(*rs));
                 let old = self.e.bin_int(BinOp::And, old, !ones & mask(W), W);
@@ -195,24 +173,13 @@ impl Lower<'_> {
                 let v = self.e.select(cond, yes, no);
                 self.write(*rd, v);
             }
-            Insn::ScaledAdd {
-                word,
-                rd,
-                rs,
-                rt,
-                shift,
-            } => {
+            Insn::ScaledAdd { word, rd, rs, rt, shift } => {
                 let (a, b) = (self.read(*rs), self.read(*rt));
                 let a = self.e.shift(BinOp::Shl, a, *shift, W);
                 let v = self.alu(Alu::Add, *word, a, b);
                 self.write(*rd, v);
             }
-            Insn::Load {
-                size,
-                signed,
-                rt,
-                mem,
-            } => {
+            Insn::Load { size, signed, rt, mem } => {
                 if let Some(v) = self.got(&mem.disp) {
                     self.write(*rt, v);
                     return Ok(());
@@ -265,14 +232,7 @@ impl Lower<'_> {
     /// A branch, with what is in its delay slot, and the instruction that follows both.
     pub fn branch(&mut self, insn: &Insn, slot: Option<&Insn>, next: Label) -> Result<()> {
         match insn {
-            Insn::Branch {
-                test,
-                a,
-                b,
-                target,
-                link,
-                slot: kind,
-            } => {
+            Insn::Branch { test, a, b, target, link, slot: kind } => {
                 let (a, b) = (self.read(*a), self.src(*b));
                 let cond = self.test(*test, a, b);
                 // The link is written whether or not the branch is taken.
@@ -355,10 +315,7 @@ impl Lower<'_> {
     fn place(&mut self, name: &str, off: i64) -> Temp {
         let val = match self.labels.find(name, self.line as usize) {
             Some(label) => Val::Code(label),
-            None => Val::Ptr {
-                loc: self.symbols.location(name),
-                off,
-            },
+            None => Val::Ptr { loc: self.symbols.location(name), off },
         };
         self.e.val(val)
     }
@@ -385,9 +342,7 @@ impl Lower<'_> {
         let value = match disp {
             Disp::Imm(0) => return self.read_port(base, port),
             Disp::Imm(n) => self.e.signed((*n).into(), W),
-            Disp::Symbol {
-                part: Part::High, ..
-            } => self.e.int(0),
+            Disp::Symbol { part: Part::High, .. } => self.e.int(0),
             Disp::Symbol { name, off, .. } => self.place(name, *off),
         };
         let free = match disp {

@@ -12,8 +12,8 @@ mod tests;
 use self::insn::{Disp, Insn, Part, Slot};
 use self::lower::{Lower, reg_name};
 use self::parse::Parser;
-use super::microcode::{Emit, Labels};
 use super::lex::{Cursor, Names};
+use super::microcode::{Emit, Labels};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
@@ -41,12 +41,7 @@ impl Isa for Mips {
                 insns.push(Insn::Directive);
                 continue;
             }
-            let parser = Parser {
-                cursor,
-                names: &mut names,
-                labels: &labels,
-                line: i,
-            };
+            let parser = Parser { cursor, names: &mut names, labels: &labels, line: i };
             insns.push(parser.instruction()?);
         }
         let low: Vec<&str> = insns.iter().filter_map(low_part).collect();
@@ -91,12 +86,7 @@ impl Isa for Mips {
             None if parse::symbolic(name) => name.to_string(),
             None => return None,
         };
-        Some(RegName {
-            name,
-            bits: 64,
-            shown_bits: 32,
-            signed: true,
-        })
+        Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
     }
 
     fn address_bits(&self) -> u8 {
@@ -116,11 +106,8 @@ fn slot_of(source: &Source, lines: &[Line], insns: &[Insn], at: usize) -> Result
         return Err(diag.help("add a `nop`"));
     };
     if insns[slot].slot().is_some() {
-        let diag = Diag::at(
-            source,
-            lines[slot].span,
-            "a branch cannot be in the delay slot of another",
-        );
+        let diag =
+            Diag::at(source, lines[slot].span, "a branch cannot be in the delay slot of another");
         return Err(diag.help("put a `nop` between the two"));
     }
     Ok(slot)
@@ -137,11 +124,7 @@ fn low_part(insn: &Insn) -> Option<&str> {
         _ => return None,
     };
     match disp {
-        Disp::Symbol {
-            name,
-            part: Part::Low,
-            ..
-        } => Some(name),
+        Disp::Symbol { name, part: Part::Low, .. } => Some(name),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@
 use super::insn::{Alu, Disp, Insn, Mem, Part, RA, Slot, Src, ZERO};
 use super::table::{Form, TABLE, form};
 use crate::diag::Result;
-use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok};
+use crate::isa::microcode::Labels;
 use crate::isa::ops::{Label, Tags, tag};
 
 /// The names of the registers by number; those from 32 on are herd's own.
@@ -180,23 +180,11 @@ impl Parser<'_, '_> {
             }
             Form::Extract { word } => {
                 let (rd, rs, pos, size) = self.field(word)?;
-                Insn::Extract {
-                    rd,
-                    rs,
-                    pos,
-                    size,
-                    word,
-                }
+                Insn::Extract { rd, rs, pos, size, word }
             }
             Form::Insert { word } => {
                 let (rd, rs, pos, size) = self.field(word)?;
-                Insn::Insert {
-                    rd,
-                    rs,
-                    pos,
-                    size,
-                    word,
-                }
+                Insn::Insert { rd, rs, pos, size, word }
             }
             Form::MoveIf { zero } => {
                 let [rd, rs, rt] = self.regs()?;
@@ -210,22 +198,11 @@ impl Parser<'_, '_> {
                 let [rd, rs, rt] = self.regs()?;
                 self.cursor.comma()?;
                 let shift = self.cursor.int_in("the shift", 1, 4)? as u8;
-                Insn::ScaledAdd {
-                    word,
-                    rd,
-                    rs,
-                    rt,
-                    shift,
-                }
+                Insn::ScaledAdd { word, rd, rs, rt, shift }
             }
             Form::Load { size, signed } => {
                 let (rt, mem) = self.access()?;
-                Insn::Load {
-                    size,
-                    signed,
-                    rt,
-                    mem,
-                }
+                Insn::Load { size, signed, rt, mem }
             }
             Form::Store { size } => {
                 let (rt, mem) = self.access()?;
@@ -250,27 +227,13 @@ impl Parser<'_, '_> {
                 };
                 self.cursor.comma()?;
                 let (target, link) = (self.target()?, false);
-                Insn::Branch {
-                    test,
-                    a,
-                    b,
-                    target,
-                    link,
-                    slot,
-                }
+                Insn::Branch { test, a, b, target, link, slot }
             }
             Form::Branch1 { test, link, slot } => {
                 let (a, b) = (self.reg()?, Src::Reg(ZERO));
                 self.cursor.comma()?;
                 let target = self.target()?;
-                Insn::Branch {
-                    test,
-                    a,
-                    b,
-                    target,
-                    link,
-                    slot,
-                }
+                Insn::Branch { test, a, b, target, link, slot }
             }
             Form::Jump { link, slot } => {
                 // `j $31` and `jal $25` are jumps to registers.
@@ -466,11 +429,7 @@ impl Parser<'_, '_> {
             return Ok(Insn::JumpReg { rs, link, slot });
         }
         let link = link.then_some(RA);
-        Ok(Insn::JumpReg {
-            rs: first,
-            link,
-            slot,
-        })
+        Ok(Insn::JumpReg { rs: first, link, slot })
     }
 }
 

@@ -122,19 +122,11 @@ const fn two(test: Test, slot: Slot) -> Form {
 }
 
 const fn one(test: Test, slot: Slot) -> Form {
-    Form::Branch1 {
-        test,
-        link: false,
-        slot,
-    }
+    Form::Branch1 { test, link: false, slot }
 }
 
 const fn one_link(test: Test) -> Form {
-    Form::Branch1 {
-        test,
-        link: true,
-        slot: Slot::Delayed,
-    }
+    Form::Branch1 { test, link: true, slot: Slot::Delayed }
 }
 
 const fn jump(link: bool, slot: Slot) -> Form {
@@ -223,40 +215,16 @@ pub const TABLE: &[(&str, Form)] = &[
     ("daddu", alu(Alu::Add, false)),
     ("dclo", unary(Unary::Dclo)),
     ("dclz", unary(Unary::Dclz)),
-    (
-        "ddiv",
-        Form::Divide {
-            word: false,
-            signed: true,
-        },
-    ),
-    (
-        "ddivu",
-        Form::Divide {
-            word: false,
-            signed: false,
-        },
-    ),
+    ("ddiv", Form::Divide { word: false, signed: true }),
+    ("ddivu", Form::Divide { word: false, signed: false }),
     ("dext", Form::Extract { word: false }),
     ("dextm", Form::Extract { word: false }),
     ("dextu", Form::Extract { word: false }),
     ("dins", Form::Insert { word: false }),
     ("dinsm", Form::Insert { word: false }),
     ("dinsu", Form::Insert { word: false }),
-    (
-        "div",
-        Form::Divide {
-            word: true,
-            signed: true,
-        },
-    ),
-    (
-        "divu",
-        Form::Divide {
-            word: true,
-            signed: false,
-        },
-    ),
+    ("div", Form::Divide { word: true, signed: true }),
+    ("divu", Form::Divide { word: true, signed: false }),
     ("dla", Form::La),
     ("dli", Form::Li { word: false }),
     ("dlsa", Form::ScaledAdd { word: false }),
@@ -265,35 +233,11 @@ pub const TABLE: &[(&str, Form)] = &[
     ("dmuh", alu(Alu::Muh, false)),
     ("dmuhu", alu(Alu::Muhu, false)),
     ("dmul", alu(Alu::Mul, false)),
-    (
-        "dmult",
-        Form::Multiply {
-            word: false,
-            signed: true,
-        },
-    ),
-    (
-        "dmultu",
-        Form::Multiply {
-            word: false,
-            signed: false,
-        },
-    ),
+    ("dmult", Form::Multiply { word: false, signed: true }),
+    ("dmultu", Form::Multiply { word: false, signed: false }),
     ("dmulu", alu(Alu::Mul, false)),
-    (
-        "dneg",
-        Form::FromZero {
-            op: Alu::Sub,
-            word: false,
-        },
-    ),
-    (
-        "dnegu",
-        Form::FromZero {
-            op: Alu::Sub,
-            word: false,
-        },
-    ),
+    ("dneg", Form::FromZero { op: Alu::Sub, word: false }),
+    ("dnegu", Form::FromZero { op: Alu::Sub, word: false }),
     ("drotr", shift(Alu::Rotr, false, 0)),
     ("drotr32", shift(Alu::Rotr, false, 32)),
     ("drotrv", shift(Alu::Rotr, false, 0)),
@@ -346,44 +290,14 @@ pub const TABLE: &[(&str, Form)] = &[
     ("muh", alu(Alu::Muh, true)),
     ("muhu", alu(Alu::Muhu, true)),
     ("mul", alu(Alu::Mul, true)),
-    (
-        "mult",
-        Form::Multiply {
-            word: true,
-            signed: true,
-        },
-    ),
-    (
-        "multu",
-        Form::Multiply {
-            word: true,
-            signed: false,
-        },
-    ),
+    ("mult", Form::Multiply { word: true, signed: true }),
+    ("multu", Form::Multiply { word: true, signed: false }),
     ("mulu", alu(Alu::Mul, true)),
-    (
-        "neg",
-        Form::FromZero {
-            op: Alu::Sub,
-            word: true,
-        },
-    ),
-    (
-        "negu",
-        Form::FromZero {
-            op: Alu::Sub,
-            word: true,
-        },
-    ),
+    ("neg", Form::FromZero { op: Alu::Sub, word: true }),
+    ("negu", Form::FromZero { op: Alu::Sub, word: true }),
     ("nop", Form::Nop),
     ("nor", alu(Alu::Nor, false)),
-    (
-        "not",
-        Form::FromZero {
-            op: Alu::Nor,
-            word: false,
-        },
-    ),
+    ("not", Form::FromZero { op: Alu::Nor, word: false }),
     ("or", alu(Alu::Or, false)),
     ("ori", imm(Alu::Or, false)),
     ("pause", Form::Nop),
@@ -431,10 +345,7 @@ pub const TABLE: &[(&str, Form)] = &[
 ];
 
 pub fn form(name: &str) -> Option<Form> {
-    TABLE
-        .binary_search_by(|(n, _)| (*n).cmp(name))
-        .ok()
-        .map(|i| TABLE[i].1)
+    TABLE.binary_search_by(|(n, _)| (*n).cmp(name)).ok().map(|i| TABLE[i].1)
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ const HERD: Mips = Mips { delay_slots: false };
 const SLOTS: Mips = Mips { delay_slots: true };
 
 fn error(text: &str) -> String {
-    Machine::default()
-        .code(&HERD, text)
-        .expect_err("is refused")
+    Machine::default().code(&HERD, text).expect_err("is refused")
 }
 
 fn with(isa: &Mips, text: &str) -> Machine {
@@ -48,20 +46,15 @@ fn dependencies_of_litmus_tests() {
     assert_eq!((m.events[1].value, m.events[1].size), (1, 4));
     assert_eq!(m.events[1].data_deps, Deps::from([0]));
     let m = two("lw $2,($4)\nxor $3,$2,$2\naddu $3,$5,$3\nlw $6,0($3)");
-    assert_eq!(
-        (m.reg("$6"), m.events[1].addr_deps.clone()),
-        (7, Deps::from([0]))
-    );
+    assert_eq!((m.reg("$6"), m.events[1].addr_deps.clone()), (7, Deps::from([0])));
     let m = two("lw $2,0($4)\nbne $2,$2,LC00\nLC00: ori $3,$0,1\nsw $3,0($5)");
     assert_eq!(m.events[1].ctrl_deps, Deps::from([0]));
 }
 
 #[test]
 fn constants_are_as_herd_has_them() {
-    let m = two(
-        "li $2,65535\nlui $3,65535\ndaddiu $6,$0,65535\naddiu $7,$0,-1\nori $8,$0,65535\n\
-         li $9,-1\nli $10,0xffffffff\ndli $11,0xffffffff\nmove $0,$9\nmove $12,$0",
-    );
+    let m = two("li $2,65535\nlui $3,65535\ndaddiu $6,$0,65535\naddiu $7,$0,-1\nori $8,$0,65535\n\
+         li $9,-1\nli $10,0xffffffff\ndli $11,0xffffffff\nmove $0,$9\nmove $12,$0");
     let minus = u128::from(u64::MAX);
     assert_eq!((m.reg("$2"), m.reg("$8")), (65535, 65535));
     assert_eq!(m.reg("$3"), 0xffff_ffff_ffff_0000);
@@ -77,10 +70,7 @@ fn exclusives() {
     let m = two(text);
     assert_eq!((m.reg("$2"), m.reg("$3")), (5, 1));
     assert_eq!(m.events[0].tags, tag::EX);
-    assert_eq!(
-        (m.events[1].what.clone(), m.events[1].value),
-        (What::StoreEx, 6)
-    );
+    assert_eq!((m.events[1].what.clone(), m.events[1].value), (What::StoreEx, 6));
     assert_eq!(m.reg_deps("$3"), Deps::from([0]));
     let m = two("lld $2,0($4)\nscd $6,0($4)");
     assert_eq!((m.events[1].size, m.reg_deps("$6")), (8, Deps::new()));
@@ -110,18 +100,12 @@ fn delay_slots() {
     let m = with(&SLOTS, "bne $0,$0,L\naddiu $2,$2,1\naddiu $3,$3,1\nL: nop");
     assert_eq!(got(m), [1, 1, 0]);
     // Likely: only where taken. Compact: never.
-    let m = with(
-        &SLOTS,
-        "bnel $0,$0,L\nli $2,1\nli $3,1\nL: beqzc $0,M\nli $6,1\nM:",
-    );
+    let m = with(&SLOTS, "bnel $0,$0,L\nli $2,1\nli $3,1\nL: beqzc $0,M\nli $6,1\nM:");
     assert_eq!(got(m), [0, 1, 0]);
     let m = with(&SLOTS, "beql $0,$0,L\nli $2,1\nli $3,1\nL: nop");
     assert_eq!(got(m), [1, 0, 0]);
     // The condition is that of before the slot; a jump into the slot runs it alone.
-    let m = with(
-        &SLOTS,
-        "li $2,1\nbnez $2,L\nli $2,0\nli $3,1\nL: li $6,9\nb M\nnop\nM:",
-    );
+    let m = with(&SLOTS, "li $2,1\nbnez $2,L\nli $2,0\nli $3,1\nL: li $6,9\nb M\nnop\nM:");
     assert_eq!(got(m), [0, 0, 9]);
     let m = with(&SLOTS, "b S\nnop\nbeq $0,$0,E\nS: li $2,1\nli $3,1\nE: nop");
     assert_eq!(got(m), [1, 1, 0]);
@@ -133,18 +117,11 @@ fn delay_slots() {
                 L: b M\nli $3,1\nM: nop";
     assert_eq!(got(two(text)), [1, 0, 0]);
     // The slot is no more ordered after the branch than before it.
-    let m = with(
-        &SLOTS,
-        "lw $2,0($4)\nbeqz $2,L\nlw $3,0($5)\nL: lw $6,0($5)",
-    );
+    let m = with(&SLOTS, "lw $2,0($4)\nbeqz $2,L\nlw $3,0($5)\nL: lw $6,0($5)");
     assert!(m.events[1].ctrl_deps.is_empty());
     assert_eq!(m.events[2].ctrl_deps, Deps::from([0]));
 
-    let refused = |text: &str| {
-        Machine::default()
-            .code(&SLOTS, text)
-            .expect_err("is refused")
-    };
+    let refused = |text: &str| Machine::default().code(&SLOTS, text).expect_err("is refused");
     assert!(refused("L: b L").contains("nothing follows this branch"));
     assert!(refused("L: b L\nb L").contains("a branch cannot be in the delay slot"));
 }
@@ -163,14 +140,8 @@ fn symbols() {
                 ld $8,%got_disp(x)($gp)\nla $9,x+4\nlw $10,x\ndaddiu $11,$28,%gp_rel(x)\n\
                 lw $12,%got(y)($28)\nlw $13,%got(x)($28)\naddiu $13,$13,%lo(x)";
     m.run(&HERD, text);
-    assert_eq!(
-        (m.reg("$2"), m.reg("$3"), m.reg("$6"), m.reg("$7")),
-        (x, 6, 5, 5)
-    );
-    assert_eq!(
-        (m.reg("$8"), m.reg("$9"), m.reg("$10"), m.reg("$11")),
-        (x, x + 4, 5, x)
-    );
+    assert_eq!((m.reg("$2"), m.reg("$3"), m.reg("$6"), m.reg("$7")), (x, 6, 5, 5));
+    assert_eq!((m.reg("$8"), m.reg("$9"), m.reg("$10"), m.reg("$11")), (x, x + 4, 5, x));
     // The slot of a symbol with a low part holds the page; else, the address.
     assert_eq!((m.reg("$12"), m.reg("$13")), (m.location("y"), x));
     assert_eq!(m.events.len(), 4);

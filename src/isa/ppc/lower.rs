@@ -9,8 +9,8 @@ use super::insn::{
 };
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
-use crate::isa::microcode::Emit;
 use crate::isa::lex::{Names, R};
+use crate::isa::microcode::Emit;
 use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
@@ -128,13 +128,7 @@ impl Lower<'_> {
         match insn {
             Insn::Nop => {}
             Insn::Trap => self.e.op(Op::Halt),
-            Insn::Alu {
-                op,
-                record,
-                rd,
-                a,
-                b,
-            } => {
+            Insn::Alu { op, record, rd, a, b } => {
                 // The preferred no-op, `ori 0,0,0`, and its kin: nothing changes.
                 let idle = matches!(op, Alu::Or | Alu::Xor) && *b == Src::Imm(0) && rd == a;
                 if !idle {
@@ -143,14 +137,7 @@ impl Lower<'_> {
                     self.result(*rd, v, *record);
                 }
             }
-            Insn::Carry {
-                record,
-                rd,
-                invert,
-                a,
-                b,
-                carry,
-            } => {
+            Insn::Carry { record, rd, invert, a, b, carry } => {
                 let mut a = self.read(*a);
                 if *invert {
                     a = self.e.un(UnOp::Not, a, W);
@@ -181,12 +168,7 @@ impl Lower<'_> {
                 let v = self.unary(*op, a);
                 self.result(*rd, v, *record);
             }
-            Insn::ExtendShift {
-                record,
-                rd,
-                a,
-                amount,
-            } => {
+            Insn::ExtendShift { record, rd, a, amount } => {
                 let v = self.read(*a);
                 let v = self.e.sign_extend(v, 32, W);
                 let v = self.e.shift(BinOp::Shl, v, *amount, W);
@@ -197,16 +179,7 @@ impl Lower<'_> {
                 self.result(*rd, v, *record);
             }
             Insn::AddImm { rd, a, value, high } => self.add_imm(*rd, *a, value, *high)?,
-            Insn::Rotate {
-                record,
-                word,
-                insert,
-                rd,
-                a,
-                amount,
-                begin,
-                end,
-            } => {
+            Insn::Rotate { record, word, insert, rd, a, amount, begin, end } => {
                 let mask = ones(*begin, *end);
                 let a = self.read(*a);
                 let rotated = self.rotate(a, *word, *amount, *begin <= *end);
@@ -218,19 +191,9 @@ impl Lower<'_> {
                 }
                 self.result(*rd, v, *record);
             }
-            Insn::Sra {
-                record,
-                word,
-                rd,
-                a,
-                amount,
-            } => {
+            Insn::Sra { record, word, rd, a, amount } => {
                 let a = self.read(*a);
-                let a = if *word {
-                    self.e.sign_extend(a, 32, W)
-                } else {
-                    a
-                };
+                let a = if *word { self.e.sign_extend(a, 32, W) } else { a };
                 let n = match amount {
                     Src::Imm(n) => self.e.signed((*n).into(), W),
                     Src::Reg(reg) => {
@@ -249,13 +212,7 @@ impl Lower<'_> {
                 self.e.write(ca, out);
                 self.result(*rd, v, *record);
             }
-            Insn::Compare {
-                field,
-                word,
-                signed,
-                a,
-                b,
-            } => {
+            Insn::Compare { field, word, signed, a, b } => {
                 let (a, b) = (self.read(*a), self.src(*b));
                 let width = if *word { 32 } else { W };
                 self.compare(*field, *signed, width, a, b);
@@ -276,12 +233,7 @@ impl Lower<'_> {
                 let v = self.e.bin(BinOp::Sub, gt, lt, W);
                 self.write(*rd, v);
             }
-            Insn::SetBit {
-                rd,
-                bit,
-                want,
-                negate,
-            } => {
+            Insn::SetBit { rd, bit, want, negate } => {
                 let mut v = self.read_cr(*bit);
                 if !want {
                     v = self.e.is_zero(v, 1);
@@ -318,20 +270,8 @@ impl Lower<'_> {
                     }
                 }
             }
-            Insn::Load {
-                size,
-                extend,
-                update,
-                rt,
-                addr,
-            } => {
-                if let Addr::Disp(
-                    _,
-                    disp @ Disp::Symbol {
-                        part: Part::Got, ..
-                    },
-                ) = addr
-                {
+            Insn::Load { size, extend, update, rt, addr } => {
+                if let Addr::Disp(_, disp @ Disp::Symbol { part: Part::Got, .. }) = addr {
                     let v = self.disp(disp)?;
                     self.write(*rt, v);
                     return Ok(());
@@ -349,13 +289,7 @@ impl Lower<'_> {
                 };
                 self.write(*rt, v);
             }
-            Insn::Store {
-                size,
-                reversed,
-                update,
-                rs,
-                addr,
-            } => {
+            Insn::Store { size, reversed, update, rs, addr } => {
                 let mut v = match size {
                     16 => self.read_pair(*rs),
                     _ => self.read_port(*rs, Port::Data),
@@ -421,9 +355,7 @@ impl Lower<'_> {
     fn disp(&mut self, disp: &Disp) -> Result<Temp> {
         Ok(match disp {
             Disp::Imm(n) => self.e.signed((*n).into(), W),
-            Disp::Symbol {
-                part: Part::High, ..
-            } => self.e.int(0),
+            Disp::Symbol { part: Part::High, .. } => self.e.int(0),
             Disp::Symbol { name, off, .. } => {
                 let (loc, off) = (self.symbols.location(name), *off);
                 self.e.val(Val::Ptr { loc, off })
@@ -450,13 +382,9 @@ impl Lower<'_> {
 
     fn add_imm(&mut self, rd: R, a: R, value: &Disp, high: bool) -> Result<()> {
         let value = match value {
-            Disp::Symbol {
-                part: Part::Got, ..
-            } => {
-                return Err(
-                    Diag::new("this relocation names a slot that holds an address")
-                        .help("load from it (`ld`), or take the address itself (`@toc@l`)"),
-                );
+            Disp::Symbol { part: Part::Got, .. } => {
+                return Err(Diag::new("this relocation names a slot that holds an address")
+                    .help("load from it (`ld`), or take the address itself (`@toc@l`)"));
             }
             Disp::Imm(n) if high => Disp::Imm(i64::from(*n as i16) << 16),
             value => value.clone(),
@@ -468,6 +396,12 @@ impl Lower<'_> {
 
     fn address(&mut self, addr: &Addr, update: bool) -> Result<Temp> {
         let (base, ea) = match addr {
+            // Power reads 0 here, an absolute address where no location can be. herd reads the
+            // register, and tests count on it.
+            Addr::Disp(base @ R(0), Disp::Imm(n)) => {
+                let start = self.read_port(*base, Port::Addr);
+                (*base, self.e.add_int(start, *n, W))
+            }
             Addr::Disp(base, disp) => (*base, self.based(*base, disp, Port::Addr)?),
             Addr::Index(a, b) => {
                 let base = self.read_base(*a, Port::Addr);
@@ -544,11 +478,7 @@ impl Lower<'_> {
             Alu::Eqv => inverted(e, BinOp::Xor),
             Alu::Andc | Alu::Orc => {
                 let b = e.un(UnOp::Not, b, W);
-                let op = if op == Alu::Andc {
-                    BinOp::And
-                } else {
-                    BinOp::Or
-                };
+                let op = if op == Alu::Andc { BinOp::And } else { BinOp::Or };
                 e.bin(op, a, b, W)
             }
             Alu::Mullw => {
@@ -571,21 +501,13 @@ impl Lower<'_> {
             Alu::Slw | Alu::Srw => {
                 let a = e.zero_extend(a, 32, W);
                 let n = e.bin_int(BinOp::And, b, 63, W);
-                let op = if op == Alu::Slw {
-                    BinOp::Shl
-                } else {
-                    BinOp::Shr
-                };
+                let op = if op == Alu::Slw { BinOp::Shl } else { BinOp::Shr };
                 let v = e.bin(op, a, n, W);
                 e.zero_extend(v, 32, W)
             }
             Alu::Sld | Alu::Srd => {
                 let n = e.bin_int(BinOp::And, b, 127, W);
-                let op = if op == Alu::Sld {
-                    BinOp::Shl
-                } else {
-                    BinOp::Shr
-                };
+                let op = if op == Alu::Sld { BinOp::Shl } else { BinOp::Shr };
                 e.bin(op, a, n, W)
             }
         }
@@ -653,11 +575,7 @@ impl Lower<'_> {
             CrOp::Eqv => inverted(e, BinOp::Xor),
             CrOp::Andc | CrOp::Orc => {
                 let b = e.is_zero(b, 1);
-                let op = if op == CrOp::Andc {
-                    BinOp::And
-                } else {
-                    BinOp::Or
-                };
+                let op = if op == CrOp::Andc { BinOp::And } else { BinOp::Or };
                 e.bin(op, a, b, 1)
             }
         };

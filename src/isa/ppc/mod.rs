@@ -12,8 +12,8 @@ mod tests;
 use self::insn::Insn;
 use self::lower::{Hidden, Lower, reg_name};
 use self::parse::Parser;
-use super::microcode::{Emit, Labels, remove_unseen};
 use super::lex::{Cursor, Names, is_symbolic};
+use super::microcode::{Emit, Labels, remove_unseen};
 use super::ops::{Code, Inst, Label};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Result, Source};
@@ -36,13 +36,8 @@ impl Isa for Ppc {
                 insns.push(Insn::Nop);
                 continue;
             }
-            let parser = Parser {
-                cursor,
-                names: &mut names,
-                labels: &labels,
-                line: i,
-                count: lines.len(),
-            };
+            let parser =
+                Parser { cursor, names: &mut names, labels: &labels, line: i, count: lines.len() };
             insns.push(parser.instruction()?);
         }
 
@@ -72,12 +67,7 @@ impl Isa for Ppc {
             None if is_symbolic(name) => name.to_string(),
             None => return None,
         };
-        Some(RegName {
-            name,
-            bits: 64,
-            shown_bits: 32,
-            signed: true,
-        })
+        Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
     }
 
     fn address_bits(&self) -> u8 {

@@ -7,8 +7,8 @@ use super::insn::{
 };
 use super::table::{Form, Operand, Rotate, TABLE, form};
 use crate::diag::Result;
-use crate::isa::microcode::Labels;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
+use crate::isa::microcode::Labels;
 use crate::isa::ops::{Label, Tags, tag};
 
 /// The number of a register name; a bare number is one too, where a register is expected.
@@ -77,25 +77,13 @@ impl Parser<'_, '_> {
             }
             Form::SubCarry => {
                 let [rd, b, a] = self.regs()?;
-                Insn::Carry {
-                    record,
-                    rd,
-                    invert: true,
-                    a,
-                    b: Src::Reg(b),
-                    carry: CarryIn::One,
-                }
+                Insn::Carry { record, rd, invert: true, a, b: Src::Reg(b), carry: CarryIn::One }
             }
             Form::ExtendShift => {
                 let [rd, a] = self.regs()?;
                 self.cursor.comma()?;
                 let amount = self.bits(63)? as u8;
-                Insn::ExtendShift {
-                    record,
-                    rd,
-                    a,
-                    amount,
-                }
+                Insn::ExtendShift { record, rd, a, amount }
             }
             Form::Alu(op) => {
                 let [rd, a, b] = self.regs()?;
@@ -118,11 +106,7 @@ impl Parser<'_, '_> {
                 let imm = self.cursor.int_in("the constant", -0x8000, 0x7fff)?;
                 alu(Alu::Mulld, false, rd, a, Src::Imm(imm))
             }
-            Form::Carry {
-                invert,
-                carry,
-                operand,
-            } => self.carry(record, invert, carry, operand)?,
+            Form::Carry { invert, carry, operand } => self.carry(record, invert, carry, operand)?,
             Form::Unary(op) => {
                 let [rd, a] = self.regs()?;
                 Insn::Unary { op, record, rd, a }
@@ -172,13 +156,7 @@ impl Parser<'_, '_> {
                     true => Src::Imm(self.bits(if word { 31 } else { 63 })?),
                     false => Src::Reg(self.reg()?),
                 };
-                Insn::Sra {
-                    record,
-                    word,
-                    rd,
-                    a,
-                    amount,
-                }
+                Insn::Sra { record, word, rd, a, amount }
             }
             Form::Compare { word, signed, imm } => self.compare(word, signed, imm)?,
             Form::Isel(bit) => {
@@ -202,12 +180,7 @@ impl Parser<'_, '_> {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
                 let bit = self.cr_bit()?;
-                Insn::SetBit {
-                    rd,
-                    bit,
-                    want,
-                    negate,
-                }
+                Insn::SetBit { rd, bit, want, negate }
             }
             Form::Cr { op, operands } => {
                 let d = self.cr_bit()?;
@@ -249,39 +222,17 @@ impl Parser<'_, '_> {
                 let (mask, rs) = (255, self.reg()?);
                 Insn::ToCr { mask, rs }
             }
-            Form::Load {
-                size,
-                extend,
-                update,
-                indexed,
-            } => {
+            Form::Load { size, extend, update, indexed } => {
                 let rt = self.even(size)?;
                 self.cursor.comma()?;
                 let addr = self.addr(indexed)?;
-                Insn::Load {
-                    size,
-                    extend,
-                    update,
-                    rt,
-                    addr,
-                }
+                Insn::Load { size, extend, update, rt, addr }
             }
-            Form::Store {
-                size,
-                reversed,
-                update,
-                indexed,
-            } => {
+            Form::Store { size, reversed, update, indexed } => {
                 let rs = self.even(size)?;
                 self.cursor.comma()?;
                 let addr = self.addr(indexed)?;
-                Insn::Store {
-                    size,
-                    reversed,
-                    update,
-                    rs,
-                    addr,
-                }
+                Insn::Store { size, reversed, update, rs, addr }
             }
             Form::LoadEx(size) => {
                 let rt = self.even(size)?;
@@ -301,14 +252,8 @@ impl Parser<'_, '_> {
             }
             Form::Fence(tags) => Insn::Fence(tags),
             Form::Sync => Insn::Fence(self.sync()?),
-            Form::ToSpr(spr) => Insn::ToSpr {
-                spr,
-                rs: self.reg()?,
-            },
-            Form::FromSpr(spr) => Insn::FromSpr {
-                spr,
-                rd: self.reg()?,
-            },
+            Form::ToSpr(spr) => Insn::ToSpr { spr, rs: self.reg()? },
+            Form::FromSpr(spr) => Insn::FromSpr { spr, rd: self.reg()? },
             Form::Bc => {
                 let option = self.cursor.int_in("the branch option", 0, 31)?;
                 self.cursor.comma()?;
@@ -388,10 +333,8 @@ impl Parser<'_, '_> {
     /// A constant, or a symbol with what is to be taken of its address.
     fn disp(&mut self) -> Result<Disp> {
         let Tok::Word(word) = self.cursor.peek() else {
-            let n = self
-                .cursor
-                .int()
-                .map_err(|_| self.cursor.expected("a constant or a symbol"))?;
+            let n =
+                self.cursor.int().map_err(|_| self.cursor.expected("a constant or a symbol"))?;
             return Ok(Disp::Imm(n));
         };
         let at = self.cursor.clone();
@@ -492,9 +435,7 @@ impl Parser<'_, '_> {
                 self.cursor.take();
                 Ok(field)
             }
-            None => Err(self
-                .cursor
-                .expected("a field of the condition register (cr0 to cr7)")),
+            None => Err(self.cursor.expected("a field of the condition register (cr0 to cr7)")),
         }
     }
 
@@ -548,14 +489,7 @@ impl Parser<'_, '_> {
                 Src::Imm(self.cursor.int_in("the constant", -0x8000, 0x7fff)?)
             }
         };
-        Ok(Insn::Carry {
-            record,
-            rd,
-            invert,
-            a,
-            b,
-            carry,
-        })
+        Ok(Insn::Carry { record, rd, invert, a, b, carry })
     }
 
     fn compare(&mut self, word: bool, signed: bool, imm: bool) -> Result<Insn> {
@@ -577,13 +511,7 @@ impl Parser<'_, '_> {
                 Src::Imm(n & 0xffff)
             }
         };
-        Ok(Insn::Compare {
-            field,
-            word,
-            signed,
-            a,
-            b,
-        })
+        Ok(Insn::Compare { field, word, signed, a, b })
     }
 
     fn sync(&mut self) -> Result<Tags> {
@@ -726,11 +654,7 @@ impl Parser<'_, '_> {
             S::Insrwi | S::Insrdi => {
                 insert = true;
                 let at = next(top)?;
-                (
-                    Src::Imm((2 * top + 2 - at - n) & top),
-                    at,
-                    (at + n - 1) & top,
-                )
+                (Src::Imm((2 * top + 2 - at - n) & top), at, (at + n - 1) & top)
             }
         };
         let shift = if word { 32 } else { 0 };
@@ -762,13 +686,7 @@ fn mask_bits(mask: u32) -> Option<(u8, u8)> {
 }
 
 fn alu(op: Alu, record: bool, rd: R, a: R, b: Src) -> Insn {
-    Insn::Alu {
-        op,
-        record,
-        rd,
-        a,
-        b,
-    }
+    Insn::Alu { op, record, rd, a, b }
 }
 
 fn field_named(word: &str) -> Option<u8> {
@@ -829,14 +747,8 @@ mod tests {
         assert_eq!(branch("bctrl"), Some((None, Some(Spr::Ctr), true)));
         assert_eq!(branch("beq-"), Some((eq, None, false)));
         assert_eq!(branch("beqlr+"), Some((eq, Some(Spr::Lr), false)));
-        assert_eq!(
-            branch("bdnz"),
-            Some((Some(When::Counter(false)), None, false))
-        );
-        assert_eq!(
-            branch("blt"),
-            Some((Some(When::Bit(LT, true)), None, false))
-        );
+        assert_eq!(branch("bdnz"), Some((Some(When::Counter(false)), None, false)));
+        assert_eq!(branch("blt"), Some((Some(When::Bit(LT, true)), None, false)));
         assert_eq!(branch("bc"), None);
         assert_eq!(branch("brd"), None);
         assert_eq!(branch("bt"), None);

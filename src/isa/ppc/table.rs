@@ -170,65 +170,31 @@ impl Form {
 }
 
 const fn load(size: u8, extend: Extend) -> Form {
-    Form::Load {
-        size,
-        extend,
-        update: false,
-        indexed: false,
-    }
+    Form::Load { size, extend, update: false, indexed: false }
 }
 
 const fn load_x(size: u8, extend: Extend) -> Form {
-    Form::Load {
-        size,
-        extend,
-        update: false,
-        indexed: true,
-    }
+    Form::Load { size, extend, update: false, indexed: true }
 }
 
 const fn load_u(size: u8, extend: Extend, indexed: bool) -> Form {
-    Form::Load {
-        size,
-        extend,
-        update: true,
-        indexed,
-    }
+    Form::Load { size, extend, update: true, indexed }
 }
 
 const fn store(size: u8) -> Form {
-    Form::Store {
-        size,
-        reversed: false,
-        update: false,
-        indexed: false,
-    }
+    Form::Store { size, reversed: false, update: false, indexed: false }
 }
 
 const fn store_x(size: u8, reversed: bool) -> Form {
-    Form::Store {
-        size,
-        reversed,
-        update: false,
-        indexed: true,
-    }
+    Form::Store { size, reversed, update: false, indexed: true }
 }
 
 const fn store_u(size: u8, indexed: bool) -> Form {
-    Form::Store {
-        size,
-        reversed: false,
-        update: true,
-        indexed,
-    }
+    Form::Store { size, reversed: false, update: true, indexed }
 }
 
 const fn carry(invert: bool, carry: CarryIn, operand: Operand) -> Form {
-    Form::Carry {
-        invert,
-        carry,
-        operand,
-    }
+    Form::Carry { invert, carry, operand }
 }
 
 const fn logic(op: Alu, high: bool, record: bool) -> Form {
@@ -253,21 +219,9 @@ pub const TABLE: &[(&str, Form)] = &[
     ("add", Form::Alu(Alu::Add)),
     ("addc", carry(false, CarryIn::Zero, Reg)),
     ("adde", carry(false, CarryIn::Ca, Reg)),
-    (
-        "addi",
-        Form::AddImm {
-            high: false,
-            negate: false,
-        },
-    ),
+    ("addi", Form::AddImm { high: false, negate: false }),
     ("addic", carry(false, CarryIn::Zero, Imm)),
-    (
-        "addis",
-        Form::AddImm {
-            high: true,
-            negate: false,
-        },
-    ),
+    ("addis", Form::AddImm { high: true, negate: false }),
     ("addme", carry(false, CarryIn::Ca, Fixed(-1))),
     ("addze", carry(false, CarryIn::Ca, Fixed(0))),
     ("and", Form::Alu(Alu::And)),
@@ -405,13 +359,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("orc", Form::Alu(Alu::Orc)),
     ("ori", logic(Alu::Or, false, false)),
     ("oris", logic(Alu::Or, true, false)),
-    (
-        "paddi",
-        Form::AddImm {
-            high: false,
-            negate: false,
-        },
-    ),
+    ("paddi", Form::AddImm { high: false, negate: false }),
     ("pla", Form::La),
     ("plbz", load(1, Zero)),
     ("pld", load(8, Zero)),
@@ -445,66 +393,18 @@ pub const TABLE: &[(&str, Form)] = &[
     ("rotrdi", Form::Rotate(Rotate::Rotrdi)),
     ("rotrwi", Form::Rotate(Rotate::Rotrwi)),
     ("setb", Form::SetB),
-    (
-        "setbc",
-        Form::SetBit {
-            want: true,
-            negate: false,
-        },
-    ),
-    (
-        "setbcr",
-        Form::SetBit {
-            want: false,
-            negate: false,
-        },
-    ),
-    (
-        "setnbc",
-        Form::SetBit {
-            want: true,
-            negate: true,
-        },
-    ),
-    (
-        "setnbcr",
-        Form::SetBit {
-            want: false,
-            negate: true,
-        },
-    ),
+    ("setbc", Form::SetBit { want: true, negate: false }),
+    ("setbcr", Form::SetBit { want: false, negate: false }),
+    ("setnbc", Form::SetBit { want: true, negate: true }),
+    ("setnbcr", Form::SetBit { want: false, negate: true }),
     ("sld", Form::Alu(Alu::Sld)),
     ("sldi", Form::Rotate(Rotate::Sldi)),
     ("slw", Form::Alu(Alu::Slw)),
     ("slwi", Form::Rotate(Rotate::Slwi)),
-    (
-        "srad",
-        Form::Sra {
-            word: false,
-            imm: false,
-        },
-    ),
-    (
-        "sradi",
-        Form::Sra {
-            word: false,
-            imm: true,
-        },
-    ),
-    (
-        "sraw",
-        Form::Sra {
-            word: true,
-            imm: false,
-        },
-    ),
-    (
-        "srawi",
-        Form::Sra {
-            word: true,
-            imm: true,
-        },
-    ),
+    ("srad", Form::Sra { word: false, imm: false }),
+    ("sradi", Form::Sra { word: false, imm: true }),
+    ("sraw", Form::Sra { word: true, imm: false }),
+    ("srawi", Form::Sra { word: true, imm: true }),
     ("srd", Form::Alu(Alu::Srd)),
     ("srdi", Form::Rotate(Rotate::Srdi)),
     ("srw", Form::Alu(Alu::Srw)),
@@ -542,20 +442,8 @@ pub const TABLE: &[(&str, Form)] = &[
     ("subfic", carry(true, CarryIn::One, Imm)),
     ("subfme", carry(true, CarryIn::Ca, Fixed(-1))),
     ("subfze", carry(true, CarryIn::Ca, Fixed(0))),
-    (
-        "subi",
-        Form::AddImm {
-            high: false,
-            negate: true,
-        },
-    ),
-    (
-        "subis",
-        Form::AddImm {
-            high: true,
-            negate: true,
-        },
-    ),
+    ("subi", Form::AddImm { high: false, negate: true }),
+    ("subis", Form::AddImm { high: true, negate: true }),
     ("sync", Form::Sync),
     ("trap", Form::Trap),
     ("xor", Form::Alu(Alu::Xor)),
@@ -564,10 +452,7 @@ pub const TABLE: &[(&str, Form)] = &[
 ];
 
 pub fn form(name: &str) -> Option<Form> {
-    TABLE
-        .binary_search_by(|(n, _)| (*n).cmp(name))
-        .ok()
-        .map(|i| TABLE[i].1)
+    TABLE.binary_search_by(|(n, _)| (*n).cmp(name)).ok().map(|i| TABLE[i].1)
 }
 
 #[cfg(test)]

@@ -51,6 +51,12 @@ fn register_0_is_no_base() {
     m.set("r0", 4);
     m.run(&Ppc, "addi r5,r0,9\nadd r8,r0,r0\nisel r9,r0,r0,eq");
     assert_eq!((m.reg("r5"), m.reg("r8"), m.reg("r9")), (9, 8, 4));
+    // But where it can be nothing else, it is what it holds.
+    let x = m.location("x");
+    m.poke(x + 4, 4, 7);
+    m.set("r0", x);
+    m.run(&Ppc, "lwz r5,4(r0)");
+    assert_eq!(m.reg("r5"), 7);
 }
 
 #[test]
@@ -125,10 +131,7 @@ fn update_forms_and_quadwords() {
     assert_eq!(m.reg("r3"), x);
     assert_eq!((m.reg("r8"), m.reg("r9")), (0x11, 0x22));
     assert_eq!((m.reg("r10"), m.reg("r11")), (0x11, 0x22));
-    assert_eq!(
-        (m.events[2].size, m.events[2].value),
-        (16, 0x11 << 64 | 0x22)
-    );
+    assert_eq!((m.events[2].size, m.events[2].value), (16, 0x11 << 64 | 0x22));
     assert_eq!((m.reg("r12"), m.reg("r13")), (0x2200, 0x1100));
     assert!(error("lq 9,0(3)").contains("the even first register of a pair"));
 }
@@ -196,9 +199,7 @@ fn word() -> impl Strategy<Value = u64> {
 /// What r5 holds after, with r3 = a, r4 = b and r5 = c before; and the low word of it.
 fn value(a: u64, b: u64, c: u64, text: &str) -> u64 {
     let mut m = Machine::default();
-    m.set("r3", a.into())
-        .set("r4", b.into())
-        .set("r5", c.into());
+    m.set("r3", a.into()).set("r4", b.into()).set("r5", c.into());
     m.run(&Ppc, text);
     m.reg("r5") as u64
 }
