@@ -12,7 +12,7 @@ use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, list};
-use litmake::sim::{Model, Options, Outcomes, Simulator};
+use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
 ///
@@ -52,6 +52,10 @@ pub struct Args {
     #[arg(long, value_name = "S")]
     timeout: Option<f64>,
 
+    /// How executions are gone through; all ways find the same
+    #[arg(long, value_enum, default_value = "auto")]
+    engine: EngineName,
+
     /// One JSON object a test, one a line
     #[arg(long)]
     json: bool,
@@ -59,6 +63,26 @@ pub struct Args {
     /// Threads to use [default: all cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum EngineName {
+    /// By enumeration, and by the solver where that takes long
+    Auto,
+    /// One by one
+    Enumerate,
+    /// By a SAT solver that learns from what the model forbids
+    Solve,
+}
+
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Engine {
+        match name {
+            EngineName::Auto => Engine::Auto,
+            EngineName::Enumerate => Engine::Enumerate,
+            EngineName::Solve => Engine::Solve,
+        }
+    }
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -107,7 +131,7 @@ fn run(args: &Args) -> Result<bool> {
         return Err(Diag::new("--unroll wants at least 1: a loop's body runs that often"));
     }
     let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
-    let options = Options { unroll: args.unroll, timeout };
+    let options = Options { unroll: args.unroll, timeout, engine: args.engine.into() };
     let models = Models { args, loaded: Mutex::default() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
@@ -301,6 +325,7 @@ fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {
         "skeletons": outcomes.stats.skeletons,
         "candidates": outcomes.stats.nodes,
         "executions": outcomes.stats.executions,
+        "solved": outcomes.stats.solved,
         "seconds": outcomes.time.as_secs_f64(),
         "hash": litmus::canon::canonical_hash(test).to_hex().to_string(),
     });

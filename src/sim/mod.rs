@@ -8,8 +8,11 @@ pub mod expr;
 pub mod lower;
 pub mod private;
 pub mod program;
+mod reasons;
 pub mod search;
 pub mod skeleton;
+mod solver;
+mod theory;
 pub mod unfold;
 
 use std::cell::Cell as Flag;
@@ -26,6 +29,7 @@ use expr::{Exprs, mask, sign_extend};
 use program::{Observable, Program, What};
 use search::{Found, Outcome, Search, Stats, Stop};
 use skeleton::{Cells, Skeleton};
+use theory::Theory;
 use unfold::{Limits, Path, Stuck, Unfolder};
 
 #[derive(Clone, Copy, Debug)]
@@ -33,18 +37,37 @@ pub struct Options {
     /// How often a loop's body may run.
     pub unroll: u32,
     pub timeout: Option<Duration>,
+    pub engine: Engine,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { unroll: 2, timeout: None }
+        Options { unroll: 2, timeout: None, engine: Engine::Auto }
     }
 }
+
+/// How the executions of a skeleton are gone through; all ways find the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// By enumeration, and by the solver where that takes long.
+    #[default]
+    Auto,
+    Enumerate,
+    /// By the solver (by enumeration under models that it cannot explain).
+    Solve,
+}
+
+/// How many partial executions of a skeleton are enumerated before the solver takes over. It
+/// takes over sooner once it has been needed.
+const NODES: u64 = 1 << 14;
+const NODES_AFTER: u64 = 1 << 10;
 
 /// A model ready to simulate under.
 pub struct Model {
     pub name: String,
     program: eval::Program,
+    /// The plan as the solver wants it, where it can.
+    theory: Option<Theory>,
 }
 
 impl Model {
@@ -55,7 +78,7 @@ impl Model {
         })?;
         let program = eval::Program::new(&plan)
             .map_err(|e| Diag::new(format!("{} cannot be simulated: {}", model.name, e.0)))?;
-        Ok(Model { name: model.name.clone(), program })
+        Ok(Model { name: model.name.clone(), program, theory: Theory::new(&plan).ok() })
     }
 }
 
@@ -194,10 +217,28 @@ impl Simulator {
             let branches = model.program.branches;
             let skeleton = Skeleton::new(program, &cells, picked, branches);
             found.stats.skeletons += 1;
-            let mut judge = Compiled { program: &model.program, machine: &mut self.machine };
-            let result =
-                Search::new(program, &cells, &self.exprs, &skeleton, &mut judge, found, deadline)
-                    .run();
+            let theory = match options.engine {
+                Engine::Enumerate => None,
+                _ => model.theory.as_ref(),
+            };
+            let mut result = Err(Stop::Budget);
+            if options.engine != Engine::Solve || theory.is_none() {
+                let first = found.stats.solved == 0;
+                let limit = found.stats.nodes + if first { NODES } else { NODES_AFTER };
+                let mut judge = Compiled { program: &model.program, machine: &mut self.machine };
+                let exprs = &self.exprs;
+                let mut search =
+                    Search::new(program, &cells, exprs, &skeleton, &mut judge, found, deadline);
+                if theory.is_some() {
+                    search.node_limit = limit;
+                }
+                result = search.run();
+            }
+            if let (Err(Stop::Budget), Some(theory)) = (&result, theory) {
+                found.stats.solved += 1;
+                let exprs = &self.exprs;
+                result = solver::solve(program, theory, &cells, exprs, &skeleton, found, deadline);
+            }
             if let Err(Stop::Model(message)) = result {
                 return Err(Diag::new(format!("{}: {message}", model.name)));
             }

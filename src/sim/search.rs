@@ -36,10 +36,14 @@ pub struct Stats {
     pub nodes: u64,
     /// Complete consistent executions.
     pub executions: u64,
+    /// Skeletons that went to the solver.
+    pub solved: u64,
 }
 
 pub enum Stop {
     TimedOut,
+    /// More partial executions than [`Search::node_limit`] allows.
+    Budget,
     /// The model itself is at fault.
     Model(String),
 }
@@ -69,6 +73,8 @@ pub struct Search<'s> {
     pub found: &'s mut Found,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
+    /// The search gives up where [`Stats::nodes`] passes this.
+    pub node_limit: u64,
     choices: Choices,
     /// The latest stamp given to choices.
     stamp: u64,
@@ -167,6 +173,7 @@ impl<'s> Search<'s> {
             found,
             filter: program.filter.as_ref(),
             deadline,
+            node_limit: u64::MAX,
             sources: vec![None; skeleton.reads.len()],
             choices,
             stamp: 0,
@@ -243,14 +250,20 @@ impl<'s> Search<'s> {
         self.decide(0).map(|_| ())
     }
 
-    /// Explores below the first `level` decisions; true where a consistent execution was found.
-    fn decide(&mut self, level: usize) -> Result<bool, Stop> {
+    /// Counts a partial execution; stops where time or nodes are used up.
+    fn count(&mut self) -> Result<(), Stop> {
         self.found.stats.nodes += 1;
-        if self.found.stats.nodes.is_multiple_of(1024)
-            && self.deadline.is_some_and(|d| std::time::Instant::now() > d)
-        {
+        let nodes = self.found.stats.nodes;
+        let late = |d| std::time::Instant::now() > d;
+        if nodes.is_multiple_of(1024) && self.deadline.is_some_and(late) {
             return Err(Stop::TimedOut);
         }
+        if nodes > self.node_limit { Err(Stop::Budget) } else { Ok(()) }
+    }
+
+    /// Explores below the first `level` decisions; true where a consistent execution was found.
+    fn decide(&mut self, level: usize) -> Result<bool, Stop> {
+        self.count()?;
         if !self.propagate() {
             return Ok(false);
         }
@@ -392,7 +405,7 @@ impl<'s> Search<'s> {
             (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
-            self.found.stats.nodes += 1;
+            self.count()?;
             let found = if self.judge.possible(&self.choices) {
                 self.decide_pairs(outcome.clone())?
             } else {

@@ -1,0 +1,841 @@
+//! The second way to the outcomes of a skeleton: a SAT solver proposes reads-from and coherence,
+//! and learns from each proposal that is not allowed a reason that rules out many.
+//!
+//! It finds what `search` finds, and pays where executions are many and outcomes few. What an
+//! outcome is made of (values of reads, last writes) are literals of their own, implied by the
+//! choices, so that an outcome once seen is ruled out in one clause.
+
+use batsat::{Callbacks, Lit, SolverInterface, SolverOpts, lbool};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
+use std::time::Instant;
+
+use super::expr::{ExprId, Exprs, Var, mask, truth};
+use super::program::{Program, What};
+use super::reasons::{Atom, Explain};
+use super::search::{Found, Outcome, Stop, holds};
+use super::skeleton::{Cells, Skeleton, Source, initial_value};
+use super::theory::{Base, Check, Theory, Values};
+use crate::isa::ops::Val;
+
+/// Coherence among at most so many writes of a cell is made transitive beforehand; among more,
+/// where a proposal is not.
+const TRANSITIVE: usize = 16;
+
+/// What an outcome is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Fact {
+    /// An access returns a value.
+    Read(Var, Val),
+    /// An observable ends with a value.
+    Final(u16, Val),
+    /// A write is the last of its cell.
+    Last(u16),
+}
+
+struct Clock {
+    deadline: Option<Instant>,
+    calls: Cell<u32>,
+}
+
+impl Callbacks for Clock {
+    fn stop(&self) -> bool {
+        self.calls.set(self.calls.get().wrapping_add(1));
+        self.calls.get().is_multiple_of(256) && self.deadline.is_some_and(|d| Instant::now() > d)
+    }
+}
+
+enum Observed {
+    Register(ExprId),
+    Memory { cells: Vec<(u16, u32)>, initial: Val },
+}
+
+/// What a proposal turned out to be.
+enum Verdict {
+    /// Something was learned that rules it out.
+    Refuted,
+    /// Its values are sound; the final ones, where all are known.
+    Sound(Option<Outcome>),
+}
+
+pub struct Solver<'s> {
+    program: &'s Program,
+    cells: &'s Cells,
+    exprs: &'s Exprs,
+    skeleton: &'s Skeleton<'s>,
+    theory: &'s Theory,
+    found: &'s mut Found,
+    deadline: Option<Instant>,
+    sat: batsat::Solver<Clock>,
+    /// A literal for each candidate of each read.
+    rf: Vec<Vec<Lit>>,
+    /// The read that an event is.
+    read_of: Vec<Option<u16>>,
+    co: FxHashMap<(u16, u16), Lit>,
+    facts: FxHashMap<Fact, Lit>,
+    /// Implications that have been learned, by their literals.
+    implied: FxHashSet<Vec<Lit>>,
+    /// Assumed while outcomes already seen are ruled out.
+    new_outcome: Lit,
+    /// The reads of each access, as a range, and whether an outcome or a path depends on it.
+    accesses: Vec<(usize, usize, bool)>,
+    observed: Vec<Observed>,
+    values: Values,
+    /// The bounds before anything is decided, and the proposal at hand.
+    low: Base,
+    high: Base,
+    now: Base,
+    sources: Vec<u16>,
+    known: Vec<Vec<Option<Val>>>,
+}
+
+/// Adds to `found` the outcomes and flags of a skeleton.
+pub fn solve(
+    program: &Program,
+    theory: &Theory,
+    cells: &Cells,
+    exprs: &Exprs,
+    skeleton: &Skeleton,
+    found: &mut Found,
+    deadline: Option<Instant>,
+) -> Result<(), Stop> {
+    let mut solver = Solver::new(program, theory, cells, exprs, skeleton, found, deadline);
+    if !solver.prepare()? {
+        return Ok(());
+    }
+    solver.find_outcomes()?;
+    solver.find_flags()
+}
+
+impl<'s> Solver<'s> {
+    fn new(
+        program: &'s Program,
+        theory: &'s Theory,
+        cells: &'s Cells,
+        exprs: &'s Exprs,
+        skeleton: &'s Skeleton<'s>,
+        found: &'s mut Found,
+        deadline: Option<Instant>,
+    ) -> Solver<'s> {
+        let n = skeleton.len();
+        let clock = Clock { deadline, calls: Cell::new(0) };
+        let mut sat = batsat::Solver::new(SolverOpts::default(), clock);
+        let new_outcome = Lit::new(sat.new_var_default(), true);
+        let observed = program.observed.iter().enumerate().map(|(i, o)| match o.what {
+            What::Reg { thread, .. } => {
+                let finals = &skeleton.paths[usize::from(thread)].finals;
+                Observed::Register(finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e))
+            }
+            What::Mem { loc, off, size } => {
+                let location = &program.locations[usize::from(loc)];
+                Observed::Memory {
+                    cells: Skeleton::observed_cells(cells, o.what),
+                    initial: initial_value(location, off, size),
+                }
+            }
+        });
+        let reads = skeleton.paths.iter().map(|p| p.events.iter().filter(|e| e.reads()).count());
+        let mut solver = Solver {
+            observed: observed.collect(),
+            known: reads.map(|count| vec![None; count]).collect(),
+            program,
+            cells,
+            exprs,
+            skeleton,
+            theory,
+            found,
+            deadline,
+            sat,
+            rf: Vec::new(),
+            read_of: vec![None; n],
+            co: FxHashMap::default(),
+            facts: FxHashMap::default(),
+            implied: FxHashSet::default(),
+            new_outcome,
+            accesses: Vec::new(),
+            values: Values::new(theory, skeleton),
+            low: Base::new(n),
+            high: Base::new(n),
+            now: Base::new(n),
+            sources: vec![0; skeleton.reads.len()],
+        };
+        solver.add_reads();
+        solver.add_coherence();
+        solver.add_accesses();
+        solver.add_last();
+        solver
+    }
+
+    fn literal(&mut self) -> Lit {
+        Lit::new(self.sat.new_var_default(), true)
+    }
+
+    fn clause(&mut self, mut lits: Vec<Lit>) {
+        self.sat.add_clause_reuse(&mut lits);
+    }
+
+    /// Every read has one source.
+    fn add_reads(&mut self) {
+        for (i, read) in self.skeleton.reads.iter().enumerate() {
+            self.read_of[usize::from(read.event)] = Some(i as u16);
+            let lits: Vec<Lit> = read.candidates.iter().map(|_| self.literal()).collect();
+            for w in &read.candidates {
+                self.high.rf.insert(usize::from(*w), usize::from(read.event));
+            }
+            if let [only] = read.candidates[..] {
+                self.low.rf.insert(usize::from(only), usize::from(read.event));
+            }
+            for (k, a) in lits.iter().enumerate() {
+                for b in &lits[k + 1..] {
+                    self.clause(vec![!*a, !*b]);
+                }
+            }
+            self.clause(lits.clone());
+            self.rf.push(lits);
+        }
+    }
+
+    /// The writes of a cell are in a total order, initial ones first.
+    fn add_coherence(&mut self) {
+        let skeleton = self.skeleton;
+        for writes in &skeleton.writes {
+            let Some((first, rest)) = writes.split_first() else { continue };
+            for w in rest {
+                self.low.co.insert(usize::from(*first), usize::from(*w));
+                self.high.co.insert(usize::from(*first), usize::from(*w));
+            }
+            for (k, a) in rest.iter().enumerate() {
+                for b in &rest[k + 1..] {
+                    // The solver guesses false first: that is the order of the events.
+                    let later_first = self.literal();
+                    self.co.insert((*a, *b), !later_first);
+                    self.co.insert((*b, *a), later_first);
+                    self.high.co.insert(usize::from(*a), usize::from(*b));
+                    self.high.co.insert(usize::from(*b), usize::from(*a));
+                }
+            }
+            if rest.len() <= TRANSITIVE {
+                for (i, a) in rest.iter().enumerate() {
+                    for (j, b) in rest.iter().enumerate().skip(i + 1) {
+                        for c in &rest[j + 1..] {
+                            self.no_circle(*a, *b, *c);
+                            self.no_circle(*a, *c, *b);
+                        }
+                    }
+                }
+            }
+            for w in writes {
+                let w = usize::from(*w);
+                if self.high.co.row(w).iter().all(|x| *x == 0) {
+                    self.low.last.insert(w);
+                }
+                if self.low.co.row(w).iter().all(|x| *x == 0) {
+                    self.high.last.insert(w);
+                }
+            }
+        }
+    }
+
+    fn no_circle(&mut self, a: u16, b: u16, c: u16) {
+        let lits = [(a, b), (b, c), (c, a)].map(|pair| !self.co[&pair]);
+        self.clause(lits.to_vec());
+    }
+
+    /// Which accesses matter to outcomes and paths; what they read from constant writes.
+    fn add_accesses(&mut self) {
+        let skeleton = self.skeleton;
+        let mut vars: Vec<Var> = Vec::new();
+        for o in &self.observed {
+            match o {
+                Observed::Register(e) => self.exprs.each_var(*e, &mut |v| vars.push(v)),
+                Observed::Memory { cells, .. } => {
+                    for w in cells.iter().flat_map(|(c, _)| &skeleton.writes[usize::from(*c)]) {
+                        self.vars_of(*w, &mut vars);
+                    }
+                }
+            }
+        }
+        for (e, _) in skeleton.paths.iter().flat_map(|p| &p.constraints) {
+            self.exprs.each_var(*e, &mut |v| vars.push(v));
+        }
+        let mut start = 0;
+        while start < skeleton.reads.len() {
+            let var = skeleton.reads[start].var;
+            let same = skeleton.reads[start..].iter().take_while(|r| r.var == var).count();
+            self.accesses.push((start, start + same, false));
+            start += same;
+        }
+        while let Some(v) = vars.pop() {
+            let access = self.accesses.iter().position(|a| skeleton.reads[a.0].var == v);
+            let Some(access) = access else { continue };
+            let (from, to, relevant) = &mut self.accesses[access];
+            if !std::mem::replace(relevant, true) {
+                let (from, to) = (*from, *to);
+                for w in skeleton.reads[from..to].iter().flat_map(|r| &r.candidates) {
+                    self.vars_of(*w, &mut vars);
+                }
+            }
+        }
+        for k in 0..self.accesses.len() {
+            let (from, to, relevant) = self.accesses[k];
+            if !relevant || to > from + 1 {
+                continue;
+            }
+            let read = &skeleton.reads[from];
+            for (c, w) in read.candidates.iter().enumerate() {
+                let value = match self.written(usize::from(*w)) {
+                    Some(Val::Int(v)) => Val::Int(v << read.shift),
+                    Some(other) => other,
+                    None => continue,
+                };
+                self.imply(vec![self.rf[from][c]], Fact::Read(read.var, value));
+            }
+        }
+    }
+
+    fn vars_of(&self, write: u16, vars: &mut Vec<Var>) {
+        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+            self.exprs.each_var(value, &mut |v| vars.push(v));
+        }
+    }
+
+    /// Literals for the last writes of observed cells.
+    fn add_last(&mut self) {
+        let skeleton = self.skeleton;
+        let mut cells: Vec<u16> = Vec::new();
+        for o in &self.observed {
+            if let Observed::Memory { cells: of, .. } = o {
+                cells.extend(of.iter().map(|(c, _)| *c));
+            }
+        }
+        cells.sort_unstable();
+        cells.dedup();
+        for cell in cells {
+            let Some((_, rest)) = skeleton.writes[usize::from(cell)].split_first() else {
+                continue;
+            };
+            if rest.len() < 2 {
+                continue;
+            }
+            for w in rest {
+                let before = rest.iter().filter(|x| *x != w).map(|x| self.co[&(*x, *w)]).collect();
+                self.imply(before, Fact::Last(*w));
+            }
+        }
+    }
+
+    fn fact(&mut self, fact: Fact) -> Lit {
+        if let Some(lit) = self.facts.get(&fact) {
+            return *lit;
+        }
+        let lit = self.literal();
+        self.facts.insert(fact, lit);
+        lit
+    }
+
+    /// The literal of a fact that some choices imply.
+    fn imply(&mut self, reasons: Vec<Lit>, fact: Fact) -> Lit {
+        let lit = self.fact(fact);
+        let mut clause: Vec<Lit> = reasons.into_iter().map(|r| !r).collect();
+        clause.push(lit);
+        clause.sort_unstable();
+        clause.dedup();
+        if !self.implied.contains(&clause) {
+            self.implied.insert(clause.clone());
+            self.clause(clause);
+        }
+        lit
+    }
+
+    /// Bounds on all nodes; false where no execution is allowed.
+    fn prepare(&mut self) -> Result<bool, Stop> {
+        self.values.bound(self.theory, &self.low, &self.high, true);
+        let theory = self.theory;
+        Ok(theory.requires.iter().all(|c| self.values.may_hold(theory, c)))
+    }
+
+    fn find_outcomes(&mut self) -> Result<(), Stop> {
+        while self.propose(&[self.new_outcome])? {
+            let Verdict::Sound(outcome) = self.examine() else { continue };
+            if let Some(outcome) = &outcome
+                && self.found.outcomes.contains(outcome)
+            {
+                self.block(true);
+                continue;
+            }
+            if self.broken() {
+                continue;
+            }
+            self.accept(outcome);
+            self.block(true);
+        }
+        Ok(())
+    }
+
+    /// For each flag that has not been raised, looks for an allowed execution that raises it.
+    fn find_flags(&mut self) -> Result<(), Stop> {
+        let theory = self.theory;
+        for flag in &theory.flags {
+            if self.found.flags.contains(&flag.index) || !self.values.may_hold(theory, flag) {
+                continue;
+            }
+            self.find_flag(flag)?;
+        }
+        Ok(())
+    }
+
+    fn find_flag(&mut self, flag: &Check) -> Result<(), Stop> {
+        // A literal for each pair that could raise it, of which one must.
+        let wanted = self.literal();
+        let mut goals = Vec::new();
+        if !flag.want && flag.shape != crate::cat::plan::Shape::Acyclic {
+            let targets = self.explain().targets(flag);
+            for pair in targets {
+                let lit = self.literal();
+                goals.push((pair, lit));
+            }
+            let mut clause: Vec<Lit> = goals.iter().map(|(_, lit)| *lit).collect();
+            clause.push(!wanted);
+            self.clause(clause);
+        }
+        while self.propose(&[wanted])? {
+            let aimed: Vec<((usize, usize), Lit)> =
+                goals.iter().copied().filter(|(_, lit)| self.is_true(*lit)).collect();
+            let Verdict::Sound(outcome) = self.examine() else { continue };
+            let broken = self.broken();
+            let theory = self.theory;
+            if self.values.holds(theory, flag, super::theory::Which::Now) {
+                if !broken && self.accept(outcome) {
+                    return Ok(());
+                }
+                if !broken {
+                    // No values make it an execution.
+                    self.block(false);
+                }
+                continue;
+            }
+            if goals.is_empty() {
+                let mut reasons = Vec::new();
+                self.explain().against(flag, &mut reasons);
+                for reason in reasons {
+                    self.refute(&reason, Some(wanted));
+                }
+            }
+            for ((a, b), lit) in aimed {
+                let reason = self.explain().absent(flag.node, a, b);
+                self.refute(&reason, Some(lit));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the next proposal; false where there is none.
+    fn propose(&mut self, assumptions: &[Lit]) -> Result<bool, Stop> {
+        self.found.stats.nodes += 1;
+        if self.deadline.is_some_and(|d| Instant::now() > d) {
+            return Err(Stop::TimedOut);
+        }
+        let answer = self.sat.solve_limited(assumptions);
+        if answer == lbool::FALSE {
+            return Ok(false);
+        }
+        if answer != lbool::TRUE {
+            return Err(Stop::TimedOut);
+        }
+        let skeleton = self.skeleton;
+        self.now.rf.clear();
+        for (i, read) in skeleton.reads.iter().enumerate() {
+            let k = self.rf[i].iter().position(|lit| self.is_true(*lit)).unwrap_or(0);
+            let source = read.candidates.get(k).copied().unwrap_or(0);
+            self.sources[i] = source;
+            self.now.rf.insert(usize::from(source), usize::from(read.event));
+        }
+        self.now.co.copy_from(&self.low.co);
+        for ((a, b), lit) in &self.co {
+            if self.is_true(*lit) {
+                self.now.co.insert(usize::from(*a), usize::from(*b));
+            }
+        }
+        self.now.last.clear();
+        for w in skeleton.writes.iter().flatten() {
+            let w = usize::from(*w);
+            if self.now.co.row(w).iter().all(|x| *x == 0) {
+                self.now.last.insert(w);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_true(&self, lit: Lit) -> bool {
+        self.sat.value_lit(lit) == lbool::TRUE
+    }
+
+    /// Looks at a proposal's coherence and values, and learns the facts that follow from it.
+    fn examine(&mut self) -> Verdict {
+        if !self.is_ordered() {
+            return Verdict::Refuted;
+        }
+        for values in &mut self.known {
+            values.fill(None);
+        }
+        self.propagate();
+        let relevant = |a: &(usize, usize, bool)| a.2;
+        let accesses: Vec<_> = self.accesses.iter().copied().filter(relevant).collect();
+        // Each value has its literal before it is a reason for another.
+        for (from, ..) in &accesses {
+            let var = self.skeleton.reads[*from].var;
+            if let Some(value) = self.value(var) {
+                self.fact(Fact::Read(var, value));
+            }
+        }
+        for (from, to, _) in accesses {
+            let var = self.skeleton.reads[from].var;
+            if let Some(value) = self.value(var) {
+                let mut reasons = Vec::new();
+                for i in from..to {
+                    reasons.push(self.source_literal(i));
+                    self.write_reasons(self.sources[i], &mut reasons);
+                }
+                self.imply(reasons, Fact::Read(var, value));
+            }
+        }
+        if let Some(broken) = self.broken_constraint() {
+            let mut reasons = Vec::new();
+            self.expr_reasons(broken, &mut reasons);
+            self.clause(reasons.into_iter().map(|r| !r).collect());
+            return Verdict::Refuted;
+        }
+        let outcome = self.outcome();
+        if let (Some(filter), Some(outcome)) = (&self.program.filter, &outcome)
+            && !holds(filter, self.program, outcome)
+        {
+            self.block(false);
+            return Verdict::Refuted;
+        }
+        Verdict::Sound(outcome)
+    }
+
+    /// Whether coherence is an order everywhere; where it is not, learns that it must be.
+    fn is_ordered(&mut self) -> bool {
+        let skeleton = self.skeleton;
+        let mut ordered = true;
+        for writes in skeleton.writes.iter().filter(|ws| ws.len() > TRANSITIVE + 1) {
+            let rest = &writes[1..];
+            let before = |s: &Self, a: u16, b: u16| s.now.co.contains(a.into(), b.into());
+            for a in rest {
+                // If b is before a and a before c, then b is before c; one circle for each a.
+                let circle = rest.iter().filter(|b| before(self, **b, *a)).find_map(|b| {
+                    let c = rest.iter().find(|c| before(self, *a, **c) && before(self, **c, *b));
+                    c.map(|c| (*b, *c))
+                });
+                if let Some((b, c)) = circle {
+                    self.no_circle(b, *a, c);
+                    ordered = false;
+                }
+            }
+        }
+        ordered
+    }
+
+    fn value(&self, v: Var) -> Option<Val> {
+        self.known[usize::from(v.thread)][usize::from(v.access)]
+    }
+
+    /// Values of accesses that follow from the sources.
+    fn propagate(&mut self) {
+        loop {
+            let mut changed = false;
+            for k in 0..self.accesses.len() {
+                let (from, to, _) = self.accesses[k];
+                let var = self.skeleton.reads[from].var;
+                if self.value(var).is_none()
+                    && let Some(v) = self.read_value(from, to)
+                {
+                    self.known[usize::from(var.thread)][usize::from(var.access)] = Some(v);
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn read_value(&self, from: usize, to: usize) -> Option<Val> {
+        let mut sum = 0u128;
+        for i in from..to {
+            match self.written(usize::from(self.sources[i]))? {
+                Val::Int(v) => sum |= v << self.skeleton.reads[i].shift,
+                other if to - from == 1 => return Some(other),
+                _ => return None,
+            }
+        }
+        Some(Val::Int(sum))
+    }
+
+    fn written(&self, event: usize) -> Option<Val> {
+        match self.skeleton.events[event].value {
+            Source::None => None,
+            Source::Init(v) => Some(v),
+            Source::Part { value, shift, bits, whole } => {
+                match self.exprs.eval(value, &|v| self.value(v))? {
+                    Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
+                    other if whole => Some(other),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A path condition that the values break.
+    fn broken_constraint(&self) -> Option<ExprId> {
+        let constraints = self.skeleton.paths.iter().flat_map(|p| &p.constraints);
+        let broken = |(e, want): &&(ExprId, bool)| {
+            self.exprs.eval(*e, &|v| self.value(v)).is_some_and(|v| truth(v) != *want)
+        };
+        constraints.clone().find(broken).map(|(e, _)| *e)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let observed = self.observed.iter().zip(&self.program.observed);
+        observed.map(|(o, shown)| self.final_value(o, shown.bits)).collect()
+    }
+
+    fn final_value(&self, observed: &Observed, bits: u8) -> Option<Val> {
+        match observed {
+            Observed::Register(e) => match self.exprs.eval(*e, &|v| self.value(v))? {
+                Val::Int(v) => Some(Val::Int(v & mask(bits))),
+                other => Some(other),
+            },
+            Observed::Memory { cells, initial } => {
+                let mut sum = match *initial {
+                    Val::Int(v) => v,
+                    other if cells.is_empty() => return Some(other),
+                    _ => 0,
+                };
+                for (cell, shift) in cells {
+                    match self.written(usize::from(self.last_write(*cell)?))? {
+                        Val::Int(v) => {
+                            let place = self.cells.places[usize::from(*cell)];
+                            let m = mask(place.size.saturating_mul(8));
+                            sum = sum & !(m << shift) | (v & m) << shift;
+                        }
+                        other => return Some(other),
+                    }
+                }
+                Some(Val::Int(sum & mask(bits)))
+            }
+        }
+    }
+
+    fn last_write(&self, cell: u16) -> Option<u16> {
+        let writes = &self.skeleton.writes[usize::from(cell)];
+        writes.iter().copied().find(|w| self.now.last.contains(usize::from(*w)))
+    }
+
+    fn source_literal(&self, read: usize) -> Lit {
+        let candidates = &self.skeleton.reads[read].candidates;
+        let k = candidates.iter().position(|w| *w == self.sources[read]).unwrap_or(0);
+        self.rf[read][k]
+    }
+
+    /// Literals that give an expression the value that it has.
+    fn expr_reasons(&self, e: ExprId, reasons: &mut Vec<Lit>) {
+        self.exprs.each_var(e, &mut |v| {
+            if let Some(value) = self.value(v)
+                && let Some(lit) = self.facts.get(&Fact::Read(v, value))
+            {
+                reasons.push(*lit);
+            }
+        });
+    }
+
+    fn write_reasons(&self, write: u16, reasons: &mut Vec<Lit>) {
+        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+            self.expr_reasons(value, reasons);
+        }
+    }
+
+    /// Rules out the outcome at hand: where all final values are known, by them; otherwise by
+    /// everything that they depend on.
+    fn block(&mut self, while_new: bool) {
+        let mut lits = Vec::new();
+        for i in 0..self.observed.len() {
+            let mut reasons = Vec::new();
+            let bits = self.program.observed[i].bits;
+            let Some(value) = self.final_value(&self.observed[i], bits) else {
+                lits = self.all_that_matters();
+                break;
+            };
+            match &self.observed[i] {
+                Observed::Register(e) => self.expr_reasons(*e, &mut reasons),
+                Observed::Memory { cells, .. } => {
+                    for (cell, _) in cells {
+                        let Some(last) = self.last_write(*cell) else { continue };
+                        reasons.extend(self.facts.get(&Fact::Last(last)));
+                        self.write_reasons(last, &mut reasons);
+                    }
+                }
+            }
+            match reasons[..] {
+                [] => {}
+                [only] => lits.push(only),
+                _ => lits.push(self.imply(reasons, Fact::Final(i as u16, value))),
+            }
+        }
+        let mut clause: Vec<Lit> = lits.into_iter().map(|l| !l).collect();
+        if while_new {
+            clause.push(!self.new_outcome);
+        }
+        self.clause(clause);
+    }
+
+    fn all_that_matters(&self) -> Vec<Lit> {
+        let mut lits = Vec::new();
+        for (from, to, relevant) in &self.accesses {
+            let known = self.value(self.skeleton.reads[*from].var).is_some();
+            if *relevant || !known {
+                lits.extend((*from..*to).map(|i| self.source_literal(i)));
+            }
+        }
+        for o in &self.observed {
+            if let Observed::Memory { cells, .. } = o {
+                let last = cells.iter().filter_map(|(c, _)| self.last_write(*c));
+                lits.extend(last.filter_map(|w| self.facts.get(&Fact::Last(w))));
+            }
+        }
+        lits
+    }
+
+    /// Whether the model forbids the proposal; if so, learns why.
+    fn broken(&mut self) -> bool {
+        let theory = self.theory;
+        let flags = theory.flags.iter().any(|f| !self.found.flags.contains(&f.index));
+        self.values.evaluate(theory, &self.now, flags);
+        let mut reasons = Vec::new();
+        for check in &theory.requires {
+            if !self.values.holds(theory, check, super::theory::Which::Now) {
+                self.explain().against(check, &mut reasons);
+            }
+        }
+        for reason in &reasons {
+            self.refute(reason, None);
+        }
+        !reasons.is_empty()
+    }
+
+    fn explain(&mut self) -> Explain<'_> {
+        Explain::new(self.theory, &mut self.values, &self.now)
+    }
+
+    /// Learns that choices do not go together (while a literal holds).
+    fn refute(&mut self, reason: &[Atom], unless_not: Option<Lit>) {
+        let mut clause: Vec<Lit> = unless_not.map(|l| !l).into_iter().collect();
+        debug_assert!(reason.iter().all(|a| self.holds_now(a)), "a reason that does not hold");
+        for atom in reason {
+            match atom {
+                Atom::Rf(w, r) => clause.extend(self.rf_literal(*w, *r).map(|l| !l)),
+                Atom::NotRf(w, r) => clause.extend(self.rf_literal(*w, *r)),
+                Atom::Co(a, b) => clause.extend(self.co.get(&(*a, *b)).map(|l| !*l)),
+            }
+        }
+        self.clause(clause);
+    }
+
+    fn holds_now(&self, atom: &Atom) -> bool {
+        match *atom {
+            Atom::Rf(w, r) => self.now.rf.contains(w.into(), r.into()),
+            Atom::NotRf(w, r) => !self.now.rf.contains(w.into(), r.into()),
+            Atom::Co(a, b) => self.now.co.contains(a.into(), b.into()),
+        }
+    }
+
+    fn rf_literal(&self, w: u16, r: u16) -> Option<Lit> {
+        let read = usize::from(self.read_of[usize::from(r)]?);
+        let k = self.skeleton.reads[read].candidates.iter().position(|c| *c == w)?;
+        Some(self.rf[read][k])
+    }
+
+    /// Records an allowed execution; false where no values go with it.
+    fn accept(&mut self, outcome: Option<Outcome>) -> bool {
+        let theory = self.theory;
+        let any = match outcome {
+            Some(outcome) => {
+                self.found.stats.executions += 1;
+                self.found.outcomes.insert(outcome);
+                true
+            }
+            None => self.solve_cycle(),
+        };
+        if any {
+            for flag in &theory.flags {
+                if !self.found.flags.contains(&flag.index)
+                    && self.values.holds(theory, flag, super::theory::Which::Now)
+                {
+                    self.found.flags.push(flag.index);
+                }
+            }
+        }
+        any
+    }
+
+    /// Reads that depend on each other in a circle: every value that some store or the initial
+    /// state mentions is tried for one of them, as in the other search.
+    fn solve_cycle(&mut self) -> bool {
+        let open = self
+            .known
+            .iter()
+            .enumerate()
+            .flat_map(|(t, vs)| vs.iter().enumerate().map(move |(a, v)| (t, a, v)))
+            .find(|(_, _, v)| v.is_none())
+            .map(|(t, a, _)| (t, a));
+        let Some((t, a)) = open else {
+            self.found.trouble.get_or_insert_with(|| {
+                "a final value cannot be computed (arithmetic on addresses?)".to_string()
+            });
+            return false;
+        };
+        let mut domain: Vec<Val> = vec![Val::ZERO];
+        for e in &self.skeleton.events {
+            let v = match e.value {
+                Source::Init(v) => Some(v),
+                Source::Part { value, .. } => self.exprs.as_const(value),
+                Source::None => None,
+            };
+            if let Some(v) = v
+                && !domain.contains(&v)
+            {
+                domain.push(v);
+            }
+        }
+        let saved = self.known.clone();
+        let mut any = false;
+        for guess in domain {
+            self.known[t][a] = Some(guess);
+            self.propagate();
+            if self.broken_constraint().is_none() && self.agrees() {
+                match self.outcome() {
+                    Some(o) => {
+                        let filter = self.program.filter.as_ref();
+                        if filter.is_none_or(|f| holds(f, self.program, &o)) {
+                            self.found.stats.executions += 1;
+                            self.found.outcomes.insert(o);
+                            any = true;
+                        }
+                    }
+                    None => any |= self.solve_cycle(),
+                }
+            }
+            self.known.clone_from(&saved);
+        }
+        any
+    }
+
+    /// Whether every access has the value that its sources write.
+    fn agrees(&self) -> bool {
+        self.accesses.iter().all(|(from, to, _)| {
+            let known = self.value(self.skeleton.reads[*from].var);
+            known.is_none() || self.read_value(*from, *to).is_none_or(|v| Some(v) == known)
+        })
+    }
+}

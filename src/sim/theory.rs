@@ -1,0 +1,518 @@
+//! A plan evaluated node by node, with bounds or on one complete execution, so that what it
+//! says can be explained (see `reasons`).
+//!
+//! Unlike `eval`, which answers as fast as it can, this keeps the value of every node. It does
+//! not know how executions are searched for, nor values of reads.
+
+use super::skeleton::Skeleton;
+use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+use crate::rel::{Rel, Set};
+
+/// A check, with closures that its shape makes superfluous taken away.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Its number among the plan's checks.
+    pub index: usize,
+    pub shape: Shape,
+    pub node: NodeId,
+    /// Whether the node must be acyclic (and so on), or must not be: for a requirement in every
+    /// allowed execution, for a flag in those that raise it.
+    pub want: bool,
+}
+
+/// A plan sorted out for evaluation.
+#[derive(Debug)]
+pub struct Theory {
+    pub plan: Plan,
+    /// Whether a node depends on reads-from or coherence.
+    pub dynamic: Vec<bool>,
+    /// The fixpoint whose variables a node depends on.
+    pub inside: Vec<Option<u32>>,
+    /// The nodes that depend on the variables of each fixpoint, operands first.
+    pub inner: Vec<Vec<NodeId>>,
+    /// What a closed node is computed from.
+    operands: Vec<Vec<NodeId>>,
+    /// Closed nodes, operands first: static ones, those that requirements need, the rest.
+    statics: Vec<NodeId>,
+    for_requires: Vec<NodeId>,
+    for_flags: Vec<NodeId>,
+    pub requires: Vec<Check>,
+    pub flags: Vec<Check>,
+}
+
+impl Theory {
+    /// Why a plan cannot be run with reasons is said in the error.
+    pub fn new(plan: &Plan) -> Result<Theory, &'static str> {
+        let n = plan.nodes.len();
+        let mut dynamic = vec![false; n];
+        let mut inside: Vec<Option<u32>> = vec![None; n];
+        let mut group_dynamic = vec![false; plan.groups.len()];
+        loop {
+            let mut changed = false;
+            for (i, node) in plan.nodes.iter().enumerate() {
+                let d = match node {
+                    Node::BaseRel(b) => matches!(b, BaseRel::Rf | BaseRel::Co),
+                    Node::BaseSet(b) => *b == BaseSet::Fw,
+                    Node::FixVar(g, _) | Node::Fix(g, _) => group_dynamic[*g as usize],
+                    other => other.operands().any(|c| dynamic[c as usize]),
+                };
+                changed |= d != dynamic[i];
+                dynamic[i] = d;
+            }
+            for (g, group) in plan.groups.iter().enumerate() {
+                let d = group.bodies.iter().any(|b| dynamic[*b as usize]);
+                changed |= d != group_dynamic[g];
+                group_dynamic[g] = d;
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (i, node) in plan.nodes.iter().enumerate() {
+            if let Node::FixVar(g, _) = node {
+                inside[i] = Some(*g);
+            }
+            for c in node.operands() {
+                let of = inside[c as usize];
+                if of.is_some() && inside[i].is_some() && of != inside[i] {
+                    return Err("fixpoints inside each other");
+                }
+                inside[i] = inside[i].or(of);
+            }
+            let negated = match node {
+                Node::Complement(a) | Node::Diff(_, a) => Some(*a),
+                _ => None,
+            };
+            if negated.is_some_and(|a| inside[a as usize].is_some()) {
+                return Err("a negation inside a fixpoint");
+            }
+            if let Node::Fix(g, _) = node {
+                let bodies = &plan.groups[*g as usize].bodies;
+                if bodies.iter().any(|b| inside[*b as usize].is_some_and(|of| of != *g)) {
+                    return Err("fixpoints inside each other");
+                }
+            }
+        }
+        let mut t = Theory {
+            dynamic,
+            inside,
+            inner: vec![Vec::new(); plan.groups.len()],
+            operands: vec![Vec::new(); n],
+            statics: Vec::new(),
+            for_requires: Vec::new(),
+            for_flags: Vec::new(),
+            requires: Vec::new(),
+            flags: Vec::new(),
+            plan: plan.clone(),
+        };
+        t.sort_checks();
+        t.sort_nodes();
+        Ok(t)
+    }
+
+    fn sort_checks(&mut self) {
+        for (index, check) in self.plan.checks.iter().enumerate() {
+            let (shape, node) = match (check.shape, &self.plan.nodes[check.node as usize]) {
+                (Shape::Irreflexive | Shape::Acyclic, Node::Plus(inner)) => {
+                    (Shape::Acyclic, *inner)
+                }
+                (shape, _) => (shape, check.node),
+            };
+            let want = (check.kind == CheckKind::UndefinedUnless) == check.negated;
+            let check_kind = check.kind;
+            let check = Check { index, shape, node, want };
+            match check_kind {
+                CheckKind::Require => self.requires.push(check),
+                CheckKind::Flag | CheckKind::UndefinedUnless => self.flags.push(check),
+                CheckKind::Assert => {}
+            }
+        }
+    }
+
+    fn sort_nodes(&mut self) {
+        let n = self.plan.nodes.len();
+        for i in 0..n {
+            if let Some(g) = self.inside[i] {
+                self.inner[g as usize].push(i as NodeId);
+            }
+        }
+        for i in 0..n {
+            self.operands[i] = match self.plan.nodes[i] {
+                Node::Fix(g, _) => {
+                    let group = &self.plan.groups[g as usize];
+                    let inner = self.inner[g as usize].iter();
+                    let used = inner.flat_map(|x| self.plan.nodes[*x as usize].operands());
+                    let closed = |x: &NodeId| self.inside[*x as usize].is_none();
+                    used.chain(group.bodies.iter().copied()).filter(closed).collect()
+                }
+                ref node => node.operands().collect(),
+            };
+        }
+        let needed = |checks: &[Check]| {
+            let mut seen = vec![false; n];
+            let mut todo: Vec<NodeId> = checks.iter().map(|c| c.node).collect();
+            while let Some(x) = todo.pop() {
+                if !std::mem::replace(&mut seen[x as usize], true) {
+                    todo.extend(&self.operands[x as usize]);
+                }
+            }
+            seen
+        };
+        let (required, flagged) = (needed(&self.requires), needed(&self.flags));
+        for i in 0..n {
+            if self.inside[i].is_some() {
+                continue;
+            }
+            let list = match (required[i] || flagged[i], self.dynamic[i]) {
+                (false, _) => continue,
+                (true, false) => &mut self.statics,
+                (true, true) if required[i] => &mut self.for_requires,
+                (true, true) => &mut self.for_flags,
+            };
+            list.push(i as NodeId);
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Set(Set),
+    Rel(Rel),
+}
+
+impl Value {
+    fn empty(is_set: bool, n: usize) -> Value {
+        if is_set { Value::Set(Set::empty(n)) } else { Value::Rel(Rel::empty(n)) }
+    }
+
+    fn hollow() -> Value {
+        Value::Set(Set::hollow())
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Value::Set(s) => s.clear(),
+            Value::Rel(r) => r.clear(),
+        }
+    }
+
+    /// Membership; of a set, `b` is not looked at.
+    pub fn has(&self, a: usize, b: usize) -> bool {
+        match self {
+            Value::Set(s) => s.contains(a),
+            Value::Rel(r) => r.contains(a, b),
+        }
+    }
+
+    /// The members in a row, or the row itself where it is a member of the set.
+    pub fn row(&self, a: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        match self {
+            Value::Set(s) => Box::new(std::iter::once(a).filter(|a| s.contains(*a))),
+            Value::Rel(r) => Box::new(r.successors(a)),
+        }
+    }
+}
+
+/// Which value of a node is meant: what holds in every execution, in some, in the one at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    Low,
+    High,
+    Now,
+}
+
+/// Reads-from and coherence, with the set of last writes.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub rf: Rel,
+    pub co: Rel,
+    pub last: Set,
+}
+
+impl Base {
+    pub fn new(n: usize) -> Base {
+        Base { rf: Rel::empty(n), co: Rel::empty(n), last: Set::empty(n) }
+    }
+}
+
+/// The values of all nodes for one skeleton.
+pub struct Values {
+    n: usize,
+    low: Vec<Value>,
+    high: Vec<Value>,
+    now: Vec<Value>,
+    /// When a node's value last changed, and when it was last computed.
+    changed: Vec<u32>,
+    computed: Vec<u32>,
+    clock: u32,
+    /// The values of a fixpoint's inner nodes, turn by turn, where they have been asked for.
+    turns: Vec<Option<Vec<Vec<Value>>>>,
+}
+
+impl Values {
+    pub fn new(t: &Theory, skeleton: &Skeleton) -> Values {
+        let n = skeleton.len();
+        let blank = |want: bool| -> Vec<Value> {
+            let node = |(d, s): (&bool, &bool)| {
+                if *d || want { Value::empty(*s, n) } else { Value::hollow() }
+            };
+            t.dynamic.iter().zip(&t.plan.is_set).map(node).collect()
+        };
+        let count = t.plan.nodes.len();
+        let mut values = Values {
+            n,
+            low: blank(false),
+            high: blank(false),
+            now: blank(true),
+            changed: vec![0; count],
+            computed: vec![0; count],
+            clock: 0,
+            turns: vec![None; t.plan.groups.len()],
+        };
+        let none = Base::new(0);
+        for id in &t.statics {
+            values.compute(t, *id, Which::Now, &none, Some(skeleton));
+        }
+        values
+    }
+
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    pub fn at(&self, t: &Theory, which: Which, id: NodeId) -> &Value {
+        let i = id as usize;
+        match which {
+            Which::Low if t.dynamic[i] => &self.low[i],
+            Which::High if t.dynamic[i] => &self.high[i],
+            _ => &self.now[i],
+        }
+    }
+
+    fn vec(&mut self, which: Which) -> &mut Vec<Value> {
+        match which {
+            Which::Low => &mut self.low,
+            Which::High => &mut self.high,
+            Which::Now => &mut self.now,
+        }
+    }
+
+    fn set(&self, t: &Theory, which: Which, id: NodeId) -> &Set {
+        match self.at(t, which, id) {
+            Value::Set(s) => s,
+            Value::Rel(_) => unreachable!("the plan says which nodes are sets"),
+        }
+    }
+
+    fn rel(&self, t: &Theory, which: Which, id: NodeId) -> &Rel {
+        match self.at(t, which, id) {
+            Value::Rel(r) => r,
+            Value::Set(_) => unreachable!("the plan says which nodes are sets"),
+        }
+    }
+
+    /// Bounds on every node from bounds on reads-from and coherence.
+    pub fn bound(&mut self, t: &Theory, low: &Base, high: &Base, flags: bool) {
+        let more = if flags { &t.for_flags[..] } else { &[] };
+        for id in t.for_requires.iter().chain(more) {
+            self.compute(t, *id, Which::Low, low, None);
+            self.compute(t, *id, Which::High, high, None);
+        }
+    }
+
+    /// The values on a complete execution. What did not change is not computed again.
+    pub fn evaluate(&mut self, t: &Theory, base: &Base, flags: bool) {
+        self.clock += 1;
+        self.turns.fill(None);
+        let more = if flags { &t.for_flags[..] } else { &[] };
+        let mut old = Value::hollow();
+        for id in t.for_requires.iter().chain(more) {
+            let i = *id as usize;
+            let (computed, changed) = (self.computed[i], &self.changed);
+            let is_base = matches!(t.plan.nodes[i], Node::BaseRel(_) | Node::BaseSet(_));
+            let stale = |x: &NodeId| t.dynamic[*x as usize] && changed[*x as usize] > computed;
+            if computed != 0 && !is_base && !t.operands[i].iter().any(stale) {
+                self.computed[i] = self.clock;
+                continue;
+            }
+            old.clone_from(&self.now[i]);
+            self.compute(t, *id, Which::Now, base, None);
+            if computed == 0 || old != self.now[i] {
+                self.changed[i] = self.clock;
+            }
+            self.computed[i] = self.clock;
+        }
+    }
+
+    /// Computes one node from its operands.
+    fn compute(
+        &mut self,
+        t: &Theory,
+        id: NodeId,
+        which: Which,
+        base: &Base,
+        skeleton: Option<&Skeleton>,
+    ) {
+        if let Node::Fix(g, v) = t.plan.nodes[id as usize] {
+            self.solve(t, g, which, base, skeleton, None);
+            let body = t.plan.groups[g as usize].bodies[v as usize];
+            let value = self.at(t, which, body).clone();
+            self.vec(which)[id as usize] = value;
+            return;
+        }
+        let mut out = std::mem::replace(&mut self.vec(which)[id as usize], Value::hollow());
+        match &mut out {
+            Value::Set(s) => self.compute_set(t, id, which, base, skeleton, s),
+            Value::Rel(r) => self.compute_rel(t, id, which, base, skeleton, r),
+        }
+        self.vec(which)[id as usize] = out;
+    }
+
+    /// Goes round a fixpoint until its variables stand still; the values of each turn go to
+    /// `turns`.
+    fn solve(
+        &mut self,
+        t: &Theory,
+        g: u32,
+        which: Which,
+        base: &Base,
+        skeleton: Option<&Skeleton>,
+        mut turns: Option<&mut Vec<Vec<Value>>>,
+    ) {
+        let group = &t.plan.groups[g as usize];
+        let inner = &t.inner[g as usize];
+        let vars: Vec<(NodeId, NodeId)> = inner
+            .iter()
+            .filter_map(|x| match t.plan.nodes[*x as usize] {
+                Node::FixVar(_, v) => Some((*x, group.bodies[v as usize])),
+                _ => None,
+            })
+            .collect();
+        for (var, _) in &vars {
+            self.vec(which)[*var as usize].clear();
+        }
+        loop {
+            for x in inner {
+                if !matches!(t.plan.nodes[*x as usize], Node::FixVar(..)) {
+                    self.compute(t, *x, which, base, skeleton);
+                }
+            }
+            if let Some(turns) = &mut turns {
+                turns.push(inner.iter().map(|x| self.at(t, which, *x).clone()).collect());
+            }
+            // All bodies are read before any variable is written: a body may be a variable.
+            let new: Vec<Value> = vars.iter().map(|(_, b)| self.at(t, which, *b).clone()).collect();
+            let mut changed = false;
+            for ((var, _), new) in vars.iter().zip(new) {
+                let old = &mut self.vec(which)[*var as usize];
+                if *old != new {
+                    *old = new;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// The values of a fixpoint's inner nodes on the execution at hand, turn by turn.
+    pub fn turns(&mut self, t: &Theory, g: u32, base: &Base) -> &[Vec<Value>] {
+        if self.turns[g as usize].is_none() {
+            let mut turns = Vec::new();
+            self.solve(t, g, Which::Now, base, None, Some(&mut turns));
+            self.turns[g as usize] = Some(turns);
+        }
+        self.turns[g as usize].as_deref().unwrap_or(&[])
+    }
+
+    fn compute_set(
+        &self,
+        t: &Theory,
+        id: NodeId,
+        which: Which,
+        base: &Base,
+        skeleton: Option<&Skeleton>,
+        out: &mut Set,
+    ) {
+        let set = |x: &NodeId| self.set(t, which, *x);
+        let not = |x: &NodeId| self.set(t, other(which), *x);
+        match &t.plan.nodes[id as usize] {
+            Node::Union(a, b) => out.set_union(set(a), set(b)),
+            Node::Inter(a, b) => out.set_inter(set(a), set(b)),
+            Node::Diff(a, b) => out.set_diff(set(a), not(b)),
+            Node::Complement(a) => *out = not(a).complement(),
+            Node::Domain(r) => *out = self.rel(t, which, *r).domain(),
+            Node::Range(r) => *out = self.rel(t, which, *r).range(),
+            Node::BaseSet(BaseSet::Fw) => out.copy_from(&base.last),
+            Node::BaseSet(b) => {
+                if let Some(s) = skeleton {
+                    s.set(*b, out);
+                }
+            }
+            _ => out.clear(),
+        }
+    }
+
+    fn compute_rel(
+        &self,
+        t: &Theory,
+        id: NodeId,
+        which: Which,
+        base: &Base,
+        skeleton: Option<&Skeleton>,
+        out: &mut Rel,
+    ) {
+        let set = |x: &NodeId| self.set(t, which, *x);
+        let rel = |x: &NodeId| self.rel(t, which, *x);
+        let not = |x: &NodeId| self.rel(t, other(which), *x);
+        match &t.plan.nodes[id as usize] {
+            Node::Union(a, b) => out.set_union(rel(a), rel(b)),
+            Node::Inter(a, b) => out.set_inter(rel(a), rel(b)),
+            Node::Diff(a, b) => out.set_diff(rel(a), not(b)),
+            Node::Complement(a) => out.set_complement(not(a)),
+            Node::Seq(a, b) => out.set_seq(rel(a), rel(b)),
+            Node::Inverse(a) => out.set_inverse(rel(a)),
+            Node::Plus(a) => {
+                out.copy_from(rel(a));
+                out.close();
+            }
+            Node::Cross(a, b) => out.set_cross(set(a), set(b)),
+            Node::IdentityOn(a) => out.set_identity_on(set(a)),
+            Node::RestrictDomain(r, s) => out.set_restrict_domain(rel(r), set(s)),
+            Node::RestrictRange(r, s) => out.set_restrict_range(rel(r), set(s)),
+            Node::BaseRel(BaseRel::Rf) => out.copy_from(&base.rf),
+            Node::BaseRel(BaseRel::Co) => out.copy_from(&base.co),
+            Node::BaseRel(b) => {
+                if let Some(s) = skeleton {
+                    s.rel(*b, out);
+                }
+            }
+            _ => out.clear(),
+        }
+    }
+
+    /// Whether a check is as it is wanted.
+    pub fn holds(&self, t: &Theory, check: &Check, which: Which) -> bool {
+        let plain = match (self.at(t, which, check.node), check.shape) {
+            (Value::Set(s), _) => s.is_empty(),
+            (Value::Rel(r), Shape::Acyclic) => r.is_acyclic(),
+            (Value::Rel(r), Shape::Irreflexive) => r.is_irreflexive(),
+            (Value::Rel(r), Shape::Empty) => r.is_empty(),
+        };
+        plain == check.want
+    }
+
+    /// Whether a check may still be as it is wanted, by the bounds.
+    pub fn may_hold(&self, t: &Theory, check: &Check) -> bool {
+        self.holds(t, check, if check.want { Which::Low } else { Which::High })
+    }
+}
+
+fn other(which: Which) -> Which {
+    match which {
+        Which::Low => Which::High,
+        Which::High => Which::Low,
+        Which::Now => Which::Now,
+    }
+}

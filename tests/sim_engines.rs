@@ -1,0 +1,113 @@
+//! The two engines of the simulator find the same: outcomes, flags, and all that follows.
+
+#[path = "common/exec.rs"]
+#[allow(dead_code)]
+mod exec;
+#[path = "common/litmus.rs"]
+mod random;
+
+use exec::Rng;
+use litmake::cat::load::{Files, load_with};
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::litmus::{self, Arch};
+use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
+use random::Size;
+use std::path::Path;
+
+fn load(arch: Arch, name: &str) -> Model {
+    let plan = cat::load(name, &LoadOptions::new(arch)).expect("a built-in model");
+    Model::load(&plan).expect("a built-in model can be simulated")
+}
+
+/// What a simulation says, as far as the engines must agree.
+fn answer(text: &str, model: &Model, engine: Engine) -> Result<String, String> {
+    let source = Source::new("random.litmus", text.to_string());
+    let test = litmus::read(&source).map_err(|e| panic!("{text}\n{e}")).unwrap();
+    let options = Options { engine, ..Options::default() };
+    let outcomes = Simulator::default().simulate(&test, model, &options);
+    outcomes.map(|o| shown(&o)).map_err(|e| e.to_string())
+}
+
+fn shown(o: &Outcomes) -> String {
+    format!("{:#?} {} {} {:?} {} {}", o.states, o.positive, o.negative, o.flags, o.undefined, o.cut)
+}
+
+fn agree(text: &str, model: &Model) -> bool {
+    let one = answer(text, model, Engine::Enumerate);
+    let two = answer(text, model, Engine::Solve);
+    assert_eq!(one, two, "under {}:\n{text}", model.name);
+    one.is_ok()
+}
+
+fn size(rng: &mut Rng) -> Size {
+    let threads = 2 + rng.below(2);
+    Size {
+        threads,
+        length: if threads == 2 { 2 + rng.below(3) } else { 2 },
+        locations: 2 + rng.below(2),
+        observed: rng.below(4),
+    }
+}
+
+#[test]
+fn engines_agree_on_c11() {
+    let names = ["rc11", "rc11-lb", "c11", "sc", "wgsl-rel-acq", "wgsl-sc-per-loc", "const-write"];
+    let models: Vec<Model> = names.iter().map(|n| load(Arch::C, n)).collect();
+    let mut simulated = 0;
+    for seed in 0..300 {
+        let rng = &mut Rng::new(seed);
+        let size = size(rng);
+        let text = random::c11(rng, size);
+        simulated += models.iter().filter(|m| agree(&text, m)).count();
+    }
+    assert!(simulated > 1500, "only {simulated} answers");
+}
+
+#[test]
+fn engines_agree_on_aarch64() {
+    let models = [load(Arch::AArch64, "aarch64"), load(Arch::AArch64, "sc")];
+    let mut simulated = 0;
+    for seed in 0..400 {
+        let rng = &mut Rng::new(seed);
+        let size = size(rng);
+        let text = random::aarch64(rng, size, seed % 4 == 0);
+        simulated += models.iter().filter(|m| agree(&text, m)).count();
+    }
+    assert!(simulated > 600, "only {simulated} answers");
+}
+
+struct OneModel<'a>(&'a str);
+
+impl Files for OneModel<'_> {
+    fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
+        Ok((path == Path::new("random.cat")).then(|| self.0.to_string()))
+    }
+}
+
+/// Models that nobody would write exercise every way to explain.
+#[test]
+fn engines_agree_on_random_models() {
+    let (mut simulated, mut loaded) = (0, 0);
+    for seed in 0..600 {
+        let rng = &mut Rng::new(seed);
+        let text = random::model(rng);
+        let arch = [Arch::C, Arch::AArch64][rng.below(2)];
+        let model = load_with("random.cat", &LoadOptions::new(arch), &OneModel(&text));
+        let model = model.unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let Ok(model) = Model::load(&model) else { continue };
+        loaded += 1;
+        for _ in 0..4 {
+            let size = Size { threads: 2, length: 2 + rng.below(2), locations: 2, observed: 2 };
+            let test = match arch {
+                Arch::C => random::c11(rng, size),
+                _ => random::aarch64(rng, size, false),
+            };
+            let one = answer(&test, &model, Engine::Enumerate);
+            let two = answer(&test, &model, Engine::Solve);
+            assert_eq!(one, two, "{text}\n{test}");
+            simulated += usize::from(one.is_ok());
+        }
+    }
+    assert!(loaded > 400 && simulated > 1200, "only {loaded} models, {simulated} answers");
+}
