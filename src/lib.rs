@@ -5,8 +5,13 @@
 
 pub mod cat;
 pub mod diag;
+pub mod engine;
 pub mod isa;
 pub mod lang;
 pub mod litmus;
+pub mod pipeline;
 pub mod rel;
+pub mod report;
 pub mod sim;
+pub mod stage;
+pub mod toolchain;

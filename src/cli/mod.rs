@@ -1,6 +1,21 @@
 //! The command line: one file a subcommand. Only here is anything printed.
 
+mod baseline;
+mod cache;
+mod check;
+mod common;
+mod compile;
+mod completions;
+mod doctor;
+mod dry;
+mod explain;
+mod graph;
+mod history;
+mod merge;
+mod run;
+mod schema;
 mod sim;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -17,11 +32,33 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Args),
+    Check(check::Args),
+    Compile(compile::Args),
     Sim(sim::Args),
+    Explain(explain::Args),
+    Graph(graph::Args),
+    Merge(merge::Args),
+    Baseline(baseline::Args),
+    Cache(cache::Args),
+    Doctor(doctor::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
 }
 
 pub fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Run(args) => run::main(args),
+        Command::Check(args) => check::main(args),
+        Command::Compile(args) => compile::main(args),
         Command::Sim(args) => sim::main(args),
+        Command::Explain(args) => explain::main(args),
+        Command::Graph(args) => graph::main(args),
+        Command::Merge(args) => merge::main(args),
+        Command::Baseline(args) => baseline::main(args),
+        Command::Cache(args) => cache::main(args),
+        Command::Doctor(args) => doctor::main(args),
+        Command::Schema(args) => schema::main(args),
+        Command::Completions(args) => completions::main(args),
     }
 }

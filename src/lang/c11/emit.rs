@@ -341,7 +341,19 @@ fn declaration(name: &str, ty: &Type, init: Expr) -> Stmt {
     Stmt::new(StmtKind::Decl(vec![declarator]), Span::default())
 }
 
-fn local_type<'a>(f: &'a Function, name: &str) -> Option<&'a Type> {
+/// The locals of a function that hold integers, in order of declaration, each once.
+pub fn locals(f: &Function) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    f.each_declarator(&mut |d, _| {
+        if matches!(d.ty.bare(), Type::Int { .. }) && !out.contains(&d.name) {
+            out.push(d.name.clone());
+        }
+    });
+    out
+}
+
+/// The type of a local: of the outermost of its name, else of the first.
+pub fn local_type<'a>(f: &'a Function, name: &str) -> Option<&'a Type> {
     let (mut own, mut first) = (None, None);
     f.each_declarator(&mut |d, depth| {
         if d.name == name {

@@ -1,0 +1,48 @@
+//! Tells the program what its own meaning is: a digest over the sources that decide what tests
+//! and models mean, so that a cache never outlives a change to them.
+
+use std::path::{Path, PathBuf};
+
+fn files(dir: &Path, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .filter_map(|e| e.ok().map(|e| e.path()))
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+fn digest(rooms: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for room in rooms {
+        println!("cargo::rerun-if-changed={room}");
+        let mut list = Vec::new();
+        match Path::new(room) {
+            file if file.is_file() => list.push(file.to_path_buf()),
+            dir => files(dir, &mut list),
+        }
+        for path in list {
+            let text = std::fs::read(&path).unwrap_or_default();
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(&text);
+        }
+    }
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+fn main() {
+    let tests = ["src/litmus", "src/lang", "src/isa", "src/rel.rs"];
+    let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
+    let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
+    println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
+    println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));
+    println!("cargo::rustc-env=LITMAKE_COMPILE={}", digest(&compile));
+}

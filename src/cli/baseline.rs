@@ -1,0 +1,47 @@
+//! `litmake baseline`: the file of known findings.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use litmake::diag::Result;
+use litmake::report::baseline::Baseline;
+
+use super::common;
+
+/// Keep the file of known findings.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Take what a run found for known, and forget what it saw fixed
+    Update {
+        /// The run's report
+        #[arg(value_name = "REPORT")]
+        report: PathBuf,
+        /// The baseline, made where it is missing
+        #[arg(long, default_value = "baseline.json", value_name = "FILE")]
+        baseline: PathBuf,
+    },
+}
+
+pub fn main(args: Args) -> ExitCode {
+    let Command::Update { report, baseline } = args.command;
+    match update(&report, &baseline) {
+        Ok(n) => {
+            println!("{}: {n} known findings", baseline.display());
+            ExitCode::SUCCESS
+        }
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn update(report: &PathBuf, baseline: &PathBuf) -> Result<usize> {
+    let report = super::merge::read(report)?;
+    let new = Baseline::read(baseline)?.update(&report);
+    super::run::write(baseline, &new.json())?;
+    Ok(new.known.len())
+}

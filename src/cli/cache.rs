@@ -1,0 +1,164 @@
+//! `litmake cache`: what is in the cache, whether it is sound, and making it smaller.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use litmake::engine::store::GcOptions;
+
+use super::common::{self, CacheArgs, show_size};
+
+/// Look into the cache, check it, or make it smaller.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Count what is there
+    Stats {
+        #[command(flatten)]
+        cache: CacheArgs,
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read every entry and check it against its checksum; exit status 1 where any is broken
+    Verify {
+        #[command(flatten)]
+        cache: CacheArgs,
+        /// Drop what is broken
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Drop what was not used for longest
+    Gc {
+        #[command(flatten)]
+        cache: CacheArgs,
+        /// Until this is left, such as 500M or 10G
+        #[arg(long, value_parser = common::size, value_name = "SIZE")]
+        max_size: Option<u64>,
+        /// What was not used for so many days
+        #[arg(long, value_name = "DAYS")]
+        keep_days: Option<u32>,
+    },
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match args.command {
+        Command::Stats { cache, json } => stats(&cache, json),
+        Command::Verify { cache, repair } => verify(&cache, repair),
+        Command::Gc {
+            cache,
+            max_size,
+            keep_days,
+        } => gc(&cache, max_size, keep_days),
+    }
+}
+
+fn stats(cache: &CacheArgs, json: bool) -> ExitCode {
+    let store = match cache.open() {
+        Ok(store) => store,
+        Err(e) => return common::fail(&e),
+    };
+    let stats = store.stats();
+    if json {
+        let kinds: serde_json::Map<String, serde_json::Value> = stats
+            .by_kind
+            .iter()
+            .map(|(k, (n, b))| (k.to_string(), serde_json::json!({"records": n, "bytes": b})))
+            .collect();
+        println!(
+            "{}",
+            serde_json::json!({
+                "segments": stats.segments,
+                "bytes": stats.bytes,
+                "records": stats.records,
+                "duplicates": stats.duplicates,
+                "kinds": kinds,
+            })
+        );
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "{}: {} in {} segments, {} records",
+        store.dir().display(),
+        show_size(stats.bytes),
+        stats.segments,
+        stats.records
+    );
+    for (kind, (count, bytes)) in &stats.by_kind {
+        println!("  {kind:10} {count:>12}  {}", show_size(*bytes));
+    }
+    if stats.duplicates > 0 {
+        println!("  {} records are there more than once", stats.duplicates);
+    }
+    for notice in store.take_notices() {
+        println!("{notice}");
+    }
+    ExitCode::SUCCESS
+}
+
+fn verify(cache: &CacheArgs, repair: bool) -> ExitCode {
+    let store = match cache.open() {
+        Ok(store) => store,
+        Err(e) => return common::fail(&e),
+    };
+    let mut broken = store.take_notices();
+    let report = store.verify();
+    broken.extend(report.broken);
+    for line in broken.iter().take(50) {
+        println!("{line}");
+    }
+    if broken.len() > 50 {
+        println!("... and {} more", broken.len() - 50);
+    }
+    println!(
+        "{} records in {} segments are sound; {} broken",
+        report.records,
+        report.segments,
+        broken.len()
+    );
+    if broken.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    if repair {
+        match store.repair() {
+            Ok(n) => println!("{n} segments were written anew without what is broken"),
+            Err(e) => {
+                eprintln!("error: the repair failed: {e}");
+                return ExitCode::from(3);
+            }
+        }
+    } else {
+        println!("what is broken is computed again when it is needed; --repair drops it now");
+    }
+    ExitCode::from(1)
+}
+
+fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitCode {
+    let store = match cache.open() {
+        Ok(store) => store,
+        Err(e) => return common::fail(&e),
+    };
+    let options = match (max_size, keep_days) {
+        (None, None) => GcOptions {
+            max_size: Some(10 << 30),
+            keep: Some(Duration::from_secs(60 * 86_400)),
+        },
+        _ => GcOptions {
+            max_size,
+            keep: keep_days.map(|d| Duration::from_secs(u64::from(d) * 86_400)),
+        },
+    };
+    let report = store.gc(&options);
+    println!(
+        "{} segments dropped, {} freed; {} left in {}",
+        report.dropped,
+        show_size(report.freed),
+        show_size(report.bytes),
+        report.kept
+    );
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,156 @@
+//! What several subcommands share: the cache, profiles, signals, how errors end a program.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use litmake::diag::{Diag, Result};
+use litmake::engine::store::{GcOptions, Store, StoreOptions};
+use litmake::pipeline::load::Files;
+use litmake::pipeline::plan::profile_folders;
+use litmake::pipeline::profile::{Profile, Profiles};
+
+/// A cache larger than this is reduced at the end of a run.
+const DEFAULT_CAP: u64 = 10 << 30;
+
+#[derive(clap::Args, Clone)]
+pub struct CacheArgs {
+    /// The folder of the cache [default: cache]
+    #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE")]
+    pub cache: Option<PathBuf>,
+
+    /// A second cache that is read where the first has nothing, such as a CI cache folder
+    #[arg(long, value_name = "DIR", env = "LITMAKE_CACHE_SHARED")]
+    pub shared_cache: Option<PathBuf>,
+
+    /// Only read the cache; results are kept in memory
+    #[arg(long)]
+    pub cache_read_only: bool,
+}
+
+impl CacheArgs {
+    pub fn dir(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(|| "cache".into())
+    }
+
+    pub fn open(&self) -> Result<Store> {
+        let options = StoreOptions {
+            read_only: self.cache_read_only,
+            shared: self.shared_cache.clone(),
+        };
+        Store::open(&self.dir(), &options).map_err(|e| {
+            Diag::new(format!("cannot open the cache {}: {e}", self.dir().display()))
+                .help("name another folder with --cache")
+        })
+    }
+}
+
+/// A size such as `500M` or `10G`.
+pub fn size(text: &str) -> std::result::Result<u64, String> {
+    let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
+    let (digits, unit) = match text.char_indices().last() {
+        Some((i, c)) if c.is_alphabetic() => (&text[..i], c.to_ascii_uppercase()),
+        _ => (text, ' '),
+    };
+    let shift = match unit {
+        ' ' => 0,
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        'T' => 40,
+        other => return Err(format!("`{other}` is no unit; units are K, M, G and T")),
+    };
+    let number: f64 = digits
+        .trim()
+        .parse()
+        .map_err(|_| format!("`{digits}` is no number"))?;
+    if !(0.0..1e18).contains(&number) {
+        return Err(format!("`{digits}` is no size"));
+    }
+    Ok((number * (1u64 << shift) as f64) as u64)
+}
+
+pub fn show_size(bytes: u64) -> String {
+    match bytes {
+        b if b >= 1 << 30 => format!("{:.1} GiB", b as f64 / (1u64 << 30) as f64),
+        b if b >= 1 << 20 => format!("{:.1} MiB", b as f64 / (1u64 << 20) as f64),
+        b if b >= 1 << 10 => format!("{:.1} KiB", b as f64 / 1024.0),
+        b => format!("{b} bytes"),
+    }
+}
+
+/// Keeps the cache below its cap.
+pub fn reduce(store: &Store) {
+    let cap = std::env::var("LITMAKE_CACHE_MAX")
+        .ok()
+        .and_then(|v| size(&v).ok())
+        .unwrap_or(DEFAULT_CAP);
+    if !store.is_read_only() {
+        store.gc(&GcOptions {
+            max_size: Some(cap),
+            keep: None,
+        });
+    }
+}
+
+/// `NAME=VALUE`.
+pub fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(n, v)| (n.trim().to_string(), v.to_string()))
+        .ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))
+}
+
+/// `I/N`.
+pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(i, n)| Some((i.trim().parse().ok()?, n.trim().parse().ok()?)));
+    match parts {
+        Some((i, n)) if i >= 1 && i <= n => Ok((i, n)),
+        _ => Err(format!("`{text}` is not of the form I/N with 1 <= I <= N")),
+    }
+}
+
+pub fn find_profile(files: &dyn Files, name: &str) -> Result<Arc<Profile>> {
+    let profiles = Profiles::load(files, &profile_folders(Path::new(".")), &[]);
+    profiles.find(files, Path::new("."), name)
+}
+
+/// Whether standard error should be coloured.
+pub fn color(terminal: bool) -> bool {
+    terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+pub fn stdout_color() -> bool {
+    color(std::io::stdout().is_terminal())
+}
+
+/// Says what is wrong and ends with the status of wrong input.
+pub fn fail(diag: &Diag) -> ExitCode {
+    eprintln!("{diag}");
+    ExitCode::from(2)
+}
+
+/// The first interrupt asks the run to stop; where that takes long, or at the second, the cache
+/// is closed and the program ends.
+pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let handler = move || {
+        let first = COUNT.fetch_add(1, Ordering::Relaxed) == 0;
+        stop.store(true, Ordering::Relaxed);
+        let store = store.clone();
+        std::thread::spawn(move || {
+            if first {
+                std::thread::sleep(Duration::from_millis(700));
+            }
+            store.close();
+            eprintln!("\nlitmake: stopped; what was done is kept, and the same command goes on from here");
+            std::process::exit(130);
+        });
+    };
+    // Where no handler can be set, an interrupt ends the program as it would anyhow.
+    let _ = ctrlc::set_handler(handler);
+}

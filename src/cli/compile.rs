@@ -1,0 +1,76 @@
+//! `litmake compile`: what a compiler makes of a test, as a litmus test.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use litmake::diag::{Diag, Result, Source};
+use litmake::litmus;
+use litmake::pipeline::load::Disk;
+use litmake::pipeline::types::Observe;
+use litmake::toolchain::compile::{Compiler, Trouble};
+use litmake::toolchain::process;
+
+use super::check::Split;
+use super::common;
+
+/// Compile a C test and print the litmus test that the object code makes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The profile: a name or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: String,
+
+    /// What is compiled on its own
+    #[arg(long, value_enum, default_value = "whole")]
+    split: Split,
+
+    #[arg(value_name = "TEST")]
+    test: PathBuf,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err((status, e)) => {
+            eprintln!("{e}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
+    let input = |e| (2, e);
+    let profile = common::find_profile(&Disk, &args.profile).map_err(input)?;
+    let test = read(&args.test).map_err(input)?;
+    let program = process::find(&profile.compiler).ok_or_else(|| {
+        let message = format!("the compiler `{}` is not installed", profile.compiler);
+        (3, Diag::new(message).help("`litmake doctor` says how to get it"))
+    })?;
+    let compiler = Compiler {
+        profile: &profile,
+        program: &program,
+        observe: Observe::Condition,
+        stop: &AtomicBool::new(false),
+    };
+    let result = compiler
+        .compile(&[test])
+        .pop()
+        .unwrap_or(Err(Trouble::Stopped));
+    match result {
+        Ok(test) => Ok(litmus::write(&test)),
+        Err(Trouble::Test(e) | Trouble::Compiler(e)) => {
+            Err((3, Diag::new(format!("{}: {e}", args.test.display()))))
+        }
+        Err(Trouble::Stopped) => Err((3, Diag::new("stopped"))),
+    }
+}
+
+fn read(path: &PathBuf) -> Result<litmus::Test> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    litmus::read(&Source::new(path.display().to_string(), text))
+}

@@ -1,0 +1,55 @@
+//! `litmake doctor`: which compilers are here, which are missing, and how to get them.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use litmake::pipeline::load::Disk;
+use litmake::pipeline::plan::profile_folders;
+use litmake::pipeline::profile::Profiles;
+use litmake::toolchain::process;
+
+use super::common::CacheArgs;
+
+/// Say what is installed, what is missing, and how to get it.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    let folders = profile_folders(std::path::Path::new("."));
+    let profiles = Profiles::load(&Disk, &folders, &[]);
+    let mut compilers: BTreeMap<&str, usize> = BTreeMap::new();
+    for profile in profiles.iter() {
+        *compilers.entry(&profile.compiler).or_default() += 1;
+    }
+    let mut missing = Vec::new();
+    println!("compilers:");
+    for (name, count) in &compilers {
+        match process::find(name) {
+            Some(path) => println!("  {name:24} {count:>4} profiles  {}", path.display()),
+            None => {
+                println!("  {name:24} {count:>4} profiles  missing");
+                missing.push(*name);
+            }
+        }
+    }
+    for broken in profiles.broken() {
+        println!("{broken}");
+    }
+    match args.cache.open() {
+        Ok(store) => {
+            let state = if store.is_read_only() { "read only" } else { "writable" };
+            println!("cache: {} ({state})", store.dir().display());
+        }
+        Err(e) => println!("cache: {e}"),
+    }
+    if missing.is_empty() {
+        println!("everything that the profiles need is here");
+    } else {
+        // Debian names the packages as it names the commands.
+        println!("to install what is missing:\n  apt-get install {}", missing.join(" "));
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,214 @@
+//! `litmake explain`: why a test ran in the last run of a pipeline, or why it did not.
+
+use std::process::ExitCode;
+
+use litmake::diag::{Diag, Result};
+use litmake::engine::digest::{Digest, Keyer};
+use litmake::engine::rows::{Cell, decode_cells, decode_entries};
+use litmake::engine::store::Store;
+
+use super::common::{self, CacheArgs};
+use super::history::{BEFORE, History, LAST};
+use super::run::PlanArgs;
+
+/// Say why a test ran in the last run of a pipeline, or why it did not: which input changed,
+/// from which key to which.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The pipeline
+    #[arg(value_name = "PIPELINE")]
+    pipeline: std::path::PathBuf,
+
+    /// A test, by its path or the end of it, or a stage
+    #[arg(value_name = "TASK|TEST")]
+    what: String,
+
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+/// How many tests one question is answered for.
+const SHOWN: usize = 10;
+
+pub fn main(args: Args) -> ExitCode {
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => common::fail(&e),
+    }
+}
+
+/// What a test was to one node in one run.
+struct Seen {
+    inputs: Vec<(String, Cell)>,
+    key: Digest,
+    ran: bool,
+}
+
+struct Look<'a> {
+    store: &'a Store,
+    history: &'a History,
+}
+
+impl Look<'_> {
+    fn digest(text: &str) -> Option<Digest> {
+        Digest::parse(text)
+    }
+
+    /// Where a test stands: shard and row.
+    fn place(&self, root: usize, item: &str) -> Option<(usize, usize)> {
+        for (s, digest) in self.history.nodes[root].shards.iter().enumerate() {
+            let bytes = self.store.get_one(&Self::digest(digest)?)?;
+            let entries = decode_entries(&bytes)?;
+            if let Some(row) = entries.iter().position(|e| &*e.name == item) {
+                return Some((s, row));
+            }
+        }
+        None
+    }
+
+    fn cell(&self, node: usize, shard: usize, row: usize) -> Option<Cell> {
+        let history = &self.history.nodes[node];
+        let bytes = self.store.get_one(&Self::digest(history.shards.get(shard)?)?)?;
+        if history.root == node {
+            let entry = decode_entries(&bytes)?.into_iter().nth(row)?;
+            return Some(Cell {
+                state: litmake::engine::rows::State::Done,
+                content: entry.content,
+            });
+        }
+        decode_cells(&bytes)?.get(row).copied()
+    }
+
+    fn seen(&self, label: &str, kind: &str, item: &str) -> Option<Seen> {
+        let nodes = &self.history.nodes;
+        let at = nodes.iter().position(|n| n.label == label && n.kind == kind && n.root != usize::MAX)?;
+        let node = &nodes[at];
+        let (shard, row) = self.place(node.root, item)?;
+        let mut inputs = Vec::new();
+        for input in &node.inputs {
+            inputs.push((nodes[*input].label.clone(), self.cell(*input, shard, row)?));
+        }
+        let mut key = Keyer::new("action/1").field("node", &node.fingerprint().digest().0);
+        for (_, cell) in &inputs {
+            key.add("input", &cell.content.0);
+        }
+        let ran = node
+            .executed
+            .iter()
+            .any(|(s, rows)| *s as usize == shard && rows.contains(&(row as u32)));
+        Some(Seen { inputs, key: key.finish(), ran })
+    }
+
+    fn items(&self, what: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        for (i, node) in self.history.nodes.iter().enumerate() {
+            if node.root != i {
+                continue;
+            }
+            for digest in &node.shards {
+                let entries = Self::digest(digest)
+                    .and_then(|d| self.store.get_one(&d))
+                    .and_then(|b| decode_entries(&b))
+                    .unwrap_or_default();
+                let fits = |n: &str| n == what || n.ends_with(&format!("/{what}")) || n.ends_with(&format!("/{what}.litmus"));
+                out.extend(entries.iter().filter(|e| fits(&e.name)).map(|e| e.name.to_string()));
+            }
+        }
+        out.sort();
+        out.dedup();
+        out
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    let plan_args = PlanArgs { pipeline: args.pipeline, targets: Vec::new(), sets: Vec::new() };
+    let plan = plan_args.plan()?;
+    let store = args.cache.open()?;
+    let last = History::read(&store, &plan, LAST).ok_or_else(|| {
+        Diag::new("no run of this pipeline is known to this cache").help("run it first")
+    })?;
+    let before = History::read(&store, &plan, BEFORE);
+    let now = Look { store: &store, history: &last };
+    let then = before.as_ref().map(|history| Look { store: &store, history });
+    if last.nodes.iter().any(|n| n.label == args.what) {
+        stage(&last, before.as_ref(), &args.what);
+        return Ok(());
+    }
+    let items = now.items(&args.what);
+    if items.is_empty() {
+        return Err(Diag::new(format!("the last run had no test and no stage `{}`", args.what)));
+    }
+    for item in items.iter().take(SHOWN) {
+        println!("{item}");
+        for (i, node) in last.nodes.iter().enumerate() {
+            if node.root == i {
+                continue;
+            }
+            let Some(seen) = now.seen(&node.label, &node.kind, item) else {
+                continue;
+            };
+            let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, item));
+            let old_node = before
+                .as_ref()
+                .and_then(|b| b.nodes.iter().find(|n| n.label == node.label));
+            let mut why = Vec::new();
+            if let Some(old_node) = old_node {
+                why.extend(old_node.changes(&node.fingerprint()));
+            }
+            if let Some(old) = &old {
+                for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
+                    if new.content != old.content {
+                        why.push(format!(
+                            "what `{label}` gave changed, from {} to {}",
+                            old.content.short(),
+                            new.content.short()
+                        ));
+                    }
+                }
+            }
+            println!("  {} {}", node.label, verdict(&seen, old.as_ref(), before.is_some()));
+            why.iter().for_each(|w| println!("    {w}"));
+            match &old {
+                Some(old) if old.key != seen.key => println!("    key {} -> {}", old.key, seen.key),
+                _ => println!("    key {}", seen.key),
+            }
+        }
+    }
+    if items.len() > SHOWN {
+        println!("... and {} more tests", items.len() - SHOWN);
+    }
+    Ok(())
+}
+
+fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {
+    match (seen.ran, old) {
+        (true, None) if had_before => "ran: the run before had no such task",
+        (true, None) => "ran: it is the first run that is known here",
+        (true, Some(old)) if old.key == seen.key => {
+            "ran: its key is the same, but its result was not in the cache (it failed, or was dropped)"
+        }
+        (true, Some(_)) => "ran: what it reads changed",
+        (false, Some(old)) if old.key == seen.key => "did not run: nothing that it reads changed",
+        (false, _) => "did not run: its result was in the cache already, from an equal task",
+    }
+}
+
+fn stage(last: &History, before: Option<&History>, label: &str) {
+    for node in last.nodes.iter().filter(|n| n.label == label) {
+        let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
+        println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
+        let old = before.and_then(|b| b.nodes.iter().find(|n| n.label == label));
+        match old {
+            Some(old) => {
+                let changes = old.changes(&node.fingerprint());
+                if changes.is_empty() {
+                    println!("  its own options, tools and models are as they were");
+                }
+                changes.iter().for_each(|c| println!("  {c}"));
+                let new = node.shards.iter().filter(|s| !old.shards.contains(s)).count();
+                println!("  {new} of {} shards of results are different", node.shards.len());
+            }
+            None => println!("  no run before it is known"),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `litmake merge`: one report out of those of the parts of a run.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use litmake::diag::{Diag, Result};
+use litmake::report::terminal::{Style, summary};
+use litmake::report::{Report, junit, merge};
+
+use super::common;
+
+/// Merge the reports of the parts of a run (`litmake run --shard I/N --report FILE`).
+///
+/// The exit status is that of the whole run.
+#[derive(clap::Args)]
+pub struct Args {
+    #[arg(required = true, value_name = "REPORT")]
+    reports: Vec<PathBuf>,
+
+    /// Write the merged report as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Write the findings as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+pub fn read(path: &PathBuf) -> Result<Report> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    serde_json::from_str(&text)
+        .map_err(|e| Diag::new(format!("{}: this is no report: {e}", path.display())))
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let parts = args.reports.iter().map(read).collect::<Result<_>>()?;
+    let report = merge::merge(parts)?;
+    let style = Style {
+        color: common::stdout_color(),
+        ..Style::default()
+    };
+    print!("{}", summary(&report, style));
+    if let Some(path) = &args.report {
+        super::run::write(path, &report.json())?;
+    }
+    if let Some(path) = &args.junit {
+        super::run::write(path, &junit::junit(&report))?;
+    }
+    Ok(report.exit_status())
+}

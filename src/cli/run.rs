@@ -1,0 +1,236 @@
+//! `litmake run`: runs a pipeline.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use litmake::diag::{Diag, Result};
+use litmake::engine::events::{All, Lines, Listener};
+use litmake::engine::graph::Context;
+use litmake::engine::progress::{Plain, Terminal};
+use litmake::engine::run::{Engine, Options};
+use litmake::engine::store::Store;
+use litmake::pipeline::load::{Disk, load};
+use litmake::pipeline::plan::{Plan, plan};
+use litmake::report::baseline::Baseline;
+use litmake::report::terminal::{Style, summary};
+use litmake::report::{Finding, Report, github, junit};
+use litmake::stage::{self, Built, collect};
+
+use super::common::{self, CacheArgs};
+
+/// Run a pipeline, doing only what was not done before.
+///
+/// Exit status: 0, no new findings; 1, new findings; 2, the pipeline or its inputs are wrong;
+/// 3, something that the run needs failed (after everything else was done).
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake run pipelines/quickstart.yaml
+  litmake run p.yaml compare:gcc-12*        only what these instances need
+  litmake run p.yaml --set tests='my/*.litmus' --report report.json
+  litmake run p.yaml --shard 2/8 --report part2.json")]
+pub struct Args {
+    #[command(flatten)]
+    pub plan: PlanArgs,
+
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
+    /// Workers [default: one a core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Leave times and cache counts out of the report, so that equal results are equal bytes
+    #[arg(long)]
+    stable: bool,
+
+    /// Write the findings as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Known findings [default: the pipeline's `baseline`]
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write a JSON line for each event
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+
+    /// Run part I of N of the tests
+    #[arg(long, value_name = "I/N", value_parser = common::part)]
+    shard: Option<(u32, u32)>,
+
+    /// Say what would run, and run nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+
+    /// Go on with other items when one fails (the default)
+    #[arg(short, long, overrides_with = "fail_fast")]
+    keep_going: bool,
+
+    /// Stop when something that the run needs fails
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// Stay, and run again what a saved edit touches
+    #[arg(long)]
+    watch: bool,
+
+    /// Say less
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Say more
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(clap::Args)]
+pub struct PlanArgs {
+    /// The pipeline
+    #[arg(value_name = "PIPELINE")]
+    pub pipeline: PathBuf,
+
+    /// Stages to run, with what they need: STAGE, or STAGE:VALUE for the instances in which a
+    /// variable has that value
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Give a variable another value
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = common::assignment)]
+    pub sets: Vec<(String, String)>,
+}
+
+impl PlanArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        let pipeline = load(&Disk, &self.pipeline, &self.sets)?;
+        plan(&Disk, pipeline, &self.targets)
+    }
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err(diag) => common::fail(&diag),
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let plan = args.plan.plan()?;
+    let store = Arc::new(args.cache.open()?);
+    let built = stage::build(&plan, &*store)?;
+    let mut options = Options {
+        context: Context::default(),
+        part: args.shard,
+        fail_fast: args.fail_fast,
+        ..Options::default()
+    };
+    if let Some(jobs) = args.jobs {
+        options.jobs = jobs as usize;
+    }
+    if args.dry_run {
+        return super::dry::run(&plan, &built, &store, options, args.verbose);
+    }
+    common::on_interrupt(options.context.stop.clone(), store.clone());
+    if args.watch {
+        return super::watch::run(args, plan, built, &store, options);
+    }
+    let listener = listener(args)?;
+    let report = once(&plan, &built, &store, options, &*listener, args.baseline.as_ref())?;
+    say(args, &report)?;
+    common::reduce(&store);
+    Ok(report.exit_status())
+}
+
+pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
+    let mut all: Vec<Box<dyn Listener>> = Vec::new();
+    if !args.quiet {
+        match std::io::stderr().is_terminal() {
+            true => all.push(Box::new(Terminal::new())),
+            false => all.push(Box::new(Plain::new())),
+        }
+    }
+    if let Some(path) = &args.events {
+        let file = std::fs::File::create(path)
+            .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+        all.push(Box::new(Lines(Mutex::new(std::io::BufWriter::new(file)))));
+    }
+    Ok(Box::new(All(all)))
+}
+
+/// One run of a graph, to its report.
+pub fn once(
+    plan: &Plan,
+    built: &Built,
+    store: &Store,
+    options: Options,
+    listener: &dyn Listener,
+    baseline: Option<&PathBuf>,
+) -> Result<Report> {
+    let part = options.part;
+    let engine = Engine::new(&built.graph, store, options, listener)?;
+    let finished = engine.run();
+    let mut report = collect::collect(plan, built, &engine);
+    if !finished && !engine.options.fail_fast {
+        // The handler of the interrupt ends the program.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
+    super::history::keep(plan, built, &engine, store);
+    if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
+        let known = Baseline::read(path)?;
+        let tested = |f: &Finding| {
+            (0..plan.nodes.len()).any(|i| {
+                let node = &plan.nodes[i];
+                let at = built.node_of[i];
+                node.kind.name() == "compare"
+                    && node.profile.iter().map(|p| &p.name).eq(f.profiles.iter())
+                    && collect::place(&engine, at, &f.test).is_some()
+                    && part.is_none_or(|p| litmake::engine::run::in_part(&f.test, p))
+            })
+        };
+        // A test that failed was not looked at.
+        let failed: Vec<String> = report.errors.iter().map(|e| e.test.clone()).collect();
+        known.apply(&mut report, |f| tested(f) && !failed.contains(&f.test));
+        litmake::report::merge::sort(&mut report);
+    }
+    Ok(report)
+}
+
+pub fn say(args: &Args, report: &Report) -> Result<()> {
+    let style = Style {
+        color: common::stdout_color(),
+        verbose: args.verbose,
+        quiet: args.quiet,
+    };
+    let github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true");
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(summary(report, style).as_bytes());
+    if github {
+        let _ = out.write_all(github::annotations(report).as_bytes());
+        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
+            let file = std::fs::File::options().append(true).create(true).open(path);
+            let _ = file.and_then(|mut f| f.write_all(github::summary(report).as_bytes()));
+        }
+    }
+    if let Some(path) = &args.report {
+        let report = match args.stable {
+            true => report.clone().stable(),
+            false => report.clone(),
+        };
+        write(path, &report.json())?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &junit::junit(report))?;
+    }
+    Ok(())
+}
+
+pub fn write(path: &std::path::Path, text: &str) -> Result<()> {
+    std::fs::write(path, text)
+        .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))
+}

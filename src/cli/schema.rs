@@ -1,0 +1,32 @@
+//! `litmake schema`: the JSON Schema of pipeline and profile files.
+
+use std::process::ExitCode;
+
+use litmake::pipeline::types::{PipelineFile, ProfileFile};
+
+/// Print the JSON Schema of pipeline or profile files, with which editors complete and check.
+#[derive(clap::Args)]
+pub struct Args {
+    #[arg(value_enum, default_value = "pipeline")]
+    what: What,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum What {
+    Pipeline,
+    Profile,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    let schema = match args.what {
+        What::Pipeline => schemars::schema_for!(PipelineFile),
+        What::Profile => schemars::schema_for!(ProfileFile),
+    };
+    match serde_json::to_string_pretty(&schema) {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(_) => ExitCode::from(3),
+    }
+}

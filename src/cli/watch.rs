@@ -1,0 +1,90 @@
+//! `litmake run --watch`: stays, and runs again what a saved edit touches.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use litmake::diag::{Diag, Result};
+use litmake::engine::run::Options;
+use litmake::engine::store::Store;
+use litmake::pipeline::plan::Plan;
+use litmake::stage::{self, Built};
+use notify::{RecursiveMode, Watcher};
+
+use super::run::{self, Args};
+
+/// Editors save in several steps; what comes within this time is one edit.
+const SETTLE: Duration = Duration::from_millis(15);
+
+pub fn run(args: &Args, plan: Plan, built: Built, store: &Store, options: Options) -> Result<u8> {
+    let (send, receive) = channel();
+    let mut watcher = notify::recommended_watcher(move |event| {
+        let _ = send.send(event);
+    })
+    .map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
+    let (mut plan, mut built) = (plan, built);
+    let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut status;
+    let listener = run::listener(args)?;
+    loop {
+        built.generators.iter().flatten().for_each(|g| g.watch());
+        for folder in folders(&plan, &built) {
+            if folder.is_dir() && watched.insert(folder.clone()) {
+                let _ = watcher.watch(&folder, RecursiveMode::Recursive);
+            }
+        }
+        let start = Instant::now();
+        match run::once(&plan, &built, store, options.clone(), &*listener, args.baseline.as_ref()) {
+            Ok(report) => {
+                run::say(args, &report)?;
+                status = report.exit_status();
+            }
+            Err(e) => {
+                eprintln!("{e}");
+                status = 2;
+            }
+        }
+        eprintln!("litmake: done in {} ms; watching", start.elapsed().as_millis());
+        let changed = loop {
+            match receive.recv_timeout(Duration::from_millis(200)) {
+                Ok(Ok(event)) if is_change(&event) => break event.paths,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) if options.context.stopped() => return Ok(status),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(status),
+            }
+        };
+        let mut changed: BTreeSet<PathBuf> = changed.into_iter().collect();
+        while let Ok(event) = receive.recv_timeout(SETTLE) {
+            changed.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
+        }
+        let tests_only = changed.iter().all(|p| p.extension().is_some_and(|e| e == "litmus"));
+        if tests_only {
+            for generator in built.generators.iter().flatten() {
+                generator.touched(changed.iter());
+            }
+            continue;
+        }
+        // The pipeline, a profile or a model: plan again, from what is in the files now.
+        match args.plan.plan().and_then(|p| Ok((stage::build(&p, store)?, p))) {
+            Ok((b, p)) => (plan, built) = (p, b),
+            Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
+        }
+    }
+}
+
+fn is_change(event: &notify::Event) -> bool {
+    !matches!(event.kind, notify::EventKind::Access(_))
+}
+
+fn folders(plan: &Plan, built: &Built) -> Vec<PathBuf> {
+    let mut out = vec![plan.pipeline.dir.clone()];
+    out.extend(plan.nodes.iter().map(|n| n.dir.clone()));
+    out.extend(litmake::pipeline::plan::profile_folders(&plan.pipeline.dir));
+    out.push("models".into());
+    for generator in built.generators.iter().flatten() {
+        out.extend(generator.folders());
+    }
+    out
+}

@@ -1,0 +1,159 @@
+//! The graph that the engine runs: nodes, what they consume, and the work in each.
+//!
+//! Work is behind traits. The engine knows that it is a function of the content of its inputs
+//! and of the node's fingerprint, and nothing else about it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::digest::{Digest, Keyer};
+use super::rows::Entry;
+
+/// What one item came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done(Vec<u8>),
+    /// Done, and someone should look at it.
+    Finding(Vec<u8>),
+    /// The work said no, and would each time.
+    Failed(String),
+    /// Something that the work needs failed; another run may fare better.
+    Broke(String),
+    /// The run is being stopped.
+    Stopped,
+}
+
+/// What work may ask about the run.
+#[derive(Clone, Default)]
+pub struct Context {
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Context {
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Where items come from.
+pub trait Source: Send + Sync {
+    /// The items in order of their names. Errors are those of the whole list.
+    fn list(&self) -> crate::diag::Result<Vec<Entry>>;
+
+    /// The content of an item; `None` where it is gone.
+    fn fetch(&self, name: &str) -> Option<Vec<u8>>;
+}
+
+/// Work on one item at a time. What it gives depends on the inputs' content and on what the
+/// node's fingerprint covers, never on names, time or order.
+pub trait Map: Send + Sync {
+    /// How many items one call should get, where there are as many.
+    fn batch(&self) -> usize {
+        16
+    }
+
+    /// A digest of what in the inputs matters, where that is less than their bytes. Inputs with
+    /// the same digest must give the same bytes.
+    fn normal(&self, _inputs: &[Vec<u8>]) -> Option<Digest> {
+        None
+    }
+
+    /// One outcome for each item, in order; an item is the contents of its inputs.
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
+}
+
+#[derive(Clone)]
+pub enum Work {
+    Source(Arc<dyn Source>),
+    Map(Arc<dyn Map>),
+    /// Of the items of the first input, the first of each that have equal content in the second.
+    Distinct,
+}
+
+/// The parts that a node's fingerprint is made of, by name, so that it can be said which changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub parts: BTreeMap<String, Digest>,
+}
+
+impl Fingerprint {
+    pub fn with(mut self, name: &str, digest: Digest) -> Fingerprint {
+        self.parts.insert(name.to_string(), digest);
+        self
+    }
+
+    pub fn with_text(self, name: &str, text: &str) -> Fingerprint {
+        self.with(name, Digest::of(text.as_bytes()))
+    }
+
+    pub fn digest(&self) -> Digest {
+        let mut key = Keyer::new("node/1");
+        for (name, part) in &self.parts {
+            key.add(name, &part.0);
+        }
+        key.finish()
+    }
+}
+
+#[derive(Clone)]
+pub struct Node {
+    /// As people see it; several nodes may share one.
+    pub label: String,
+    pub kind: String,
+    pub inputs: Vec<usize>,
+    pub fingerprint: Fingerprint,
+    pub work: Work,
+    /// Failures of this kind are of interest only where they are not those of an input.
+    pub hidden: bool,
+}
+
+/// Nodes, each after those that it consumes.
+#[derive(Clone, Default)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+}
+
+impl Graph {
+    /// The node whose list of items a node works on.
+    pub fn root(&self, node: usize) -> usize {
+        let mut at = node;
+        while let Work::Map(_) = self.nodes[at].work {
+            at = self.nodes[at].inputs[0];
+        }
+        at
+    }
+
+    /// Checks what the engine relies on.
+    pub fn check(&self) -> Result<(), String> {
+        for (i, node) in self.nodes.iter().enumerate() {
+            if node.inputs.iter().any(|j| *j >= i) {
+                return Err(format!("`{}` comes before what it consumes", node.label));
+            }
+            match node.work {
+                Work::Source(_) if !node.inputs.is_empty() => {
+                    return Err(format!("the source `{}` consumes something", node.label));
+                }
+                Work::Map(_) | Work::Distinct if node.inputs.is_empty() => {
+                    return Err(format!("`{}` consumes nothing", node.label));
+                }
+                Work::Distinct if node.inputs.len() != 2 => {
+                    return Err(format!("`{}` needs two inputs", node.label));
+                }
+                _ => {}
+            }
+            let root = node.inputs.first().map(|j| self.root(*j));
+            if node.inputs.iter().any(|j| Some(self.root(*j)) != root) {
+                return Err(format!(
+                    "`{}` consumes stages that work on different lists of tests",
+                    node.label
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a run waits between looks at what other processes have done.
+pub const REFRESH: Duration = Duration::from_millis(100);

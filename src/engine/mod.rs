@@ -1,0 +1,12 @@
+//! The engine: digests and keys, the store, the scheduler, progress and explanations.
+//!
+//! It does not know litmus tests.
+
+pub mod digest;
+pub mod events;
+pub mod graph;
+pub mod predict;
+pub mod progress;
+pub mod rows;
+pub mod run;
+pub mod store;

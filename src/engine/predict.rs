@@ -1,0 +1,176 @@
+//! What a run would do, without doing it: the same keys, the same look-ups, no work.
+
+use super::digest::Digest;
+use super::graph::Work;
+use super::rows::{Cell, Shard, State};
+use super::run::Engine;
+use super::store::Records;
+use crate::diag::Diag;
+
+/// What would become of a node's tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prediction {
+    pub tasks: u64,
+    pub cached: u64,
+    pub run: u64,
+    /// Tasks that run unless what runs before them gives what it gave before.
+    pub maybe: u64,
+    /// Names of the first few that run.
+    pub names: Vec<String>,
+}
+
+const NAMES: usize = 5;
+
+impl Engine<'_> {
+    /// One prediction a node. A list that hangs on results that are not there yet is unknown,
+    /// and with it everything after it.
+    pub fn predict(&self) -> Result<Vec<Prediction>, Box<Diag>> {
+        let n = self.graph.nodes.len();
+        let mut out = vec![Prediction::default(); n];
+        // The cells as far as they are known, where a shard is not known as a whole.
+        let mut partial: Vec<Vec<Option<Vec<Option<Cell>>>>> = vec![Vec::new(); n];
+        let mut unknown = vec![false; n];
+        for node in 0..n {
+            let inputs = self.graph.nodes[node].inputs.clone();
+            match &self.graph.nodes[node].work {
+                Work::Map(_) if inputs.iter().any(|i| unknown[*i]) => {
+                    unknown[node] = true;
+                    out[node].tasks = out[inputs[0]].tasks;
+                    out[node].maybe = out[node].tasks;
+                }
+                Work::Map(_) => {
+                    let count = self.root_table(node).map_or(0, |r| r.shards());
+                    self.set_shards(node, vec![None; count]);
+                    partial[node] = vec![None; count];
+                    for shard in 0..count {
+                        let known = self.predict_unit(node, shard, &partial, &mut out[node])?;
+                        partial[node][shard] = known;
+                    }
+                }
+                Work::Source(_) | Work::Distinct => {
+                    let open = |i: &usize| unknown[*i] || partial[*i].iter().any(Option::is_some);
+                    if inputs.iter().any(open) {
+                        unknown[node] = true;
+                        out[node].tasks = out[inputs[0]].tasks;
+                        out[node].maybe = out[node].tasks;
+                    } else {
+                        let root = self.list(node)?;
+                        out[node].tasks = root.entries.len() as u64;
+                        out[node].cached = out[node].tasks;
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Counts one unit; gives its cells where they are not all known.
+    fn predict_unit(
+        &self,
+        node: usize,
+        shard: usize,
+        partial: &[Vec<Option<Vec<Option<Cell>>>>],
+        out: &mut Prediction,
+    ) -> Result<Option<Vec<Option<Cell>>>, Box<Diag>> {
+        let inputs = &self.graph.nodes[node].inputs;
+        let digests: Option<Vec<Digest>> = inputs
+            .iter()
+            .map(|i| self.shard_digest(*i, shard))
+            .collect();
+        if let Some(digests) = digests {
+            let known = self.store.get_one(&self.manifest_key(node, &digests));
+            if let Some(known) = known.and_then(|b| Shard::decode(&b)) {
+                out.tasks += u64::from(known.rows());
+                out.cached += u64::from(known.rows());
+                self.set_shard(node, shard, known);
+                return Ok(None);
+            }
+        }
+        let mut cells: Vec<Vec<Option<Cell>>> = Vec::new();
+        for input in inputs {
+            cells.push(match partial[*input].get(shard) {
+                Some(Some(known)) => known.clone(),
+                _ => self
+                    .cells_if_known(*input, shard)
+                    .map(|c| c.into_iter().map(Some).collect())
+                    .unwrap_or_default(),
+            });
+        }
+        let root = self.root_table(node);
+        let rows = root.as_ref().map_or(0, |r| r.rows(shard).len());
+        let mut result = Vec::with_capacity(rows);
+        let mut running: rustc_hash::FxHashSet<Digest> = Default::default();
+        for row in 0..rows {
+            out.tasks += 1;
+            let known: Option<Vec<Vec<Cell>>> = cells
+                .iter()
+                .map(|c| c.get(row).copied().flatten().map(|cell| vec![cell]))
+                .collect();
+            let Some(known) = known else {
+                out.maybe += 1;
+                result.push(None);
+                continue;
+            };
+            let cell = match self.decide(node, &known, 0) {
+                Ok(cell) => Some(cell),
+                Err(key) => {
+                    let found = self.store.get_one(&key).and_then(|b| Cell::decode(&b));
+                    let found = found.or_else(|| self.known_by_normal(node, shard, row, &known));
+                    if found.is_none() && !running.insert(key) {
+                        // An equal task of this unit runs already.
+                        out.cached += 1;
+                        result.push(None);
+                        continue;
+                    }
+                    found
+                }
+            };
+            match cell {
+                Some(_) => out.cached += 1,
+                None => {
+                    out.run += 1;
+                    if out.names.len() < NAMES
+                        && let Some(root) = &root
+                    {
+                        out.names.push(root.rows(shard)[row].name.to_string());
+                    }
+                }
+            }
+            result.push(cell);
+        }
+        let all: Option<Vec<Cell>> = result.iter().copied().collect();
+        match all {
+            Some(all) if all.iter().all(|c| c.state != State::Broke) => {
+                self.set_shard(node, shard, Shard::of(&all));
+                self.keep_cells(node, shard, all);
+                Ok(None)
+            }
+            _ => Ok(Some(result)),
+        }
+    }
+
+    /// Whether an equal task was done, where the inputs' content is at hand.
+    fn known_by_normal(
+        &self,
+        node: usize,
+        shard: usize,
+        row: usize,
+        known: &[Vec<Cell>],
+    ) -> Option<Cell> {
+        let Work::Map(work) = &self.graph.nodes[node].work else {
+            return None;
+        };
+        let mut contents = Vec::new();
+        for (input, cells) in self.graph.nodes[node].inputs.iter().zip(known) {
+            let digest = cells[0].content;
+            let stored = self.store.get_one(&digest);
+            contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);
+        }
+        let key = self.alias_key(node, &work.normal(&contents)?);
+        self.store
+            .get(&[key])
+            .pop()
+            .flatten()
+            .and_then(|b| Cell::decode(&b))
+    }
+}

@@ -1,0 +1,209 @@
+//! Rows and shards: the shape in which results flow between nodes.
+//!
+//! A list of items is cut into shards of some hundreds. A shard is named by the digest of its
+//! rows, so one look-up tells whether anything in it is new. Nothing here knows what an item is.
+
+use super::digest::Digest;
+
+/// Shards are about this long; the cut depends on names alone, so that an added item moves no
+/// other item into another shard.
+const MEAN_ROWS: u64 = 512;
+pub const MAX_ROWS: usize = 2048;
+
+/// What became of an item in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum State {
+    Done = 0,
+    /// Done, and someone should look at it.
+    Finding = 1,
+    /// The work said no, and always will; the content is the reason.
+    Failed = 2,
+    /// What it needs has failed; the content is that reason.
+    Skipped = 3,
+    /// Something that the run needs failed (a compiler is missing, crashed, was too slow). Never
+    /// stored.
+    Broke = 4,
+}
+
+impl State {
+    pub fn from_byte(byte: u8) -> Option<State> {
+        [State::Done, State::Finding, State::Failed, State::Skipped, State::Broke]
+            .into_iter()
+            .find(|s| *s as u8 == byte)
+    }
+
+    /// Whether what comes after has something to work on.
+    pub fn usable(self) -> bool {
+        matches!(self, State::Done | State::Finding)
+    }
+}
+
+/// The result of one item in one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    pub state: State,
+    pub content: Digest,
+}
+
+impl Cell {
+    pub fn encode(self) -> [u8; 33] {
+        let mut out = [self.state as u8; 33];
+        out[1..].copy_from_slice(&self.content.0);
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Cell> {
+        let (state, content) = bytes.split_first()?;
+        Some(Cell { state: State::from_byte(*state)?, content: Digest::from_slice(content)? })
+    }
+}
+
+pub fn encode_cells(cells: &[Cell]) -> Vec<u8> {
+    cells.iter().flat_map(|c| c.encode()).collect()
+}
+
+pub fn decode_cells(bytes: &[u8]) -> Option<Vec<Cell>> {
+    if !bytes.len().is_multiple_of(33) {
+        return None;
+    }
+    bytes.chunks(33).map(Cell::decode).collect()
+}
+
+/// An item at the root of a family of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: Box<str>,
+    pub content: Digest,
+}
+
+pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(entries.len() * 64);
+    for entry in entries {
+        out.extend_from_slice(&entry.content.0);
+        out.extend_from_slice(&(entry.name.len() as u32).to_le_bytes());
+        out.extend_from_slice(entry.name.as_bytes());
+    }
+    out
+}
+
+pub fn decode_entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let content = Digest::from_slice(bytes.get(..32)?)?;
+        let len = u32::from_le_bytes(bytes.get(32..36)?.try_into().ok()?) as usize;
+        let name = std::str::from_utf8(bytes.get(36..36 + len)?).ok()?.into();
+        out.push(Entry { name, content });
+        bytes = &bytes[36 + len..];
+    }
+    Some(out)
+}
+
+/// Where to cut a list of names: the ends of the shards.
+pub fn cuts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut count = 0;
+    for (i, name) in names.enumerate() {
+        count = i + 1;
+        // FNV-1a, mixed once more: names that count up should not cut in step.
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for byte in name.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if (hash >> 40).is_multiple_of(MEAN_ROWS) || count - start >= MAX_ROWS {
+            out.push(count);
+            start = count;
+        }
+    }
+    if start < count {
+        out.push(count);
+    }
+    out
+}
+
+/// What a shard of a node holds, without its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shard {
+    /// Of the encoded rows.
+    pub digest: Digest,
+    /// Counts by [`State`].
+    pub counts: [u32; 5],
+}
+
+impl Shard {
+    pub fn of(cells: &[Cell]) -> Shard {
+        let mut counts = [0; 5];
+        for cell in cells {
+            counts[cell.state as usize] += 1;
+        }
+        Shard { digest: Digest::of(&encode_cells(cells)), counts }
+    }
+
+    pub fn rows(&self) -> u32 {
+        self.counts.iter().sum()
+    }
+
+    pub fn count(&self, state: State) -> u32 {
+        self.counts[state as usize]
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = self.digest.0.to_vec();
+        for n in self.counts {
+            out.extend_from_slice(&n.to_le_bytes());
+        }
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Shard> {
+        if bytes.len() != 52 {
+            return None;
+        }
+        let mut counts = [0; 5];
+        for (n, part) in counts.iter_mut().zip(bytes[32..].chunks(4)) {
+            *n = u32::from_le_bytes(part.try_into().ok()?);
+        }
+        Some(Shard { digest: Digest::from_slice(&bytes[..32])?, counts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_added_name_changes_one_shard() {
+        let names: Vec<String> = (0..20_000).map(|i| format!("test-{i:05}")).collect();
+        let shards = |names: &[String]| -> Vec<Vec<String>> {
+            let mut start = 0;
+            cuts(names.iter().map(String::as_str))
+                .into_iter()
+                .map(|end| names[std::mem::replace(&mut start, end)..end].to_vec())
+                .collect()
+        };
+        let before = shards(&names);
+        assert!(before.len() > 15 && before.len() < 100, "{}", before.len());
+        let mut more = names.clone();
+        more.insert(7000, "test-07000a".into());
+        let after = shards(&more);
+        let new = after.iter().filter(|s| !before.contains(s)).count();
+        assert!(new <= 2, "{new} shards changed");
+    }
+
+    #[test]
+    fn rows_read_back() {
+        let entries = vec![
+            Entry { name: "a".into(), content: Digest::of(b"1") },
+            Entry { name: "ünï".into(), content: Digest::of(b"2") },
+        ];
+        assert_eq!(decode_entries(&encode_entries(&entries)), Some(entries));
+        let cells = vec![Cell { state: State::Finding, content: Digest::of(b"x") }; 3];
+        assert_eq!(decode_cells(&encode_cells(&cells)), Some(cells.clone()));
+        let shard = Shard::of(&cells);
+        assert_eq!(Shard::decode(&shard.encode()), Some(shard));
+        assert_eq!(decode_entries(&[1, 2, 3]), None);
+        assert_eq!(decode_cells(&[9; 33]), None);
+    }
+}

@@ -1,0 +1,294 @@
+//! Housekeeping of the store: statistics, verification, merging and dropping of segments.
+//!
+//! Whole segments are dropped, least recently useful first. It does not decide what is worth
+//! keeping in any other way.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::segment::{self, Bytes, HEADER_LEN, Index, Kind, Segment};
+use super::{Store, read, write};
+use crate::engine::digest::Digest;
+
+/// Merging starts when this many small segments lie about.
+const MERGE_FROM: usize = 16;
+const SMALL: u64 = 8 << 20;
+const STALE_TEMPORARY: Duration = Duration::from_secs(3600);
+
+#[derive(Debug, Default, Clone)]
+pub struct Stats {
+    pub segments: usize,
+    pub bytes: u64,
+    pub records: u64,
+    pub by_kind: BTreeMap<&'static str, (u64, u64)>,
+    /// Records whose key appears once more.
+    pub duplicates: u64,
+    pub oldest: Option<SystemTime>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub struct VerifyReport {
+    pub segments: usize,
+    pub records: u64,
+    /// One line for each thing that is not as it was written.
+    pub broken: Vec<String>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub struct GcOptions {
+    pub max_size: Option<u64>,
+    pub keep: Option<Duration>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub struct GcReport {
+    pub dropped: usize,
+    pub freed: u64,
+    pub kept: usize,
+    pub bytes: u64,
+}
+
+fn size_of(segment: &Segment) -> u64 {
+    let size = |p: PathBuf| fs::metadata(p).map_or(0, |m| m.len());
+    size(segment.path.clone()) + size(segment.path.with_extension("idx"))
+}
+
+fn last_used(segment: &Segment) -> SystemTime {
+    fs::metadata(&segment.path).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+impl Store {
+    fn everything(&self) -> Vec<Arc<Segment>> {
+        read(&self.sealed).clone()
+    }
+
+    /// Counts what is there. Live segments of other processes count by size alone.
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats::default();
+        let mut keys = FxHashSet::default();
+        for segment in self.everything() {
+            stats.segments += 1;
+            stats.bytes += size_of(&segment);
+            let used = last_used(&segment);
+            stats.oldest = Some(stats.oldest.map_or(used, |o| o.min(used)));
+            for offset in segment.index.offsets() {
+                let Ok(record) = segment.read(offset) else {
+                    continue;
+                };
+                stats.records += 1;
+                let entry = stats.by_kind.entry(record.kind.name()).or_default();
+                entry.0 += 1;
+                entry.1 += record.footprint as u64;
+                if !keys.insert(record.key.prefix()) {
+                    stats.duplicates += 1;
+                }
+            }
+        }
+        for segment in read(&self.live).iter() {
+            stats.segments += 1;
+            stats.bytes += size_of(segment);
+        }
+        stats
+    }
+
+    /// Reads every record of every segment, and every index.
+    pub fn verify(&self) -> VerifyReport {
+        let mut report = VerifyReport::default();
+        for segment in self.everything() {
+            report.segments += 1;
+            let name = segment.name();
+            if !segment.index.sound() {
+                report.broken.push(format!("{name}: the index is not as it was written"));
+            }
+            let mut good = FxHashSet::default();
+            for offset in segment.index.offsets() {
+                match segment.read(offset) {
+                    Ok(record) => {
+                        report.records += 1;
+                        good.insert(offset);
+                        if record.kind == Kind::Blob && Digest::of(&record.value) != record.key {
+                            report.broken.push(format!(
+                                "{name}, byte {offset}: the content is not what its digest says"
+                            ));
+                        }
+                    }
+                    Err(why) => report.broken.push(format!("{name}, byte {offset}: {}", why.why())),
+                }
+            }
+            if let Bytes::Mapped(map) = &segment.bytes {
+                let mut unindexed = 0;
+                segment::scan(map, HEADER_LEN as u64, |at, _| {
+                    unindexed += u64::from(!good.contains(&at));
+                });
+                if unindexed > 0 {
+                    report.broken.push(format!(
+                        "{name}: {unindexed} sound records that the index does not lead to"
+                    ));
+                }
+            }
+        }
+        report
+    }
+
+    /// Rewrites every segment that has something broken, with what is sound in it.
+    pub fn repair(&self) -> io::Result<usize> {
+        let mut repaired = 0;
+        for segment in self.everything() {
+            let offsets = segment.index.offsets();
+            let sound = segment.index.sound()
+                && offsets.iter().all(|o| segment.read(*o).is_ok())
+                && matches!(&segment.bytes, Bytes::Mapped(map) if {
+                    let mut n = 0;
+                    segment::scan(map, HEADER_LEN as u64, |_, _| n += 1);
+                    n == offsets.len()
+                });
+            if !sound {
+                self.replace(&[segment])?;
+                repaired += 1;
+            }
+        }
+        Ok(repaired)
+    }
+
+    /// Merges small segments, so that a thousand short runs do not leave a thousand files.
+    pub(super) fn merge_small(&self) -> io::Result<()> {
+        let small: Vec<Arc<Segment>> = self
+            .everything()
+            .into_iter()
+            .filter(|s| {
+                matches!(s.bytes, Bytes::Mapped(_)) && s.path.exists() && size_of(s) < SMALL
+            })
+            .collect();
+        if small.len() < MERGE_FROM || self.is_read_only() {
+            return Ok(());
+        }
+        // One process merges at a time; the lock goes with the file handle.
+        let guard = File::create(self.dir.join("merge.lock"))?;
+        if guard.try_lock().is_err() {
+            return Ok(());
+        }
+        self.replace(&small)
+    }
+
+    /// Writes the sound records of some segments into a new one, then drops the old ones.
+    fn replace(&self, old: &[Arc<Segment>]) -> io::Result<()> {
+        let mut seen = FxHashSet::default();
+        let mut batch: Vec<(Kind, Digest, Vec<u8>)> = Vec::new();
+        let mut writer = self.begin()?;
+        let mut index = Index::empty();
+        let mut flush = |batch: &mut Vec<(Kind, Digest, Vec<u8>)>, index: &mut Index| {
+            let mut buffer = Vec::new();
+            for (kind, key, value) in batch.iter() {
+                index.insert(key, writer.len + buffer.len() as u64);
+                segment::encode_record(&mut buffer, *kind, key, value);
+            }
+            batch.clear();
+            std::os::unix::fs::FileExt::write_all_at(&writer.file, &buffer, writer.len)?;
+            writer.len += buffer.len() as u64;
+            io::Result::Ok(writer.len)
+        };
+        let copied = (|| {
+            for segment in old {
+                let Bytes::Mapped(map) = &segment.bytes else {
+                    continue;
+                };
+                let mut failed = None;
+                segment::scan(map, HEADER_LEN as u64, |_, record| {
+                    if seen.insert(record.key) && failed.is_none() {
+                        batch.push((record.kind, record.key, record.value));
+                        if batch.len() >= 1024 {
+                            failed = flush(&mut batch, &mut index).err();
+                        }
+                    }
+                });
+                if let Some(e) = failed {
+                    return Err(e);
+                }
+            }
+            flush(&mut batch, &mut index)
+        })();
+        let path = writer.path.clone();
+        let indexed = copied.and_then(|len| index.write(&path.with_extension("idx"), len));
+        if let Err(e) = indexed {
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(path.with_extension("idx"));
+            return Err(e);
+        }
+        if let Ok(newest) = old.iter().map(|s| last_used(s)).max().ok_or(()) {
+            let _ = writer.file.set_modified(newest);
+        }
+        drop(writer);
+        let merged = self.open_segment(&path)?;
+        let gone: FxHashSet<PathBuf> = old.iter().map(|s| s.path.clone()).collect();
+        {
+            let mut sealed = write(&self.sealed);
+            sealed.retain(|s| !gone.contains(&s.path));
+            if let Some(merged) = merged {
+                sealed.insert(0, Arc::new(merged));
+            }
+        }
+        for path in gone {
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(path.with_extension("idx"));
+        }
+        Ok(())
+    }
+
+    /// Drops whole segments: those not used for `keep`, then the least recently used until the
+    /// rest fits `max_size`. Segments that are being written, and those that this process has
+    /// used, stay.
+    pub fn gc(&self, options: &GcOptions) -> GcReport {
+        let mut report = GcReport::default();
+        let now = SystemTime::now();
+        let mut all: Vec<(SystemTime, u64, Arc<Segment>)> =
+            self.everything().into_iter().map(|s| (last_used(&s), size_of(&s), s)).collect();
+        all.sort_by_key(|(used, _, _)| *used);
+        let mut total: u64 = all.iter().map(|(_, size, _)| size).sum();
+        let mut gone = FxHashMap::default();
+        for (used, size, segment) in &all {
+            let old = options
+                .keep
+                .is_some_and(|keep| now.duration_since(*used).unwrap_or_default() > keep);
+            let large = options.max_size.is_some_and(|max| total > max);
+            if !(old || large) || segment.used.load(Ordering::Relaxed) {
+                report.kept += 1;
+                report.bytes += size;
+                continue;
+            }
+            if !self.is_read_only() && fs::remove_file(&segment.path).is_ok() {
+                let _ = fs::remove_file(segment.path.with_extension("idx"));
+                total -= size;
+                report.dropped += 1;
+                report.freed += size;
+                gone.insert(segment.path.clone(), ());
+            }
+        }
+        write(&self.sealed).retain(|s| !gone.contains_key(&s.path));
+        self.sweep_temporaries(now);
+        report
+    }
+
+    /// Removes the unfinished files of processes that died long ago.
+    fn sweep_temporaries(&self, now: SystemTime) {
+        let Ok(entries) = fs::read_dir(self.segments_dir()) else {
+            return;
+        };
+        for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
+            let name = path.to_string_lossy().into_owned();
+            let index_of_nothing = name.ends_with(".idx") && !path.with_extension("seg").exists();
+            let stale = fs::metadata(&path)
+                .and_then(|m| m.modified())
+                .is_ok_and(|m| now.duration_since(m).unwrap_or_default() > STALE_TEMPORARY);
+            if (name.ends_with(".tmp") || index_of_nothing) && stale {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}

@@ -1,0 +1,602 @@
+//! The store: small immutable records under digests, shared by processes and machines.
+//!
+//! Records live in append-only segments. A process appends to one segment that is its own and
+//! locked, so writers never contend; a sealed segment has a sorted index beside it and never
+//! changes again. Everything is checked when it is read: a record that is not as it was written
+//! counts as absent, and is said to be broken. The store does not know what its values mean.
+//!
+//! Invariants:
+//! - what `put` accepted survives the death of the process: it was written to the file before
+//!   `put` returned, or the store has said that it keeps results in memory only;
+//! - a segment's name is published only when its header is written and its lock is held, so an
+//!   unlocked segment without an index was left by a process that died;
+//! - no published file is ever written over; files only appear and disappear whole.
+
+mod gc;
+mod segment;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use memmap2::Mmap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::digest::Digest;
+pub use gc::{GcOptions, GcReport, Stats, VerifyReport};
+pub use segment::Kind;
+use segment::{Bytes, HEADER_LEN, Index, Segment};
+
+/// A segment is sealed and a new one begun at this size or count, which bounds the memory that
+/// the index of an open one takes.
+const SEAL_BYTES: u64 = 96 << 20;
+const SEAL_RECORDS: usize = 400_000;
+/// Results that can not be written are kept in memory up to this much.
+const OVERLAY_BYTES: u64 = 512 << 20;
+const NOTICES_SHOWN: usize = 10;
+
+#[derive(Clone, Debug, Default)]
+pub struct StoreOptions {
+    /// Never write, not even to recover what a dead process left.
+    pub read_only: bool,
+    /// A second store that is read where this one has nothing.
+    pub shared: Option<PathBuf>,
+}
+
+/// One record to be put.
+pub struct Put<'a> {
+    pub kind: Kind,
+    pub key: Digest,
+    pub value: &'a [u8],
+}
+
+/// The batched interface that the engine works through.
+pub trait Records: Send + Sync {
+    fn has(&self, keys: &[Digest]) -> Vec<bool>;
+    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>>;
+    fn put(&self, records: &[Put]);
+}
+
+pub struct Store {
+    dir: PathBuf,
+    read_only: AtomicBool,
+    /// Newest first; live segments of other processes are among them.
+    sealed: RwLock<Vec<Arc<Segment>>>,
+    live: RwLock<Vec<Segment>>,
+    writer: Mutex<Option<Writer>>,
+    /// The index of this process's open segment, and its file to read from.
+    open: RwLock<Option<Segment>>,
+    overlay: RwLock<Overlay>,
+    shared: Option<Box<Store>>,
+    notices: Mutex<Notices>,
+    refreshed: Mutex<Instant>,
+    written: AtomicU64,
+}
+
+#[derive(Default)]
+struct Overlay {
+    records: FxHashMap<Digest, Arc<[u8]>>,
+    bytes: u64,
+    dropped: u64,
+}
+
+#[derive(Default)]
+struct Notices {
+    pending: Vec<String>,
+    seen: FxHashSet<(String, u64)>,
+    broken: u64,
+}
+
+struct Writer {
+    file: File,
+    path: PathBuf,
+    len: u64,
+    records: usize,
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Store {
+    /// Opens the store in a folder, made where it is missing. A folder that can not be written
+    /// gives a store that only reads; that is said, and is no error.
+    pub fn open(dir: &Path, options: &StoreOptions) -> io::Result<Store> {
+        let store = Store {
+            dir: dir.to_path_buf(),
+            read_only: AtomicBool::new(options.read_only),
+            sealed: RwLock::default(),
+            live: RwLock::default(),
+            writer: Mutex::default(),
+            open: RwLock::default(),
+            overlay: RwLock::default(),
+            shared: match &options.shared {
+                Some(path) if path.is_dir() => Some(Box::new(Store::open(
+                    path,
+                    &StoreOptions { read_only: true, shared: None },
+                )?)),
+                _ => None,
+            },
+            notices: Mutex::default(),
+            refreshed: Mutex::new(Instant::now()),
+            written: AtomicU64::new(0),
+        };
+        if let (Some(path), None) = (&options.shared, &store.shared) {
+            store.notice(format!(
+                "shared cache {}: there is no such folder; going on without it",
+                path.display()
+            ));
+        }
+        if !options.read_only
+            && let Err(e) = fs::create_dir_all(store.segments_dir())
+        {
+            store.only_memory("its folder can not be made", &e);
+        }
+        if !dir.is_dir() && store.is_read_only() {
+            return Ok(store);
+        }
+        store.load()?;
+        Ok(store)
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn segments_dir(&self) -> PathBuf {
+        self.dir.join("segments")
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Relaxed)
+    }
+
+    /// What the user should be told, once each.
+    pub fn take_notices(&self) -> Vec<String> {
+        let mut out = match &self.shared {
+            Some(shared) => shared.take_notices(),
+            None => Vec::new(),
+        };
+        let mut notices = lock(&self.notices);
+        out.append(&mut notices.pending);
+        out
+    }
+
+    /// How many broken entries were met since the store was opened.
+    pub fn broken(&self) -> u64 {
+        lock(&self.notices).broken + self.shared.as_ref().map_or(0, |s| s.broken())
+    }
+
+    /// Records that this process wrote.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Results that fitted neither the disk nor the memory set aside for them.
+    pub fn dropped(&self) -> u64 {
+        read(&self.overlay).dropped
+    }
+
+    fn notice(&self, text: String) {
+        lock(&self.notices).pending.push(text);
+    }
+
+    fn broken_at(&self, segment: &Segment, offset: u64, why: &str) {
+        let mut notices = lock(&self.notices);
+        if !notices.seen.insert((segment.name(), offset)) {
+            return;
+        }
+        notices.broken += 1;
+        if notices.broken as usize <= NOTICES_SHOWN {
+            let text = format!(
+                "cache: broken entry in {} at byte {offset}: {why}; it is computed again",
+                segment.name()
+            );
+            notices.pending.push(text);
+        } else if notices.broken as usize == NOTICES_SHOWN + 1 {
+            let text = "cache: more broken entries; `litmake cache verify` counts them".into();
+            notices.pending.push(text);
+        }
+    }
+
+    /// Reads the list of segments; seals those that dead processes left behind.
+    fn load(&self) -> io::Result<()> {
+        let known: FxHashSet<PathBuf> = read(&self.sealed)
+            .iter()
+            .map(|s| s.path.clone())
+            .chain(read(&self.live).iter().map(|s| s.path.clone()))
+            .chain(read(&self.open).iter().map(|s| s.path.clone()))
+            .collect();
+        let entries = match fs::read_dir(self.segments_dir()) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let mut paths: Vec<PathBuf> = entries
+            .filter_map(|e| e.ok().map(|e| e.path()))
+            .filter(|p| p.extension().is_some_and(|e| e == "seg") && !known.contains(p))
+            .collect();
+        paths.sort();
+        for path in paths {
+            match self.open_segment(&path) {
+                Ok(Some(segment)) => match segment.bytes {
+                    Bytes::Mapped(_) => write(&self.sealed).insert(0, Arc::new(segment)),
+                    Bytes::File(_) => write(&self.live).push(segment),
+                },
+                Ok(None) => {}
+                // Another process may have merged it away between the listing and now.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => self.notice(format!("cache: {} is left out: {e}", path.display())),
+            }
+        }
+        Ok(())
+    }
+
+    fn open_segment(&self, path: &Path) -> io::Result<Option<Segment>> {
+        let file = File::open(path)?;
+        let mut header = [0; HEADER_LEN];
+        let sound = file
+            .read_exact_at(&mut header, 0)
+            .map_err(|_| "it is shorter than a header".to_string())
+            .and_then(|()| segment::decode_header(&header));
+        if let Err(why) = sound {
+            self.notice(format!("cache: {} is left out: {why}", path.display()));
+            return Ok(None);
+        }
+        let index_path = path.with_extension("idx");
+        let mut live = false;
+        let index = match Index::open(&index_path) {
+            Ok((index, len)) => {
+                let real = file.metadata()?.len();
+                if real < len {
+                    self.notice(format!(
+                        "cache: {} was cut from {len} to {real} bytes; what is gone is computed again",
+                        path.display()
+                    ));
+                }
+                index
+            }
+            Err(e) => {
+                if e.kind() != io::ErrorKind::NotFound {
+                    self.notice(format!("cache: {}: {e}; it is made anew", index_path.display()));
+                }
+                live = file.try_lock_shared().is_err();
+                Index::empty()
+            }
+        };
+        if live {
+            let mut segment = Segment {
+                path: path.to_path_buf(),
+                bytes: Bytes::File(file),
+                index: Index::empty(),
+                scanned: HEADER_LEN as u64,
+                used: AtomicBool::new(false),
+            };
+            segment.catch_up()?;
+            return Ok(Some(segment));
+        }
+        // SAFETY: a segment that nobody holds locked is never written again.
+        let map = unsafe { Mmap::map(&file)? };
+        let mut segment = Segment {
+            path: path.to_path_buf(),
+            bytes: Bytes::Mapped(map),
+            index,
+            scanned: 0,
+            used: AtomicBool::new(false),
+        };
+        if let Index::Map(_) = segment.index {
+            self.rebuild(&mut segment, &file)?;
+        }
+        Ok(Some(segment))
+    }
+
+    /// Makes the index of a segment that has none, and keeps it where that is allowed.
+    fn rebuild(&self, segment: &mut Segment, file: &File) -> io::Result<()> {
+        let Bytes::Mapped(map) = &segment.bytes else {
+            return Ok(());
+        };
+        let mut index = Index::empty();
+        let scan = segment::scan(map, HEADER_LEN as u64, |at, record| {
+            index.insert(&record.key, at);
+        });
+        for (at, why) in &scan.broken {
+            self.broken_at(segment, *at, why.why());
+        }
+        if !self.is_read_only() {
+            let path = segment.path.with_extension("idx");
+            if index.write(&path, scan.end).is_ok()
+                && let Ok((sorted, _)) = Index::open(&path)
+            {
+                index = sorted;
+            }
+        }
+        let _ = file.unlock();
+        segment.index = index;
+        Ok(())
+    }
+
+    /// Looks for what other processes have written meanwhile; cheap, and at most every
+    /// `interval`.
+    pub fn refresh(&self, interval: Duration) {
+        {
+            let mut last = lock(&self.refreshed);
+            if last.elapsed() < interval {
+                return;
+            }
+            *last = Instant::now();
+        }
+        let mut finished = Vec::new();
+        for segment in write(&self.live).iter_mut() {
+            let _ = segment.catch_up();
+            if segment.path.with_extension("idx").exists() || !segment.path.exists() {
+                finished.push(segment.path.clone());
+            }
+        }
+        write(&self.live).retain(|s| !finished.contains(&s.path));
+        let _ = self.load();
+    }
+
+    /// Whether another process is writing to this store at this moment.
+    pub fn has_company(&self) -> bool {
+        !read(&self.live).is_empty()
+    }
+
+    /// One record: the newest sound one under the key.
+    fn find<T>(&self, key: &Digest, mut take: impl FnMut(segment::Record) -> T) -> Option<T> {
+        if let Some(open) = read(&self.open).as_ref()
+            && let Some(out) = self.find_in(open, key, &mut take)
+        {
+            return Some(out);
+        }
+        for segment in read(&self.sealed).iter() {
+            if let Some(out) = self.find_in(segment, key, &mut take) {
+                return Some(out);
+            }
+        }
+        for segment in read(&self.live).iter() {
+            if let Some(out) = self.find_in(segment, key, &mut take) {
+                return Some(out);
+            }
+        }
+        None
+    }
+
+    fn find_in<T>(
+        &self,
+        segment: &Segment,
+        key: &Digest,
+        take: &mut impl FnMut(segment::Record) -> T,
+    ) -> Option<T> {
+        for offset in segment.index.find(key) {
+            match segment.read(offset) {
+                Ok(record) if record.key == *key => {
+                    segment.used.store(true, Ordering::Relaxed);
+                    return Some(take(record));
+                }
+                // Two keys may share their first 64 bits. A damaged index shows itself so too,
+                // and then costs a record, which `verify` tells apart.
+                Ok(_) => {}
+                Err(why) => self.broken_at(segment, offset, why.why()),
+            }
+        }
+        None
+    }
+
+    fn in_overlay(&self, key: &Digest) -> Option<Arc<[u8]>> {
+        read(&self.overlay).records.get(key).cloned()
+    }
+
+    pub fn get_one(&self, key: &Digest) -> Option<Vec<u8>> {
+        if let Some(value) = self.find(key, |r| r.value) {
+            return Some(value);
+        }
+        if let Some(value) = self.in_overlay(key) {
+            return Some(value.to_vec());
+        }
+        let (kind, value) = self.shared.as_ref()?.find(key, |r| (r.kind, r.value))?;
+        // What the shared layer knew is kept here too, since it may not be there next time.
+        self.put(&[Put { kind, key: *key, value: &value }]);
+        Some(value)
+    }
+
+    /// From now on results are kept in memory only.
+    fn only_memory(&self, what: &str, error: &io::Error) {
+        if !self.read_only.swap(true, Ordering::Relaxed) {
+            self.notice(format!(
+                "cache {}: {what}: {error}; results of this run are kept in memory only, and the next run computes them again",
+                self.dir.display()
+            ));
+        }
+    }
+
+    fn begin(&self) -> io::Result<Writer> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let path = self.segments_dir().join(format!(
+            "{:016x}-{:08x}-{:04x}.seg",
+            now.as_micros() as u64,
+            std::process::id(),
+            COUNTER.fetch_add(1, Ordering::Relaxed)
+        ));
+        let temporary = path.with_extension("seg.tmp");
+        let mut file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(&temporary)?;
+        let ready = file
+            .lock()
+            .and_then(|()| file.write_all(&segment::encode_header(now.as_secs())))
+            .and_then(|()| fs::rename(&temporary, &path));
+        if let Err(e) = ready {
+            let _ = fs::remove_file(&temporary);
+            return Err(e);
+        }
+        Ok(Writer { file, path, len: HEADER_LEN as u64, records: 0 })
+    }
+
+    /// Appends a batch. The first failure to write turns the store into one that keeps results
+    /// in memory, so that the run can end.
+    fn append(&self, records: &[Put]) {
+        if self.is_read_only() {
+            self.keep_in_memory(records);
+            return;
+        }
+        let mut guard = lock(&self.writer);
+        if guard.is_none() {
+            match self.begin() {
+                Ok(writer) => {
+                    let Ok(file) = writer.file.try_clone() else {
+                        return self.keep_in_memory(records);
+                    };
+                    *write(&self.open) = Some(Segment {
+                        path: writer.path.clone(),
+                        bytes: Bytes::File(file),
+                        index: Index::empty(),
+                        scanned: 0,
+                        used: AtomicBool::new(true),
+                    });
+                    *guard = Some(writer);
+                }
+                Err(e) => {
+                    self.only_memory("it can not be written", &e);
+                    drop(guard);
+                    return self.keep_in_memory(records);
+                }
+            }
+        }
+        let Some(writer) = guard.as_mut() else {
+            return;
+        };
+        let mut buffer = Vec::new();
+        let mut places = Vec::with_capacity(records.len());
+        for record in records {
+            places.push(writer.len + buffer.len() as u64);
+            segment::encode_record(&mut buffer, record.kind, &record.key, record.value);
+        }
+        if let Err(e) = writer.file.write_all_at(&buffer, writer.len) {
+            // What was half written is cut off again; readers would step over it anyhow.
+            let _ = writer.file.set_len(writer.len);
+            self.only_memory("writing failed", &e);
+            drop(guard);
+            return self.keep_in_memory(records);
+        }
+        writer.len += buffer.len() as u64;
+        writer.records += records.len();
+        if let Some(open) = write(&self.open).as_mut() {
+            for (record, place) in records.iter().zip(places) {
+                open.index.insert(&record.key, place);
+            }
+        }
+        self.written.fetch_add(records.len() as u64, Ordering::Relaxed);
+        if writer.len >= SEAL_BYTES || writer.records >= SEAL_RECORDS {
+            let writer = guard.take();
+            drop(guard);
+            if let Some(writer) = writer {
+                self.seal(writer);
+            }
+        }
+    }
+
+    fn keep_in_memory(&self, records: &[Put]) {
+        let mut overlay = write(&self.overlay);
+        for record in records {
+            let size = record.value.len() as u64 + 64;
+            if overlay.bytes + size > OVERLAY_BYTES {
+                overlay.dropped += 1;
+                continue;
+            }
+            if overlay.records.insert(record.key, record.value.into()).is_none() {
+                overlay.bytes += size;
+            }
+        }
+    }
+
+    /// Ends this process's segment: the index is written, then the lock goes.
+    fn seal(&self, writer: Writer) {
+        let Some(open) = write(&self.open).take() else {
+            return;
+        };
+        let index_path = writer.path.with_extension("idx");
+        let written = open.index.write(&index_path, writer.len);
+        // SAFETY: the segment is not written again from here on.
+        let map = unsafe { Mmap::map(&writer.file) };
+        let index = match written.and_then(|()| Index::open(&index_path)) {
+            Ok((index, _)) => index,
+            // Without an index file the next process makes one; this one has it in memory.
+            Err(_) => open.index,
+        };
+        let bytes = match map {
+            Ok(map) => Bytes::Mapped(map),
+            Err(_) => open.bytes,
+        };
+        write(&self.sealed).insert(
+            0,
+            Arc::new(Segment {
+                path: open.path,
+                bytes,
+                index,
+                scanned: 0,
+                used: AtomicBool::new(true),
+            }),
+        );
+    }
+
+    /// Seals what is open and notes which segments were of use, which is what gc goes by.
+    pub fn close(&self) {
+        let writer = lock(&self.writer).take();
+        if let Some(writer) = writer {
+            self.seal(writer);
+        }
+        if self.is_read_only() {
+            return;
+        }
+        let now = SystemTime::now();
+        for segment in read(&self.sealed).iter() {
+            if segment.used.swap(false, Ordering::Relaxed) {
+                let _ = File::options()
+                    .append(true)
+                    .open(&segment.path)
+                    .and_then(|f| f.set_modified(now));
+            }
+        }
+        let _ = self.merge_small();
+    }
+}
+
+impl Records for Store {
+    fn has(&self, keys: &[Digest]) -> Vec<bool> {
+        keys.iter()
+            .map(|key| {
+                self.find(key, |_| ()).is_some()
+                    || self.in_overlay(key).is_some()
+                    || self.shared.as_ref().is_some_and(|s| s.find(key, |_| ()).is_some())
+            })
+            .collect()
+    }
+
+    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+        keys.iter().map(|key| self.get_one(key)).collect()
+    }
+
+    fn put(&self, records: &[Put]) {
+        if !records.is_empty() {
+            self.append(records);
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,283 @@
+//! Loading a pipeline: includes, variables, and the files they come from.
+//!
+//! All files are read through [`Files`], so that whoever plans can know what was read. Nothing
+//! is decided here about what runs.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diag::{Diag, Result, Source, Span, nearest};
+
+use super::types::{PipelineFile, Stage};
+use super::yaml::{self, Sp};
+
+const MAX_INCLUDE_DEPTH: usize = 32;
+const MAX_SUBSTITUTED: usize = 1 << 16;
+
+/// Where planning reads from.
+pub trait Files {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>>;
+    /// The files of a folder, sorted; nothing where there is no such folder.
+    fn list(&self, folder: &Path) -> Vec<PathBuf>;
+    fn env(&self, name: &str) -> Option<String>;
+}
+
+/// The real file system.
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        std::fs::read_to_string(path).map(Into::into)
+    }
+
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut out: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|e| e.ok().map(|e| e.path()))
+            .collect();
+        out.sort();
+        out
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
+/// A stage as it was read, with the file it stands in.
+#[derive(Clone, Debug)]
+pub struct LoadedStage {
+    pub source: Source,
+    /// The folder that its relative paths start from.
+    pub dir: PathBuf,
+    pub stage: Sp<Stage>,
+}
+
+/// A pipeline with its includes taken in.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    pub name: String,
+    pub about: Option<String>,
+    pub dir: PathBuf,
+    pub source: Source,
+    pub vars: BTreeMap<String, String>,
+    /// Declared environment variables and their values, where set.
+    pub env: BTreeMap<String, Option<String>>,
+    /// Profile files and globs, with the folder that each is relative to.
+    pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
+    pub baseline: Option<PathBuf>,
+    pub stages: Vec<LoadedStage>,
+}
+
+/// Takes `.` and `..` out of a path without asking the file system.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    if out.as_os_str().is_empty() {
+        out.push(".");
+    }
+    out
+}
+
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn read_source(files: &dyn Files, path: &Path) -> io::Result<Source> {
+    Ok(Source::new(path.display().to_string(), files.read(path)?))
+}
+
+/// Reads a pipeline; `sets` are the values given on the command line.
+pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result<Pipeline> {
+    let source = read_source(files, path)
+        .map_err(|e| Diag::new(format!("cannot read the pipeline {}: {e}", path.display())))?;
+    let mut pipeline = Pipeline {
+        name: path
+            .file_stem()
+            .map_or_else(|| "pipeline".into(), |s| s.to_string_lossy().into_owned()),
+        about: None,
+        dir: folder_of(path),
+        source: source.clone(),
+        vars: BTreeMap::new(),
+        env: BTreeMap::new(),
+        profiles: Vec::new(),
+        baseline: None,
+        stages: Vec::new(),
+    };
+    let mut open = vec![normal(path)];
+    take(files, path, source, &mut pipeline, &mut open)?;
+    for (name, value) in sets {
+        match pipeline.vars.get_mut(name) {
+            Some(old) => *old = value.clone(),
+            None => {
+                let diag = Diag::new(format!("--set {name}: the pipeline has no such variable"));
+                let near = nearest(name, pipeline.vars.keys().map(String::as_str));
+                return Err(match near {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag.help("variables are declared under `vars`"),
+                });
+            }
+        }
+    }
+    Ok(pipeline)
+}
+
+fn take(
+    files: &dyn Files,
+    path: &Path,
+    source: Source,
+    into: &mut Pipeline,
+    open: &mut Vec<PathBuf>,
+) -> Result<()> {
+    let file: PipelineFile = yaml::read(&source)?;
+    let dir = folder_of(path);
+    for include in file.include.iter() {
+        let target = normal(&dir.join(&include.value));
+        if open.contains(&target) {
+            return Err(Diag::at(
+                &source,
+                include.span,
+                format!("`{}` includes itself", include.value),
+            ));
+        }
+        if open.len() >= MAX_INCLUDE_DEPTH {
+            return Err(Diag::at(&source, include.span, "includes are nested too deep"));
+        }
+        let included = read_source(files, &target).map_err(|e| {
+            Diag::at(&source, include.span, format!("cannot read `{}`: {e}", target.display()))
+        })?;
+        open.push(target.clone());
+        take(files, &target, included, into, open)?;
+        open.pop();
+    }
+    if let Some(name) = &file.name {
+        into.name = name.value.clone();
+    }
+    if file.about.is_some() {
+        into.about = file.about.clone();
+    }
+    for (name, value) in &file.vars {
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
+            return Err(Diag::at(
+                &source,
+                value.span,
+                format!("`{name}` is no name for a variable"),
+            )
+            .help("names are made of letters, digits, `_` and `-`"));
+        }
+        into.vars.insert(name.clone(), value.value.0.clone());
+    }
+    for name in file.env.iter() {
+        into.env.insert(name.value.clone(), files.env(&name.value));
+    }
+    for profile in file.profiles.iter() {
+        into.profiles.push((dir.clone(), profile.clone(), source.clone()));
+    }
+    if let Some(baseline) = &file.baseline {
+        into.baseline = Some(normal(&dir.join(&baseline.value)));
+    }
+    for stage in file.stages {
+        let name = &stage.name;
+        if let Some(bad) = name.chars().find(|c| !(c.is_alphanumeric() || "_-.".contains(*c))) {
+            return Err(Diag::at(
+                &source,
+                name.span,
+                format!("the stage name `{}` has a `{bad}` in it", name.value),
+            )
+            .help("names are made of letters, digits, `_`, `-` and `.`"));
+        }
+        if let Some(other) = into.stages.iter().find(|s| s.stage.name.value == name.value) {
+            let (line, _) = other.source.line_col(other.stage.name.span.start as usize);
+            return Err(Diag::at(
+                &source,
+                name.span,
+                format!("a second stage named `{}`", name.value),
+            )
+            .help(format!(
+                "the first stands in {} line {line}; rename one of them",
+                other.source.name
+            )));
+        }
+        into.stages.push(LoadedStage { source: source.clone(), dir: dir.clone(), stage });
+    }
+    Ok(())
+}
+
+/// What `${...}` may stand for.
+pub struct Scope<'a> {
+    pub vars: &'a BTreeMap<String, String>,
+    pub env: &'a BTreeMap<String, Option<String>>,
+}
+
+impl Scope<'_> {
+    /// Puts the values in. `$${` stands for `${`.
+    pub fn expand(&self, source: &Source, text: &Sp<String>) -> Result<Sp<String>> {
+        Ok(Sp { value: self.expand_text(source, &text.value, text.span, 0)?, span: text.span })
+    }
+
+    fn expand_text(&self, source: &Source, text: &str, span: Span, depth: usize) -> Result<String> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            if rest[..at].ends_with('$') {
+                out.push_str(&rest[..at]);
+                out.push('{');
+                rest = &rest[at + 2..];
+                continue;
+            }
+            out.push_str(&rest[..at]);
+            let Some(end) = rest[at..].find('}') else {
+                return Err(Diag::at(source, span, "a `${` without its `}`"));
+            };
+            let name = rest[at + 2..at + end].trim();
+            let value = self.value(source, name, span)?;
+            if depth >= 8 || out.len() > MAX_SUBSTITUTED {
+                return Err(Diag::at(
+                    source,
+                    span,
+                    format!("the variable `{name}` stands for itself, or for too much"),
+                ));
+            }
+            out.push_str(&self.expand_text(source, &value, span, depth + 1)?);
+            rest = &rest[at + end + 1..];
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    fn value(&self, source: &Source, name: &str, span: Span) -> Result<String> {
+        if let Some(variable) = name.strip_prefix("env.") {
+            return match self.env.get(variable) {
+                Some(value) => Ok(value.clone().unwrap_or_default()),
+                None => Err(Diag::at(
+                    source,
+                    span,
+                    format!("the environment variable `{variable}` is not declared"),
+                )
+                .help(format!("add `env: [{variable}]` to the pipeline"))),
+            };
+        }
+        if let Some(value) = self.vars.get(name) {
+            return Ok(value.clone());
+        }
+        let diag = Diag::at(source, span, format!("there is no variable `{name}`"));
+        Err(match nearest(name, self.vars.keys().map(String::as_str)) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help("variables come from `vars`, `matrix` and `foreach`"),
+        })
+    }
+}

@@ -1,0 +1,503 @@
+//! The plan: stages fanned out, their references resolved, in an order in which they can run.
+//!
+//! The plan is static: it depends on the files of the pipeline alone, never on results. So a dry
+//! run and a run have the same one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diag::{Diag, Result, Source, Span, nearest};
+
+use super::load::{Files, Pipeline, Scope, normal};
+use super::profile::{Profile, Profiles, combinations};
+use super::types::Kind;
+use super::yaml::Sp;
+
+const MAX_NODES: usize = 100_000;
+
+/// One instance of a stage.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub stage: String,
+    /// `stage` or `stage[value,...]`.
+    pub label: String,
+    pub kind: Kind,
+    pub axes: BTreeMap<String, String>,
+    /// The nodes that it consumes, in the order of [`Kind::inputs`].
+    pub inputs: Vec<usize>,
+    /// The profile that the tests in it were compiled with.
+    pub profile: Option<Arc<Profile>>,
+    /// The folder that its relative paths start from.
+    pub dir: PathBuf,
+    pub source: Source,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub pipeline: Pipeline,
+    /// Each node after those that it consumes.
+    pub nodes: Vec<Node>,
+}
+
+/// What a stage gives to those that consume it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    Tests,
+    Outcomes,
+    Verdicts,
+}
+
+impl Gives {
+    fn name(self) -> &'static str {
+        match self {
+            Gives::Tests => "tests",
+            Gives::Outcomes => "outcomes",
+            Gives::Verdicts => "verdicts",
+        }
+    }
+}
+
+fn gives(kind: &Kind) -> Gives {
+    match kind {
+        Kind::Generate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
+        Kind::Simulate(_) => Gives::Outcomes,
+        Kind::Compare(_) => Gives::Verdicts,
+    }
+}
+
+fn wants(kind: &Kind) -> Gives {
+    match kind {
+        Kind::Compare(_) => Gives::Outcomes,
+        _ => Gives::Tests,
+    }
+}
+
+/// The folders in which profiles are looked for without being mentioned.
+pub fn profile_folders(pipeline_dir: &Path) -> Vec<PathBuf> {
+    let mut out = vec![PathBuf::from("profiles")];
+    for beside in [pipeline_dir.join("profiles"), pipeline_dir.join("../profiles")] {
+        let beside = normal(&beside);
+        if !out.contains(&beside) {
+            out.push(beside);
+        }
+    }
+    out
+}
+
+pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result<Plan> {
+    let kinds = resolve_kinds(&pipeline)?;
+    let order = sorted(&pipeline, &kinds)?;
+    let mut extra = Vec::new();
+    for (dir, pattern, source) in &pipeline.profiles {
+        let found = expand_profile_paths(files, dir, &pattern.value);
+        if found.is_empty() {
+            return Err(Diag::at(
+                source,
+                pattern.span,
+                format!("no profile file matches `{}`", pattern.value),
+            ));
+        }
+        extra.extend(found);
+    }
+    let profiles = Profiles::load(files, &profile_folders(&pipeline.dir), &extra);
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut of_stage: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
+    for i in order {
+        let made = instances(files, &pipeline, &profiles, &kinds, i, &nodes, &of_stage)?;
+        for node in made {
+            if nodes.len() >= MAX_NODES {
+                return Err(Diag::at(
+                    &node.source,
+                    node.span,
+                    format!("the pipeline unfolds into over {MAX_NODES} stages"),
+                ));
+            }
+            of_stage[i].push(nodes.len());
+            nodes.push(node);
+        }
+    }
+    let mut plan = Plan { pipeline, nodes };
+    if !targets.is_empty() {
+        plan.keep(targets)?;
+    }
+    Ok(plan)
+}
+
+fn expand_profile_paths(files: &dyn Files, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+    let path = normal(&dir.join(pattern));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains(['*', '?', '[', '{']) {
+        return if files.read(&path).is_ok() { vec![path] } else { Vec::new() };
+    }
+    let Ok(glob) = globset::Glob::new(&name) else {
+        return Vec::new();
+    };
+    let matcher = glob.compile_matcher();
+    files
+        .list(&super::load::folder_of(&path))
+        .into_iter()
+        .filter(|p| p.file_name().is_some_and(|n| matcher.is_match(n)))
+        .collect()
+}
+
+/// The kind of each stage, with the places of what it consumes still as written.
+fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
+    let mut out = Vec::new();
+    for loaded in &pipeline.stages {
+        let mut kinds = loaded.stage.kinds();
+        let at = |span, message| Diag::at(&loaded.source, span, message);
+        match kinds.len() {
+            1 => out.push(kinds.remove(0)),
+            0 => {
+                return Err(at(
+                    loaded.stage.name.span,
+                    format!("the stage `{}` has no kind", loaded.stage.name.value),
+                )
+                .help(format!("add one of {}", Kind::NAMES.join(", "))));
+            }
+            _ => {
+                return Err(at(
+                    kinds[1].1,
+                    format!(
+                        "the stage `{}` has two kinds, `{}` and `{}`",
+                        loaded.stage.name.value,
+                        kinds[0].0.name(),
+                        kinds[1].0.name()
+                    ),
+                )
+                .help("make two stages of it"));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn input_stage(
+    pipeline: &Pipeline,
+    kinds: &[(Kind, Span)],
+    of: usize,
+    name: &Sp<String>,
+) -> Result<usize> {
+    let loaded = &pipeline.stages[of];
+    let found = pipeline.stages.iter().position(|s| s.stage.name.value == name.value);
+    let Some(found) = found else {
+        let diag =
+            Diag::at(&loaded.source, name.span, format!("there is no stage `{}`", name.value));
+        let names = pipeline.stages.iter().map(|s| s.stage.name.value.as_str());
+        return Err(match nearest(&name.value, names.clone()) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help(format!("the stages are {}", names.collect::<Vec<_>>().join(", "))),
+        });
+    };
+    let (kind, input) = (&kinds[of].0, &kinds[found].0);
+    if gives(input) != wants(kind) {
+        return Err(Diag::at(
+            &loaded.source,
+            name.span,
+            format!(
+                "`{}` consumes {}, but the stage `{}` gives {}",
+                kind.name(),
+                wants(kind).name(),
+                name.value,
+                gives(input).name()
+            ),
+        )
+        .help(if wants(kind) == Gives::Outcomes {
+            "put a `simulate` stage between them"
+        } else {
+            "name a stage that reads, compiles or reduces tests"
+        }));
+    }
+    Ok(found)
+}
+
+/// The stages, each after those that it consumes.
+fn sorted(pipeline: &Pipeline, kinds: &[(Kind, Span)]) -> Result<Vec<usize>> {
+    let mut inputs = Vec::new();
+    for (i, (kind, _)) in kinds.iter().enumerate() {
+        let list = kind
+            .inputs()
+            .into_iter()
+            .map(|name| Ok((input_stage(pipeline, kinds, i, name)?, name.span)))
+            .collect::<Result<Vec<_>>>()?;
+        inputs.push(list);
+    }
+    let mut done = vec![false; kinds.len()];
+    let mut order = Vec::new();
+    while order.len() < kinds.len() {
+        let ready: Vec<usize> = (0..kinds.len())
+            .filter(|i| !done[*i] && inputs[*i].iter().all(|(j, _)| done[*j]))
+            .collect();
+        if ready.is_empty() {
+            return Err(circle(pipeline, &inputs, &done));
+        }
+        for i in ready {
+            done[i] = true;
+            order.push(i);
+        }
+    }
+    Ok(order)
+}
+
+fn circle(pipeline: &Pipeline, inputs: &[Vec<(usize, Span)>], done: &[bool]) -> Box<Diag> {
+    let mut path = vec![(0..done.len()).find(|i| !done[*i]).unwrap_or(0)];
+    let name = |i: usize| pipeline.stages[i].stage.name.value.as_str();
+    loop {
+        let last = path[path.len() - 1];
+        let Some((next, span)) = inputs[last].iter().find(|(j, _)| !done[*j]) else {
+            return Diag::new("the stages consume each other in a circle");
+        };
+        if let Some(start) = path.iter().position(|i| i == next) {
+            let mut names: Vec<&str> = path[start..].iter().map(|i| name(*i)).collect();
+            names.push(name(*next));
+            return Diag::at(
+                &pipeline.stages[last].source,
+                *span,
+                format!("the stages consume each other in a circle: {}", names.join(" <- ")),
+            );
+        }
+        path.push(*next);
+    }
+}
+
+type Axes = BTreeMap<String, String>;
+
+/// The union of two assignments, where they agree on what both have.
+fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
+    let mut out = a.clone();
+    for (name, value) in b {
+        match out.get(name) {
+            Some(other) if other != value => return None,
+            _ => {
+                out.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Some(out)
+}
+
+/// The instances of one stage: its own combinations, joined with the instances of what it
+/// consumes wherever they agree on the variables that they share.
+fn instances(
+    files: &dyn Files,
+    pipeline: &Pipeline,
+    profiles: &Profiles,
+    kinds: &[(Kind, Span)],
+    i: usize,
+    nodes: &[Node],
+    of_stage: &[Vec<usize>],
+) -> Result<Vec<Node>> {
+    let loaded = &pipeline.stages[i];
+    let (kind, span) = &kinds[i];
+    let source = &loaded.source;
+    let own = own_axes(pipeline, i)?;
+    let input_stages = kind
+        .inputs()
+        .into_iter()
+        .map(|name| input_stage(pipeline, kinds, i, name))
+        .collect::<Result<Vec<_>>>()?;
+    let mut combined: Vec<(Axes, Vec<usize>)> =
+        own.iter().map(|a| (a.clone(), Vec::new())).collect();
+    for stage in &input_stages {
+        let mut next = Vec::new();
+        for (axes, inputs) in &combined {
+            for n in &of_stage[*stage] {
+                if let Some(axes) = joined(axes, &nodes[*n].axes) {
+                    let mut inputs = inputs.clone();
+                    inputs.push(*n);
+                    next.push((axes, inputs));
+                }
+            }
+            if next.len() > MAX_NODES {
+                break;
+            }
+        }
+        combined = next;
+    }
+    if combined.is_empty() {
+        return Err(Diag::at(
+            source,
+            loaded.stage.name.span,
+            format!(
+                "no combination of the stage `{}` agrees with what it consumes",
+                loaded.stage.name.value
+            ),
+        )
+        .help("variables of the same name must share values, or be named apart"));
+    }
+    let mut out = Vec::new();
+    for (axes, inputs) in combined {
+        let mut vars = pipeline.vars.clone();
+        vars.extend(axes.clone());
+        let scope = Scope { vars: &vars, env: &pipeline.env };
+        let mut kind = kind.clone();
+        for text in kind.strings() {
+            *text = scope.expand(source, text)?;
+        }
+        let mut profile = inputs.iter().rev().find_map(|n| nodes[*n].profile.clone());
+        if let Kind::Compile(compile) = &kind {
+            let found = profiles
+                .find(files, &loaded.dir, &compile.profile.value)
+                .map_err(|e| e.or_at(source, compile.profile.span))?;
+            profile = Some(found);
+        }
+        let mut label = loaded.stage.name.value.clone();
+        if !axes.is_empty() {
+            let values: Vec<&str> = axes.values().map(String::as_str).collect();
+            label = format!("{label}[{}]", values.join(","));
+        }
+        out.push(Node {
+            stage: loaded.stage.name.value.clone(),
+            label,
+            kind,
+            axes,
+            inputs,
+            profile,
+            dir: loaded.dir.clone(),
+            source: source.clone(),
+            span: *span,
+        });
+    }
+    Ok(out)
+}
+
+fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
+    let loaded = &pipeline.stages[i];
+    let source = &loaded.source;
+    let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
+    let mut matrix = loaded.stage.matrix.clone();
+    for (name, values) in &mut matrix {
+        let mut expanded = Vec::new();
+        for value in values.iter() {
+            let value = scope.expand(source, value)?;
+            // A variable may hold a list, so that `--set profiles=a,b` works.
+            for part in value.value.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+                expanded.push(Sp { value: part.to_string(), span: value.span });
+            }
+        }
+        if expanded.is_empty() {
+            return Err(Diag::at(
+                source,
+                loaded.stage.name.span,
+                format!("the matrix variable `{name}` has no values"),
+            ));
+        }
+        values.0 = expanded;
+    }
+    let mut out = combinations(&matrix);
+    if !loaded.stage.foreach.is_empty() {
+        let mut each = Vec::new();
+        for old in &out {
+            for assignment in &loaded.stage.foreach {
+                let mut axes = old.clone();
+                for (name, value) in assignment {
+                    let text = Sp { value: value.value.0.clone(), span: value.span };
+                    axes.insert(name.clone(), scope.expand(source, &text)?.value);
+                }
+                each.push(axes);
+            }
+        }
+        out = each;
+    }
+    out.dedup();
+    if out.len() > MAX_NODES {
+        return Err(Diag::at(
+            source,
+            loaded.stage.name.span,
+            format!("this stage unfolds into over {MAX_NODES} instances"),
+        ));
+    }
+    Ok(out)
+}
+
+impl Plan {
+    /// Keeps what the targets need: `stage`, or `stage:value` for the instances in which a
+    /// variable has that value (`*` and `?` as in file names).
+    fn keep(&mut self, targets: &[String]) -> Result<()> {
+        let mut wanted = vec![false; self.nodes.len()];
+        for target in targets {
+            let (stage, value) = match target.split_once(':') {
+                Some((s, v)) => (s, Some(v)),
+                None => (target.as_str(), None),
+            };
+            let matcher = value
+                .map(|v| {
+                    globset::Glob::new(v)
+                        .map(|g| g.compile_matcher())
+                        .map_err(|e| Diag::new(format!("the target `{target}`: {e}")))
+                })
+                .transpose()?;
+            let mut any = false;
+            for (i, node) in self.nodes.iter().enumerate() {
+                let fits = match &matcher {
+                    Some(m) => node.axes.values().any(|v| m.is_match(v)),
+                    None => true,
+                };
+                if (node.stage == stage || node.label == *target) && fits {
+                    wanted[i] = true;
+                    any = true;
+                }
+            }
+            if !any {
+                let diag = Diag::new(format!("no stage fits the target `{target}`"));
+                let names = self.nodes.iter().map(|n| n.stage.as_str());
+                return Err(match nearest(stage, names) {
+                    Some(near) if near != stage => diag.help(format!("did you mean `{near}`?")),
+                    _ => {
+                        let mut labels: Vec<&str> =
+                            self.nodes.iter().map(|n| n.label.as_str()).collect();
+                        labels.truncate(12);
+                        diag.help(format!("the stages are {}", labels.join(", ")))
+                    }
+                });
+            }
+        }
+        for i in (0..self.nodes.len()).rev() {
+            if wanted[i] {
+                for j in self.nodes[i].inputs.clone() {
+                    wanted[j] = true;
+                }
+            }
+        }
+        let mut new_index = vec![0; self.nodes.len()];
+        let mut kept = Vec::new();
+        for (i, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if wanted[i] {
+                new_index[i] = kept.len();
+                for j in &mut node.inputs {
+                    *j = new_index[*j];
+                }
+                kept.push(node);
+            }
+        }
+        self.nodes = kept;
+        Ok(())
+    }
+
+    /// The plan as a Graphviz document.
+    pub fn dot(&self) -> String {
+        let mut out =
+            format!("digraph {:?} {{\n  rankdir=LR;\n  node [shape=box];\n", self.pipeline.name);
+        for (i, node) in self.nodes.iter().enumerate() {
+            out += &format!("  n{i} [label=\"{}\\n{}\"];\n", node.label, node.kind.name());
+            for j in &node.inputs {
+                out += &format!("  n{j} -> n{i};\n");
+            }
+        }
+        out + "}\n"
+    }
+
+    /// The plan as a Mermaid flowchart.
+    pub fn mermaid(&self) -> String {
+        let mut out = String::from("flowchart LR\n");
+        for (i, node) in self.nodes.iter().enumerate() {
+            out += &format!("  n{i}[\"{}<br>{}\"]\n", node.label, node.kind.name());
+            for j in &node.inputs {
+                out += &format!("  n{j} --> n{i}\n");
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,312 @@
+//! Profiles: compiler, flags, target and model, with inheritance and families.
+//!
+//! This file does not know whether a compiler is there, nor what it does.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::engine::digest::{Digest, Keyer};
+use crate::litmus::Arch;
+
+use super::load::{Files, Scope, folder_of, normal};
+use super::types::ProfileFile;
+use super::yaml::{self, Scalar, Sp};
+
+const MAX_INHERITANCE: usize = 16;
+const MAX_FAMILY: usize = 10_000;
+
+/// Profiles that come with the program.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
+    ("profiles/clang.yaml", include_str!("../../profiles/clang.yaml")),
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub name: String,
+    pub compiler: String,
+    pub args: Vec<String>,
+    pub arch: Arch,
+    /// A name, or the path of a `.cat` file.
+    pub model: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub timeout: Duration,
+    pub memory_mib: u64,
+    pub mapping: BTreeMap<String, Vec<String>>,
+    pub source: Source,
+    pub span: Span,
+}
+
+impl Profile {
+    /// What the profile asks of a compiler. Its name and its model are no part of it, so that
+    /// renaming a profile or choosing another model compiles nothing anew.
+    pub fn fingerprint(&self) -> Digest {
+        let mut key = Keyer::new("profile/1").field("compiler", self.compiler.as_bytes());
+        for arg in &self.args {
+            key.add("arg", arg.as_bytes());
+        }
+        key.add("arch", self.arch.name().as_bytes());
+        for (name, value) in &self.env {
+            key.add("env", name.as_bytes());
+            key.add("value", value.as_bytes());
+        }
+        for (operation, code) in &self.mapping {
+            key.add("operation", operation.as_bytes());
+            for line in code {
+                key.add("line", line.as_bytes());
+            }
+        }
+        key.finish()
+    }
+}
+
+/// All profiles that a pipeline or command can name.
+#[derive(Default)]
+pub struct Profiles {
+    by_name: BTreeMap<String, Arc<Profile>>,
+    /// Files that could not be read, by the names that they might have held.
+    broken: Vec<Box<Diag>>,
+}
+
+impl Profiles {
+    /// Reads the built-in profiles, those of some folders, and some files. A later one replaces
+    /// an earlier one of the same name.
+    pub fn load(files: &dyn Files, folders: &[PathBuf], extra: &[PathBuf]) -> Profiles {
+        let mut out = Profiles::default();
+        for (name, text) in BUILT_IN {
+            out.add(files, Source::new(*name, *text), Path::new(name), false);
+        }
+        let listed = folders
+            .iter()
+            .flat_map(|f| files.list(f))
+            .filter(|p| p.extension().is_some_and(|e| e == "yaml" || e == "yml"));
+        for path in listed.chain(extra.iter().cloned()) {
+            match files.read(&path) {
+                Ok(text) => {
+                    let source = Source::new(path.display().to_string(), text);
+                    out.add(files, source, &path, true);
+                }
+                Err(e) => out
+                    .broken
+                    .push(Diag::new(format!("cannot read the profile {}: {e}", path.display()))),
+            }
+        }
+        out
+    }
+
+    fn add(&mut self, files: &dyn Files, source: Source, path: &Path, on_disk: bool) {
+        match family(files, &source, path, on_disk) {
+            Ok(list) => {
+                for profile in list {
+                    self.by_name.insert(profile.name.clone(), Arc::new(profile));
+                }
+            }
+            Err(e) => self.broken.push(e),
+        }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Profile>> {
+        self.by_name.values()
+    }
+
+    pub fn broken(&self) -> &[Box<Diag>] {
+        &self.broken
+    }
+
+    /// A profile by name, or the only one of a file.
+    pub fn find(&self, files: &dyn Files, dir: &Path, name: &str) -> Result<Arc<Profile>> {
+        if let Some(profile) = self.by_name.get(name) {
+            return Ok(profile.clone());
+        }
+        if name.ends_with(".yaml") || name.ends_with(".yml") || name.contains('/') {
+            let path = normal(&dir.join(name));
+            let text = files.read(&path).map_err(|e| {
+                Diag::new(format!("cannot read the profile {}: {e}", path.display()))
+            })?;
+            let source = Source::new(path.display().to_string(), text);
+            let mut list = family(files, &source, &path, true)?;
+            if list.len() != 1 {
+                let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
+                return Err(Diag::new(format!(
+                    "{} holds a family of {} profiles",
+                    path.display(),
+                    list.len()
+                ))
+                .help(format!("name one of them: {}", shorten(&names))));
+            }
+            return Ok(Arc::new(list.remove(0)));
+        }
+        // A profile that cannot be read is a likelier cause than a misspelt name.
+        if let Some(broken) = self.broken.first() {
+            return Err(broken.clone());
+        }
+        let diag = Diag::new(format!("there is no profile `{name}`"));
+        Err(match nearest(name, self.names()) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => {
+                let names: Vec<&str> = self.names().collect();
+                diag.help(format!("profiles are {}", shorten(&names)))
+            }
+        })
+    }
+}
+
+fn shorten(names: &[&str]) -> String {
+    let shown = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > 8 { format!("{shown}, and {} more", names.len() - 8) } else { shown }
+}
+
+/// The keys of a file with those of what it extends under them.
+fn inherited(
+    files: &dyn Files,
+    source: &Source,
+    path: &Path,
+    on_disk: bool,
+    depth: usize,
+) -> Result<(ProfileFile, Source, PathBuf)> {
+    let mut file: ProfileFile = yaml::read(source)?;
+    let dir = folder_of(path);
+    if let Some(model) = &mut file.model
+        && model.value.ends_with(".cat")
+        && on_disk
+    {
+        model.value = normal(&dir.join(&model.value)).display().to_string();
+    }
+    if let Some(compiler) = &mut file.compiler
+        && compiler.value.starts_with('.')
+        && on_disk
+    {
+        compiler.value = dir.join(&compiler.value).display().to_string();
+    }
+    let Some(base_name) = file.extends.clone() else {
+        return Ok((file, source.clone(), path.to_path_buf()));
+    };
+    let at = |message: String| Diag::at(source, base_name.span, message);
+    if depth >= MAX_INHERITANCE {
+        return Err(at("profiles extend each other in a circle".into()));
+    }
+    let mut base_path = normal(&dir.join(&base_name.value));
+    if base_path.extension().is_none() {
+        base_path.set_extension("yaml");
+    }
+    let built_in = BUILT_IN.iter().find(|(n, _)| Path::new(n).file_name() == base_path.file_name());
+    let (base_source, base_on_disk) = match (files.read(&base_path), built_in) {
+        (Ok(text), _) => (Source::new(base_path.display().to_string(), text), true),
+        (Err(_), Some((n, text))) => (Source::new(*n, *text), false),
+        (Err(e), None) => {
+            return Err(at(format!("cannot read `{}`: {e}", base_path.display())));
+        }
+    };
+    let (base, ..) = inherited(files, &base_source, &base_path, base_on_disk, depth + 1)?;
+    let mut args = base.args.0;
+    args.extend(file.args.0);
+    file.args.0 = args;
+    file.compiler = file.compiler.or(base.compiler);
+    file.arch = file.arch.or(base.arch);
+    file.model = file.model.or(base.model);
+    file.timeout = file.timeout.or(base.timeout);
+    file.memory = file.memory.or(base.memory);
+    for (name, value) in base.matrix {
+        file.matrix.entry(name).or_insert(value);
+    }
+    for (name, value) in base.env {
+        file.env.entry(name).or_insert(value);
+    }
+    for (name, value) in base.mapping {
+        file.mapping.entry(name).or_insert(value);
+    }
+    Ok((file, source.clone(), path.to_path_buf()))
+}
+
+/// Every combination of the values of a matrix, the last variable changing fastest.
+pub fn combinations(matrix: &BTreeMap<String, yaml::Words>) -> Vec<BTreeMap<String, String>> {
+    let mut out = vec![BTreeMap::new()];
+    for (name, values) in matrix {
+        let mut next = Vec::with_capacity(out.len() * values.0.len());
+        for old in &out {
+            for value in values.iter() {
+                let mut new = old.clone();
+                new.insert(name.clone(), value.value.clone());
+                next.push(new);
+            }
+        }
+        out = next;
+        if out.len() > 10 * MAX_FAMILY {
+            break;
+        }
+    }
+    out
+}
+
+/// The profiles that a file stands for.
+fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Result<Vec<Profile>> {
+    let (file, source, _) = inherited(files, source, path, on_disk, 0)?;
+    let at = |span: Span, message: String| Diag::at(&source, span, message);
+    let all = combinations(&file.matrix);
+    if all.len() > MAX_FAMILY {
+        return Err(at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")));
+    }
+    // A base that is only there to be extended has no compiler, and gives no profile.
+    let (Some(compiler), Some(arch)) = (&file.compiler, &file.arch) else {
+        let missing = if file.compiler.is_none() { "compiler" } else { "arch" };
+        if file.compiler.is_none() && file.mapping.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Err(at(
+            file.name.span,
+            format!("the profile `{}` has no `{missing}`", file.name.value),
+        ));
+    };
+    let nothing = BTreeMap::new();
+    let mut out: Vec<Profile> = Vec::new();
+    for vars in &all {
+        let scope = Scope { vars, env: &nothing };
+        let expand = |s: &Sp<String>| scope.expand(&source, s).map(|s| s.value);
+        let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
+        let name = expand(&file.name)?;
+        if out.iter().any(|p| p.name == name) {
+            return Err(at(
+                file.name.span,
+                format!("two profiles of this family are named `{name}`"),
+            )
+            .help("put every variable of the matrix into the name"));
+        }
+        let mut args = Vec::new();
+        for arg in file.args.iter() {
+            let arg = expand(arg)?;
+            // An argument that a variable leaves empty is no argument.
+            if !arg.is_empty() {
+                args.push(arg);
+            }
+        }
+        out.push(Profile {
+            name,
+            compiler: expand(compiler)?,
+            args,
+            arch: arch.value.arch(),
+            model: file.model.as_ref().map(expand).transpose()?,
+            env: file
+                .env
+                .iter()
+                .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
+                .collect::<Result<_>>()?,
+            timeout: Duration::from_secs(file.timeout.as_ref().map_or(60, |t| t.value)),
+            memory_mib: file.memory.as_ref().map_or(4096, |m| m.value),
+            mapping: file
+                .mapping
+                .iter()
+                .map(|(k, v)| Ok((k.clone(), v.iter().map(expand).collect::<Result<_>>()?)))
+                .collect::<Result<_>>()?,
+            source: source.clone(),
+            span: file.name.span,
+        });
+    }
+    Ok(out)
+}

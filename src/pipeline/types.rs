@@ -1,0 +1,296 @@
+//! The keys of pipeline and profile files, each defined once.
+//!
+//! The parser, the JSON Schema and the reference in `docs/` come from these types and their
+//! comments. Nothing here knows how a stage does its work.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::yaml::{Scalar, Sp, Words};
+
+/// A pipeline: stages through which tests go, and what they share.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineFile {
+    /// The name that reports show; the file's name where it is left out.
+    #[serde(default)]
+    pub name: Option<Sp<String>>,
+    /// What the pipeline is for, for people.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// Other pipeline files. Their variables, environment, profiles and stages come before those
+    /// of this file; paths are relative to this file.
+    #[serde(default)]
+    pub include: Words,
+    /// Variables and their defaults. `${name}` in any string below stands for the value;
+    /// `--set name=value` replaces it.
+    #[serde(default)]
+    pub vars: BTreeMap<String, Sp<Scalar>>,
+    /// Environment variables that `${env.NAME}` may read and that compilers see. All others are
+    /// hidden, so that results do not depend on them.
+    #[serde(default)]
+    pub env: Words,
+    /// Profile files or globs, relative to this file. Profiles under `profiles/` beside the
+    /// pipeline or in the working directory, and those that litmake brings, need no mention.
+    #[serde(default)]
+    pub profiles: Words,
+    /// A file of known findings, relative to this file; only what is not in it counts as new.
+    #[serde(default)]
+    pub baseline: Option<Sp<String>>,
+    /// A place for anchors that stages refer to; its content is not looked at.
+    #[serde(default)]
+    #[schemars(with = "serde_json::Value")]
+    pub templates: Option<IgnoredAny>,
+    /// The stages. Their order does not matter.
+    #[serde(default)]
+    pub stages: Vec<Sp<Stage>>,
+}
+
+/// One stage: a name, exactly one kind with its options, and how it is fanned out.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// The name by which other stages, targets and reports refer to it.
+    pub name: Sp<String>,
+    /// What the stage is for, for people.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// Fans the stage out over every combination of the values of these variables. A stage that
+    /// consumes it is fanned out likewise.
+    #[serde(default)]
+    pub matrix: BTreeMap<String, Words>,
+    /// Fans the stage out over these assignments of variables, one after the other.
+    #[serde(default)]
+    pub foreach: Vec<BTreeMap<String, Sp<Scalar>>>,
+    /// Kind: reads tests from files.
+    #[serde(default)]
+    pub generate: Option<Sp<Generate>>,
+    /// Kind: compiles C tests and lifts the object code back to litmus tests.
+    #[serde(default)]
+    pub compile: Option<Sp<Compile>>,
+    /// Kind: computes the outcomes that a model allows.
+    #[serde(default)]
+    pub simulate: Option<Sp<Simulate>>,
+    /// Kind: keeps one of each set of tests that are equal but for names and layout.
+    #[serde(default)]
+    pub dedupe: Option<Sp<Dedupe>>,
+    /// Kind: compares outcomes of sources with outcomes of targets.
+    #[serde(default)]
+    pub compare: Option<Sp<Compare>>,
+}
+
+/// Options of `generate`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Generate {
+    /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
+    /// and lists (`@all`: a path a line, relative to the list). Relative to the pipeline file.
+    pub files: Words,
+    /// Globs over paths to leave out.
+    #[serde(default)]
+    pub exclude: Words,
+    /// At most this many tests, the first in order of their names.
+    #[serde(default)]
+    pub limit: Option<Sp<u64>>,
+}
+
+/// Options of `compile`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compile {
+    /// The stage whose C tests are compiled.
+    pub from: Sp<String>,
+    /// The profile: a name or a file.
+    pub profile: Sp<String>,
+    /// Which locals are kept alive to the end of a thread, so that their final values can be
+    /// compared: those of the condition, all, or none. Keeping them can hide bugs.
+    #[serde(default)]
+    pub observe: Observe,
+}
+
+/// Which locals are kept alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Observe {
+    #[default]
+    Condition,
+    All,
+    None,
+}
+
+/// Options of `simulate`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulate {
+    /// The stage whose tests are simulated.
+    pub from: Sp<String>,
+    /// The model: a name or a `.cat` file. Where it is left out, the profile's model for
+    /// compiled tests, else the default of the test's architecture.
+    #[serde(default)]
+    pub model: Option<Sp<String>>,
+    /// How often a loop is unrolled.
+    #[serde(default)]
+    pub unroll: Option<Sp<u32>>,
+    /// Seconds after which one test is given up.
+    #[serde(default)]
+    pub timeout: Option<Sp<u64>>,
+}
+
+/// Options of `dedupe`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dedupe {
+    /// The stage whose tests are reduced.
+    pub from: Sp<String>,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compare {
+    /// The `simulate` stage that says what the sources allow.
+    pub source: Sp<String>,
+    /// The `simulate` stage that says what the targets allow.
+    pub target: Sp<String>,
+}
+
+/// A profile, or a family of them: compiler, flags, target and model.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileFile {
+    /// The name. In a family it says how the names are made, such as `clang-${version}-O2`.
+    pub name: Sp<String>,
+    /// What the profile is for, for people.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// A profile (name, or file relative to this one) whose keys hold where this one has none;
+    /// `args` are appended to its `args`, `env` and `mapping` are merged.
+    #[serde(default)]
+    pub extends: Option<Sp<String>>,
+    /// Makes a family: one profile for each combination of the values of these variables.
+    #[serde(default)]
+    pub matrix: BTreeMap<String, Words>,
+    /// The compiler: a command or a path.
+    #[serde(default)]
+    pub compiler: Option<Sp<String>>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Words,
+    /// The litmus dialect of the code it emits.
+    #[serde(default)]
+    pub arch: Option<Sp<Dialect>>,
+    /// The model under which that code is simulated: a name or a `.cat` file. Where it is left
+    /// out, the default of the architecture.
+    #[serde(default)]
+    pub model: Option<Sp<String>>,
+    /// Environment variables that the compiler sees besides `PATH`, with their values.
+    #[serde(default)]
+    pub env: BTreeMap<String, Sp<Scalar>>,
+    /// Seconds after which the compiler is ended; 60 where left out.
+    #[serde(default)]
+    pub timeout: Option<Sp<u64>>,
+    /// MiB of memory that one compiler may take; 4096 where left out.
+    #[serde(default)]
+    pub memory: Option<Sp<u64>>,
+    /// An explicit table from atomic operations (`load seq_cst 32`) to assembly, for mappings
+    /// that no compiler implements yet.
+    #[serde(default)]
+    pub mapping: BTreeMap<String, Words>,
+    /// A place for anchors; its content is not looked at.
+    #[serde(default)]
+    #[schemars(with = "serde_json::Value")]
+    pub templates: Option<IgnoredAny>,
+}
+
+/// A litmus dialect, as herd's users write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+pub enum Dialect {
+    AArch64,
+    ARM,
+    #[serde(rename = "X86_64")]
+    X86_64,
+    X86,
+    RISCV,
+    PPC,
+    MIPS,
+}
+
+impl Dialect {
+    pub fn arch(self) -> crate::litmus::Arch {
+        use crate::litmus::Arch;
+        match self {
+            Dialect::AArch64 => Arch::AArch64,
+            Dialect::ARM => Arch::Arm,
+            Dialect::X86_64 => Arch::X86_64,
+            Dialect::X86 => Arch::X86,
+            Dialect::RISCV => Arch::RiscV,
+            Dialect::PPC => Arch::Ppc,
+            Dialect::MIPS => Arch::Mips,
+        }
+    }
+}
+
+/// The kinds of stages, by the key that says each.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Generate(Generate),
+    Compile(Compile),
+    Simulate(Simulate),
+    Dedupe(Dedupe),
+    Compare(Compare),
+}
+
+impl Kind {
+    pub const NAMES: [&str; 5] = ["generate", "compile", "simulate", "dedupe", "compare"];
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Generate(_) => "generate",
+            Kind::Compile(_) => "compile",
+            Kind::Simulate(_) => "simulate",
+            Kind::Dedupe(_) => "dedupe",
+            Kind::Compare(_) => "compare",
+        }
+    }
+
+    /// The stages that it consumes.
+    pub fn inputs(&self) -> Vec<&Sp<String>> {
+        match self {
+            Kind::Generate(_) => vec![],
+            Kind::Compile(c) => vec![&c.from],
+            Kind::Simulate(s) => vec![&s.from],
+            Kind::Dedupe(d) => vec![&d.from],
+            Kind::Compare(c) => vec![&c.source, &c.target],
+        }
+    }
+
+    /// Every string in which variables may stand.
+    pub fn strings(&mut self) -> Vec<&mut Sp<String>> {
+        match self {
+            Kind::Generate(g) => g.files.0.iter_mut().chain(&mut g.exclude.0).collect(),
+            Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
+            Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
+            Kind::Dedupe(d) => vec![&mut d.from],
+            Kind::Compare(c) => vec![&mut c.source, &mut c.target],
+        }
+    }
+}
+
+impl Stage {
+    /// The kinds that this stage names; a right one names exactly one.
+    pub fn kinds(&self) -> Vec<(Kind, crate::diag::Span)> {
+        let mut out = Vec::new();
+        macro_rules! take {
+            ($($field:ident => $kind:ident),*) => {$(
+                if let Some(k) = &self.$field {
+                    out.push((Kind::$kind(k.value.clone()), k.span));
+                }
+            )*};
+        }
+        take!(generate => Generate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare);
+        out
+    }
+}

@@ -1,0 +1,75 @@
+//! JUnit XML, which most CI servers show.
+
+use std::fmt::Write;
+
+use super::{Report, Status, state_text};
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            // XML 1.0 has no place for other control characters.
+            c if c.is_control() && c != '\t' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A test case for each finding and error, and one for each stage that has none.
+pub fn junit(report: &Report) -> String {
+    let failures = report.count(Status::New);
+    let mut cases = String::new();
+    let mut count = 0;
+    for finding in &report.findings {
+        count += 1;
+        let _ = write!(
+            cases,
+            "    <testcase classname=\"{}\" name=\"{} [{}]\"",
+            finding.class.name(),
+            escape(&finding.test),
+            escape(&finding.profiles.join(", "))
+        );
+        if finding.status == Status::New {
+            let states: Vec<String> = finding.outcomes.forbidden.iter().map(state_text).collect();
+            let _ = writeln!(
+                cases,
+                ">\n      <failure message=\"{} allows what {} forbids: {}\">{}</failure>\n    </testcase>",
+                escape(&finding.profiles.join(", ")),
+                escape(&finding.model_source),
+                escape(&states.join(" | ")),
+                escape(&finding.reproducer)
+            );
+        } else {
+            cases.push_str("/>\n");
+        }
+    }
+    for error in &report.errors {
+        count += 1;
+        let _ = writeln!(
+            cases,
+            "    <testcase classname=\"{}\" name=\"{}\">\n      <error message=\"{}\"/>\n    </testcase>",
+            escape(&error.stage),
+            escape(&error.test),
+            escape(&error.message)
+        );
+    }
+    for stage in &report.stages {
+        count += 1;
+        let _ = writeln!(
+            cases,
+            "    <testcase classname=\"stage\" name=\"{}\"/>",
+            escape(&stage.name)
+        );
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{}\">\n{cases}  </testsuite>\n</testsuites>\n",
+        escape(&report.pipeline),
+        report.errors.len()
+    )
+}

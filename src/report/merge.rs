@@ -1,0 +1,60 @@
+//! Merging the reports of the parts of one run.
+
+use super::{Report, Stage};
+use crate::diag::{Diag, Result};
+
+/// One report out of those of `--shard 1/n` to `n/n`.
+pub fn merge(parts: Vec<Report>) -> Result<Report> {
+    let mut parts = parts.into_iter();
+    let Some(mut out) = parts.next() else {
+        return Err(Diag::new("there is no report to merge"));
+    };
+    for part in parts {
+        if part.pipeline != out.pipeline || part.litmake != out.litmake {
+            return Err(Diag::new(format!(
+                "these reports are of different runs: `{}` by {} and `{}` by {}",
+                out.pipeline, out.litmake, part.pipeline, part.litmake
+            )));
+        }
+        for stage in part.stages {
+            match out.stages.iter_mut().find(|s| s.name == stage.name) {
+                Some(sum) => add(sum, &stage),
+                None => out.stages.push(stage),
+            }
+        }
+        for finding in part.findings {
+            if !out.findings.iter().any(|f| f.id == finding.id) {
+                out.findings.push(finding);
+            }
+        }
+        for error in part.errors {
+            if !out.errors.contains(&error) {
+                out.errors.push(error);
+            }
+        }
+    }
+    sort(&mut out);
+    Ok(out)
+}
+
+fn add(sum: &mut Stage, part: &Stage) {
+    let both = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+    sum.tasks += part.tasks;
+    sum.failed += part.failed;
+    sum.executed = both(sum.executed, part.executed);
+    sum.cached = both(sum.cached, part.cached);
+    sum.seconds = sum
+        .seconds
+        .zip(part.seconds)
+        .map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
+}
+
+/// The order in which reports list things: it does not depend on how the run went.
+pub fn sort(report: &mut Report) {
+    report
+        .findings
+        .sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
+    report
+        .errors
+        .sort_by(|a, b| (&a.test, &a.stage, &a.message).cmp(&(&b.test, &b.stage, &b.message)));
+}

@@ -1,0 +1,184 @@
+//! Reports: JSON, the terminal, JUnit, GitHub; baselines and merging.
+//!
+//! This room does not know how findings were made.
+
+pub mod baseline;
+pub mod github;
+pub mod junit;
+pub mod merge;
+pub mod terminal;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::digest::Keyer;
+
+/// One run, as a document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The version that made it.
+    pub litmake: String,
+    pub pipeline: String,
+    pub stages: Vec<Stage>,
+    pub findings: Vec<Finding>,
+    pub errors: Vec<Error>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    pub name: String,
+    pub kind: String,
+    pub tasks: u64,
+    /// What tells of the run and not of its results; left out of a stable report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    pub failed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    #[default]
+    Concurrency,
+    Mixing,
+    AbiLayout,
+    RuntimeCrash,
+    Model,
+    Conformance,
+}
+
+impl Class {
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Concurrency => "concurrency",
+            Class::Mixing => "mixing",
+            Class::AbiLayout => "abi-layout",
+            Class::RuntimeCrash => "runtime-crash",
+            Class::Model => "model",
+            Class::Conformance => "conformance",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    #[default]
+    New,
+    Known,
+    /// In the baseline, looked for, and not there any more.
+    Fixed,
+}
+
+pub type State = BTreeMap<String, String>;
+
+/// The outcomes that make a finding, and both sets that they come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// What the target allows and the source forbids.
+    pub forbidden: Vec<State>,
+    pub source: Vec<State>,
+    pub target: Vec<State>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The same for the same bug in each run.
+    pub id: String,
+    pub class: Class,
+    pub test: String,
+    /// The source test's text.
+    pub source: String,
+    pub profiles: Vec<String>,
+    pub model_source: String,
+    pub model_target: String,
+    pub outcomes: Outcomes,
+    /// A command that shows it again.
+    pub reproducer: String,
+    /// The lifted target, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    pub status: Status,
+}
+
+impl Finding {
+    /// Gives the finding its identity: what was tested and what came out, not how.
+    pub fn identify(mut self) -> Finding {
+        let mut key = Keyer::new("finding/1").field("class", self.class.name().as_bytes());
+        key.add("test", self.test.as_bytes());
+        for profile in &self.profiles {
+            key.add("profile", profile.as_bytes());
+        }
+        key.add("source", self.model_source.as_bytes());
+        key.add("target", self.model_target.as_bytes());
+        for state in &self.outcomes.forbidden {
+            key.add("state", state_text(state).as_bytes());
+        }
+        self.id = key.finish().short();
+        self
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// A test or another input is wrong.
+    Input,
+    /// Something that the run needs failed.
+    #[default]
+    Run,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Error {
+    pub stage: String,
+    pub test: String,
+    pub message: String,
+    pub cause: Cause,
+}
+
+/// A state on one line, as herd writes it.
+pub fn state_text(state: &State) -> String {
+    let parts: Vec<String> = state.iter().map(|(k, v)| format!("{k}={v};")).collect();
+    parts.join(" ")
+}
+
+impl Report {
+    /// The report without what differs between runs that found the same.
+    pub fn stable(mut self) -> Report {
+        for stage in &mut self.stages {
+            stage.executed = None;
+            stage.cached = None;
+            stage.seconds = None;
+        }
+        self
+    }
+
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    pub fn count(&self, status: Status) -> usize {
+        self.findings.iter().filter(|f| f.status == status).count()
+    }
+
+    /// 0: nothing new; 1: new findings; 2: inputs are wrong; 3: something failed.
+    pub fn exit_status(&self) -> u8 {
+        if self.errors.iter().any(|e| e.cause == Cause::Run) {
+            3
+        } else if !self.errors.is_empty() {
+            2
+        } else if self.count(Status::New) > 0 {
+            1
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `compare`: what the target allows and the source forbids, and the other way round.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::simulate::Allowed;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+
+/// Says which form verdicts have; a change of what is compared changes it.
+const VERSION: &str = "compare 1";
+
+/// What the comparison of one test came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Outcomes that the target allows and the source forbids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positive: Vec<BTreeMap<String, String>>,
+    /// How many outcomes the source allows and the target forbids.
+    #[serde(default)]
+    pub negative: usize,
+    /// The source has undefined behaviour: differences are recorded and are no findings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undefined: bool,
+    /// Loops were cut on one side: outcomes may be missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target: Vec<BTreeMap<String, String>>,
+}
+
+impl Verdict {
+    pub fn is_finding(&self) -> bool {
+        !self.positive.is_empty() && !self.undefined
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Verdict, String> {
+        serde_json::from_slice(bytes).map_err(|e| format!("a verdict that cannot be read: {e}"))
+    }
+}
+
+/// Compares two outcome sets over the names that both show. A side that shows nothing of the
+/// other cannot be compared.
+pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
+    let names = |a: &Allowed| -> BTreeSet<String> {
+        a.states.iter().flat_map(|s| s.keys().cloned()).collect()
+    };
+    let (shown, seen) = (names(source), names(target));
+    let common: BTreeSet<&String> = shown.intersection(&seen).collect();
+    if common.is_empty() && !(shown.is_empty() && seen.is_empty()) {
+        if source.states.is_empty() || target.states.is_empty() {
+            return Ok(Verdict {
+                undefined: source.undefined,
+                cut: source.cut || target.cut,
+                negative: source.states.len(),
+                positive: target.states.clone(),
+                source: source.states.clone(),
+                target: target.states.clone(),
+            });
+        }
+        return Err(format!("source and target show nothing in common: {shown:?} and {seen:?}"));
+    }
+    let project = |a: &Allowed| -> BTreeSet<BTreeMap<String, String>> {
+        let keep = |s: &BTreeMap<String, String>| {
+            s.iter()
+                .filter(|(k, _)| common.contains(k))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
+        };
+        a.states.iter().map(keep).collect()
+    };
+    let (allowed, there) = (project(source), project(target));
+    let positive: Vec<_> = there.difference(&allowed).cloned().collect();
+    let negative = allowed.difference(&there).count();
+    let mut verdict = Verdict {
+        negative,
+        undefined: source.undefined,
+        cut: source.cut || target.cut,
+        ..Verdict::default()
+    };
+    if !positive.is_empty() {
+        verdict.source = allowed.into_iter().collect();
+        verdict.target = there.into_iter().collect();
+        verdict.positive = positive;
+    }
+    Ok(verdict)
+}
+
+pub struct Compare;
+
+pub fn fingerprint() -> Fingerprint {
+    Fingerprint::default().with_text("stage", VERSION)
+}
+
+impl Map for Compare {
+    fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| {
+            let verdict = Allowed::decode(&item[0])
+                .and_then(|source| compare(&source, &Allowed::decode(&item[1])?));
+            match verdict {
+                Ok(verdict) => {
+                    let bytes = serde_json::to_vec(&verdict).unwrap_or_default();
+                    match verdict.is_finding() {
+                        true => Outcome::Finding(bytes),
+                        false => Outcome::Done(bytes),
+                    }
+                }
+                Err(message) => Outcome::Failed(message),
+            }
+        };
+        items.iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(states: &[&[(&str, &str)]]) -> Allowed {
+        let state =
+            |s: &&[(&str, &str)]| s.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        Allowed { states: states.iter().map(state).collect(), ..Allowed::default() }
+    }
+
+    #[test]
+    fn differences_have_a_direction() {
+        let source = allowed(&[&[("0:r", "0")], &[("0:r", "1")]]);
+        let target = allowed(&[&[("0:r", "1")], &[("0:r", "2")]]);
+        let verdict = compare(&source, &target).unwrap();
+        assert_eq!(verdict.positive, allowed(&[&[("0:r", "2")]]).states);
+        assert_eq!(verdict.negative, 1);
+        assert!(verdict.is_finding());
+        assert!(!compare(&source, &source).unwrap().is_finding());
+    }
+
+    #[test]
+    fn undefined_sources_give_no_findings() {
+        let mut source = allowed(&[&[("0:r", "0")]]);
+        source.undefined = true;
+        let verdict = compare(&source, &allowed(&[&[("0:r", "7")]])).unwrap();
+        assert_eq!(verdict.positive.len(), 1);
+        assert!(!verdict.is_finding());
+    }
+
+    #[test]
+    fn only_what_both_show_counts() {
+        let source = allowed(&[&[("0:r", "0"), ("x", "1")]]);
+        let target = allowed(&[&[("0:r", "0")]]);
+        assert!(!compare(&source, &target).unwrap().is_finding());
+        assert!(compare(&source, &allowed(&[&[("1:q", "0")]])).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! `compile`: C tests through a compiler and back to litmus tests.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::read_test;
+use crate::diag::{Diag, Result};
+use crate::engine::digest::Digest;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::store::Records;
+use crate::litmus;
+use crate::pipeline::plan::Node;
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{self, Observe};
+use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::fingerprint::{self, fingerprint};
+
+type Found = std::result::Result<(PathBuf, Digest), String>;
+
+/// Compilers that were looked up already, by command and environment.
+#[derive(Default)]
+pub struct Compilers(HashMap<String, Found>);
+
+impl Compilers {
+    pub fn find(&mut self, profile: &Profile, records: &dyn Records) -> Found {
+        let key = format!("{} {:?}", profile.compiler, profile.env);
+        let entry = self.0.entry(key).or_insert_with(|| {
+            let found: fingerprint::Fingerprint =
+                fingerprint(&profile.compiler, &profile.env, records)?;
+            Ok((found.program, found.digest))
+        });
+        entry.clone()
+    }
+}
+
+pub struct Stage {
+    profile: Arc<Profile>,
+    program: std::result::Result<PathBuf, String>,
+    observe: Observe,
+}
+
+pub fn stage(
+    node: &Node,
+    options: &types::Compile,
+    compilers: &mut Compilers,
+    records: &dyn Records,
+) -> Result<(Stage, Fingerprint)> {
+    let profile = node
+        .profile
+        .clone()
+        .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
+    let found = compilers.find(&profile, records);
+    let compiler = match &found {
+        Ok((_, digest)) => *digest,
+        Err(_) => Digest::of(b"missing"),
+    };
+    let fingerprint = Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_COMPILE"))
+        .with_text("stage", "compile")
+        .with(&format!("profile {}", profile.name), profile.fingerprint())
+        .with(&format!("compiler {}", profile.compiler), compiler)
+        .with_text("observe", &format!("{:?}", options.observe));
+    Ok((
+        Stage { program: found.map(|(program, _)| program), profile, observe: options.observe },
+        fingerprint,
+    ))
+}
+
+impl Map for Stage {
+    fn batch(&self) -> usize {
+        64
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let program = match &self.program {
+            Ok(program) => program,
+            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+        };
+        let compiler = Compiler {
+            profile: &self.profile,
+            program,
+            observe: self.observe,
+            stop: &context.stop,
+        };
+        let mut out = vec![Outcome::Stopped; items.len()];
+        let mut tests = Vec::new();
+        let mut places = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            match read_test(&item[0]) {
+                Ok(test) => {
+                    tests.push(test);
+                    places.push(i);
+                }
+                Err(message) => out[i] = Outcome::Failed(message),
+            }
+        }
+        for (place, result) in places.into_iter().zip(compiler.compile(&tests)) {
+            out[place] = match result {
+                Ok(test) => Outcome::Done(litmus::write(&test).into_bytes()),
+                Err(Trouble::Test(message)) => Outcome::Failed(message),
+                Err(Trouble::Compiler(message)) => Outcome::Broke(message),
+                Err(Trouble::Stopped) => Outcome::Stopped,
+            };
+        }
+        out
+    }
+}

@@ -1,0 +1,211 @@
+//! `simulate`: the outcomes that a model allows for a test.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::read_test;
+use crate::cat::{self, LoadOptions};
+use crate::diag::{Diag, Result};
+use crate::engine::digest::{Digest, Keyer};
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::litmus::{Arch, Test, canon};
+use crate::pipeline::plan::Node;
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types;
+use crate::sim::{Model, Options, Outcomes, Simulator};
+use crate::toolchain::compile::MAP;
+
+/// What a simulation came to, as it is stored: states name things as the source does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowed {
+    /// Each final state: names and values, sorted by name. The states are sorted too.
+    pub states: Vec<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undefined: bool,
+    /// Loops were cut: states may be missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+impl Allowed {
+    /// Names locals that a compiled test keeps in memory as its source does.
+    pub fn new(test: &Test, outcomes: &Outcomes) -> Allowed {
+        let locals = locals(test);
+        let mut states: Vec<BTreeMap<String, String>> = outcomes
+            .states
+            .iter()
+            .map(|state| {
+                let name = |label: &str| {
+                    let bare = label.trim_start_matches('[').trim_end_matches(']');
+                    locals.get(bare).cloned().unwrap_or_else(|| bare.to_string())
+                };
+                state.iter().map(|(l, v)| (name(l), v.clone())).collect()
+            })
+            .collect();
+        states.sort();
+        states.dedup();
+        Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, String> {
+        serde_json::from_slice(bytes).map_err(|e| format!("outcomes that cannot be read: {e}"))
+    }
+}
+
+/// From the location that holds a local to the local.
+fn locals(test: &Test) -> BTreeMap<String, String> {
+    let line = test.info.iter().find(|(k, _)| k == MAP);
+    line.into_iter()
+        .flat_map(|(_, v)| v.split_whitespace())
+        .filter_map(|pair| pair.rsplit_once('='))
+        .map(|(local, place)| (place.to_string(), local.to_string()))
+        .collect()
+}
+
+/// A model that is read when the plan is made, and compiled when the first test needs it.
+pub struct Loaded {
+    pub name: String,
+    cat: Result<cat::Model>,
+    ready: OnceLock<Result<Model>>,
+}
+
+impl Loaded {
+    fn load(name: &str, arch: Arch) -> Loaded {
+        Loaded {
+            name: name.to_string(),
+            cat: cat::load(name, &LoadOptions::new(arch)),
+            ready: OnceLock::new(),
+        }
+    }
+
+    pub fn fingerprint(&self) -> Digest {
+        match &self.cat {
+            Ok(model) => Digest(*model.fingerprint().as_bytes()),
+            Err(e) => Digest::of(format!("no model: {e}").as_bytes()),
+        }
+    }
+
+    pub fn model(&self) -> std::result::Result<&Model, Box<Diag>> {
+        let ready = self.ready.get_or_init(|| match &self.cat {
+            Ok(cat) => Model::load(cat),
+            Err(e) => Err(e.clone()),
+        });
+        ready.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Models by name and architecture.
+#[derive(Default)]
+pub struct Models(HashMap<(String, Arch), Arc<Loaded>>);
+
+impl Models {
+    pub fn get(&mut self, name: &str, arch: Arch) -> Arc<Loaded> {
+        self.0
+            .entry((name.to_string(), arch))
+            .or_insert_with(|| Arc::new(Loaded::load(name, arch)))
+            .clone()
+    }
+}
+
+pub struct Stage {
+    models: HashMap<Arch, Arc<Loaded>>,
+    options: Options,
+}
+
+pub fn stage(
+    node: &Node,
+    options: &types::Simulate,
+    compiled: Option<&Profile>,
+    models: &mut Models,
+) -> Result<(Stage, Fingerprint, Option<String>)> {
+    let named = match (&options.model, compiled.and_then(|p| p.model.clone())) {
+        (Some(model), _) => {
+            let path = super::relative(&node.dir, &model.value);
+            let is_file = model.value.ends_with(".cat") && path.is_file();
+            Some(if is_file { path.display().to_string() } else { model.value.clone() })
+        }
+        (None, from_profile) => from_profile,
+    };
+    let archs: Vec<Arch> = match compiled {
+        Some(profile) => vec![profile.arch],
+        None => Arch::ALL.to_vec(),
+    };
+    let mut fingerprint = Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_SIMULATE"))
+        .with_text("stage", "simulate");
+    let mut by_arch = HashMap::new();
+    for arch in archs {
+        let name = named.as_deref().unwrap_or(arch.default_model());
+        let loaded = models.get(name, arch);
+        // A model that was asked for by name must be there; of the defaults, those in use.
+        if let (Some(_), Err(e)) = (&named, &loaded.cat) {
+            let span = options.model.as_ref().map_or(node.span, |m| m.span);
+            return Err(e.clone().or_at(&node.source, span));
+        }
+        let part = format!("model {name} for {}", arch.name());
+        fingerprint = fingerprint.with(&part, loaded.fingerprint());
+        by_arch.insert(arch, loaded);
+    }
+    let unroll = options.unroll.as_ref().map_or(2, |u| u.value).max(1);
+    fingerprint = fingerprint.with_text("unroll", &unroll.to_string());
+    let timeout = options.timeout.as_ref().map_or(60, |t| t.value).max(1);
+    let name = named.or_else(|| compiled.map(|p| p.arch.default_model().to_string()));
+    Ok((
+        Stage {
+            models: by_arch,
+            options: Options { unroll, timeout: Some(Duration::from_secs(timeout)), ..Options::default() },
+        },
+        fingerprint,
+        name,
+    ))
+}
+
+impl Stage {
+    fn one(&self, simulator: &mut Simulator, content: &[u8]) -> Outcome {
+        let test = match read_test(content) {
+            Ok(test) => test,
+            Err(message) => return Outcome::Failed(message),
+        };
+        let Some(loaded) = self.models.get(&test.arch) else {
+            let message = format!("there is no model here for {} tests", test.arch.name());
+            return Outcome::Failed(message);
+        };
+        let model = match loaded.model() {
+            Ok(model) => model,
+            Err(e) => return Outcome::Broke(e.to_string()),
+        };
+        match simulator.simulate(&test, model, &self.options) {
+            Ok(outcomes) => Outcome::Done(Allowed::new(&test, &outcomes).encode()),
+            // Being too slow depends on the machine; all else on the test.
+            Err(e) if e.message.contains("time") => Outcome::Broke(e.to_string()),
+            Err(e) => Outcome::Failed(e.or_at(&test.source, test.condition.span).to_string()),
+        }
+    }
+}
+
+impl Map for Stage {
+    fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
+        let test = read_test(&inputs[0]).ok()?;
+        let mut key = Keyer::new("test/1").field("canon", canon::canonical_hash(&test).as_bytes());
+        for (place, local) in locals(&test) {
+            key.add(&place, local.as_bytes());
+        }
+        Some(key.finish())
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let mut simulator = Simulator::default();
+        let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
+            true => Outcome::Stopped,
+            false => self.one(&mut simulator, &item[0]),
+        };
+        items.iter().map(&mut one).collect()
+    }
+}

@@ -1,0 +1,340 @@
+//! Compiling tests: many threads in one translation unit, so that a compiler starts once for
+//! many; what a batch cannot do is halved down to the test that is to blame.
+//!
+//! It does not know models, nor how its results are stored.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::lift::{self, Given};
+use super::process::{self, Ended, Request};
+use crate::diag::{Source, Span};
+use crate::lang::c11::emit::{EmitOptions, HEADER, emit_c, observed_locals, shared_locations};
+use crate::litmus::{
+    self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
+};
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::Observe;
+
+/// Why a test has no target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The test or its code is beyond what can be done; that will not change by itself.
+    Test(String),
+    /// The compiler said no, crashed, hung or is missing.
+    Compiler(String),
+    Stopped,
+}
+
+pub struct Compiler<'a> {
+    pub profile: &'a Profile,
+    pub program: &'a Path,
+    pub observe: Observe,
+    pub stop: &'a AtomicBool,
+}
+
+/// The info line that says where a compiled test keeps the locals of its source.
+pub const MAP: &str = "Locals";
+
+/// The name of the location that a local ends up in.
+pub fn out_name(function: &str, local: &str) -> String {
+    format!("out_{function}_{local}")
+}
+
+struct Unit<'t> {
+    test: &'t Test,
+    observe: BTreeMap<String, Vec<String>>,
+}
+
+impl Compiler<'_> {
+    /// Compiles C tests and lifts what comes out, one result a test.
+    pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Trouble>> {
+        let mut out: Vec<Result<Test, Trouble>> = Vec::with_capacity(tests.len());
+        let mut units = Vec::new();
+        for test in tests {
+            match self.unit(test) {
+                Ok(unit) => {
+                    out.push(Err(Trouble::Stopped));
+                    units.push((out.len() - 1, unit));
+                }
+                Err(message) => out.push(Err(Trouble::Test(message))),
+            }
+        }
+        self.batch(&units, &mut out);
+        out
+    }
+
+    fn unit<'t>(&self, test: &'t Test) -> Result<Unit<'t>, String> {
+        if test.arch != Arch::C {
+            return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
+        }
+        if self.profile.arch != Arch::X86_64 {
+            return Err(format!(
+                "unsupported: code for {} cannot be lifted yet",
+                self.profile.arch.name()
+            ));
+        }
+        if !self.profile.mapping.is_empty() {
+            return Err("unsupported: explicit mappings are not applied yet".into());
+        }
+        let observe = match self.observe {
+            Observe::None => BTreeMap::new(),
+            Observe::Condition => observed_locals(test),
+            Observe::All => all_locals(test),
+        };
+        Ok(Unit { test, observe })
+    }
+
+    fn batch(&self, units: &[(usize, Unit)], out: &mut [Result<Test, Trouble>]) {
+        if units.is_empty() {
+            return;
+        }
+        match self.object(units) {
+            Ok(object) => {
+                for (n, (place, unit)) in units.iter().enumerate() {
+                    out[*place] = self.target(unit, n, &object).map_err(Trouble::Test);
+                    // What stands beside a function can change how it is compiled; alone, it
+                    // stands for itself.
+                    if out[*place].is_err() && units.len() > 1 {
+                        out[*place] = self.alone(unit);
+                    }
+                }
+            }
+            Err(Trouble::Stopped) => {}
+            Err(trouble) if units.len() == 1 => out[units[0].0] = Err(trouble),
+            Err(_) => {
+                let (a, b) = units.split_at(units.len() / 2);
+                self.batch(a, out);
+                self.batch(b, out);
+            }
+        }
+    }
+
+    fn alone(&self, unit: &Unit) -> Result<Test, Trouble> {
+        let unit = Unit { test: unit.test, observe: unit.observe.clone() };
+        let units = [(0, unit)];
+        let object = self.object(&units)?;
+        self.target(&units[0].1, 0, &object).map_err(Trouble::Test)
+    }
+
+    fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
+        EmitOptions {
+            observe: unit.observe.clone(),
+            prefix: format!("t{n}_"),
+            ..EmitOptions::default()
+        }
+    }
+
+    /// The object code of a batch.
+    fn object(&self, units: &[(usize, Unit)]) -> Result<Vec<u8>, Trouble> {
+        let mut text = HEADER.to_string();
+        for (n, (_, unit)) in units.iter().enumerate() {
+            let c = emit_c(unit.test, &self.options(unit, n));
+            text.push_str(c.strip_prefix(HEADER).unwrap_or(&c));
+            text.push('\n');
+        }
+        let dir = tempfile::Builder::new()
+            .prefix("litmake-")
+            .tempdir()
+            .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
+        std::fs::write(dir.path().join("test.c"), &text)
+            .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))?;
+        let mut args = self.profile.args.clone();
+        args.extend(
+            ["-w", "-g0", "-fno-stack-protector", "-c", "test.c", "-o", "test.o"].map(String::from),
+        );
+        let ended = process::run(&Request {
+            program: self.program,
+            args: &args,
+            env: &self.profile.env,
+            dir: dir.path(),
+            timeout: self.profile.timeout,
+            memory_mib: self.profile.memory_mib,
+            stop: self.stop,
+        });
+        let name = &self.profile.compiler;
+        let first = |s: &str| first_error(s);
+        match ended {
+            Ended::Exit { code: 0, .. } => std::fs::read(dir.path().join("test.o"))
+                .map_err(|e| Trouble::Compiler(format!("{name} left no object file: {e}"))),
+            Ended::Exit { code, stderr, .. } => Err(Trouble::Compiler(format!(
+                "{name} failed with status {code}: {}",
+                first(&stderr)
+            ))),
+            Ended::Signal { signal, stderr } => Err(Trouble::Compiler(format!(
+                "{name} crashed (signal {signal}): {}",
+                first(&stderr)
+            ))),
+            Ended::TooSlow => Err(Trouble::Compiler(format!(
+                "{name} hung: it took over {} s",
+                self.profile.timeout.as_secs()
+            ))),
+            Ended::Stopped => Err(Trouble::Stopped),
+            Ended::NotStarted(e) => Err(Trouble::Compiler(format!("{name} did not start: {e}"))),
+        }
+    }
+
+    /// The assembly test that the object code of a test makes.
+    fn target(&self, unit: &Unit, n: usize, object: &[u8]) -> Result<Test, String> {
+        let file = object::File::parse(object)
+            .map_err(|e| format!("the object file cannot be read: {e}"))?;
+        let test = unit.test;
+        let options = self.options(unit, n);
+        let mut init: Vec<InitItem> =
+            test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
+        for (name, ty) in shared_locations(test) {
+            declare(&mut init, &name, ty.bare().clone());
+        }
+        let mut threads = Vec::new();
+        let mut locals = Vec::new();
+        let mut private = Vec::new();
+        for (thread, body) in test.threads.iter().enumerate() {
+            let Body::C(f) = body else {
+                return Err(format!("{} has a thread that is not C", test.name));
+            };
+            let mut params: Vec<String> = f.params.iter().map(|p| p.name.clone()).collect();
+            for local in unit.observe.get(&f.name).into_iter().flatten() {
+                let name = out_name(&f.name, local);
+                let ty = crate::lang::c11::emit::local_type(f, local);
+                declare(&mut init, &name, ty.map_or(Type::INT, |t| t.bare().clone()));
+                locals.push((thread, local.clone(), name.clone()));
+                params.push(name);
+            }
+            let given = Given { thread, params: &params };
+            let lifted = lift::x86::lift(&file, &options.function_name(&f.name), &given)
+                .map_err(|e| format!("P{thread}: {e}"))?;
+            private.extend(lifted.init);
+            threads.push(Body::Asm(lifted.lines));
+        }
+        init.extend(private);
+        let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
+        let rename = |p: &Place| rename(p, &locals);
+        let mut out = Test {
+            arch: self.profile.arch,
+            name: test.name.clone(),
+            doc: None,
+            info: vec![(MAP.to_string(), map.join(" "))],
+            init,
+            threads,
+            helpers: Vec::new(),
+            locations: Vec::new(),
+            filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
+            condition: Condition {
+                quantifier: test.condition.quantifier,
+                prop: renamed(&test.condition.prop, &rename),
+                span: Span::default(),
+            },
+            source: Source::new(test.name.clone(), ""),
+        };
+        if map.is_empty() {
+            out.info.clear();
+        }
+        // Everything that the source shows is shown by the target too.
+        for place in shown(test) {
+            out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
+        }
+        // What we print is what everyone will read; so it must read.
+        let text = litmus::write(&out);
+        let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
+            .map_err(|e| e.to_string())?;
+        read.doc = None;
+        Ok(read)
+    }
+}
+
+fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
+    let place = Place::Mem { name: name.to_string(), index: None };
+    match init.iter_mut().find(|i| i.place == place) {
+        Some(item) => item.ty = item.ty.take().or(Some(ty)),
+        None => init.push(InitItem { place, ty: Some(ty), value: None, span: Span::default() }),
+    }
+}
+
+/// The source's observed places, in order, each once.
+fn shown(test: &Test) -> Vec<Place> {
+    let mut out: Vec<Place> = Vec::new();
+    let mut add = |p: &Place| {
+        if !out.contains(p) {
+            out.push(p.clone());
+        }
+    };
+    for observed in &test.locations {
+        add(&observed.place);
+    }
+    let mut todo = vec![&test.condition.prop];
+    while let Some(prop) = todo.pop() {
+        match prop {
+            Prop::True | Prop::False => {}
+            Prop::Cmp(place, _, operand) => {
+                add(place);
+                if let Operand::Place(p) = operand {
+                    add(p);
+                }
+            }
+            Prop::Not(p) => todo.push(p),
+            Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
+            Prop::Implies(a, b) => {
+                todo.push(b);
+                todo.push(a);
+            }
+        }
+    }
+    out
+}
+
+fn rename(place: &Place, locals: &[(usize, String, String)]) -> Place {
+    if let Place::Reg { thread, name } = place
+        && let Some((_, _, out)) = locals.iter().find(|(t, l, _)| t == thread && l == name)
+    {
+        return Place::Mem { name: out.clone(), index: None };
+    }
+    place.clone()
+}
+
+fn renamed(prop: &Prop, rename: &dyn Fn(&Place) -> Place) -> Prop {
+    match prop {
+        Prop::True => Prop::True,
+        Prop::False => Prop::False,
+        Prop::Cmp(place, op, operand) => Prop::Cmp(
+            rename(place),
+            *op,
+            match operand {
+                Operand::Place(p) => Operand::Place(rename(p)),
+                value => value.clone(),
+            },
+        ),
+        Prop::Not(p) => Prop::Not(Box::new(renamed(p, rename))),
+        Prop::And(list) => Prop::And(list.iter().map(|p| renamed(p, rename)).collect()),
+        Prop::Or(list) => Prop::Or(list.iter().map(|p| renamed(p, rename)).collect()),
+        Prop::Implies(a, b) => {
+            Prop::Implies(Box::new(renamed(a, rename)), Box::new(renamed(b, rename)))
+        }
+    }
+}
+
+fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
+    let mut out = BTreeMap::new();
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            out.insert(f.name.clone(), crate::lang::c11::emit::locals(f));
+        }
+    }
+    out
+}
+
+/// The line of a compiler's output that says what is wrong.
+fn first_error(text: &str) -> String {
+    let wanted = ["error", "Error", "Assertion", "crash", "fatal"];
+    let line = text
+        .lines()
+        .find(|l| wanted.iter().any(|w| l.contains(w)))
+        .or(text.lines().find(|l| !l.trim().is_empty()))
+        .unwrap_or("it said nothing");
+    line.chars().take(300).collect()
+}
+
+/// Where to look for a profile's compiler, for messages.
+pub fn located(profile: &Profile) -> Option<PathBuf> {
+    process::find(&profile.compiler)
+}

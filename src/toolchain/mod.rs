@@ -1,0 +1,7 @@
+//! Compilers: finding and fingerprinting them, compiling tests in batches, lifting what they
+//! make. It does not know models.
+
+pub mod compile;
+pub mod fingerprint;
+pub mod lift;
+pub mod process;

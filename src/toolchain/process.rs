@@ -1,0 +1,209 @@
+//! Running other programs: with a time limit, a memory limit, a closed environment, and an end
+//! when the run is stopped. It does not know what they are.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// More output than this is cut.
+const MAX_OUTPUT: u64 = 1 << 20;
+
+pub struct Request<'a> {
+    pub program: &'a Path,
+    pub args: &'a [String],
+    /// Everything that the program sees besides `PATH`, `LC_ALL` and `TMPDIR`.
+    pub env: &'a BTreeMap<String, String>,
+    pub dir: &'a Path,
+    pub timeout: Duration,
+    pub memory_mib: u64,
+    pub stop: &'a AtomicBool,
+}
+
+#[derive(Debug)]
+pub enum Ended {
+    /// It ended by itself, with success or not.
+    Exit {
+        code: i32,
+        stdout: Vec<u8>,
+        stderr: String,
+    },
+    /// It was ended by a signal that we did not send.
+    Signal {
+        signal: i32,
+        stderr: String,
+    },
+    TooSlow,
+    /// The run is being stopped.
+    Stopped,
+    NotStarted(std::io::Error),
+}
+
+pub fn run(request: &Request) -> Ended {
+    let mut command = Command::new(request.program);
+    command
+        .args(request.args)
+        .current_dir(request.dir)
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("TMPDIR", request.dir)
+        .envs(request.env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own, so that a driver's children end with it.
+        .process_group(0);
+    if let Some(path) = std::env::var_os("PATH")
+        && !request.env.contains_key("PATH")
+    {
+        command.env("PATH", path);
+    }
+    let memory = request.memory_mib.saturating_mul(1 << 20);
+    let cpu = request.timeout.as_secs() + 2;
+    // SAFETY: only setrlimit is called between fork and exec, which is allowed there.
+    unsafe {
+        command.pre_exec(move || {
+            for (what, limit) in
+                [(libc::RLIMIT_AS, memory), (libc::RLIMIT_CPU, cpu), (libc::RLIMIT_CORE, 0)]
+            {
+                let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+                libc::setrlimit(what, &limit);
+            }
+            Ok(())
+        });
+    }
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(e) => return Ended::NotStarted(e),
+    };
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let read = |pipe: Option<Box<dyn Read + Send>>| {
+            scope.spawn(move || {
+                let mut bytes = Vec::new();
+                if let Some(mut pipe) = pipe {
+                    let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
+                    // A program must not hang because nobody reads the rest.
+                    let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+                }
+                bytes
+            })
+        };
+        let stdout = read(out.map(|p| Box::new(p) as Box<dyn Read + Send>));
+        let stderr = read(err.map(|p| Box::new(p) as Box<dyn Read + Send>));
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(500);
+        let mut ended_by_us = None;
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) => {}
+                Err(_) => break None,
+            }
+            if request.stop.load(Ordering::Relaxed) {
+                ended_by_us = Some(Ended::Stopped);
+            } else if start.elapsed() > request.timeout {
+                ended_by_us = Some(Ended::TooSlow);
+            }
+            if ended_by_us.is_some() {
+                // SAFETY: the child is not waited for yet, so its group is still its own.
+                unsafe {
+                    libc::kill(-(child.id() as i32), libc::SIGKILL);
+                }
+                break child.wait().ok();
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 3 / 2).min(Duration::from_millis(10));
+        };
+        let stdout = stdout.join().unwrap_or_default();
+        let stderr = String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned();
+        if let Some(ended) = ended_by_us {
+            return ended;
+        }
+        match status {
+            Some(status) => match (status.code(), status.signal()) {
+                // SIGXCPU: the limit on processor time.
+                (_, Some(libc::SIGXCPU)) => Ended::TooSlow,
+                (_, Some(signal)) => Ended::Signal { signal, stderr },
+                (code, None) => Ended::Exit { code: code.unwrap_or(-1), stdout, stderr },
+            },
+            None => Ended::Signal { signal: 0, stderr },
+        }
+    })
+}
+
+/// Where a command is, as a shell would find it.
+pub fn find(command: &str) -> Option<std::path::PathBuf> {
+    if command.contains('/') {
+        let path = std::path::PathBuf::from(command);
+        return path.is_file().then(|| std::path::absolute(&path).unwrap_or(path));
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|dir| dir.join(command))
+        .find(|p| p.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, timeout: Duration, memory_mib: u64) -> Ended {
+        let stop = AtomicBool::new(false);
+        run(&Request {
+            program: Path::new("/bin/sh"),
+            args: &["-c".into(), script.into()],
+            env: &BTreeMap::from([("GIVEN".into(), "1".into())]),
+            dir: Path::new("/"),
+            timeout,
+            memory_mib,
+            stop: &stop,
+        })
+    }
+
+    #[test]
+    fn output_and_status_come_back() {
+        let ended = sh("echo out; echo err >&2; exit 3", Duration::from_secs(60), 1000);
+        let Ended::Exit { code, stdout, stderr } = ended else { panic!("{ended:?}") };
+        assert_eq!((code, stdout.as_slice(), stderr.as_str()), (3, &b"out\n"[..], "err\n"));
+    }
+
+    #[test]
+    fn the_environment_is_closed() {
+        // SAFETY: no other thread of this test reads the environment of this name.
+        unsafe { std::env::set_var("LITMAKE_SECRET", "1") };
+        let ended = sh("echo $GIVEN$LITMAKE_SECRET", Duration::from_secs(60), 1000);
+        assert!(matches!(&ended, Ended::Exit { stdout, .. } if stdout == b"1\n"), "{ended:?}");
+    }
+
+    #[test]
+    fn the_slow_are_ended_with_their_children() {
+        let ended = sh("sleep 1000 & sleep 1000", Duration::from_millis(50), 1000);
+        assert!(matches!(ended, Ended::TooSlow), "{ended:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_it() {
+        let stop = AtomicBool::new(true);
+        let ended = run(&Request {
+            program: Path::new("/bin/sleep"),
+            args: &["1000".into()],
+            env: &BTreeMap::new(),
+            dir: Path::new("/"),
+            timeout: Duration::from_secs(1000),
+            memory_mib: 1000,
+            stop: &stop,
+        });
+        assert!(matches!(ended, Ended::Stopped), "{ended:?}");
+    }
+
+    #[test]
+    fn crashes_and_missing_programs_are_told_apart() {
+        let ended = sh("kill -SEGV $$", Duration::from_secs(60), 1000);
+        assert!(matches!(ended, Ended::Signal { signal: libc::SIGSEGV, .. }), "{ended:?}");
+        assert!(find("no-such-program-at-all").is_none());
+        assert!(find("sh").is_some());
+    }
+}

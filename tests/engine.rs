@@ -1,0 +1,487 @@
+//! The engine: what runs and what does not, on made-up work whose runs are counted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use litmake::diag::Result;
+use litmake::engine::digest::Digest;
+use litmake::engine::events::Silent;
+use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
+use litmake::engine::rows::{Entry, State};
+use litmake::engine::run::{Engine, Options};
+use litmake::engine::store::{Kind, Put, Records, Store, StoreOptions};
+
+/// A list of items in memory.
+struct List(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl List {
+    fn numbers(n: u64) -> Arc<List> {
+        Arc::new(List(Mutex::new(
+            (0..n)
+                .map(|i| (format!("item-{i:06}"), i.to_string().into_bytes()))
+                .collect(),
+        )))
+    }
+
+    fn set(&self, i: u64, text: &str) {
+        self.0
+            .lock()
+            .unwrap()
+            .insert(format!("item-{i:06}"), text.into());
+    }
+}
+
+impl Source for List {
+    fn list(&self) -> Result<Vec<Entry>> {
+        Ok(self
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(name, content)| Entry {
+                name: name.as_str().into(),
+                content: Digest::of(content),
+            })
+            .collect())
+    }
+
+    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().get(name).cloned()
+    }
+}
+
+type Function = Box<dyn Fn(&[Vec<u8>]) -> Outcome + Send + Sync>;
+
+/// A function with a counter.
+struct Counted {
+    runs: AtomicU64,
+    work: Function,
+    normal: Option<fn(&[Vec<u8>]) -> Digest>,
+}
+
+impl Counted {
+    fn new(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Arc<Counted> {
+        Arc::new(Counted {
+            runs: AtomicU64::new(0),
+            work: Box::new(work),
+            normal: None,
+        })
+    }
+
+    fn take(&self) -> u64 {
+        self.runs.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Map for Counted {
+    fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
+        self.normal.map(|f| f(inputs))
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| {
+            if context.stopped() {
+                return Outcome::Stopped;
+            }
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            (self.work)(item)
+        };
+        items.iter().map(one).collect()
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    std::str::from_utf8(bytes).unwrap().trim().parse().unwrap()
+}
+
+fn node(label: &str, inputs: &[usize], work: Work) -> Node {
+    Node {
+        label: label.into(),
+        kind: "test".into(),
+        inputs: inputs.to_vec(),
+        fingerprint: Fingerprint::default().with_text("work", label),
+        work,
+        hidden: false,
+    }
+}
+
+/// source -> tens -> squared, and source, squared -> odd: a chain and a join.
+struct Made {
+    list: Arc<List>,
+    tens: Arc<Counted>,
+    squared: Arc<Counted>,
+    odd: Arc<Counted>,
+    graph: Graph,
+}
+
+fn made(n: u64) -> Made {
+    let list = List::numbers(n);
+    let tens = Counted::new(|i| Outcome::Done((number(&i[0]) / 10).to_string().into_bytes()));
+    let squared = Counted::new(|i| {
+        let n = number(&i[0]);
+        Outcome::Done((n * n).to_string().into_bytes())
+    });
+    let odd = Counted::new(|i| match number(&i[0]) {
+        n if n % 1000 == 7 => Outcome::Finding(format!("{n} of {}", number(&i[1])).into_bytes()),
+        n if n % 1000 == 8 => Outcome::Failed(format!("{n} is no good")),
+        n => Outcome::Done(n.to_string().into_bytes()),
+    });
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list.clone())),
+            node("tens", &[0], Work::Map(tens.clone())),
+            node("squared", &[1], Work::Map(squared.clone())),
+            node("odd", &[0, 2], Work::Map(odd.clone())),
+        ],
+    };
+    Made {
+        list,
+        tens,
+        squared,
+        odd,
+        graph,
+    }
+}
+
+impl Made {
+    fn counts(&self) -> [u64; 3] {
+        [self.tens.take(), self.squared.take(), self.odd.take()]
+    }
+
+    /// Runs and gives everything that was found, as one text.
+    fn run(&self, dir: &Path, jobs: usize) -> String {
+        let store = Store::open(dir, &StoreOptions::default()).unwrap();
+        self.run_on(&store, jobs)
+    }
+
+    fn run_on(&self, store: &Store, jobs: usize) -> String {
+        run_graph(&self.graph, store, jobs)
+    }
+}
+
+fn run_graph(graph: &Graph, store: &Store, jobs: usize) -> String {
+    let options = Options {
+        jobs,
+        ..Options::default()
+    };
+    let engine = Engine::new(graph, store, options, &Silent).unwrap();
+    assert!(engine.run());
+    let mut out = String::new();
+    for f in engine.found(&[State::Finding, State::Failed, State::Broke]) {
+        out += &format!(
+            "{} {} {:?} {}\n",
+            graph.nodes[f.node].label,
+            f.item,
+            f.state,
+            String::from_utf8_lossy(&f.content)
+        );
+    }
+    for n in 0..graph.nodes.len() {
+        let shards = engine.shards_of(n);
+        assert!(shards.iter().all(Option::is_some), "all of it is done");
+        for shard in shards.into_iter().flatten() {
+            out += &format!("{n} {}\n", shard.digest);
+        }
+    }
+    out
+}
+
+#[test]
+fn nothing_runs_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = made(3000);
+    let first = made.run(dir.path(), 2);
+    assert!(first.contains("odd item-000007 Finding 7 of 0"), "{first}");
+    assert!(first.contains("odd item-001008 Failed 1008 is no good"));
+    // Equal inputs are one action, whichever items they belong to: 300 different tens.
+    assert_eq!(made.counts(), [3000, 300, 3000]);
+    assert_eq!(made.run(dir.path(), 2), first);
+    assert_eq!(made.counts(), [0, 0, 0]);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_jobs() {
+    let made = made(2000);
+    let results: Vec<String> = [1, 2, 7]
+        .into_iter()
+        .map(|jobs| made.run(tempfile::tempdir().unwrap().path(), jobs))
+        .collect();
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn a_change_runs_what_it_touches_until_a_result_is_equal() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = made(3000);
+    made.run(dir.path(), 2);
+    made.counts();
+    // 45 -> 46: its ten is the same, so the square is not looked at; the join reads it.
+    made.list.set(45, "46 ");
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [1, 0, 1]);
+    // A ten that was never there.
+    made.list.set(45, "98765");
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [1, 1, 1]);
+    // And back: all of it is remembered.
+    made.list.set(45, "45");
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [0, 0, 0]);
+    // An item more.
+    made.list.set(3000, "3000");
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [1, 1, 1]);
+}
+
+#[test]
+fn one_in_a_hundred_changed_runs_exactly_those() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = made(5000);
+    made.run(dir.path(), 2);
+    made.counts();
+    for i in (0..5000).step_by(100) {
+        made.list.set(i, &format!("{}", 1_000_000 + i * 10));
+    }
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [50, 50, 50]);
+}
+
+#[test]
+fn a_changed_fingerprint_runs_that_node_and_what_differs_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut made = made(1000);
+    made.run(dir.path(), 2);
+    made.counts();
+    made.graph.nodes[1].fingerprint = Fingerprint::default().with_text("work", "tens, version 2");
+    made.run(dir.path(), 2);
+    assert_eq!(made.counts(), [1000, 0, 0], "its results were equal");
+}
+
+#[test]
+fn what_needs_something_failed_is_skipped_and_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = List::numbers(20);
+    let first = Counted::new(|i| match number(&i[0]) {
+        3 => Outcome::Failed("three".into()),
+        n => Outcome::Done(i[0].repeat(1 + n as usize % 2)),
+    });
+    let second = Counted::new(|i| Outcome::Done(i[0].clone()));
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list)),
+            node("first", &[0], Work::Map(first)),
+            node("second", &[1], Work::Map(second.clone())),
+        ],
+    };
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let out = run_graph(&graph, &store, 2);
+    assert!(
+        out.starts_with("first item-000003 Failed three\n1 ")
+            || out.starts_with("first item-000003 Failed three\n"),
+        "{out}"
+    );
+    assert_eq!(out.matches("three").count(), 1);
+    assert_eq!(second.take(), 19);
+}
+
+#[test]
+fn what_broke_is_tried_again_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let missing = Arc::new(AtomicBool::new(true));
+    let flag = missing.clone();
+    let list = List::numbers(200);
+    let first = Counted::new(move |i| {
+        if number(&i[0]).is_multiple_of(50) && flag.load(Ordering::Relaxed) {
+            Outcome::Broke("no such compiler".into())
+        } else {
+            Outcome::Done(i[0].clone())
+        }
+    });
+    let second = Counted::new(|i| Outcome::Done(i[0].clone()));
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list)),
+            node("first", &[0], Work::Map(first.clone())),
+            node("second", &[1], Work::Map(second.clone())),
+        ],
+    };
+    let out = run_graph(&graph, &store, 2);
+    assert_eq!(out.matches("Broke no such compiler").count(), 4, "{out}");
+    assert_eq!((first.take(), second.take()), (200, 196));
+    missing.store(false, Ordering::Relaxed);
+    let out = run_graph(&graph, &store, 2);
+    assert!(!out.contains("Broke"));
+    assert_eq!((first.take(), second.take()), (4, 4));
+}
+
+#[test]
+fn reduced_lists_keep_the_first_of_equals() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let list = List::numbers(3000);
+    let class = Counted::new(|i| Outcome::Done((number(&i[0]) % 7).to_string().into_bytes()));
+    let after = Counted::new(|i| Outcome::Finding(i[0].clone()));
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list)),
+            node("class", &[0], Work::Map(class)),
+            node("distinct", &[0, 1], Work::Distinct),
+            node("after", &[2], Work::Map(after.clone())),
+        ],
+    };
+    let out = run_graph(&graph, &store, 2);
+    assert_eq!(after.take(), 7);
+    for i in 0..7 {
+        assert!(
+            out.contains(&format!("after item-00000{i} Finding {i}\n")),
+            "{out}"
+        );
+    }
+    run_graph(&graph, &store, 2);
+    assert_eq!(after.take(), 0);
+}
+
+#[test]
+fn equal_in_what_matters_is_run_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = List::numbers(100);
+    let work = Arc::new(Counted {
+        runs: AtomicU64::new(0),
+        work: Box::new(|i| Outcome::Done((number(&i[0]) % 10).to_string().into_bytes())),
+        normal: Some(|i| Digest::of(&[(number(&i[0]) % 10) as u8])),
+    });
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list.clone())),
+            node("last", &[0], Work::Map(work.clone())),
+        ],
+    };
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    run_graph(&graph, &store, 1);
+    assert_eq!(work.take(), 10);
+    list.set(5, "1235");
+    run_graph(&graph, &store, 1);
+    assert_eq!(work.take(), 0);
+}
+
+#[test]
+fn what_the_store_lost_is_worked_out_again() {
+    let made = made(600);
+    let clean = made.run(tempfile::tempdir().unwrap().path(), 2);
+    let dir = tempfile::tempdir().unwrap();
+    made.run(dir.path(), 2);
+    let segment = std::fs::read_dir(dir.path().join("segments"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "seg"))
+        .unwrap();
+    let sound = std::fs::read(&segment).unwrap();
+    let mut seed = 99u64;
+    for _ in 0..25 {
+        let mut broken = sound.clone();
+        for _ in 0..40 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
+            let at = 64 + (seed >> 20) as usize % (broken.len() - 64);
+            broken[at] ^= 1 << (seed % 8);
+        }
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::create_dir(copy.path().join("segments")).unwrap();
+        std::fs::write(copy.path().join("segments/a.seg"), broken).unwrap();
+        assert_eq!(made.run(copy.path(), 2), clean);
+    }
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let clean = made(2000).run(tempfile::tempdir().unwrap().path(), 2);
+    let made = made(2000);
+    let mut total = 0;
+    for round in 1..6 {
+        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+        let options = Options {
+            jobs: 2,
+            ..Options::default()
+        };
+        let stop = options.context.stop.clone();
+        let engine = Engine::new(&made.graph, &store, options, &Silent).unwrap();
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                std::thread::sleep(Duration::from_micros(300 * round));
+                stop.store(true, Ordering::Relaxed);
+            });
+            engine.run();
+        });
+        total += made.counts()[0];
+    }
+    assert_eq!(made.run(dir.path(), 2), clean);
+    total += made.counts()[0];
+    assert_eq!(total, 2000, "what was done was not done again");
+}
+
+#[test]
+fn two_engines_on_one_cache_agree() {
+    let dir = tempfile::tempdir().unwrap();
+    let clean = made(2000).run(tempfile::tempdir().unwrap().path(), 2);
+    let results: Vec<String> = std::thread::scope(|s| {
+        let runs: Vec<_> = (0..2)
+            .map(|_| s.spawn(|| made(2000).run(dir.path(), 2)))
+            .collect();
+        runs.into_iter().map(|r| r.join().unwrap()).collect()
+    });
+    assert_eq!(results, [clean.clone(), clean]);
+}
+
+#[test]
+fn parts_cover_everything_once() {
+    let made = made(1000);
+    let mut seen = 0;
+    for i in 1..=3 {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+        let options = Options {
+            part: Some((i, 3)),
+            ..Options::default()
+        };
+        let engine = Engine::new(&made.graph, &store, options, &Silent).unwrap();
+        engine.run();
+        let tasks = engine.summary(3).tasks;
+        assert!(tasks > 200, "the parts are about equal");
+        seen += tasks;
+    }
+    assert_eq!(seen, 1000);
+}
+
+#[test]
+fn a_store_of_anything_else_under_our_keys_is_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = made(50);
+    let clean = made.run(dir.path(), 1);
+    // Every value replaced by junk, with sound checksums.
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let segment = std::fs::read_dir(dir.path().join("segments"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "seg"))
+        .unwrap();
+    let bytes = std::fs::read(segment).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let junk = Store::open(other.path(), &StoreOptions::default()).unwrap();
+    for at in (64..bytes.len() - 56).step_by(8) {
+        if &bytes[at..at + 4] == b"rLM1" {
+            let key = Digest::from_slice(&bytes[at + 16..at + 48]).unwrap();
+            assert!(store.has(&[key])[0]);
+            junk.put(&[Put {
+                kind: Kind::Action,
+                key,
+                value: b"junk",
+            }]);
+        }
+    }
+    assert_eq!(made.run_on(&junk, 1), clean);
+}

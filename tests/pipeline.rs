@@ -1,0 +1,384 @@
+//! Pipelines: what a file means, and what a wrong one is told.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use litmake::pipeline::load::{Files, load};
+use litmake::pipeline::plan::{Plan, plan};
+use litmake::pipeline::types::Kind;
+use proptest::prelude::*;
+
+/// A file system in memory.
+#[derive(Default)]
+struct Memory(BTreeMap<PathBuf, String>);
+
+impl Memory {
+    fn with(mut self, path: &str, text: &str) -> Memory {
+        self.0.insert(path.into(), text.into());
+        self
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        match self.0.get(path) {
+            Some(text) => Ok(text.as_str().into()),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
+        }
+    }
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        self.0
+            .keys()
+            .filter(|p| p.parent() == Some(folder))
+            .cloned()
+            .collect()
+    }
+    fn env(&self, name: &str) -> Option<String> {
+        (name == "HOST").then(|| "here".into())
+    }
+}
+
+fn planned(files: &Memory, sets: &[(&str, &str)], targets: &[&str]) -> Result<Plan, String> {
+    let sets: Vec<(String, String)> = sets
+        .iter()
+        .map(|(a, b)| (a.to_string(), b.to_string()))
+        .collect();
+    let targets: Vec<String> = targets.iter().map(|t| t.to_string()).collect();
+    load(files, Path::new("p.yaml"), &sets)
+        .and_then(|p| plan(files, p, &targets))
+        .map_err(|e| e.to_string())
+}
+
+fn error(text: &str) -> String {
+    let files = Memory::default().with("p.yaml", text);
+    planned(&files, &[], &[]).expect_err("an error is expected")
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    plan.nodes.iter().map(|n| n.label.as_str()).collect()
+}
+
+const WHOLE: &str = r#"
+name: whole
+vars:
+  dir: tests
+  compilers: "gcc-12-x86_64-O1, clang-14-x86_64-O2"
+stages:
+  - name: verdict
+    compare: { source: allowed, target: seen }
+  - name: tests
+    generate: { files: "${dir}/*.litmus" }
+  - name: allowed
+    simulate: { from: tests, model: rc11 }
+  - name: code
+    matrix: { profile: ["${compilers}"] }
+    compile: { from: tests, profile: "${profile}" }
+  - name: seen
+    simulate: { from: code }
+"#;
+
+#[test]
+fn stages_are_sorted_and_fanned_out_with_what_they_consume() {
+    let files = Memory::default().with("p.yaml", WHOLE);
+    let plan = planned(&files, &[], &[]).unwrap();
+    assert_eq!(
+        labels(&plan),
+        [
+            "tests",
+            "allowed",
+            "code[gcc-12-x86_64-O1]",
+            "code[clang-14-x86_64-O2]",
+            "seen[gcc-12-x86_64-O1]",
+            "seen[clang-14-x86_64-O2]",
+            "verdict[gcc-12-x86_64-O1]",
+            "verdict[clang-14-x86_64-O2]",
+        ]
+    );
+    assert_eq!(plan.nodes[7].inputs, [1, 5]);
+    let profile = plan.nodes[5].profile.as_ref().unwrap();
+    assert_eq!(profile.compiler, "clang-14");
+    assert_eq!(profile.args.last().unwrap(), "-O2");
+    let Kind::Generate(g) = &plan.nodes[0].kind else {
+        panic!()
+    };
+    assert_eq!(g.files.0[0].value, "tests/*.litmus");
+}
+
+#[test]
+fn set_replaces_a_variable_and_is_checked() {
+    let files = Memory::default().with("p.yaml", WHOLE);
+    let plan = planned(&files, &[("compilers", "gcc-11-x86_64-O0")], &[]).unwrap();
+    assert_eq!(plan.nodes.len(), 5);
+    let wrong = planned(&files, &[("compiler", "x")], &[]).unwrap_err();
+    assert_eq!(
+        wrong,
+        "error: --set compiler: the pipeline has no such variable\n  help: did you mean `compilers`?"
+    );
+}
+
+#[test]
+fn targets_keep_only_what_they_need() {
+    let files = Memory::default().with("p.yaml", WHOLE);
+    let plan = planned(&files, &[], &["seen:gcc*"]).unwrap();
+    assert_eq!(
+        labels(&plan),
+        ["tests", "code[gcc-12-x86_64-O1]", "seen[gcc-12-x86_64-O1]"]
+    );
+    assert_eq!(plan.nodes[2].inputs, [1]);
+    let wrong = planned(&files, &[], &["sean"]).unwrap_err();
+    assert!(wrong.contains("did you mean `seen`?"), "{wrong}");
+}
+
+#[test]
+fn includes_anchors_and_merge_keys_work() {
+    let files = Memory::default()
+        .with(
+            "p.yaml",
+            r#"
+include: common/base.yaml
+templates:
+  slow: &slow { from: tests, timeout: 90 }
+vars: { dir: mine }
+stages:
+  - name: a
+    simulate: { <<: *slow, model: rc11 }
+  - name: b
+    simulate: { <<: *slow, model: "${env.HOST}" }
+env: HOST
+"#,
+        )
+        .with(
+            "common/base.yaml",
+            "vars: {dir: theirs, n: 3}\nstages:\n  - {name: tests, generate: {files: '${dir}/${n}'}}\n",
+        );
+    let plan = planned(&files, &[], &[]).unwrap();
+    assert_eq!(labels(&plan), ["tests", "a", "b"]);
+    let Kind::Generate(g) = &plan.nodes[0].kind else {
+        panic!()
+    };
+    assert_eq!(g.files.0[0].value, "mine/3");
+    assert_eq!(plan.nodes[0].dir, Path::new("common"));
+    let Kind::Simulate(s) = &plan.nodes[2].kind else {
+        panic!()
+    };
+    assert_eq!(s.model.as_ref().unwrap().value, "here");
+    assert_eq!(s.timeout.as_ref().unwrap().value, 90);
+}
+
+#[test]
+fn foreach_and_matrix_multiply() {
+    let files = Memory::default().with(
+        "p.yaml",
+        r#"
+stages:
+  - name: t
+    generate: { files: "${set}.litmus" }
+    foreach: [{ set: a, model: sc }, { set: b, model: rc11 }]
+  - name: s
+    simulate: { from: t, model: "${model}" }
+    matrix: { model: [sc, rc11, x86tso], round: [1, 2] }
+"#,
+    );
+    let plan = planned(&files, &[], &[]).unwrap();
+    assert_eq!(
+        labels(&plan),
+        [
+            "t[sc,a]",
+            "t[rc11,b]",
+            "s[sc,1,a]",
+            "s[sc,2,a]",
+            "s[rc11,1,b]",
+            "s[rc11,2,b]"
+        ],
+        "instances join where they agree on what they share"
+    );
+}
+
+#[test]
+fn profiles_inherit_and_form_families() {
+    let files = Memory::default()
+        .with(
+            "profiles/arm.yaml",
+            r#"
+name: arm-${version}${march}
+extends: base
+matrix: { version: [13, 22], march: ["", +lse, +rcpc, +lse2, +lse128] }
+compiler: clang-${version}
+args: ["-march=armv8-a${march}"]
+"#,
+        )
+        .with(
+            "profiles/base.yaml",
+            "name: base\nargs: [--target=aarch64-linux-gnu, -O2]\narch: AArch64\nenv: {LC_ALL: C}\n",
+        )
+        .with(
+            "p.yaml",
+            r#"
+stages:
+  - {name: t, generate: {files: a.litmus}}
+  - {name: c, compile: {from: t, profile: arm-22+lse2}}
+"#,
+        );
+    let plan = planned(&files, &[], &[]).unwrap();
+    let profile = plan.nodes[1].profile.as_ref().unwrap();
+    assert_eq!(
+        profile.args,
+        ["--target=aarch64-linux-gnu", "-O2", "-march=armv8-a+lse2"]
+    );
+    assert_eq!(profile.env["LC_ALL"], "C");
+    assert_eq!(profile.arch.name(), "AArch64");
+}
+
+#[test]
+fn an_unknown_key_is_pointed_at() {
+    assert_eq!(
+        error("stages:\n  - name: a\n    genrate: { files: x }\n"),
+        "p.yaml:3:5: error: unknown key `genrate`\n 3 |     genrate: { files: x }\n   |     ^^^^^^^\n  help: did you mean `generate`?"
+    );
+}
+
+#[test]
+fn a_duplicate_key_is_pointed_at() {
+    assert_eq!(
+        error("vars: { a: 1, b: 2, a: 3 }\n"),
+        "p.yaml:1:21: error: the key `a` stands here twice\n 1 | vars: { a: 1, b: 2, a: 3 }\n   |                     ^\n  help: remove one of them"
+    );
+}
+
+#[test]
+fn a_wrong_type_is_pointed_at() {
+    let text = "stages:\n  - name: a\n    generate: { files: x, limit: many }\n";
+    let message = error(text);
+    assert!(message.starts_with("p.yaml:3:34: error: "), "{message}");
+    let message = error("stages: 7\n");
+    assert!(message.starts_with("p.yaml:1:9: error: "), "{message}");
+}
+
+#[test]
+fn a_dangling_stage_is_pointed_at() {
+    assert_eq!(
+        error(
+            "stages:\n  - {name: tests, generate: {files: x}}\n  - {name: s, simulate: {from: test}}\n"
+        ),
+        "p.yaml:3:32: error: there is no stage `test`\n 3 |   - {name: s, simulate: {from: test}}\n   |                                ^^^^\n  help: did you mean `tests`?"
+    );
+}
+
+#[test]
+fn a_circle_is_spelt_out() {
+    let message = error(
+        "stages:\n  - {name: a, dedupe: {from: b}}\n  - {name: b, dedupe: {from: c}}\n  - {name: c, dedupe: {from: a}}\n",
+    );
+    assert_eq!(
+        message.lines().next().unwrap(),
+        "p.yaml:4:30: error: the stages consume each other in a circle: a <- b <- c <- a"
+    );
+}
+
+#[test]
+fn wrong_pipelines_are_explained() {
+    for (text, expected) in [
+        (
+            "stages:\n  - name: a\n",
+            "2:11: error: the stage `a` has no kind",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}}\n  - {name: a, generate: {files: x}}\n",
+            "3:12: error: a second stage named `a`",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}, dedupe: {from: a}}\n",
+            "has two kinds, `generate` and `dedupe`",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: '${who}'}}\n",
+            "there is no variable `who`",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: '${env.HOME}'}}\n",
+            "help: add `env: [HOME]` to the pipeline",
+        ),
+        (
+            "vars: {a: '${b}', b: '${a}'}\nstages:\n  - {name: a, generate: {files: '${a}'}}\n",
+            "stands for itself",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}}\n  - {name: b, compile: {from: a, profile: clang-14-x86_64-02}}\n",
+            "3:43: error: there is no profile `clang-14-x86_64-02`",
+        ),
+        (
+            "stages:\n  - {name: a, generate: {files: x}}\n  - {name: b, compare: {source: a, target: a}}\n",
+            "put a `simulate` stage between them",
+        ),
+        ("include: p.yaml\n", "`p.yaml` includes itself"),
+        ("include: q.yaml\n", "cannot read `q.yaml`: no such file"),
+        ("a: [1\n", "p.yaml:"),
+        ("", "p.yaml:"),
+        ("- 1\n", "p.yaml:1:1: error"),
+        ("profiles: nowhere/*.yaml\n", "no profile file matches"),
+    ] {
+        let message = error(text);
+        assert!(message.contains(expected), "{text}\n{message}");
+    }
+}
+
+#[test]
+fn a_bomb_is_refused_quickly() {
+    let mut text = String::from("templates:\n  a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for i in 1..30 {
+        let list = vec![format!("*a{}", i - 1); 9].join(", ");
+        text += &format!("  a{i}: &a{i} [{list}]\n");
+    }
+    let start = Instant::now();
+    let message = error(&text);
+    assert!(message.contains("unfolds into too much"), "{message}");
+    // Unfolded it would be 9^30 nodes; any end at all shows that it was not.
+    assert!(start.elapsed() < Duration::from_secs(60));
+    let deep = format!("templates: {}1{}\n", "[".repeat(5000), "]".repeat(5000));
+    error(&deep);
+}
+
+#[test]
+fn a_large_pipeline_is_no_bomb() {
+    let mut text = String::from("stages:\n  - {name: t, generate: {files: x}}\n");
+    for i in 0..20_000 {
+        text += &format!("  - {{name: s{i}, dedupe: {{from: t}}}}\n");
+    }
+    let files = Memory::default().with("p.yaml", &text);
+    assert_eq!(
+        load(&files, Path::new("p.yaml"), &[]).unwrap().stages.len(),
+        20_001
+    );
+}
+
+#[test]
+fn the_graph_is_drawn() {
+    let files = Memory::default().with("p.yaml", WHOLE);
+    let plan = planned(&files, &[], &["allowed"]).unwrap();
+    assert_eq!(
+        plan.mermaid(),
+        "flowchart LR\n  n0[\"tests<br>generate\"]\n  n1[\"allowed<br>simulate\"]\n  n0 --> n1\n"
+    );
+    assert!(plan.dot().contains("n0 -> n1;"));
+}
+
+proptest! {
+    #[test]
+    fn broken_pipelines_never_panic(cut in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), junk in "[ -~\n\t]{0,6}") {
+        let mut text = WHOLE.to_string();
+        let at = at.index(text.len());
+        let end = (at + cut.index(12)).min(text.len());
+        text.replace_range(at..end, &junk);
+        let files = Memory::default().with("p.yaml", &text);
+        let _ = planned(&files, &[], &[]);
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC{0,80}") {
+        let files = Memory::default().with("p.yaml", &text);
+        let _ = planned(&files, &[], &[]);
+    }
+}
