@@ -11,8 +11,8 @@ use litmake::engine::graph::Context;
 use litmake::engine::progress::{Plain, Terminal};
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
-use litmake::pipeline::load::{Disk, load};
-use litmake::pipeline::plan::{Plan, plan};
+use litmake::pipeline::plan::Plan;
+use litmake::pipeline::query::Workspace;
 use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
 use litmake::report::{Finding, Report, github, junit};
@@ -107,9 +107,12 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
+    pub fn workspace(&self) -> Workspace {
+        Workspace::new(&self.pipeline, &self.sets, &self.targets)
+    }
+
     pub fn plan(&self) -> Result<Plan> {
-        let pipeline = load(&Disk, &self.pipeline, &self.sets)?;
-        plan(&Disk, pipeline, &self.targets)
+        Arc::unwrap_or_clone(self.workspace().plan())
     }
 }
 
@@ -121,9 +124,9 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let plan = args.plan.plan()?;
+    let workspace = args.plan.workspace();
+    let plan = Arc::unwrap_or_clone(workspace.plan())?;
     let store = Arc::new(args.cache.open()?);
-    let built = stage::build(&plan, &*store)?;
     let mut options = Options {
         context: Context::default(),
         part: args.shard,
@@ -133,12 +136,13 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(jobs) = args.jobs {
         options.jobs = jobs as usize;
     }
-    if args.dry_run {
-        return super::dry::run(&plan, &built, &store, options, args.verbose);
-    }
     common::on_interrupt(options.context.stop.clone(), store.clone());
     if args.watch {
-        return super::watch::run(args, plan, built, &store, options);
+        return super::watch::run(args, workspace, &store, options);
+    }
+    let built = stage::build(&plan, &*store)?;
+    if args.dry_run {
+        return super::dry::run(&plan, &built, &store, options, args.verbose);
     }
     let listener = listener(args)?;
     let report = once(&plan, &built, &store, options, &*listener, args.baseline.as_ref())?;
@@ -202,11 +206,7 @@ pub fn once(
 }
 
 pub fn say(args: &Args, report: &Report) -> Result<()> {
-    let style = Style {
-        color: common::stdout_color(),
-        verbose: args.verbose,
-        quiet: args.quiet,
-    };
+    let style = Style { color: common::stdout_color(), verbose: args.verbose, quiet: args.quiet };
     let github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true");
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(summary(report, style).as_bytes());

@@ -15,12 +15,18 @@ pub struct Args {
 enum What {
     Pipeline,
     Profile,
+    /// The reference of all keys, as Markdown
+    Reference,
 }
 
 pub fn main(args: Args) -> ExitCode {
     let schema = match args.what {
         What::Pipeline => schemars::schema_for!(PipelineFile),
         What::Profile => schemars::schema_for!(ProfileFile),
+        What::Reference => {
+            print!("{}", litmake::pipeline::reference::reference());
+            return ExitCode::SUCCESS;
+        }
     };
     match serde_json::to_string_pretty(&schema) {
         Ok(text) => {

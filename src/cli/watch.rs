@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
 use litmake::pipeline::plan::Plan;
+use litmake::pipeline::query::Workspace;
 use litmake::stage::{self, Built};
 use notify::{RecursiveMode, Watcher};
 
@@ -17,13 +19,14 @@ use super::run::{self, Args};
 /// Editors save in several steps; what comes within this time is one edit.
 const SETTLE: Duration = Duration::from_millis(15);
 
-pub fn run(args: &Args, plan: Plan, built: Built, store: &Store, options: Options) -> Result<u8> {
+pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Options) -> Result<u8> {
+    let mut plan = Arc::unwrap_or_clone(workspace.plan())?;
+    let mut built = stage::build(&plan, store)?;
     let (send, receive) = channel();
     let mut watcher = notify::recommended_watcher(move |event| {
         let _ = send.send(event);
     })
     .map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
-    let (mut plan, mut built) = (plan, built);
     let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
     let mut status;
     let listener = run::listener(args)?;
@@ -67,7 +70,9 @@ pub fn run(args: &Args, plan: Plan, built: Built, store: &Store, options: Option
             continue;
         }
         // The pipeline, a profile or a model: plan again, from what is in the files now.
-        match args.plan.plan().and_then(|p| Ok((stage::build(&p, store)?, p))) {
+        workspace.refresh();
+        let planned = Arc::unwrap_or_clone(workspace.plan());
+        match planned.and_then(|p| Ok((stage::build(&p, store)?, p))) {
             Ok((b, p)) => (plan, built) = (p, b),
             Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
         }

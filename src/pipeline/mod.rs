@@ -5,5 +5,7 @@
 pub mod load;
 pub mod plan;
 pub mod profile;
+pub mod query;
+pub mod reference;
 pub mod types;
 pub mod yaml;

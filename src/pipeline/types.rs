@@ -29,8 +29,8 @@ pub struct PipelineFile {
     /// `--set name=value` replaces it.
     #[serde(default)]
     pub vars: BTreeMap<String, Sp<Scalar>>,
-    /// Environment variables that `${env.NAME}` may read and that compilers see. All others are
-    /// hidden, so that results do not depend on them.
+    /// Environment variables that `${env.NAME}` may read. All others are hidden, so that results
+    /// do not depend on them; what compilers see is declared by profiles.
     #[serde(default)]
     pub env: Words,
     /// Profile files or globs, relative to this file. Profiles under `profiles/` beside the

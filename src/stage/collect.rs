@@ -25,6 +25,7 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
         pipeline: plan.pipeline.name.clone(),
         ..Report::default()
     };
+    let failed = engine.found(&[State::Failed, State::Broke]);
     for (i, node) in plan.nodes.iter().enumerate() {
         let mut stage = report::Stage {
             name: node.label.clone(),
@@ -34,7 +35,8 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
         let (mut executed, mut seconds) = (0, 0.0);
         for at in (0..built.of_plan.len()).filter(|n| built.of_plan[*n] == i) {
             let summary = engine.summary(at);
-            stage.failed += summary.failed + summary.broke;
+            // What failed because something before it did is counted there.
+            stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
             executed += summary.executed;
             seconds += summary.time.as_secs_f64();
             // A stage of two nodes counts the tasks of the one that does the work.
@@ -49,7 +51,7 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
         out.findings.extend(finding(plan, built, engine, &found));
     }
     let mut said = BTreeSet::new();
-    for found in engine.found(&[State::Failed, State::Broke]) {
+    for found in failed {
         let text = String::from_utf8_lossy(&found.content).into_owned();
         // A test that cannot be read fails in every stage that reads it; once is enough.
         let unreadable = text.starts_with(UNREADABLE);

@@ -432,6 +432,95 @@ impl Lifter<'_> {
         }
     }
 
+    /// Whether an instruction copies the address of a location between registers.
+    fn moves_address(&self, instruction: &Instruction, state: &State) -> bool {
+        instruction.mnemonic() == Mnemonic::Mov
+            && instruction.op0_kind() == OpKind::Register
+            && instruction.op1_kind() == OpKind::Register
+            && instruction.op0_register().size() == 8
+            && matches!(state.reg(instruction.op1_register()), Some(Known::Location(..)))
+    }
+
+    /// Whether an instruction computes the address of a location out of another.
+    fn loads_address(&self, instruction: &Instruction, state: &State) -> bool {
+        instruction.mnemonic() == Mnemonic::Lea
+            && instruction.memory_index() == Register::None
+            && matches!(state.reg(instruction.memory_base()), Some(Known::Location(..)))
+    }
+
+    /// The registers whose values matter after each instruction. A memory operand names its
+    /// location, so the register that held the address does not count.
+    fn live(&mut self, states: &[Option<State>]) -> Result<Vec<BTreeSet<Register>>, String> {
+        let mut live = vec![BTreeSet::new(); self.code.len()];
+        loop {
+            let mut changed = false;
+            for i in (0..self.code.len()).rev() {
+                if states[i].is_none() {
+                    continue;
+                }
+                let mut after = BTreeSet::new();
+                for next in self.successors(i)? {
+                    after.extend(self.live_before(next, states, &live));
+                }
+                if after != live[i] {
+                    live[i] = after;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return Ok(live);
+            }
+        }
+    }
+
+    fn live_before(
+        &mut self,
+        i: usize,
+        states: &[Option<State>],
+        live: &[BTreeSet<Register>],
+    ) -> BTreeSet<Register> {
+        let (Some(Some(state)), Some(after)) = (states.get(i), live.get(i)) else {
+            return BTreeSet::new();
+        };
+        let mut out = after.clone();
+        let instruction = self.code[i];
+        let target = self.memory(i, state).unwrap_or_default();
+        if self.is_bookkeeping(i, state, target) || instruction.mnemonic() == Mnemonic::Ret {
+            return out;
+        }
+        let address =
+            self.moves_address(&instruction, state) || self.loads_address(&instruction, state);
+        if address && !after.contains(&instruction.op0_register()) {
+            return out;
+        }
+        let base = instruction.memory_base().full_register();
+        let info = self.factory.info(&instruction);
+        for used in info.used_registers() {
+            if used.access() == OpAccess::Write && used.register().size() >= 4 {
+                out.remove(&used.register().full_register());
+            }
+        }
+        let memory = target.is_some();
+        for used in info.used_registers() {
+            let full = used.register().full_register();
+            if used.access() != OpAccess::Write && !(memory && full == base) {
+                out.insert(full);
+            }
+        }
+        // A base register that is also an operand is read as such.
+        if memory {
+            for n in 0..instruction.op_count() {
+                let reads = instruction.op_kind(n) == OpKind::Register
+                    && instruction.op_register(n).full_register() == base;
+                let written = n == 0 && instruction.mnemonic() == Mnemonic::Mov;
+                if reads && !written {
+                    out.insert(base);
+                }
+            }
+        }
+        out
+    }
+
     /// The name of the location that a stack slot becomes.
     fn slot_name(&self, at: i64) -> String {
         if at < 0 {
@@ -461,8 +550,8 @@ impl Lifter<'_> {
         let mut lines: Vec<Line> = Vec::new();
         let mut pending: Vec<String> = Vec::new();
         let mut ends = false;
-        let mut slots: BTreeSet<i64> = BTreeSet::new();
-        let mut used: BTreeSet<Register> = BTreeSet::new();
+        let mut slots: BTreeMap<i64, u8> = BTreeMap::new();
+        let live = self.live(states)?;
         for i in 0..self.code.len() {
             let Some(state) = &states[i] else { continue };
             let instruction = self.code[i];
@@ -487,12 +576,22 @@ impl Lifter<'_> {
                     (known, instruction.mnemonic(), instruction.op0_kind())
                 {
                     let to = instruction.op0_register();
+                    if !live[i].contains(&to) {
+                        continue;
+                    }
                     format!("movq ${},%{}", self.given.params[*l], format!("{to:?}").to_lowercase())
                 } else {
                     if let Some(Target::Stack(at)) = target {
-                        slots.insert(at);
+                        let size = instruction.memory_size().size() as u8;
+                        let largest = slots.entry(at).or_insert(size);
+                        *largest = size.max(*largest);
                     }
-                    self.text(&instruction, state, target, &labels, &mut used)?
+                    let address = self.moves_address(&instruction, state)
+                        || self.loads_address(&instruction, state);
+                    if address && !live[i].contains(&instruction.op0_register()) {
+                        continue;
+                    }
+                    self.text(&instruction, state, target, &labels)?
                 }
             };
             lines.push(Line { labels: std::mem::take(&mut pending), text, span: Span::default() });
@@ -503,18 +602,19 @@ impl Lifter<'_> {
         if !pending.is_empty() {
             lines.push(Line { labels: pending, text: String::new(), span: Span::default() });
         }
+        let at_start = self.live_before(0, states, &live);
         let mut init = Vec::new();
-        for at in slots {
+        for (at, size) in slots {
             init.push(InitItem {
                 place: Place::Mem { name: self.slot_name(at), index: None },
-                ty: Some(Type::Int { bytes: 8, signed: true }),
+                ty: Some(Type::Int { bytes: size.clamp(1, 16), signed: true }),
                 value: Some(InitValue::One(Value::Int(0))),
                 span: Span::default(),
             });
         }
         for (i, name) in self.given.params.iter().enumerate() {
             if let Some(reg) = PARAMETERS.get(i)
-                && used.contains(reg)
+                && at_start.contains(reg)
             {
                 init.push(InitItem {
                     place: Place::Reg {
@@ -537,7 +637,6 @@ impl Lifter<'_> {
         state: &State,
         target: Option<Target>,
         labels: &BTreeMap<u64, String>,
-        used: &mut BTreeSet<Register>,
     ) -> Result<String, String> {
         let mut instruction = *instruction;
         let mut names = Names { memory: None, labels: labels.clone() };
@@ -545,9 +644,6 @@ impl Lifter<'_> {
         let base = instruction.memory_base();
         for register in info.used_registers() {
             let full = register.register().full_register();
-            if register.access() != OpAccess::Write && !(target.is_some() && full == base) {
-                used.insert(full);
-            }
             if matches!(state.reg(full), Some(Known::Start(_) | Known::Stack(_)))
                 && !(target.is_some() && full == base)
                 && matches!(register.access(), OpAccess::Read | OpAccess::ReadWrite)
@@ -575,7 +671,7 @@ impl Lifter<'_> {
         }
         let mut out = String::new();
         formatter(Some(names)).format(&instruction, &mut out);
-        Ok(out.replace("lock ", "lock ").trim().to_string())
+        Ok(out.trim().to_string())
     }
 }
 

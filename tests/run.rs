@@ -1,0 +1,472 @@
+//! The program from end to end, in scratch folders, with compilers that are scripts around `cc`.
+
+#![cfg(target_arch = "x86_64")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+const SB: &str = "C sb
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+  int r = atomic_load_explicit(y, memory_order_seq_cst);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(y, 1, memory_order_seq_cst);
+  int r = atomic_load_explicit(x, memory_order_seq_cst);
+}
+exists (0:r=0 /\\ 1:r=0)
+";
+
+const MP: &str = "C mp
+{}
+P0 (int* data, atomic_int* flag) {
+  *data = 42;
+  atomic_store_explicit(flag, 1, memory_order_release);
+}
+P1 (int* data, atomic_int* flag) {
+  int ready = atomic_load_explicit(flag, memory_order_acquire);
+  int got = 42;
+  if (ready) {
+    got = *data;
+  }
+}
+exists (1:ready=1 /\\ 1:got=0)
+";
+
+/// A compiler that takes sequentially consistent stores for relaxed ones.
+const BUGGY: &str = "#!/bin/sh
+test -f test.c && sed -i 's/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memory_order_relaxed/' test.c
+exec cc \"$@\"
+";
+
+const SOUND: &str = "#!/bin/sh\nexec cc \"$@\"\n";
+
+/// Crashes on one test.
+const CRASHING: &str = "#!/bin/sh
+if test -f test.c && grep -q 42 test.c; then kill -SEGV $$; fi
+exec cc \"$@\"
+";
+
+const PIPELINE: &str = "name: scratch
+vars: { profiles: 'mine-O1,mine-O2' }
+stages:
+  - { name: tests, generate: { files: tests } }
+  - { name: source, simulate: { from: tests, model: rc11 } }
+  - name: code
+    matrix: { profile: ['${profiles}'] }
+    compile: { from: tests, profile: '${profile}' }
+  - { name: target, simulate: { from: code } }
+  - { name: compare, compare: { source: source, target: target } }
+";
+
+struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new(compiler: &str) -> Scratch {
+        let out = Scratch { dir: tempfile::tempdir().unwrap() };
+        out.write("p.yaml", PIPELINE);
+        out.write("tests/sb.litmus", SB);
+        out.write("tests/mp.litmus", MP);
+        out.compiler(compiler);
+        let profile = format!(
+            "name: mine-${{level}}\nmatrix: {{ level: [O1, O2] }}\ncompiler: {}\nargs: ['-${{level}}']\narch: X86_64\n",
+            out.path("cc.sh").display()
+        );
+        out.write("profiles/mine.yaml", &profile);
+        out
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn compiler(&self, text: &str) {
+        self.write("cc.sh", text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.path("cc.sh"), mode).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("LITMAKE_CACHE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn litmake(&self, args: &[&str]) -> (i32, String) {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        let text = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
+        (status.code().unwrap_or(-1), text)
+    }
+
+    fn run(&self, more: &[&str]) -> (i32, Value) {
+        let mut args = vec!["run", "p.yaml", "--report", "report.json"];
+        args.extend(more);
+        let (status, text) = self.litmake(&args);
+        let report = std::fs::read_to_string(self.path("report.json"))
+            .unwrap_or_else(|_| panic!("no report: {text}"));
+        (status, serde_json::from_str(&report).unwrap())
+    }
+}
+
+fn executed(report: &Value) -> u64 {
+    let stages = report["stages"].as_array().unwrap();
+    stages.iter().map(|s| s["executed"].as_u64().unwrap()).sum()
+}
+
+fn statuses(report: &Value) -> Vec<(&str, &str)> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|f| (f["test"].as_str().unwrap(), f["status"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_bug_is_found_once_and_nothing_runs_twice() {
+    let s = Scratch::new(BUGGY);
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 1, "{report:#}");
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "new"); 2]);
+    let finding = &report["findings"][0];
+    assert_eq!(finding["class"], "concurrency");
+    assert_eq!(finding["profiles"][0], "mine-O1");
+    assert_eq!(
+        (&finding["model_source"], &finding["model_target"]),
+        (&"rc11".into(), &"x86tso".into())
+    );
+    assert_eq!(finding["outcomes"]["forbidden"], serde_json::json!([{ "0:r": "0", "1:r": "0" }]));
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (1, 0));
+    // Every file touched: nothing is new.
+    for name in ["tests/sb.litmus", "tests/mp.litmus", "p.yaml", "cc.sh"] {
+        let file = std::fs::File::options().append(true).open(s.path(name)).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    }
+    assert_eq!(executed(&s.run(&[]).1), 0);
+    // The command that a finding names shows it again.
+    let words: Vec<&str> = finding["reproducer"].as_str().unwrap().split(' ').skip(1).collect();
+    let (status, text) = s.litmake(&words);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("0:r=0; 1:r=0;"), "{text}");
+}
+
+#[test]
+fn a_sound_compiler_gives_no_findings() {
+    let s = Scratch::new(SOUND);
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 0, "{report:#}");
+    assert_eq!(statuses(&report), []);
+    assert_eq!(report["errors"], serde_json::json!([]));
+}
+
+#[test]
+fn reports_are_equal_whatever_the_jobs() {
+    let mut texts = Vec::new();
+    let s = Scratch::new(BUGGY);
+    for jobs in ["1", "2", "5"] {
+        let cache = format!("cache-{jobs}");
+        s.run(&["--stable", "--jobs", jobs, "--cache", &cache]);
+        texts.push(std::fs::read_to_string(s.path("report.json")).unwrap());
+    }
+    s.run(&["--stable", "--cache", "cache-2"]);
+    texts.push(std::fs::read_to_string(s.path("report.json")).unwrap());
+    assert!(texts.iter().all(|t| *t == texts[0]));
+    assert!(!texts[0].contains("seconds") && !texts[0].contains("executed"));
+}
+
+#[test]
+fn a_dry_run_agrees_with_the_run() {
+    let s = Scratch::new(SOUND);
+    let (status, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("6 tasks would run, and up to 8 after them"), "{text}");
+    // Sources, code, targets, verdicts; where both levels give equal code, half of the last two.
+    let ran = executed(&s.run(&[]).1);
+    assert!((2 + 4 + 2 + 2..=2 + 4 + 4 + 4).contains(&ran), "{ran}");
+    let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
+    assert!(text.contains("nothing to run"), "{text}");
+    s.write("tests/sb.litmus", &SB.replace("C sb", "C sb-renamed"));
+    let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
+    assert!(text.contains("tests are new or changed"), "{text}");
+    assert!(text.contains("tests/sb.litmus"), "{text}");
+    // A new name: the sources' outcomes are known, the code is compiled, and is what it was.
+    assert_eq!(executed(&s.run(&[]).1), 2);
+}
+
+#[test]
+fn another_compiler_at_the_same_path_is_seen_and_explained() {
+    let s = Scratch::new(SOUND);
+    assert_eq!(s.run(&[]).0, 0);
+    s.compiler(&SOUND.replace("exec", "exec  "));
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (0, 4), "only compiled: the code is equal");
+    let (status, text) = s.litmake(&["explain", "p.yaml", "sb"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("code[mine-O1] ran: what it reads changed"), "{text}");
+    assert!(text.contains("cc.sh changed, from "), "{text}");
+    assert!(text.contains("target[mine-O1] did not run: nothing that it reads changed"), "{text}");
+    let (_, text) = s.litmake(&["explain", "p.yaml", "code[mine-O1]"]);
+    assert!(text.contains("2 tasks ran in the last run"), "{text}");
+    s.compiler(BUGGY);
+    assert_eq!(s.run(&[]).0, 1);
+}
+
+#[test]
+fn a_crash_costs_one_test_and_is_named() {
+    let s = Scratch::new(CRASHING);
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3);
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    for error in errors {
+        assert_eq!(error["test"], "tests/mp.litmus");
+        assert!(error["message"].as_str().unwrap().contains("crashed (signal 11)"));
+    }
+    let compared = |r: &Value| r["stages"][4]["failed"].clone();
+    assert_eq!(compared(&report), serde_json::json!(0));
+    s.compiler(SOUND);
+    assert_eq!(s.run(&[]).0, 0);
+}
+
+#[test]
+fn a_missing_compiler_is_named() {
+    let s = Scratch::new(SOUND);
+    std::fs::remove_file(s.path("cc.sh")).unwrap();
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3);
+    let message = report["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("cc.sh` is not installed"), "{message}");
+    let (_, text) = s.litmake(&["doctor"]);
+    assert!(text.contains("missing"), "{text}");
+}
+
+#[test]
+fn a_broken_test_is_wrong_input_and_the_rest_goes_on() {
+    let s = Scratch::new(BUGGY);
+    s.write("tests/bad.litmus", "C bad\n{}\nP0 (int* x) { *x = ; }\nexists (x=1)\n");
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 2, "{report:#}");
+    assert_eq!(statuses(&report).len(), 2);
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 1, "said once: {errors:?}");
+    let message = errors[0]["message"].as_str().unwrap();
+    assert!(message.starts_with("tests/bad.litmus:3:"), "{message}");
+}
+
+#[test]
+fn a_wrong_pipeline_is_pointed_at() {
+    let s = Scratch::new(SOUND);
+    s.write("p.yaml", &PIPELINE.replace("from: code", "from: cod"));
+    let (status, text) = s.litmake(&["run", "p.yaml"]);
+    assert_eq!(status, 2);
+    assert!(text.starts_with("p.yaml:9:"), "{text}");
+    assert!(text.contains("did you mean `code`?"), "{text}");
+    let (status, text) = s.litmake(&["run", "none.yaml"]);
+    assert_eq!(status, 2, "{text}");
+}
+
+#[test]
+fn a_baseline_knows_and_forgets() {
+    let s = Scratch::new(BUGGY);
+    s.write("p.yaml", &PIPELINE.replace("name: scratch", "name: scratch\nbaseline: known.json"));
+    assert_eq!(s.run(&[]).0, 1);
+    let update = ["baseline", "update", "report.json", "--baseline", "known.json"];
+    assert_eq!(s.litmake(&update), (0, "known.json: 2 known findings\n".into()));
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 0);
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "known"); 2]);
+    s.compiler(SOUND);
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 0);
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "fixed"); 2]);
+    assert_eq!(s.litmake(&update).1, "known.json: 0 known findings\n");
+}
+
+#[test]
+fn parts_merge_into_the_whole() {
+    let s = Scratch::new(BUGGY);
+    for i in 0..12 {
+        s.write(&format!("tests/t{i}.litmus"), if i % 2 == 0 { SB } else { MP });
+    }
+    s.run(&["--stable"]);
+    let whole = std::fs::read_to_string(s.path("report.json")).unwrap();
+    let mut parts = vec!["merge".to_string(), "--report".into(), "merged.json".into()];
+    for i in 1..=3 {
+        let name = format!("part{i}.json");
+        let args = ["run", "p.yaml", "--stable", "--shard", &format!("{i}/3"), "--report", &name];
+        s.litmake(&args);
+        parts.push(name);
+    }
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    assert_eq!(s.litmake(&parts).0, 1);
+    assert_eq!(std::fs::read_to_string(s.path("merged.json")).unwrap(), whole);
+}
+
+#[test]
+fn other_formats_are_written() {
+    let s = Scratch::new(BUGGY);
+    let mut command = s.command(&["run", "p.yaml", "--junit", "j.xml", "--events", "e.jsonl"]);
+    command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", s.path("summary.md"));
+    let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(text.contains("::error file=tests/sb.litmus,"), "{text}");
+    let summary = std::fs::read_to_string(s.path("summary.md")).unwrap();
+    assert!(summary.contains("| New | tests/sb.litmus | mine-O1 |"), "{summary}");
+    let junit = std::fs::read_to_string(s.path("j.xml")).unwrap();
+    assert!(junit.contains("failures=\"2\""), "{junit}");
+    let events = std::fs::read_to_string(s.path("e.jsonl")).unwrap();
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!(last["event"], "finished");
+}
+
+#[test]
+fn compiled_tests_can_be_read_and_simulated() {
+    let s = Scratch::new(SOUND);
+    let (status, text) = s.litmake(&["compile", "--profile", "mine-O2", "tests/sb.litmus"]);
+    assert_eq!(status, 0, "{text}");
+    s.write("lifted.litmus", &text);
+    let (status, text) = s.litmake(&["sim", "lifted.litmus"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("Never 0 3"), "{text}");
+    let (status, text) = s.litmake(&["compile", "--profile", "mine-O9", "tests/sb.litmus"]);
+    assert_eq!(status, 2);
+    assert!(text.contains("did you mean"), "{text}");
+}
+
+#[test]
+fn killed_runs_end_well() {
+    let rounds = std::env::var("LITMAKE_KILLS").map_or(6, |n| n.parse().unwrap());
+    let s = Scratch::new(BUGGY);
+    for i in 0..30 {
+        let text = if i % 2 == 0 { SB } else { MP };
+        s.write(&format!("tests/t{i}.litmus"), &text.replace("= 42", &format!("= {}", 100 + i)));
+    }
+    s.run(&["--stable", "--cache", "clean"]);
+    let clean = std::fs::read_to_string(s.path("report.json")).unwrap();
+    for round in 0..rounds {
+        let mut child = s
+            .command(&["run", "p.yaml", "--cache", "killed"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(round * 97 % 700));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    s.run(&["--stable", "--cache", "killed"]);
+    assert_eq!(std::fs::read_to_string(s.path("report.json")).unwrap(), clean);
+    let (status, text) = s.litmake(&["cache", "verify", "--cache", "killed"]);
+    assert_eq!(status, 0, "{text}");
+}
+
+#[test]
+fn two_processes_on_one_cache_agree() {
+    let s = Scratch::new(BUGGY);
+    let children: Vec<_> = ["a.json", "b.json"]
+        .map(|name| {
+            s.command(&["run", "p.yaml", "--stable", "--report", name])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .into();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+    }
+    let text = |n: &str| std::fs::read_to_string(s.path(n)).unwrap();
+    assert_eq!(text("a.json"), text("b.json"));
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_done() {
+    let s = Scratch::new("#!/bin/sh\ntest -f test.c && sleep 600\nexec cc \"$@\"\n");
+    let mut child = s
+        .command(&["run", "p.yaml", "--events", "e.jsonl"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let cache = s.path("cache/segments");
+    while !cache.read_dir().is_ok_and(|mut d| d.next().is_some()) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (status, text) = s.litmake(&["cache", "verify"]);
+    assert_eq!(status, 0, "{text}");
+}
+
+#[test]
+fn watching_runs_what_an_edit_touches() {
+    let s = Scratch::new(BUGGY);
+    let mut child = s
+        .command(&["run", "p.yaml", "--watch", "--report", "report.json", "-q"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let report = || -> Option<Value> {
+        serde_json::from_str(&std::fs::read_to_string(s.path("report.json")).ok()?).ok()
+    };
+    let wait = |what: &dyn Fn(&Value) -> bool| {
+        for _ in 0..3000 {
+            if report().is_some_and(|r| what(&r)) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    };
+    assert!(wait(&|r| statuses(r).len() == 2));
+    s.write("tests/sb.litmus", &SB.replace("seq_cst", "relaxed"));
+    let fewer = wait(&|r| statuses(r).is_empty());
+    let after = report().map(|r| executed(&r));
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(fewer, "the edit was seen");
+    assert!(after.is_some_and(|n| n <= 8), "only what the edit touches ran: {after:?}");
+}
+
+#[test]
+fn what_was_not_asked_for_does_not_run() {
+    let s = Scratch::new(SOUND);
+    let (status, report) = s.run(&["code:mine-O1"]);
+    assert_eq!(status, 0);
+    let names: Vec<&str> =
+        report["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["tests", "code[mine-O1]"]);
+}
+
+#[test]
+fn the_shipped_pipelines_can_be_planned() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(root.join("pipelines")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "yaml") {
+            let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
+                .args(["graph", path.to_str().unwrap()])
+                .current_dir(root)
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{}: {text}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 2);
+}
