@@ -89,7 +89,7 @@ impl Files for OneModel<'_> {
 #[test]
 fn engines_agree_on_random_models() {
     let (mut simulated, mut loaded) = (0, 0);
-    for seed in 0..600 {
+    for seed in 0..1000 {
         let rng = &mut Rng::new(seed);
         let text = random::model(rng);
         let arch = [Arch::C, Arch::AArch64][rng.below(2)];
@@ -109,5 +109,29 @@ fn engines_agree_on_random_models() {
             simulated += usize::from(one.is_ok());
         }
     }
-    assert!(loaded > 400 && simulated > 1200, "only {loaded} models, {simulated} answers");
+    assert!(loaded > 600 && simulated > 2000, "only {loaded} models, {simulated} answers");
+}
+
+/// Tests that are too large to be enumerated in good time go from one engine to the other.
+#[test]
+fn larger_tests_are_handed_over() {
+    let (c11, arm) = (load(Arch::C, "rc11"), load(Arch::AArch64, "aarch64"));
+    let mut handed = 0;
+    for seed in 0..24 {
+        let rng = &mut Rng::new(seed);
+        let size = Size { threads: 4, length: 4, locations: 2, observed: 3 };
+        let (text, model) = match seed % 2 {
+            0 => (random::c11(rng, size), &c11),
+            _ => (random::aarch64(rng, size, false), &arm),
+        };
+        let source = Source::new("random.litmus", text.clone());
+        let test = litmus::read(&source).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let one = Options { engine: Engine::Auto, ..Options::default() };
+        let two = Options { engine: Engine::Solve, ..Options::default() };
+        let one = Simulator::default().simulate(&test, model, &one).expect("an answer");
+        let two = Simulator::default().simulate(&test, model, &two).expect("an answer");
+        assert_eq!(shown(&one), shown(&two), "{text}");
+        handed += usize::from(one.stats.solved > 0);
+    }
+    assert!(handed > 4, "only {handed} tests were handed over");
 }

@@ -59,8 +59,8 @@ pub enum Engine {
 
 /// How many partial executions of a skeleton are enumerated before the solver takes over. It
 /// takes over sooner once it has been needed.
-const NODES: u64 = 1 << 14;
-const NODES_AFTER: u64 = 1 << 10;
+const NODES: u64 = 1 << 11;
+const NODES_AFTER: u64 = 1 << 8;
 
 /// A model ready to simulate under.
 pub struct Model {

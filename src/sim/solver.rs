@@ -72,6 +72,7 @@ pub struct Solver<'s> {
     /// The read that an event is.
     read_of: Vec<Option<u16>>,
     co: FxHashMap<(u16, u16), Lit>,
+    co_pairs: Vec<(u16, u16, Lit)>,
     facts: FxHashMap<Fact, Lit>,
     /// Implications that have been learned, by their literals.
     implied: FxHashSet<Vec<Lit>>,
@@ -149,6 +150,7 @@ impl<'s> Solver<'s> {
             rf: Vec::new(),
             read_of: vec![None; n],
             co: FxHashMap::default(),
+            co_pairs: Vec::new(),
             facts: FxHashMap::default(),
             implied: FxHashSet::default(),
             new_outcome,
@@ -210,6 +212,7 @@ impl<'s> Solver<'s> {
                     let later_first = self.literal();
                     self.co.insert((*a, *b), !later_first);
                     self.co.insert((*b, *a), later_first);
+                    self.co_pairs.push((*b, *a, later_first));
                     self.high.co.insert(usize::from(*a), usize::from(*b));
                     self.high.co.insert(usize::from(*b), usize::from(*a));
                 }
@@ -328,7 +331,8 @@ impl<'s> Solver<'s> {
         if let Some(lit) = self.facts.get(&fact) {
             return *lit;
         }
-        let lit = self.literal();
+        // Never guessed: where nothing implies a fact, it may as well be false.
+        let lit = Lit::new(self.sat.new_var(lbool::UNDEF, false), true);
         self.facts.insert(fact, lit);
         lit
     }
@@ -451,10 +455,9 @@ impl<'s> Solver<'s> {
             self.now.rf.insert(usize::from(source), usize::from(read.event));
         }
         self.now.co.copy_from(&self.low.co);
-        for ((a, b), lit) in &self.co {
-            if self.is_true(*lit) {
-                self.now.co.insert(usize::from(*a), usize::from(*b));
-            }
+        for (b, a, lit) in &self.co_pairs {
+            let (from, to) = if self.is_true(*lit) { (*b, *a) } else { (*a, *b) };
+            self.now.co.insert(usize::from(from), usize::from(to));
         }
         self.now.last.clear();
         for w in skeleton.writes.iter().flatten() {

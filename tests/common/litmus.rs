@@ -209,36 +209,34 @@ fn condition(rng: &mut Rng, size: Size, text: &mut String, registers: &[String],
 /// A random relation of depth at most `depth`, in cat; `r` stands for the variable of a
 /// recursive definition where `inside` says so.
 pub fn relation(rng: &mut Rng, depth: usize, inside: bool) -> String {
-    const BASE: [&str; 14] = [
-        "po", "rf", "co", "fr", "rfe", "fri", "coe", "po-loc", "ext", "int", "loc", "data", "addr",
-        "ctrl",
-    ];
+    const BASE: [&str; 12] =
+        ["po", "po", "rf", "rf", "co", "co", "fr", "fr", "rfe", "po-loc", "loc", "data | ctrl"];
     if depth == 0 {
         return match rng.below(12) {
             0 if inside => "r".to_string(),
             0 => "id".to_string(),
             1 => format!("[{}]", set(rng, 1)),
-            _ => BASE[rng.below(BASE.len())].to_string(),
+            _ => format!("({})", BASE[rng.below(BASE.len())]),
         };
     }
     let mut sub = || relation(rng, depth - 1, inside);
     let (a, b) = (sub(), sub());
     // What is taken away may not mention the variable.
     let closed = relation(rng, depth - 1, false);
-    match rng.below(12) {
+    match rng.below(14) {
         0..=2 => format!("({a} | {b})"),
         3 => format!("({a} & {b})"),
         4..=6 => format!("({a}; {b})"),
-        7 => format!("({a} \\ {closed})"),
-        8 => format!("({a})^-1"),
-        9 => format!("({a})+"),
-        10 => format!("({} * {})", set(rng, 1), set(rng, 1)),
+        7..=9 => format!("({a} \\ {closed})"),
+        10 => format!("({a})^-1"),
+        11 => format!("({a})+"),
+        12 => format!("({} * {})", set(rng, 1), set(rng, 1)),
         _ => format!("([{}]; {a})", set(rng, 1)),
     }
 }
 
 fn set(rng: &mut Rng, depth: usize) -> String {
-    match rng.below(if depth == 0 { 5 } else { 9 }) {
+    match if depth == 0 { rng.below(5) } else { 3 + rng.below(6) } {
         0 => "R".to_string(),
         1 => "W".to_string(),
         2 => "M".to_string(),
@@ -246,8 +244,8 @@ fn set(rng: &mut Rng, depth: usize) -> String {
         4 => "FW".to_string(),
         5 => format!("(domain ({}))", relation(rng, 1, false)),
         6 => format!("(range ({}))", relation(rng, 1, false)),
-        7 => format!("({} \\ {})", set(rng, 0), set(rng, 0)),
-        _ => format!("(~{})", set(rng, 0)),
+        7 => format!("({} \\ {})", set(rng, 0), set(rng, 1)),
+        _ => format!("(~{})", set(rng, 1)),
     }
 }
 
