@@ -626,11 +626,13 @@ struct Live {
 }
 
 /// The slot at `out`, to be written, and all before it.
+#[inline(always)]
 fn split(bits: &mut [u64], out: Slot, stride: usize) -> (&[u64], &mut [u64]) {
     let (before, rest) = bits.split_at_mut(out as usize * stride);
     (before, &mut rest[..stride])
 }
 
+#[inline(always)]
 fn slot(bits: &[u64], s: Slot, stride: usize) -> &[u64] {
     &bits[s as usize * stride..(s as usize + 1) * stride]
 }

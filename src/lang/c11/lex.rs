@@ -33,7 +33,7 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
             source.name
         )));
     };
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(text.len() / 4);
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -82,7 +82,7 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
                 span: place(len),
             });
             at += len;
-        } else if let Some(p) = PUNCT.iter().find(|p| rest.starts_with(**p)) {
+        } else if let Some(p) = punctuation(rest) {
             out.push(Token {
                 tok: Tok::Punct(p),
                 span: place(p.len()),
@@ -111,6 +111,12 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
         span: Span::new(end, end),
     });
     Ok(out)
+}
+
+fn punctuation(rest: &str) -> Option<&'static str> {
+    // Most of the table is ruled out by the first byte alone.
+    let first = *rest.as_bytes().first()?;
+    PUNCT.iter().copied().find(|p| p.as_bytes()[0] == first && rest.starts_with(*p))
 }
 
 /// An integer constant with its prefix and suffix.
