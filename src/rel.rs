@@ -49,26 +49,32 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
 
 /// The operations, over rows of bits: `n` rows of `words` words each. [`Rel`] and whoever keeps
 /// many relations in one allocation share them.
+#[expect(clippy::needless_range_loop, reason = "plain indices vectorise across compilation units")]
 pub mod rows {
     use super::{mask, ones};
 
+    /// Word by word. Plain indices, so that it is fast however the crate is split for
+    /// compilation.
+    #[inline(always)]
     pub fn zip(out: &mut [u64], a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) {
-        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-            *out = f(*a, *b);
+        let n = out.len();
+        let (a, b) = (&a[..n], &b[..n]);
+        for i in 0..n {
+            out[i] = f(a[i], b[i]);
         }
     }
 
     /// `a; b`.
     pub fn seq(out: &mut [u64], a: &[u64], b: &[u64], words: usize) {
         if words == 1 {
-            for (out, a) in out.iter_mut().zip(a) {
-                let mut rest = *a;
+            for i in 0..out.len() {
+                let mut rest = a[i];
                 let mut row = 0;
                 while rest != 0 {
                     row |= b[rest.trailing_zeros() as usize];
                     rest &= rest - 1;
                 }
-                *out = row;
+                out[i] = row;
             }
             return;
         }
@@ -154,8 +160,8 @@ pub mod rows {
     pub fn restrict_domain(out: &mut [u64], a: &[u64], set: &[u64]) {
         let words = set.len();
         if words == 1 {
-            for (i, (out, a)) in out.iter_mut().zip(a).enumerate() {
-                *out = a & (set[0] >> i & 1).wrapping_neg();
+            for i in 0..out.len() {
+                out[i] = a[i] & (set[0] >> i & 1).wrapping_neg();
             }
             return;
         }
@@ -169,8 +175,8 @@ pub mod rows {
     /// `a; [s]`.
     pub fn restrict_range(out: &mut [u64], a: &[u64], set: &[u64]) {
         if let [s] = set {
-            for (out, a) in out.iter_mut().zip(a) {
-                *out = a & s;
+            for i in 0..out.len() {
+                out[i] = a[i] & s;
             }
             return;
         }
