@@ -20,17 +20,12 @@ struct List(Mutex<BTreeMap<String, Vec<u8>>>);
 impl List {
     fn numbers(n: u64) -> Arc<List> {
         Arc::new(List(Mutex::new(
-            (0..n)
-                .map(|i| (format!("item-{i:06}"), i.to_string().into_bytes()))
-                .collect(),
+            (0..n).map(|i| (format!("item-{i:06}"), i.to_string().into_bytes())).collect(),
         )))
     }
 
     fn set(&self, i: u64, text: &str) {
-        self.0
-            .lock()
-            .unwrap()
-            .insert(format!("item-{i:06}"), text.into());
+        self.0.lock().unwrap().insert(format!("item-{i:06}"), text.into());
     }
 }
 
@@ -64,11 +59,7 @@ struct Counted {
 
 impl Counted {
     fn new(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Arc<Counted> {
-        Arc::new(Counted {
-            runs: AtomicU64::new(0),
-            work: Box::new(work),
-            normal: None,
-        })
+        Arc::new(Counted { runs: AtomicU64::new(0), work: Box::new(work), normal: None })
     }
 
     fn take(&self) -> u64 {
@@ -137,13 +128,7 @@ fn made(n: u64) -> Made {
             node("odd", &[0, 2], Work::Map(odd.clone())),
         ],
     };
-    Made {
-        list,
-        tens,
-        squared,
-        odd,
-        graph,
-    }
+    Made { list, tens, squared, odd, graph }
 }
 
 impl Made {
@@ -163,10 +148,7 @@ impl Made {
 }
 
 fn run_graph(graph: &Graph, store: &Store, jobs: usize) -> String {
-    let options = Options {
-        jobs,
-        ..Options::default()
-    };
+    let options = Options { jobs, ..Options::default() };
     let engine = Engine::new(graph, store, options, &Silent).unwrap();
     assert!(engine.run());
     let mut out = String::new();
@@ -337,10 +319,7 @@ fn reduced_lists_keep_the_first_of_equals() {
     let out = run_graph(&graph, &store, 2);
     assert_eq!(after.take(), 7);
     for i in 0..7 {
-        assert!(
-            out.contains(&format!("after item-00000{i} Finding {i}\n")),
-            "{out}"
-        );
+        assert!(out.contains(&format!("after item-00000{i} Finding {i}\n")), "{out}");
     }
     run_graph(&graph, &store, 2);
     assert_eq!(after.take(), 0);
@@ -404,10 +383,7 @@ fn a_stopped_run_goes_on_where_it_was() {
     let mut total = 0;
     for round in 1..6 {
         let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
-        let options = Options {
-            jobs: 2,
-            ..Options::default()
-        };
+        let options = Options { jobs: 2, ..Options::default() };
         let stop = options.context.stop.clone();
         let engine = Engine::new(&made.graph, &store, options, &Silent).unwrap();
         std::thread::scope(|s| {
@@ -429,9 +405,7 @@ fn two_engines_on_one_cache_agree() {
     let dir = tempfile::tempdir().unwrap();
     let clean = made(2000).run(tempfile::tempdir().unwrap().path(), 2);
     let results: Vec<String> = std::thread::scope(|s| {
-        let runs: Vec<_> = (0..2)
-            .map(|_| s.spawn(|| made(2000).run(dir.path(), 2)))
-            .collect();
+        let runs: Vec<_> = (0..2).map(|_| s.spawn(|| made(2000).run(dir.path(), 2))).collect();
         runs.into_iter().map(|r| r.join().unwrap()).collect()
     });
     assert_eq!(results, [clean.clone(), clean]);
@@ -444,10 +418,7 @@ fn parts_cover_everything_once() {
     for i in 1..=3 {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
-        let options = Options {
-            part: Some((i, 3)),
-            ..Options::default()
-        };
+        let options = Options { part: Some((i, 3)), ..Options::default() };
         let engine = Engine::new(&made.graph, &store, options, &Silent).unwrap();
         engine.run();
         let tasks = engine.summary(3).tasks;
@@ -476,11 +447,7 @@ fn a_store_of_anything_else_under_our_keys_is_not_believed() {
         if &bytes[at..at + 4] == b"rLM1" {
             let key = Digest::from_slice(&bytes[at + 16..at + 48]).unwrap();
             assert!(store.has(&[key])[0]);
-            junk.put(&[Put {
-                kind: Kind::Action,
-                key,
-                value: b"junk",
-            }]);
+            junk.put(&[Put { kind: Kind::Action, key, value: b"junk" }]);
         }
     }
     assert_eq!(made.run_on(&junk, 1), clean);

@@ -30,11 +30,7 @@ impl Files for Memory {
         }
     }
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
-        self.0
-            .keys()
-            .filter(|p| p.parent() == Some(folder))
-            .cloned()
-            .collect()
+        self.0.keys().filter(|p| p.parent() == Some(folder)).cloned().collect()
     }
     fn env(&self, name: &str) -> Option<String> {
         (name == "HOST").then(|| "here".into())
@@ -42,10 +38,8 @@ impl Files for Memory {
 }
 
 fn planned(files: &Memory, sets: &[(&str, &str)], targets: &[&str]) -> Result<Plan, String> {
-    let sets: Vec<(String, String)> = sets
-        .iter()
-        .map(|(a, b)| (a.to_string(), b.to_string()))
-        .collect();
+    let sets: Vec<(String, String)> =
+        sets.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
     let targets: Vec<String> = targets.iter().map(|t| t.to_string()).collect();
     load(files, Path::new("p.yaml"), &sets)
         .and_then(|p| plan(files, p, &targets))
@@ -101,9 +95,7 @@ fn stages_are_sorted_and_fanned_out_with_what_they_consume() {
     let profile = plan.nodes[5].profile.as_ref().unwrap();
     assert_eq!(profile.compiler, "clang-14");
     assert_eq!(profile.args.last().unwrap(), "-O2");
-    let Kind::Generate(g) = &plan.nodes[0].kind else {
-        panic!()
-    };
+    let Kind::Generate(g) = &plan.nodes[0].kind else { panic!() };
     assert_eq!(g.files.0[0].value, "tests/*.litmus");
 }
 
@@ -123,10 +115,7 @@ fn set_replaces_a_variable_and_is_checked() {
 fn targets_keep_only_what_they_need() {
     let files = Memory::default().with("p.yaml", WHOLE);
     let plan = planned(&files, &[], &["seen:gcc*"]).unwrap();
-    assert_eq!(
-        labels(&plan),
-        ["tests", "code[gcc-12-x86_64-O1]", "seen[gcc-12-x86_64-O1]"]
-    );
+    assert_eq!(labels(&plan), ["tests", "code[gcc-12-x86_64-O1]", "seen[gcc-12-x86_64-O1]"]);
     assert_eq!(plan.nodes[2].inputs, [1]);
     let wrong = planned(&files, &[], &["sean"]).unwrap_err();
     assert!(wrong.contains("did you mean `seen`?"), "{wrong}");
@@ -156,14 +145,10 @@ env: HOST
         );
     let plan = planned(&files, &[], &[]).unwrap();
     assert_eq!(labels(&plan), ["tests", "a", "b"]);
-    let Kind::Generate(g) = &plan.nodes[0].kind else {
-        panic!()
-    };
+    let Kind::Generate(g) = &plan.nodes[0].kind else { panic!() };
     assert_eq!(g.files.0[0].value, "mine/3");
     assert_eq!(plan.nodes[0].dir, Path::new("common"));
-    let Kind::Simulate(s) = &plan.nodes[2].kind else {
-        panic!()
-    };
+    let Kind::Simulate(s) = &plan.nodes[2].kind else { panic!() };
     assert_eq!(s.model.as_ref().unwrap().value, "here");
     assert_eq!(s.timeout.as_ref().unwrap().value, 90);
 }
@@ -185,14 +170,7 @@ stages:
     let plan = planned(&files, &[], &[]).unwrap();
     assert_eq!(
         labels(&plan),
-        [
-            "t[sc,a]",
-            "t[rc11,b]",
-            "s[sc,1,a]",
-            "s[sc,2,a]",
-            "s[rc11,1,b]",
-            "s[rc11,2,b]"
-        ],
+        ["t[sc,a]", "t[rc11,b]", "s[sc,1,a]", "s[sc,2,a]", "s[rc11,1,b]", "s[rc11,2,b]"],
         "instances join where they agree on what they share"
     );
 }
@@ -224,10 +202,7 @@ stages:
         );
     let plan = planned(&files, &[], &[]).unwrap();
     let profile = plan.nodes[1].profile.as_ref().unwrap();
-    assert_eq!(
-        profile.args,
-        ["--target=aarch64-linux-gnu", "-O2", "-march=armv8-a+lse2"]
-    );
+    assert_eq!(profile.args, ["--target=aarch64-linux-gnu", "-O2", "-march=armv8-a+lse2"]);
     assert_eq!(profile.env["LC_ALL"], "C");
     assert_eq!(profile.arch.name(), "AArch64");
 }
@@ -281,10 +256,7 @@ fn a_circle_is_spelt_out() {
 #[test]
 fn wrong_pipelines_are_explained() {
     for (text, expected) in [
-        (
-            "stages:\n  - name: a\n",
-            "2:11: error: the stage `a` has no kind",
-        ),
+        ("stages:\n  - name: a\n", "2:11: error: the stage `a` has no kind"),
         (
             "stages:\n  - {name: a, generate: {files: x}}\n  - {name: a, generate: {files: x}}\n",
             "3:12: error: a second stage named `a`",
@@ -293,10 +265,7 @@ fn wrong_pipelines_are_explained() {
             "stages:\n  - {name: a, generate: {files: x}, dedupe: {from: a}}\n",
             "has two kinds, `generate` and `dedupe`",
         ),
-        (
-            "stages:\n  - {name: a, generate: {files: '${who}'}}\n",
-            "there is no variable `who`",
-        ),
+        ("stages:\n  - {name: a, generate: {files: '${who}'}}\n", "there is no variable `who`"),
         (
             "stages:\n  - {name: a, generate: {files: '${env.HOME}'}}\n",
             "help: add `env: [HOME]` to the pipeline",
@@ -318,7 +287,10 @@ fn wrong_pipelines_are_explained() {
         ("a: [1\n", "p.yaml:"),
         ("", "p.yaml:"),
         ("- 1\n", "p.yaml:1:1: error"),
-        ("profiles: nowhere/*.yaml\n", "no profile file matches"),
+        (
+            "profiles: nowhere/*.yaml\nstages:\n  - {name: a, generate: {files: x}}\n",
+            "no profile file matches",
+        ),
     ] {
         let message = error(text);
         assert!(message.contains(expected), "{text}\n{message}");
@@ -348,10 +320,7 @@ fn a_large_pipeline_is_no_bomb() {
         text += &format!("  - {{name: s{i}, dedupe: {{from: t}}}}\n");
     }
     let files = Memory::default().with("p.yaml", &text);
-    assert_eq!(
-        load(&files, Path::new("p.yaml"), &[]).unwrap().stages.len(),
-        20_001
-    );
+    assert_eq!(load(&files, Path::new("p.yaml"), &[]).unwrap().stages.len(), 20_001);
 }
 
 #[test]

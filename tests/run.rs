@@ -470,3 +470,60 @@ fn the_shipped_pipelines_can_be_planned() {
     }
     assert!(count >= 2);
 }
+
+#[test]
+fn every_level_of_optimisation_is_lifted_and_sound() {
+    let s = Scratch::new(SOUND);
+    s.write(
+        "profiles/mine.yaml",
+        &format!(
+            "name: mine-${{level}}\nmatrix: {{ level: [O0, O1, O2, O3, Os] }}\ncompiler: {}\nargs: ['-${{level}}']\narch: X86_64\n",
+            s.path("cc.sh").display()
+        ),
+    );
+    s.write(
+        "tests/rmw.litmus",
+        "C rmw
+{}
+P0 (atomic_int* x, atomic_int* y, atomic_long* z) {
+  int a = atomic_fetch_add_explicit(x, 2, memory_order_acq_rel);
+  int b = atomic_exchange_explicit(y, 1, memory_order_seq_cst);
+  long c = atomic_fetch_or_explicit(z, 4, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y, atomic_long* z) {
+  int e = 0;
+  int d = atomic_compare_exchange_strong_explicit(y, &e, 3, memory_order_acquire, memory_order_relaxed);
+  atomic_thread_fence(memory_order_seq_cst);
+  if (d) {
+    atomic_store_explicit(x, 7, memory_order_release);
+  } else {
+    atomic_fetch_sub_explicit(z, 1, memory_order_relaxed);
+  }
+}
+exists (0:a=0 /\\ 0:b=0 /\\ 1:d=1)
+",
+    );
+    s.write(
+        "tests/many.litmus",
+        "C many
+{}
+P0 (atomic_int* a, atomic_int* b, atomic_int* c, atomic_int* d, atomic_int* e, atomic_int* f, atomic_int* g, atomic_int* h) {
+  int r = atomic_load_explicit(h, memory_order_acquire);
+  atomic_store_explicit(g, 1, memory_order_release);
+  atomic_store_explicit(a, 1, memory_order_relaxed);
+}
+P1 (atomic_int* a, atomic_int* g, atomic_int* h) {
+  int r = atomic_load_explicit(g, memory_order_acquire);
+  atomic_store_explicit(h, 1, memory_order_release);
+}
+exists (0:r=1 /\\ 1:r=1)
+",
+    );
+    let (status, report) = s.run(&["--set", "profiles=mine-O0,mine-O1,mine-O2,mine-O3,mine-Os"]);
+    assert_eq!(status, 0, "{report:#}");
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 2 + 3 * 5);
+    assert!(stages.iter().all(|s| s["tasks"] == 4 && s["failed"] == 0), "{report:#}");
+    let (_, text) = s.litmake(&["compile", "--profile", "mine-O0", "tests/mp.litmus"]);
+    assert!(!text.contains("rbp") && !text.contains("movq"), "addresses are names: {text}");
+}

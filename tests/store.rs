@@ -15,9 +15,7 @@ fn key(i: u64) -> Digest {
 
 /// A value of a length that depends on its number, part of it compressible.
 fn value(i: u64) -> Vec<u8> {
-    let mut out = format!("value {i} ")
-        .repeat(1 + (i % 40) as usize)
-        .into_bytes();
+    let mut out = format!("value {i} ").repeat(1 + (i % 40) as usize).into_bytes();
     out.extend_from_slice(&key(i).0);
     out
 }
@@ -30,11 +28,7 @@ fn put_range(store: &Store, range: std::ops::Range<u64>) {
     let values: Vec<Vec<u8>> = range.clone().map(value).collect();
     let batch: Vec<Put> = range
         .zip(&values)
-        .map(|(i, v)| Put {
-            kind: Kind::Action,
-            key: key(i),
-            value: v,
-        })
+        .map(|(i, v)| Put { kind: Kind::Action, key: key(i), value: v })
         .collect();
     store.put(&batch);
 }
@@ -92,11 +86,8 @@ fn flipped_bits_in_200_entries_are_said_and_never_believed() {
     let mut broken = clean.clone();
     let mut hit = Vec::new();
     for i in (0..n).step_by(5) {
-        let at = clean
-            .windows(32)
-            .position(|w| w == key(i).0)
-            .expect("its key is in the segment")
-            - 16;
+        let at =
+            clean.windows(32).position(|w| w == key(i).0).expect("its key is in the segment") - 16;
         let stored = u32::from_le_bytes(clean[at + 8..at + 12].try_into().unwrap()) as u64;
         let bit = random.below((56 + stored) * 8);
         broken[at + (bit / 8) as usize] ^= 1 << (bit % 8);
@@ -164,10 +155,7 @@ fn cut_segments_and_indexes_lose_only_what_is_cut() {
         if extension == "idx" {
             assert_eq!(found, 300, "an index is only a shortcut");
         } else if cut > 2000 {
-            assert!(
-                found > 0 && found < 300,
-                "{found} after a cut at {cut} of {len}"
-            );
+            assert!(found > 0 && found < 300, "{found} after a cut at {cut} of {len}");
         }
         put_range(&store, 0..300);
         assert!((0..300).all(|i| store.get_one(&key(i)) == Some(value(i))));
@@ -205,10 +193,7 @@ fn child_process() {
         "full" => {
             unsafe {
                 libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-                let limit = libc::rlimit {
-                    rlim_cur: 64 << 10,
-                    rlim_max: 64 << 10,
-                };
+                let limit = libc::rlimit { rlim_cur: 64 << 10, rlim_max: 64 << 10 };
                 assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
             }
             let store = open(&dir);
@@ -271,11 +256,7 @@ fn what_was_acknowledged_survives_kill_9() {
     let store = open(dir.path());
     for (from, to) in acknowledged {
         for i in from..to {
-            assert_eq!(
-                store.get_one(&key(i)),
-                Some(value(i)),
-                "{i} of {from}..{to}"
-            );
+            assert_eq!(store.get_one(&key(i)), Some(value(i)), "{i} of {from}..{to}");
         }
     }
     assert!(store.verify().broken.is_empty());
@@ -329,14 +310,7 @@ fn a_full_disk_is_said_and_the_run_goes_on() {
 fn a_store_that_can_not_be_written_still_answers() {
     let dir = tempfile::tempdir().unwrap();
     put_range(&open(dir.path()), 0..100);
-    let store = Store::open(
-        dir.path(),
-        &StoreOptions {
-            read_only: true,
-            shared: None,
-        },
-    )
-    .unwrap();
+    let store = Store::open(dir.path(), &StoreOptions { read_only: true, shared: None }).unwrap();
     put_range(&store, 100..200);
     assert!((0..200).all(|i| store.get_one(&key(i)) == Some(value(i))));
     drop(store);
@@ -357,10 +331,7 @@ fn the_shared_layer_is_read_through_and_kept() {
     let own = tempfile::tempdir().unwrap();
     put_range(&open(shared.path()), 0..50);
     let before = files(shared.path(), "seg");
-    let options = StoreOptions {
-        read_only: false,
-        shared: Some(shared.path().to_path_buf()),
-    };
+    let options = StoreOptions { read_only: false, shared: Some(shared.path().to_path_buf()) };
     let store = Store::open(own.path(), &options).unwrap();
     assert_eq!(store.has(&[key(1), key(60)]), [true, false]);
     assert_eq!(store.get_one(&key(1)), Some(value(1)));
@@ -398,25 +369,13 @@ fn gc_drops_the_least_recently_used_and_nothing_in_use() {
     let store = open(dir.path());
     // Reading from the oldest keeps it.
     assert!(store.get_one(&key(5)).is_some());
-    let report = store.gc(&GcOptions {
-        max_size: None,
-        keep: Some(day * 17 / 2),
-    });
+    let report = store.gc(&GcOptions { max_size: None, keep: Some(day * 17 / 2) });
     assert_eq!((report.dropped, report.kept), (1, 3));
-    assert_eq!(
-        store.has(&[key(5), key(105), key(205)]),
-        [true, false, true]
-    );
-    let report = store.gc(&GcOptions {
-        max_size: Some(0),
-        keep: None,
-    });
+    assert_eq!(store.has(&[key(5), key(105), key(205)]), [true, false, true]);
+    let report = store.gc(&GcOptions { max_size: Some(0), keep: None });
     assert_eq!(report.dropped, 1, "the others are in use by now");
     drop(store);
-    let report = open(dir.path()).gc(&GcOptions {
-        max_size: Some(0),
-        keep: None,
-    });
+    let report = open(dir.path()).gc(&GcOptions { max_size: Some(0), keep: None });
     assert_eq!(report.kept, 0);
     assert!(files(dir.path(), "seg").is_empty() && files(dir.path(), "idx").is_empty());
 }

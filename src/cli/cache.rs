@@ -49,11 +49,7 @@ pub fn main(args: Args) -> ExitCode {
     match args.command {
         Command::Stats { cache, json } => stats(&cache, json),
         Command::Verify { cache, repair } => verify(&cache, repair),
-        Command::Gc {
-            cache,
-            max_size,
-            keep_days,
-        } => gc(&cache, max_size, keep_days),
+        Command::Gc { cache, max_size, keep_days } => gc(&cache, max_size, keep_days),
     }
 }
 
@@ -143,10 +139,9 @@ fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitC
         Err(e) => return common::fail(&e),
     };
     let options = match (max_size, keep_days) {
-        (None, None) => GcOptions {
-            max_size: Some(10 << 30),
-            keep: Some(Duration::from_secs(60 * 86_400)),
-        },
+        (None, None) => {
+            GcOptions { max_size: Some(10 << 30), keep: Some(Duration::from_secs(60 * 86_400)) }
+        }
         _ => GcOptions {
             max_size,
             keep: keep_days.map(|d| Duration::from_secs(u64::from(d) * 86_400)),

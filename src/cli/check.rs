@@ -99,10 +99,7 @@ fn run(args: &Args) -> Result<u8> {
             { "name": "compare", "compare": { "source": "source", "target": "target" } },
         ],
     });
-    let made = Made {
-        path: "check".into(),
-        text: text.to_string().into(),
-    };
+    let made = Made { path: "check".into(), text: text.to_string().into() };
     let pipeline = load(&made, &made.path, &[])?;
     let plan = plan(&made, pipeline, &[]).map_err(plain_error)?;
     let store = Arc::new(args.cache.open()?);
@@ -113,11 +110,7 @@ fn run(args: &Args) -> Result<u8> {
     if args.json {
         print!("{}", report.clone().stable().json());
     } else {
-        let style = Style {
-            color: common::stdout_color(),
-            verbose: true,
-            quiet: true,
-        };
+        let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
         print!("{}", summary(&report, style));
     }
     for notice in store.take_notices() {

@@ -37,10 +37,8 @@ impl CacheArgs {
     }
 
     pub fn open(&self) -> Result<Store> {
-        let options = StoreOptions {
-            read_only: self.cache_read_only,
-            shared: self.shared_cache.clone(),
-        };
+        let options =
+            StoreOptions { read_only: self.cache_read_only, shared: self.shared_cache.clone() };
         Store::open(&self.dir(), &options).map_err(|e| {
             Diag::new(format!("cannot open the cache {}: {e}", self.dir().display()))
                 .help("name another folder with --cache")
@@ -63,10 +61,7 @@ pub fn size(text: &str) -> std::result::Result<u64, String> {
         'T' => 40,
         other => return Err(format!("`{other}` is no unit; units are K, M, G and T")),
     };
-    let number: f64 = digits
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{digits}` is no number"))?;
+    let number: f64 = digits.trim().parse().map_err(|_| format!("`{digits}` is no number"))?;
     if !(0.0..1e18).contains(&number) {
         return Err(format!("`{digits}` is no size"));
     }
@@ -84,15 +79,10 @@ pub fn show_size(bytes: u64) -> String {
 
 /// Keeps the cache below its cap.
 pub fn reduce(store: &Store) {
-    let cap = std::env::var("LITMAKE_CACHE_MAX")
-        .ok()
-        .and_then(|v| size(&v).ok())
-        .unwrap_or(DEFAULT_CAP);
+    let cap =
+        std::env::var("LITMAKE_CACHE_MAX").ok().and_then(|v| size(&v).ok()).unwrap_or(DEFAULT_CAP);
     if !store.is_read_only() {
-        store.gc(&GcOptions {
-            max_size: Some(cap),
-            keep: None,
-        });
+        store.gc(&GcOptions { max_size: Some(cap), keep: None });
     }
 }
 
@@ -147,7 +137,9 @@ pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
                 std::thread::sleep(Duration::from_millis(700));
             }
             store.close();
-            eprintln!("\nlitmake: stopped; what was done is kept, and the same command goes on from here");
+            eprintln!(
+                "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
+            );
             std::process::exit(130);
         });
     };

@@ -56,10 +56,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         observe: Observe::Condition,
         stop: &AtomicBool::new(false),
     };
-    let result = compiler
-        .compile(&[test])
-        .pop()
-        .unwrap_or(Err(Trouble::Stopped));
+    let result = compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped));
     match result {
         Ok(test) => Ok(litmus::write(&test)),
         Err(Trouble::Test(e) | Trouble::Compiler(e)) => {

@@ -9,7 +9,13 @@ use litmake::stage::Built;
 
 use super::history::{self, History};
 
-pub fn run(plan: &Plan, built: &Built, store: &Store, options: Options, verbose: bool) -> Result<u8> {
+pub fn run(
+    plan: &Plan,
+    built: &Built,
+    store: &Store,
+    options: Options,
+    verbose: bool,
+) -> Result<u8> {
     let engine = Engine::new(&built.graph, store, options, &Silent)?;
     let predictions = engine.predict()?;
     let before = History::read(store, plan, history::LAST);

@@ -81,7 +81,9 @@ impl Look<'_> {
 
     fn seen(&self, label: &str, kind: &str, item: &str) -> Option<Seen> {
         let nodes = &self.history.nodes;
-        let at = nodes.iter().position(|n| n.label == label && n.kind == kind && n.root != usize::MAX)?;
+        let at = nodes
+            .iter()
+            .position(|n| n.label == label && n.kind == kind && n.root != usize::MAX)?;
         let node = &nodes[at];
         let (shard, row) = self.place(node.root, item)?;
         let mut inputs = Vec::new();
@@ -110,7 +112,11 @@ impl Look<'_> {
                     .and_then(|d| self.store.get_one(&d))
                     .and_then(|b| decode_entries(&b))
                     .unwrap_or_default();
-                let fits = |n: &str| n == what || n.ends_with(&format!("/{what}")) || n.ends_with(&format!("/{what}.litmus"));
+                let fits = |n: &str| {
+                    n == what
+                        || n.ends_with(&format!("/{what}"))
+                        || n.ends_with(&format!("/{what}.litmus"))
+                };
                 out.extend(entries.iter().filter(|e| fits(&e.name)).map(|e| e.name.to_string()));
             }
         }
@@ -148,9 +154,8 @@ fn run(args: Args) -> Result<()> {
                 continue;
             };
             let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, item));
-            let old_node = before
-                .as_ref()
-                .and_then(|b| b.nodes.iter().find(|n| n.label == node.label));
+            let old_node =
+                before.as_ref().and_then(|b| b.nodes.iter().find(|n| n.label == node.label));
             let mut why = Vec::new();
             if let Some(old_node) = old_node {
                 why.extend(old_node.changes(&node.fingerprint()));

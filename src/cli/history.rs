@@ -61,9 +61,7 @@ impl NodeHistory {
     pub fn fingerprint(&self) -> Fingerprint {
         let parts = self.parts.iter();
         Fingerprint {
-            parts: parts
-                .filter_map(|(n, d)| Some((n.clone(), Digest::parse(d)?)))
-                .collect(),
+            parts: parts.filter_map(|(n, d)| Some((n.clone(), Digest::parse(d)?))).collect(),
         }
     }
 }

@@ -43,10 +43,7 @@ pub fn main(args: Args) -> ExitCode {
 fn run(args: &Args) -> Result<u8> {
     let parts = args.reports.iter().map(read).collect::<Result<_>>()?;
     let report = merge::merge(parts)?;
-    let style = Style {
-        color: common::stdout_color(),
-        ..Style::default()
-    };
+    let style = Style { color: common::stdout_color(), ..Style::default() };
     print!("{}", summary(&report, style));
     if let Some(path) = &args.report {
         super::run::write(path, &report.json())?;

@@ -73,10 +73,8 @@ impl Engine<'_> {
         out: &mut Prediction,
     ) -> Result<Option<Vec<Option<Cell>>>, Box<Diag>> {
         let inputs = &self.graph.nodes[node].inputs;
-        let digests: Option<Vec<Digest>> = inputs
-            .iter()
-            .map(|i| self.shard_digest(*i, shard))
-            .collect();
+        let digests: Option<Vec<Digest>> =
+            inputs.iter().map(|i| self.shard_digest(*i, shard)).collect();
         if let Some(digests) = digests {
             let known = self.store.get_one(&self.manifest_key(node, &digests));
             if let Some(known) = known.and_then(|b| Shard::decode(&b)) {
@@ -167,10 +165,6 @@ impl Engine<'_> {
             contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);
         }
         let key = self.alias_key(node, &work.normal(&contents)?);
-        self.store
-            .get(&[key])
-            .pop()
-            .flatten()
-            .and_then(|b| Cell::decode(&b))
+        self.store.get(&[key]).pop().flatten().and_then(|b| Cell::decode(&b))
     }
 }

@@ -81,12 +81,7 @@ impl Listener for Terminal {
                     bar.inc_length(*tasks);
                 }
             }
-            Event::Progress {
-                node,
-                tasks,
-                findings,
-                ..
-            } => {
+            Event::Progress { node, tasks, findings, .. } => {
                 bars.totals.findings += findings;
                 if let Some(bar) = bars.bars.get(*node).or(bars.one.as_ref()) {
                     bar.inc(*tasks);
@@ -115,9 +110,7 @@ pub struct Plain {
 
 impl Plain {
     pub fn new() -> Plain {
-        Plain {
-            state: Mutex::new((Totals::default(), Instant::now())),
-        }
+        Plain { state: Mutex::new((Totals::default(), Instant::now())) }
     }
 }
 
@@ -133,13 +126,7 @@ impl Listener for Plain {
         let (totals, last) = &mut *state;
         match event {
             Event::Sized { tasks, .. } => totals.size += tasks,
-            Event::Progress {
-                tasks,
-                executed,
-                findings,
-                failed,
-                ..
-            } => {
+            Event::Progress { tasks, executed, findings, failed, .. } => {
                 totals.done += tasks;
                 totals.executed += executed;
                 totals.findings += findings;

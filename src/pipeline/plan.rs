@@ -87,6 +87,10 @@ pub fn profile_folders(pipeline_dir: &Path) -> Vec<PathBuf> {
 }
 
 pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result<Plan> {
+    if pipeline.stages.is_empty() {
+        return Err(Diag::at(&pipeline.source, Span::default(), "the pipeline has no stages")
+            .help("docs/guide.md and pipelines/example.yaml show how one looks"));
+    }
     let kinds = resolve_kinds(&pipeline)?;
     let order = sorted(&pipeline, &kinds)?;
     let mut extra = Vec::new();

@@ -25,10 +25,7 @@ impl Baseline {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Baseline::default()),
             Err(e) => {
-                return Err(Diag::new(format!(
-                    "cannot read the baseline {}: {e}",
-                    path.display()
-                )));
+                return Err(Diag::new(format!("cannot read the baseline {}: {e}", path.display())));
             }
         };
         let baseline: Baseline = serde_json::from_str(&text).map_err(|e| {
@@ -69,26 +66,14 @@ impl Baseline {
     /// at stays.
     pub fn update(&self, report: &Report) -> Baseline {
         let seen: BTreeSet<&str> = report.findings.iter().map(|f| f.id.as_str()).collect();
-        let mut known: Vec<Finding> = report
-            .findings
-            .iter()
-            .filter(|f| f.status != Status::Fixed)
-            .cloned()
-            .collect();
-        known.extend(
-            self.known
-                .iter()
-                .filter(|f| !seen.contains(f.id.as_str()))
-                .cloned(),
-        );
+        let mut known: Vec<Finding> =
+            report.findings.iter().filter(|f| f.status != Status::Fixed).cloned().collect();
+        known.extend(self.known.iter().filter(|f| !seen.contains(f.id.as_str())).cloned());
         for finding in &mut known {
             finding.status = Status::Known;
         }
         known.sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
-        Baseline {
-            baseline: FORMAT,
-            known,
-        }
+        Baseline { baseline: FORMAT, known }
     }
 
     pub fn json(&self) -> String {

@@ -61,11 +61,8 @@ pub fn junit(report: &Report) -> String {
     }
     for stage in &report.stages {
         count += 1;
-        let _ = writeln!(
-            cases,
-            "    <testcase classname=\"stage\" name=\"{}\"/>",
-            escape(&stage.name)
-        );
+        let _ =
+            writeln!(cases, "    <testcase classname=\"stage\" name=\"{}\"/>", escape(&stage.name));
     }
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{}\">\n{cases}  </testsuite>\n</testsuites>\n",

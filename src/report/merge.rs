@@ -43,10 +43,7 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.failed += part.failed;
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
-    sum.seconds = sum
-        .seconds
-        .zip(part.seconds)
-        .map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
+    sum.seconds = sum.seconds.zip(part.seconds).map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
 }
 
 /// The order in which reports list things: it does not depend on how the run went.

@@ -30,11 +30,7 @@ pub fn summary(report: &Report, style: Style) -> String {
         stages(report, &mut out);
     }
     let limit = if style.verbose { usize::MAX } else { SHOWN };
-    let new: Vec<&Finding> = report
-        .findings
-        .iter()
-        .filter(|f| f.status == Status::New)
-        .collect();
+    let new: Vec<&Finding> = report.findings.iter().filter(|f| f.status == Status::New).collect();
     for f in new.iter().take(limit) {
         finding(f, style, &mut out);
     }
@@ -70,13 +66,8 @@ pub fn summary(report: &Report, style: Style) -> String {
 }
 
 fn stages(report: &Report, out: &mut String) {
-    let width = report
-        .stages
-        .iter()
-        .map(|s| s.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(5, 48);
+    let width =
+        report.stages.iter().map(|s| s.name.chars().count()).max().unwrap_or(0).clamp(5, 48);
     for stage in report.stages.iter().take(40) {
         let _ = write!(out, "{:width$}  {:>8} tasks", stage.name, stage.tasks);
         if let (Some(executed), Some(cached)) = (stage.executed, stage.cached) {
@@ -139,26 +130,21 @@ fn errors(list: &[Error], limit: usize, style: Style, out: &mut String) {
     let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for error in list {
         let message = error.message.strip_prefix(&*error.test).unwrap_or(&error.message);
-        groups
-            .entry((message, error.stage.as_str()))
-            .or_default()
-            .push(&error.test);
+        groups.entry((message, error.stage.as_str())).or_default().push(&error.test);
     }
     for ((message, stage), tests) in groups.iter().take(limit) {
         let _ = writeln!(
             out,
             "{} {stage}: {}{message}",
             style.paint("33;1", "error"),
-            tests[0]
-                .is_empty()
-                .then_some("")
-                .unwrap_or(&format!("{}: ", tests[0])),
+            tests[0].is_empty().then_some("").unwrap_or(&format!("{}: ", tests[0])),
         );
         if tests.len() > 1 {
             let _ = writeln!(out, "  and {} more tests, the same", tests.len() - 1);
         }
     }
     if groups.len() > limit {
-        let _ = writeln!(out, "... and {} more kinds of errors (-v shows all)", groups.len() - limit);
+        let _ =
+            writeln!(out, "... and {} more kinds of errors (-v shows all)", groups.len() - limit);
     }
 }

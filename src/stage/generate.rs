@@ -94,7 +94,8 @@ impl Files {
             return;
         };
         let Some(entries) = memo.as_mut() else { return };
-        let absolute = |p: &Path| crate::pipeline::load::normal(&std::path::absolute(p).unwrap_or(p.into()));
+        let absolute =
+            |p: &Path| crate::pipeline::load::normal(&std::path::absolute(p).unwrap_or(p.into()));
         let here = absolute(Path::new("."));
         for path in changed {
             let path = absolute(path);

@@ -160,7 +160,11 @@ pub fn stage(
     Ok((
         Stage {
             models: by_arch,
-            options: Options { unroll, timeout: Some(Duration::from_secs(timeout)), ..Options::default() },
+            options: Options {
+                unroll,
+                timeout: Some(Duration::from_secs(timeout)),
+                ..Options::default()
+            },
         },
         fingerprint,
         name,

@@ -379,7 +379,17 @@ impl Lifter<'_> {
             }
             state.set(reg, None);
         }
-        if let Some(Target::Stack(at)) = target {
+        // A locked operation that changes nothing is how compilers write a fence; it may hit the
+        // slot of a saved register.
+        let idle = matches!(instruction.mnemonic(), Mnemonic::Or | Mnemonic::Add | Mnemonic::Sub)
+            && instruction.op_count() == 2
+            && is_immediate(kind(1))
+            && instruction.immediate(1) == 0;
+        let reads = matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test);
+        if let Some(Target::Stack(at)) = target
+            && !idle
+            && !reads
+        {
             let size = instruction.memory_size().size() as i64;
             state.slots.retain(|o, _| *o + 8 <= at || at + size <= *o);
         }
@@ -671,7 +681,19 @@ impl Lifter<'_> {
         }
         let mut out = String::new();
         formatter(Some(names)).format(&instruction, &mut out);
-        Ok(out.trim().to_string())
+        let out = out.trim();
+        // `test` of a register with itself sets the flags that a comparison with 0 sets, which
+        // more tools read.
+        if instruction.mnemonic() == Mnemonic::Test
+            && instruction.op0_kind() == OpKind::Register
+            && instruction.op1_kind() == OpKind::Register
+            && instruction.op0_register() == instruction.op1_register()
+            && let Some((mnemonic, operands)) = out.split_once(' ')
+            && let Some((_, register)) = operands.split_once(',')
+        {
+            return Ok(format!("{} $0,{register}", mnemonic.replacen("test", "cmp", 1)));
+        }
+        Ok(out.to_string())
     }
 }
 
