@@ -694,7 +694,7 @@ pub(super) fn is_keyword(word: &str) -> bool {
 
 /// Names of types: the known ones, and by convention all that end in `_t`.
 fn is_type_name(word: &str) -> bool {
-    typedef(word).is_some() || word.ends_with("_t")
+    word.ends_with("_t") || typedef(word).is_some()
 }
 
 /// Puts a type in the place of the hole that a declarator in parentheses was read around.
