@@ -51,6 +51,7 @@ enum Observed {
 }
 
 /// What a proposal turned out to be.
+#[expect(clippy::large_enum_variant, reason = "returned once a proposal and not kept")]
 enum Verdict {
     /// Something was learned that rules it out.
     Refuted,

@@ -34,9 +34,8 @@ pub fn c11(rng: &mut Rng, size: Size) -> String {
         let parameters: Vec<String> = (0..size.locations).map(declare).collect();
         let _ = writeln!(text, "P{t} ({}) {{", parameters.join(", "));
         let mut last: Option<usize> = None;
-        let mut k = 0;
         let mut open = 0;
-        for j in 0..size.length {
+        for k in 0..size.length {
             let l = rng.below(size.locations);
             let (name, value) = (names[l], 1 + rng.below(2));
             if rng.one_in(6) {
@@ -75,9 +74,8 @@ pub fn c11(rng: &mut Rng, size: Size) -> String {
             if last == Some(k) && open == 0 {
                 registers.push(format!("{t}:r{k}"));
             }
-            k += 1;
             if let Some(r) = last
-                && j + 1 < size.length
+                && k + 1 < size.length
                 && rng.one_in(6)
             {
                 let _ = writeln!(text, "  if (r{r} == 1) {{");
