@@ -3,13 +3,19 @@
 
 use rustc_hash::FxHashMap;
 
-use super::program::{Cond, Location, Observable, Program, Rhs, What};
+use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{self, Symbols};
 use crate::litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value,
 };
+
+/// What has no type is shown and compared as an `int`.
+const INT_BITS: u8 = 32;
+
+/// Elements of one array that final states show.
+const MOST_SHOWN: usize = 256;
 
 /// The locations of a test while they are gathered.
 #[derive(Default)]
@@ -110,7 +116,13 @@ impl Program {
                 }
             });
         }
-        let mut lowering = Lowering { test, locations, threads, types: FxHashMap::default() };
+        let mut lowering = Lowering {
+            test,
+            locations,
+            threads,
+            types: FxHashMap::default(),
+            compared: Vec::new(),
+        };
         for item in &test.init {
             lowering.init(item)?;
         }
@@ -124,6 +136,8 @@ struct Lowering<'t> {
     threads: Vec<Code>,
     /// Declared types of registers.
     types: FxHashMap<(usize, Reg), Type>,
+    /// What the comparisons read so far look at.
+    compared: Vec<Shown>,
 }
 
 impl Lowering<'_> {
@@ -291,10 +305,13 @@ impl Lowering<'_> {
                         let (elem, _, signed) = layout(&ty, pointer);
                         (elem.saturating_mul(8), signed)
                     }
-                    None => (
-                        shown.as_ref().map_or(info.bits, |s| s.shown_bits.min(info.bits)),
-                        info.signed,
-                    ),
+                    // A register without a type is an `int`, however wide it is.
+                    None if isa::of(self.test.arch).is_some() => {
+                        let bits = shown.as_ref().map_or(info.bits, |s| s.shown_bits);
+                        let bits = bits.min(info.bits);
+                        if bits > 64 || bits < 32 { (bits, info.signed) } else { (INT_BITS, true) }
+                    }
+                    None => (info.bits, info.signed),
                 };
                 Observable { label, what: What::Reg { thread: *thread as u16, reg }, bits, signed }
             }
@@ -302,13 +319,16 @@ impl Lowering<'_> {
                 let loc = self.locations.get(name);
                 let location = &self.locations.list[usize::from(loc)];
                 let known = self.locations.declared[usize::from(loc)];
-                let (elem, signed) = match ty {
+                let (elem, bits, signed) = match ty {
                     Some(ty) => {
                         let (elem, _, signed) = layout(ty, pointer);
-                        (elem, signed)
+                        (elem, elem.saturating_mul(8), signed)
                     }
-                    None if known => (location.elem, location.signed),
-                    None => (8, true),
+                    None if known => {
+                        (location.elem, location.elem.saturating_mul(8), location.signed)
+                    }
+                    // Without a type it is an `int`, or an address where it holds one.
+                    None => (8, INT_BITS, true),
                 };
                 let off = u32::try_from(index.unwrap_or(0))
                     .unwrap_or(u32::MAX)
@@ -317,34 +337,67 @@ impl Lowering<'_> {
                     Some(i) => format!("{name}[{i}]"),
                     None => format!("[{name}]"),
                 };
-                Observable {
-                    label,
-                    what: What::Mem { loc, off, size: elem },
-                    bits: elem.saturating_mul(8),
-                    signed,
-                }
+                Observable { label, what: What::Mem { loc, off, size: elem }, bits, signed }
             }
         })
     }
 
+    /// The number of elements that a declaration gives a location.
+    fn elements(&mut self, name: &str) -> usize {
+        let i = usize::from(self.locations.get(name));
+        let location = &self.locations.list[i];
+        match location.elem {
+            0 => 1,
+            elem if self.locations.declared[i] => (location.size / u32::from(elem)) as usize,
+            _ => 1,
+        }
+    }
+
+    /// An array with all its elements, at least so many.
+    fn array(
+        &mut self,
+        name: &str,
+        least: usize,
+        span: Span,
+        observed: &mut Vec<Observable>,
+    ) -> Result<Shown> {
+        let count = self.elements(name).max(least);
+        if count > MOST_SHOWN {
+            let message = format!("`{name}` has too many elements to be shown: {count}");
+            return Err(Diag::at(self.source(), span, message));
+        }
+        let mut parts = Vec::with_capacity(count);
+        for k in 0..count {
+            let place = Place::Mem { name: name.to_string(), index: Some(k as u64) };
+            let element = self.observable(&place, None, span)?;
+            parts.push(add(observed, element));
+        }
+        Ok(Shown { label: name.to_string(), parts, array: true })
+    }
+
     fn finish(mut self) -> Result<Program> {
         let mut observed: Vec<Observable> = Vec::new();
-        let mut shown = Vec::new();
         let span = self.test.condition.span;
         let condition = self.cond(&self.test.condition.prop, span, &mut observed)?;
-        shown.extend(0..observed.len());
+        let mut shown = std::mem::take(&mut self.compared);
         for o in &self.test.locations {
-            let new = self.observable(&o.place, o.ty.as_ref(), o.span)?;
-            let i = add(&mut observed, new);
-            if !shown.contains(&i) {
-                shown.push(i);
-            }
+            let new = match (&o.place, &o.ty) {
+                (Place::Mem { name, index: None }, None) if self.elements(name) > 1 => {
+                    self.array(name, 1, o.span, &mut observed)?
+                }
+                _ => {
+                    let new = self.observable(&o.place, o.ty.as_ref(), o.span)?;
+                    Shown::one(add(&mut observed, new), &observed)
+                }
+            };
+            shown.push(new);
         }
+        shown.sort_by(|a, b| key(a, &observed).cmp(&key(b, &observed)));
+        shown.dedup_by(|a, b| a.label == b.label);
         let filter = match &self.test.filter {
             Some(p) => Some(self.cond(p, span, &mut observed)?),
             None => None,
         };
-        shown.sort_by(|a, b| key(&observed[*a]).cmp(&key(&observed[*b])));
         for (i, location) in self.locations.list.iter_mut().enumerate() {
             if !self.locations.declared[i] {
                 // Without a type, accesses may go anywhere near.
@@ -386,7 +439,10 @@ impl Lowering<'_> {
                     let place = Place::Mem { name: name.clone(), index: Some(k as u64) };
                     let each = Prop::Cmp(place, CmpOp::Eq, Operand::Value(v.clone()));
                     all.push(self.cond(&each, span, observed)?);
+                    self.compared.pop();
                 }
+                let whole = self.array(name, values.len(), span, observed)?;
+                self.compared.push(whole);
                 match op {
                     CmpOp::Eq => Cond::And(all),
                     CmpOp::Ne => Cond::Not(Box::new(Cond::And(all))),
@@ -403,6 +459,7 @@ impl Lowering<'_> {
                     Place::Mem { .. } => None,
                 };
                 let left = add(observed, left);
+                self.compared.push(Shown::one(left, observed));
                 let rhs = match operand {
                     Operand::Array(_) => {
                         let message = "only an array can be compared with a list of values";
@@ -411,7 +468,9 @@ impl Lowering<'_> {
                     Operand::Value(v) => Rhs::Val(self.value(v, thread, span)?),
                     Operand::Place(p) => {
                         let right = self.observable(p, None, span)?;
-                        Rhs::Observable(add(observed, right))
+                        let right = add(observed, right);
+                        self.compared.push(Shown::one(right, observed));
+                        Rhs::Observable(right)
                     }
                 };
                 Cond::Cmp(left, *op, rhs)
@@ -431,9 +490,9 @@ fn add(observed: &mut Vec<Observable>, new: Observable) -> usize {
 }
 
 /// Registers first, by thread and name; then memory.
-fn key(o: &Observable) -> (bool, u16, &str) {
-    match o.what {
-        What::Reg { thread, .. } => (false, thread, &o.label),
-        What::Mem { .. } => (true, 0, &o.label),
+fn key<'s>(shown: &'s Shown, observed: &[Observable]) -> (bool, u16, &'s str) {
+    match shown.parts.first().map(|i| observed[*i].what) {
+        Some(What::Reg { thread, .. }) => (false, thread, &shown.label),
+        _ => (true, 0, &shown.label),
     }
 }

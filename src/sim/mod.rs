@@ -379,19 +379,31 @@ fn states(
 ) -> Vec<Vec<(String, String)>> {
     let mut seen: Vec<Vec<Val>> = outcomes
         .iter()
-        .map(|o| program.shown.iter().map(|i| signed(o[*i], &program.observed[*i])).collect())
+        .map(|o| {
+            program
+                .shown
+                .iter()
+                .flat_map(|s| &s.parts)
+                .map(|i| signed(o[*i], &program.observed[*i]))
+                .collect()
+        })
         .collect();
     seen.sort();
     seen.dedup();
     seen.iter()
         .map(|values| {
+            let mut values = values.iter();
             program
                 .shown
                 .iter()
-                .zip(values)
-                .map(|(i, v)| {
-                    let o = &program.observed[*i];
-                    (o.label.clone(), show(program, *v, o))
+                .map(|s| {
+                    let parts = s
+                        .parts
+                        .iter()
+                        .zip(&mut values)
+                        .map(|(i, v)| show(program, *v, &program.observed[*i]));
+                    let text = parts.collect::<Vec<_>>().join(",");
+                    (s.label.clone(), if s.array { format!("{{{text}}}") } else { text })
                 })
                 .collect()
         })

@@ -11,7 +11,7 @@ pub struct Program {
     pub locations: Vec<Location>,
     pub threads: Vec<Code>,
     /// What a final state shows, in printing order; the condition may look at more.
-    pub shown: Vec<usize>,
+    pub shown: Vec<Shown>,
     pub observed: Vec<Observable>,
     pub filter: Option<Cond>,
     pub condition: Cond,
@@ -38,6 +38,20 @@ pub struct Observable {
     pub what: What,
     pub bits: u8,
     pub signed: bool,
+}
+
+/// A column of the final states: one observed place, or the elements of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    pub label: String,
+    pub parts: Vec<usize>,
+    pub array: bool,
+}
+
+impl Shown {
+    pub fn one(i: usize, observed: &[Observable]) -> Shown {
+        Shown { label: observed[i].label.clone(), parts: vec![i], array: false }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -96,7 +96,7 @@ enum Decision {
 
 enum Observed {
     Register(super::expr::ExprId),
-    Memory { cells: Vec<(u16, u32)>, initial: Val },
+    Memory { cells: Vec<(u16, i32)>, initial: Val },
 }
 
 impl<'s> Search<'s> {
@@ -609,7 +609,7 @@ impl<'s> Search<'s> {
         Some(out)
     }
 
-    fn final_memory(&self, cells: &[(u16, u32)], initial: Val, bits: u8) -> Option<Val> {
+    fn final_memory(&self, cells: &[(u16, i32)], initial: Val, bits: u8) -> Option<Val> {
         let mut sum = match initial {
             Val::Int(v) => v,
             other if cells.is_empty() => return Some(other),
@@ -623,8 +623,7 @@ impl<'s> Search<'s> {
             match self.written(usize::from(*last))? {
                 Val::Int(v) => {
                     let place = self.cells.places[usize::from(*cell)];
-                    let m = mask(place.size.saturating_mul(8));
-                    sum = sum & !(m << shift) | (v & m) << shift;
+                    sum = super::skeleton::lay(sum, v, place.size.saturating_mul(8), *shift);
                 }
                 other => return Some(other),
             }

@@ -435,8 +435,8 @@ impl<'p> Skeleton<'p> {
     }
 
     /// The events that an observed place's final value is read from: cells, with how far each
-    /// lies into the place, in bits; and the initial value of what no cell covers.
-    pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, u32)> {
+    /// lies into the place, in bits (below 0 where it begins before the place).
+    pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, i32)> {
         match what {
             What::Reg { .. } => Vec::new(),
             What::Mem { loc, off, size } => cells.by_loc[usize::from(loc)]
@@ -444,11 +444,21 @@ impl<'p> Skeleton<'p> {
                 .filter_map(|c| {
                     let p = cells.places[usize::from(*c)];
                     let inside = p.off < off + u32::from(size) && off < p.off + u32::from(p.size);
-                    inside.then(|| (*c, p.off.saturating_sub(off) * 8))
+                    // They overlap, so that the distance is less than an access.
+                    inside.then(|| (*c, (i64::from(p.off) - i64::from(off)) as i32 * 8))
                 })
                 .collect(),
         }
     }
+}
+
+/// `sum` with the `bits` low bits of a cell's value laid over it at `shift`.
+pub fn lay(sum: u128, value: u128, bits: u8, shift: i32) -> u128 {
+    let covered = super::expr::mask(bits);
+    let at = shift.unsigned_abs();
+    let moved =
+        |v: u128| if shift < 0 { v.checked_shr(at) } else { v.checked_shl(at) }.unwrap_or(0);
+    sum & !moved(covered) | moved(value & covered)
 }
 
 fn pick(t: Taint) -> u128 {

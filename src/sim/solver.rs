@@ -47,7 +47,7 @@ impl Callbacks for Clock {
 
 enum Observed {
     Register(ExprId),
-    Memory { cells: Vec<(u16, u32)>, initial: Val },
+    Memory { cells: Vec<(u16, i32)>, initial: Val },
 }
 
 /// What a proposal turned out to be.
@@ -621,8 +621,8 @@ impl<'s> Solver<'s> {
                     match self.written(usize::from(self.last_write(*cell)?))? {
                         Val::Int(v) => {
                             let place = self.cells.places[usize::from(*cell)];
-                            let m = mask(place.size.saturating_mul(8));
-                            sum = sum & !(m << shift) | (v & m) << shift;
+                            sum =
+                                super::skeleton::lay(sum, v, place.size.saturating_mul(8), *shift);
                         }
                         other => return Some(other),
                     }

@@ -12,6 +12,7 @@ use super::expr::{ExprId, Exprs, Var, truth};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
 use crate::isa::ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp, Val, tag};
+use crate::litmus::Arch;
 
 /// Events of one thread's path on which a value or an event depends: by data flow, and by data
 /// flow with at least one choice inside an instruction ("pick").
@@ -219,6 +220,8 @@ enum Step<'c> {
 
 /// Most events on one path of a thread: dependencies are masks of this many bits.
 const MOST_EVENTS: usize = 128;
+/// Past so many events the rounds of every loop count.
+const ROOM: usize = MOST_EVENTS / 2;
 
 impl<'p> Unfolder<'p> {
     pub fn run(&self, exprs: &mut Exprs) -> Result<Paths, Stuck> {
@@ -335,6 +338,10 @@ impl<'p> Unfolder<'p> {
                 return Step::Cut;
             }
         }
+        Self::go(state, target)
+    }
+
+    fn go<'c>(state: &mut State<'c>, target: usize) -> Step<'c> {
         state.frames.clear();
         state.pc = target;
         Step::Go
@@ -565,7 +572,14 @@ impl<'p> Unfolder<'p> {
         if let Some(v) = exprs.as_const(c.value) {
             let taken = truth(v);
             note(state, taken)?;
-            return Ok(if taken { self.jump(state, target) } else { Step::Go });
+            // A counter that is known ends its loop by itself; only what never ends, or has
+            // more events than there is room for, is cut.
+            let known = self.program.arch != Arch::C && state.events.len() < ROOM;
+            return Ok(match taken {
+                true if known => Self::go(state, target),
+                true => self.jump(state, target),
+                false => Step::Go,
+            });
         }
         let Step::Fork(mut states) = self.decide(state, c.value, note)? else {
             return Ok(Step::Drop);
