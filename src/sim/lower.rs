@@ -160,6 +160,11 @@ impl Lowering<'_> {
             }
             Value::Label { thread: of, name } => {
                 let t = of.or(thread);
+                if thread.is_some() && t != thread {
+                    let message = "the address of another thread's code is not supported";
+                    return Err(Diag::at(self.source(), span, message)
+                        .help("a thread can jump to its own labels only"));
+                }
                 let lines = t.and_then(|t| self.test.threads.get(t)).and_then(|b| match b {
                     Body::Asm(lines) => Some(lines),
                     Body::C(_) => None,

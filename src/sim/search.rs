@@ -542,6 +542,19 @@ impl<'s> Search<'s> {
 
     /// The value of one access from the sources of its cells.
     fn read_value(&self, reads: &[CellRead], first: usize) -> Option<Val> {
+        if reads.len() > 1 {
+            let sources = &self.sources[first..first + reads.len()];
+            if sources.iter().any(Option::is_none) {
+                return None;
+            }
+            let pieces = sources.iter().zip(reads);
+            let pieces = pieces.filter_map(|(s, r)| Some(((*s)?, i64::from(r.shift))));
+            let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+            let address = self.skeleton.address(pieces, |e| self.exprs.eval(e, &lookup));
+            if address.is_some() {
+                return address;
+            }
+        }
         let mut sum = 0u128;
         for (k, read) in reads.iter().enumerate() {
             let source = self.sources[first + k]?;

@@ -434,6 +434,38 @@ impl<'p> Skeleton<'p> {
         }
     }
 
+    /// The address that the pieces of a place add up to: all come from one write of one, each
+    /// from where it belongs. `pieces` are writes, with how far each piece lies into the
+    /// place, in bits.
+    pub fn address(
+        &self,
+        mut pieces: impl Iterator<Item = (u16, i64)>,
+        eval: impl Fn(ExprId) -> Option<Val>,
+    ) -> Option<Val> {
+        let (first, at) = pieces.next()?;
+        let first = &self.events[usize::from(first)];
+        let (found, expr) = match first.value {
+            Source::Init(v) if at == 0 => (v, None),
+            Source::Part { value, shift, .. } if i64::from(shift) == at => {
+                (eval(value)?, Some(value))
+            }
+            _ => return None,
+        };
+        let one = pieces.all(|(w, at)| {
+            let w = &self.events[usize::from(w)];
+            match w.value {
+                Source::Init(_) => expr.is_none(),
+                Source::Part { value, shift, .. } => {
+                    expr == Some(value)
+                        && i64::from(shift) == at
+                        && (w.thread, w.index) == (first.thread, first.index)
+                }
+                Source::None => false,
+            }
+        });
+        (one && !matches!(found, Val::Int(_))).then_some(found)
+    }
+
     /// The events that an observed place's final value is read from: cells, with how far each
     /// lies into the place, in bits (below 0 where it begins before the place).
     pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, i32)> {

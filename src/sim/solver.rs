@@ -566,6 +566,15 @@ impl<'s> Solver<'s> {
     }
 
     fn read_value(&self, from: usize, to: usize) -> Option<Val> {
+        if to - from > 1 {
+            let reads = &self.skeleton.reads;
+            let pieces = (from..to).map(|i| (self.sources[i], i64::from(reads[i].shift)));
+            let eval = |e| self.exprs.eval(e, &|v| self.value(v));
+            let address = self.skeleton.address(pieces, eval);
+            if address.is_some() {
+                return address;
+            }
+        }
         let mut sum = 0u128;
         for i in from..to {
             match self.written(usize::from(self.sources[i]))? {

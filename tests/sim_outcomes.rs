@@ -1,0 +1,98 @@
+//! Outcome sets of small tests, as they must be: what is shown, and which values it has.
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::litmus;
+use litmake::sim::{Engine, Model, Options, Simulator};
+
+/// Every final state of a test under its default model, by both engines.
+fn states(text: &str) -> Result<Vec<String>, String> {
+    let source = Source::new("t.litmus", text.to_string());
+    let test = litmus::read(&source).map_err(|e| e.to_string())?;
+    let name = test.arch.default_model();
+    let plan = cat::load(name, &LoadOptions::new(test.arch)).map_err(|e| e.to_string())?;
+    let model = Model::load(&plan).map_err(|e| e.to_string())?;
+    let run = |engine| {
+        let options = Options { engine, ..Options::default() };
+        let outcomes = Simulator::default().simulate(&test, &model, &options);
+        let outcomes = outcomes.map_err(|e| e.to_string())?;
+        assert!(!outcomes.cut, "cut:\n{text}");
+        let line = |s: &Vec<(String, String)>| {
+            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
+        };
+        Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())
+    };
+    let found = run(Engine::Enumerate)?;
+    assert_eq!(found, run(Engine::Solve)?, "engines:\n{text}");
+    Ok(found)
+}
+
+fn expect(text: &str, want: &[&str]) {
+    let mut found = states(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    found.sort();
+    assert_eq!(found, want, "{text}");
+}
+
+#[test]
+fn what_has_no_type_is_an_int() {
+    expect(
+        "AArch64 t\n{ uint64_t x=0x100000001; 0:X1=x; int64_t 0:X3; 0:X5=0xffffffff; 0:X7=y; }\n\
+         P0 ;\n LDR X2,[X1] ;\n LDR X3,[X1] ;\n STR X2,[X7] ;\n\
+         locations [x; y; 0:X3; 0:X5]\nexists (0:X2=1)\n",
+        &["0:X2=1; 0:X3=4294967297; 0:X5=-1; [x]=4294967297; [y]=1;"],
+    );
+    expect(
+        "RISCV t\n{ uint64_t x=0x1ffffffff; 0:x6=x; }\nP0 ;\n ld x5,0(x6) ;\nexists (0:x5=-1)\n",
+        &["0:x5=-1;"],
+    );
+}
+
+#[test]
+fn arrays_are_shown_whole() {
+    expect(
+        "AArch64 t\n{ int v[3]={1,2,3}; 0:X2=v; }\nP0 ;\n LDR W0,[X2] ;\n STR W0,[X2,#8] ;\n\
+         locations [v;]\nexists (v[1]=2)\n",
+        &["v={1,2,1}; v[1]=2;"],
+    );
+    expect(
+        "AArch64 t\n{ int v[2]={0,0}; 0:X2=v; }\nP0 ;\n MOV W0,#5 ;\n STR W0,[X2,#4] ;\n\
+         exists (v={0,5})\n",
+        &["v={0,5};"],
+    );
+}
+
+#[test]
+fn the_second_half_of_a_pair_is_its_own() {
+    expect(
+        "AArch64 t\n{ uint64_t v[2]; 0:X2=v; }\nP0 ;\n MOV X0,#3 ;\n MOV X1,#4 ;\n\
+         LDXP X5,X6,[X2] ;\n STXP W9,X0,X1,[X2] ;\nexists (v[0]=3 /\\ v[1]=4 /\\ 0:X9=0)\n",
+        &["0:X9=0; v[0]=3; v[1]=4;", "0:X9=1; v[0]=0; v[1]=0;"],
+    );
+}
+
+#[test]
+fn an_address_read_in_two_pieces_is_one() {
+    // The path on which the second load goes to `p` splits it, and cannot happen.
+    expect(
+        "AArch64 t\n{ int x=2; int y=1; int *p=&x; 0:X2=p; 1:X4=p; 1:X0=y; }\n\
+         P0 | P1 ;\n LDR X2,[X2] | STR X0,[X4] ;\n LDR W0,[X2] | ;\nexists (0:X0=1)\n",
+        &["0:X0=1;", "0:X0=2;"],
+    );
+}
+
+#[test]
+fn a_loop_with_a_known_count_runs_to_its_end() {
+    expect(
+        "AArch64 t\n{ }\nP0 ;\n MOV W0,#10 ;\n MOV W1,#0 ;\nL0: ;\n ADD W1,W1,#1 ;\n\
+         SUB W0,W0,#1 ;\n CBNZ W0,L0 ;\nforall (0:X1=10)\n",
+        &["0:X1=10;"],
+    );
+}
+
+#[test]
+fn code_of_another_thread_is_refused() {
+    let text = "AArch64 t\n{ 0:X1=P1:L1; }\nP0 | P1 ;\n BR X1 | NOP ;\n | L1: ;\n\
+                 | MOV W0,#1 ;\nexists (0:X0=1)\n";
+    let error = states(text).unwrap_err();
+    assert!(error.contains("another thread's code"), "{error}");
+}
