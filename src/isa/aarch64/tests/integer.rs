@@ -37,7 +37,7 @@ proptest! {
     fn arithmetic(a in words(), b in words()) {
         let (wa, wb) = (a as u32, b as u32);
         prop_assert_eq!(x("ADD X0,X1,X2", a, b), a.wrapping_add(b));
-        prop_assert_eq!(x("SUB W0,W1,W2", a, b), wa.wrapping_sub(wb).into());
+        prop_assert_eq!(x("SUB W0,W1,W2", a, b), u64::from(wa.wrapping_sub(wb)));
         prop_assert_eq!(x("SUB X0,X1,#4095,LSL #12", a, b), a.wrapping_sub(4095 << 12));
         prop_assert_eq!(x("ADD X0,X1,#-3", a, b), a.wrapping_sub(3));
         prop_assert_eq!(x("ADD X0,X1,W2,SXTB #3", a, b), a.wrapping_add((b as i8 as i64 as u64) << 3));
@@ -45,9 +45,9 @@ proptest! {
         prop_assert_eq!(x("SUB X0,X1,W2,SXTW #2", a, b), a.wrapping_sub((b as i32 as i64 as u64) << 2));
         prop_assert_eq!(x("NEG X0,X1,ASR #4", a, b), 0u64.wrapping_sub((a as i64 >> 4) as u64));
         prop_assert_eq!(x("MUL X0,X1,X2", a, b), a.wrapping_mul(b));
-        prop_assert_eq!(x("MADD W0,W1,W2,W3", a, b), wa.wrapping_mul(wb).wrapping_add(0x89ab_cdef).into());
+        prop_assert_eq!(x("MADD W0,W1,W2,W3", a, b), u64::from(wa.wrapping_mul(wb).wrapping_add(0x89ab_cdef)));
         prop_assert_eq!(x("MSUB X0,X1,X2,X3", a, b), 0x0123_4567_89ab_cdef_u64.wrapping_sub(a.wrapping_mul(b)));
-        prop_assert_eq!(x("MNEG W0,W1,W2", a, b), wa.wrapping_mul(wb).wrapping_neg().into());
+        prop_assert_eq!(x("MNEG W0,W1,W2", a, b), u64::from(wa.wrapping_mul(wb).wrapping_neg()));
         prop_assert_eq!(x("UMULH X0,X1,X2", a, b), ((u128::from(a) * u128::from(b)) >> 64) as u64);
         prop_assert_eq!(
             x("SMULH X0,X1,X2", a, b),
@@ -68,17 +68,17 @@ proptest! {
     fn logic_and_shifts(a in words(), b in words(), k in 0u32..64) {
         let (wa, wb) = (a as u32, b as u32);
         prop_assert_eq!(x("AND X0,X1,X2,LSR #3", a, b), a & (b >> 3));
-        prop_assert_eq!(x("ORR W0,W1,W2", a, b), (wa | wb).into());
-        prop_assert_eq!(x("EOR W0,W1,W2,ROR #5", a, b), (wa ^ wb.rotate_right(5)).into());
+        prop_assert_eq!(x("ORR W0,W1,W2", a, b), u64::from(wa | wb));
+        prop_assert_eq!(x("EOR W0,W1,W2,ROR #5", a, b), u64::from(wa ^ wb.rotate_right(5)));
         prop_assert_eq!(x("BIC X0,X1,X2", a, b), a & !b);
-        prop_assert_eq!(x("ORN W0,WZR,W2", a, b), (!wb).into());
+        prop_assert_eq!(x("ORN W0,WZR,W2", a, b), u64::from(!wb));
         prop_assert_eq!(x("EON X0,X1,X2", a, b), a ^ !b);
-        prop_assert_eq!(x("MVN W0,W1", a, b), (!wa).into());
+        prop_assert_eq!(x("MVN W0,W1", a, b), u64::from(!wa));
         prop_assert_eq!(x("LSL X0,X1,X2", a, b), a << (b % 64));
-        prop_assert_eq!(x("LSR W0,W1,W2", a, b), (wa >> (wb % 32)).into());
+        prop_assert_eq!(x("LSR W0,W1,W2", a, b), u64::from(wa >> (wb % 32)));
         prop_assert_eq!(x("ASR X0,X1,X2", a, b), (a as i64 >> (b % 64)) as u64);
         prop_assert_eq!(x(&format!("ROR X0,X1,#{k}"), a, b), a.rotate_right(k));
-        prop_assert_eq!(x(&format!("LSL W0,W1,{}", k % 32), a, b), (wa << (k % 32)).into());
+        prop_assert_eq!(x(&format!("LSL W0,W1,{}", k % 32), a, b), u64::from(wa << (k % 32)));
         let wide = u128::from(a) << 64 | u128::from(b);
         prop_assert_eq!(x(&format!("EXTR X0,X1,X2,#{k}"), a, b), (wide >> k) as u64);
     }
@@ -108,13 +108,13 @@ proptest! {
     #[test]
     fn unaries(a in words()) {
         let wa = a as u32;
-        prop_assert_eq!(x("CLZ W0,W1", a, 0), wa.leading_zeros().into());
+        prop_assert_eq!(x("CLZ W0,W1", a, 0), u64::from(wa.leading_zeros()));
         let sign = ((a as i64) >> 63) as u64;
         prop_assert_eq!(x("CLS X0,X1", a, 0), u64::from((a ^ sign).leading_zeros()) - 1);
-        prop_assert_eq!(x("CTZ X0,X1", a, 0), a.trailing_zeros().into());
-        prop_assert_eq!(x("CNT W0,W1", a, 0), wa.count_ones().into());
-        prop_assert_eq!(x("RBIT W0,W1", a, 0), wa.reverse_bits().into());
-        prop_assert_eq!(x("REV W0,W1", a, 0), wa.swap_bytes().into());
+        prop_assert_eq!(x("CTZ X0,X1", a, 0), u64::from(a.trailing_zeros()));
+        prop_assert_eq!(x("CNT W0,W1", a, 0), u64::from(wa.count_ones()));
+        prop_assert_eq!(x("RBIT W0,W1", a, 0), u64::from(wa.reverse_bits()));
+        prop_assert_eq!(x("REV W0,W1", a, 0), u64::from(wa.swap_bytes()));
         let halves = |n: u64| (n & 0x00ff_00ff_00ff_00ff) << 8 | n >> 8 & 0x00ff_00ff_00ff_00ff;
         prop_assert_eq!(x("REV16 X0,X1", a, 0), halves(a));
         prop_assert_eq!(x("REV32 X0,X1", a, 0), a.swap_bytes().rotate_right(32));
