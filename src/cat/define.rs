@@ -22,6 +22,13 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 Err(Stop::Failed(f)) => return Err(Stop::Failed(f)),
                 Err(stop) => Value::Broken(Rc::new(stop)),
             };
+            if let [Some(name)] = b.pat.as_slice() {
+                match &value {
+                    Value::Set(v) => self.alg.named(name, &SetOrRel::Set(v.clone())),
+                    Value::Rel(v) => self.alg.named(name, &SetOrRel::Rel(v.clone())),
+                    _ => {}
+                }
+            }
             out = match (&value, b.pat.as_slice()) {
                 (Value::Broken(_), vars) => vars
                     .iter()
@@ -59,6 +66,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
                     };
                     let mut out = env;
                     for (b, value) in values.iter().zip(solved) {
+                        if let Some(name) = &b.pat[0] {
+                            self.alg.named(name, &value);
+                        }
                         out = self.bind_var(out, &b.pat[0], to_value(value));
                     }
                     return self.define_funs(&funs, out);

@@ -77,6 +77,9 @@ pub trait Algebra {
 
     fn show(&mut self, name: &str, value: SetOrRel<Self::S, Self::R>);
     fn unshow(&mut self, name: &str);
+
+    /// A definition gives a value this name.
+    fn named(&mut self, _name: &str, _value: &SetOrRel<Self::S, Self::R>) {}
 }
 
 /// Where something stands that may go wrong, and what it is called.

@@ -29,7 +29,8 @@ impl Graph {
             nodes: Vec::new(),
             is_set: Vec::new(),
             ids: FxHashMap::default(),
-            split_rmw: arch != Arch::C,
+            // RISC-V's AMOs are one event each, as C's read-modify-writes are.
+            split_rmw: !matches!(arch, Arch::C | Arch::RiscV),
             r: 0,
             w: 0,
             rreg: 0,

@@ -51,7 +51,8 @@ pub enum BaseRel {
     Po,
     /// Events at overlapping places. For register events: of the same register and thread.
     Loc,
-    /// Same thread; different threads. Initial writes are of no thread: external to all.
+    /// Same thread; different threads. Initial writes are of no thread:
+    /// external to all but each other, as in herd.
     Int,
     Ext,
     Rf,
@@ -163,6 +164,8 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// Relations to draw, with their names (`show`).
     pub shows: Vec<(String, NodeId)>,
+    /// What the model calls its definitions, for people.
+    pub names: Vec<(String, NodeId)>,
     /// The model asks for register events.
     pub catdep: bool,
 }

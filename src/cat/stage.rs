@@ -59,6 +59,7 @@ struct Stager {
     open: Vec<usize>,
     checks: Vec<Check>,
     shows: Vec<(String, NodeId)>,
+    names: Vec<(String, NodeId)>,
 }
 
 type Either = SetOrRel<NodeId, NodeId>;
@@ -77,6 +78,7 @@ impl Stager {
             open: Vec::new(),
             checks: Vec::new(),
             shows: Vec::new(),
+            names: Vec::new(),
         }
     }
 
@@ -263,6 +265,11 @@ impl Stager {
         }
         for (name, node) in self.shows {
             plan.shows.push((name, new(node)));
+        }
+        for (name, node) in self.names {
+            if let Some(node) = new_ids[node as usize] {
+                plan.names.push((name, node));
+            }
         }
         plan
     }
@@ -466,6 +473,13 @@ impl Algebra for Stager {
         let node = id_of(&value);
         if !self.graph.is_empty(node) {
             self.shows.push((name.to_string(), node));
+        }
+    }
+
+    fn named(&mut self, name: &str, value: &Either) {
+        let node = id_of(value);
+        if !self.names.iter().any(|(_, n)| *n == node) {
+            self.names.push((name.to_string(), node));
         }
     }
 

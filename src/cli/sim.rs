@@ -12,6 +12,8 @@ use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, list};
+use litmake::report::picture;
+use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
@@ -56,6 +58,27 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     engine: EngineName,
 
+    /// Say why a final state is forbidden, or show an execution that has it; a state is
+    /// `0:X1=1; [x]=2`, any proposition, or `condition` for the test's own
+    #[arg(long, value_name = "STATE", conflicts_with = "json")]
+    explain: Option<String>,
+
+    /// Draw the executions that satisfy the condition, or fail to
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "explain"])]
+    show: Option<ShowFormat>,
+
+    /// Draw those of this state instead
+    #[arg(long, value_name = "STATE", requires = "show")]
+    show_of: Option<String>,
+
+    /// How many executions to draw for a state
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "show")]
+    show_limit: usize,
+
+    /// Where the drawing goes [default: standard output]
+    #[arg(short, long, value_name = "FILE", requires = "show")]
+    output: Option<PathBuf>,
+
     /// One JSON object a test, one a line
     #[arg(long)]
     json: bool,
@@ -66,6 +89,14 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
+enum ShowFormat {
+    /// For Graphviz
+    Dot,
+    /// For browsers
+    Svg,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
 enum EngineName {
     /// By enumeration, and by the solver where that takes long
     Auto,
@@ -73,6 +104,8 @@ enum EngineName {
     Enumerate,
     /// By a SAT solver that learns from what the model forbids
     Solve,
+    /// All of them, judged by the interpreter of models: slow, to check the others
+    Exhaustive,
 }
 
 impl From<EngineName> for Engine {
@@ -81,6 +114,7 @@ impl From<EngineName> for Engine {
             EngineName::Auto => Engine::Auto,
             EngineName::Enumerate => Engine::Enumerate,
             EngineName::Solve => Engine::Solve,
+            EngineName::Exhaustive => Engine::Exhaustive,
         }
     }
 }
@@ -141,12 +175,50 @@ fn run(args: &Args) -> Result<bool> {
         let source = Source::new(path.display().to_string(), text);
         let test = litmus::read(&source)?;
         let model = models.get(test.arch)?;
+        if let Some(state) = args.explain.as_deref().or(args.show_of.as_deref()) {
+            let own = if state == "condition" { test.clone() } else { with_state(&test, state)? };
+            return pictured(args, simulator, &own, &model, &options, state);
+        }
+        if args.show.is_some() {
+            return pictured(args, simulator, &test, &model, &options, "condition");
+        }
         let outcomes = simulator
             .simulate(&test, &model, &options)
             .map_err(|d| d.or_at(&source, test.condition.span))?;
         Ok(if args.json { json(&test, &model, &outcomes) } else { block(&test, &outcomes) })
     };
-    in_order(&paths, jobs, one)
+    let Some(path) = &args.output else { return in_order(&paths, jobs, one) };
+    let [test] = &paths[..] else {
+        return Err(Diag::new("-o takes the drawing of one test")
+            .help("name one test, or leave -o out and take the drawings from standard output"));
+    };
+    let text = one(&mut Simulator::default(), test)?;
+    std::fs::write(path, text)
+        .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+    Ok(true)
+}
+
+/// Explains or draws what satisfies a test's proposition.
+fn pictured(
+    args: &Args,
+    simulator: &mut Simulator,
+    test: &litmus::Test,
+    model: &Model,
+    options: &Options,
+    state: &str,
+) -> Result<String> {
+    let limit = if args.show.is_some() { args.show_limit.max(1) } else { 1 };
+    let answer = simulator.witness(test, model, options, limit)?;
+    let state = if state == "condition" {
+        condition(test)
+    } else {
+        state.trim().to_string()
+    };
+    Ok(match args.show {
+        None => witness::text(test, model, &state, &answer),
+        Some(ShowFormat::Dot) => picture::dot(&test.name, &answer.executions),
+        Some(ShowFormat::Svg) => picture::svg(&test.name, &answer.executions),
+    })
 }
 
 /// Runs `one` on every path with several threads, and prints the results in input order as

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod github;
 pub mod junit;
 pub mod merge;
+pub mod picture;
 pub mod terminal;
 
 use std::collections::BTreeMap;

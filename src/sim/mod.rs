@@ -4,7 +4,10 @@
 
 pub mod domain;
 pub mod eval;
+pub mod exhaustive;
+pub mod explain;
 pub mod expr;
+pub mod interpreted;
 pub mod lower;
 pub mod private;
 pub mod program;
@@ -14,18 +17,21 @@ pub mod skeleton;
 mod solver;
 mod theory;
 pub mod unfold;
+pub mod witness;
 
 use std::cell::Cell as Flag;
 use std::time::{Duration, Instant};
 
 use crate::cat;
-use crate::cat::plan::CheckKind;
+use crate::cat::plan::{CheckKind, Plan};
 use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
 use crate::litmus::{Quantifier, Test};
 use eval::{Compiled, Machine};
+use exhaustive::Exhaustive;
 use expr::{Exprs, mask, sign_extend};
+use interpreted::{Interpreted, UNDEFINED};
 use program::{Observable, Program, What};
 use search::{Found, Outcome, Search, Stats, Stop};
 use skeleton::{Cells, Skeleton};
@@ -55,6 +61,9 @@ pub enum Engine {
     Enumerate,
     /// By the solver (by enumeration under models that it cannot explain).
     Solve,
+    /// Every candidate with nothing left out, judged by the interpreter of cat: slow, and what
+    /// the others are compared with.
+    Exhaustive,
 }
 
 /// How many partial executions of a skeleton are enumerated before the solver takes over. It
@@ -65,20 +74,44 @@ const NODES_AFTER: u64 = 1 << 8;
 /// A model ready to simulate under.
 pub struct Model {
     pub name: String,
+    cat: cat::Model,
+    /// `None` for a model that only the interpreter can run.
+    fast: Option<Fast>,
+}
+
+/// A staged model.
+struct Fast {
+    plan: Plan,
     program: eval::Program,
     /// The plan as the solver wants it, where it can.
     theory: Option<Theory>,
 }
 
 impl Model {
-    /// Stages and compiles a cat model.
+    /// Stages and compiles a cat model. One that cannot be staged is interpreted, one execution
+    /// after the other.
     pub fn load(model: &cat::Model) -> Result<Model> {
-        let plan = cat::stage::stage(model).map_err(|e| match e {
-            StageError::Invalid(diag) | StageError::Unstageable(diag) => diag,
-        })?;
-        let program = eval::Program::new(&plan)
-            .map_err(|e| Diag::new(format!("{} cannot be simulated: {}", model.name, e.0)))?;
-        Ok(Model { name: model.name.clone(), program, theory: Theory::new(&plan).ok() })
+        let fast = match cat::stage::stage(model) {
+            Ok(plan) => {
+                let program = eval::Program::new(&plan).map_err(|e| {
+                    Diag::new(format!("{} cannot be simulated: {}", model.name, e.0))
+                })?;
+                let theory = Theory::new(&plan).ok();
+                Some(Fast { plan, program, theory })
+            }
+            Err(StageError::Unstageable(_)) => None,
+            Err(StageError::Invalid(diag)) => return Err(diag),
+        };
+        Ok(Model { name: model.name.clone(), cat: model.clone(), fast })
+    }
+
+    /// Whether every execution is given to the interpreter.
+    pub fn is_interpreted(&self) -> bool {
+        self.fast.is_none()
+    }
+
+    fn registers(&self) -> bool {
+        self.fast.as_ref().map_or(self.cat.catdep(), |f| f.program.registers)
     }
 }
 
@@ -125,7 +158,9 @@ impl Simulator {
         let program = Program::new(test)?;
         let mut found = Found::default();
         let deadline = options.timeout.map(|t| start + t);
-        let cut = self.search(test, &program, model, options, deadline, &mut found)?;
+        // Flags of an interpreted model, by number.
+        let mut names = Vec::new();
+        let cut = self.search(test, &program, model, options, deadline, &mut found, &mut names)?;
         if let Some(trouble) = found.trouble {
             return Err(Diag::new(format!("{}: {trouble}", test.name)));
         }
@@ -139,29 +174,31 @@ impl Simulator {
             }
         }
         found.flags.sort_unstable();
-        let checks = &model.program.checks;
-        let undefined = found.flags.iter().any(|f| checks[*f].kind == CheckKind::UndefinedUnless);
+        let flags: Vec<String> = match &model.fast {
+            Some(fast) if options.engine != Engine::Exhaustive => {
+                let name = |f: &usize| match &fast.program.checks[*f] {
+                    check if check.kind == CheckKind::UndefinedUnless => UNDEFINED.to_string(),
+                    check => check.name.clone(),
+                };
+                found.flags.iter().map(name).collect()
+            }
+            _ => found.flags.iter().map(|f| names[*f].clone()).collect(),
+        };
         Ok(Outcomes {
             states: states(&program, &found.outcomes),
             positive,
             negative,
             quantifier: program.quantifier,
-            flags: found
-                .flags
-                .iter()
-                .map(|f| match checks[*f].kind {
-                    CheckKind::UndefinedUnless => "undef".to_string(),
-                    _ => checks[*f].name.clone(),
-                })
-                .collect(),
-            undefined,
+            undefined: flags.iter().any(|f| f == UNDEFINED),
+            flags,
             cut,
             stats: found.stats,
             time: start.elapsed(),
         })
     }
 
-    /// Fills `found`; whether paths were cut.
+    /// Fills `found` and the names of flags; whether paths were cut.
+    #[expect(clippy::too_many_arguments, reason = "a run has this many parts")]
     fn search(
         &mut self,
         test: &Test,
@@ -170,63 +207,43 @@ impl Simulator {
         options: &Options,
         deadline: Option<Instant>,
         found: &mut Found,
+        names: &mut Vec<String>,
     ) -> Result<bool> {
-        let limits = Limits {
-            unroll: options.unroll,
-            max_paths: 1 << 14,
-            max_steps: 10_000,
-            register_events: model.program.registers,
+        let (paths, cut) =
+            unfold_all(&mut self.exprs, test, program, options.unroll, model.registers())?;
+        let exprs = &self.exprs;
+        let cells = cells_of(program, &paths);
+        let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
+        let paths: Vec<Vec<&Path>> = if options.engine == Engine::Exhaustive {
+            paths.iter().map(|ps| ps.iter().collect()).collect()
+        } else {
+            domain::feasible(program, exprs, &paths)
         };
-        let mut private = private_locations(program);
-        let (paths, cut) = 'again: loop {
-            self.exprs.clear();
-            let mut all = Vec::with_capacity(program.threads.len());
-            let mut cut = false;
-            for thread in 0..program.threads.len() {
-                let unfolder =
-                    Unfolder { program, limits, private: &private, thread, cut: Flag::new(false) };
-                match unfolder.run(&mut self.exprs) {
-                    Ok(paths) => {
-                        cut |= paths.cut;
-                        all.push(paths.paths);
-                    }
-                    Err(Stuck::Share(loc)) => {
-                        private[usize::from(loc)] = None;
-                        continue 'again;
-                    }
-                    Err(stuck) => return Err(stuck_diag(test, program, stuck)),
-                }
-            }
-            if let Some(loc) = escaped(&all, &self.exprs, &private) {
-                private[usize::from(loc)] = None;
-                continue;
-            }
-            break (all, cut);
-        };
-        let cells = Cells::new(
-            program,
-            paths.iter().flatten().flat_map(|p| &p.events).filter(|e| e.is_access()),
-        );
-        let paths: Vec<Vec<&Path>> = domain::feasible(program, &self.exprs, &paths);
-        let mut choice = vec![0usize; paths.len()];
-        if paths.iter().any(Vec::is_empty) {
-            return Ok(cut);
-        }
-        loop {
-            let picked: Vec<&Path> = choice.iter().zip(&paths).map(|(c, ps)| ps[*c]).collect();
-            let branches = model.program.branches;
+        let branches = fast.is_none_or(|f| f.program.branches);
+        each_choice(&paths, &mut |picked| {
             let skeleton = Skeleton::new(program, &cells, picked, branches);
             found.stats.skeletons += 1;
+            let Some(fast) = fast else {
+                let mut judge = Interpreted::new(&model.cat, names);
+                let result = if options.engine == Engine::Exhaustive {
+                    let all =
+                        Exhaustive { program, cells: &cells, exprs, skeleton: &skeleton, deadline };
+                    all.run(&mut judge, found)
+                } else {
+                    Search::new(program, &cells, exprs, &skeleton, &mut judge, found, deadline)
+                        .run()
+                };
+                return stopped(result, test, model, options, found);
+            };
             let theory = match options.engine {
                 Engine::Enumerate => None,
-                _ => model.theory.as_ref(),
+                _ => fast.theory.as_ref(),
             };
             let mut result = Err(Stop::Budget);
             if options.engine != Engine::Solve || theory.is_none() {
                 let first = found.stats.solved == 0;
                 let limit = found.stats.nodes + if first { NODES } else { NODES_AFTER };
-                let mut judge = Compiled { program: &model.program, machine: &mut self.machine };
-                let exprs = &self.exprs;
+                let mut judge = Compiled { program: &fast.program, machine: &mut self.machine };
                 let mut search =
                     Search::new(program, &cells, exprs, &skeleton, &mut judge, found, deadline);
                 if theory.is_some() {
@@ -236,33 +253,90 @@ impl Simulator {
             }
             if let (Err(Stop::Budget), Some(theory)) = (&result, theory) {
                 found.stats.solved += 1;
-                let exprs = &self.exprs;
                 result = solver::solve(program, theory, &cells, exprs, &skeleton, found, deadline);
             }
-            if let Err(Stop::Model(message)) = result {
-                return Err(Diag::new(format!("{}: {message}", model.name)));
-            }
-            if let Err(Stop::TimedOut) = result {
-                let seconds = options.timeout.unwrap_or_default().as_secs_f64();
-                return Err(Diag::new(format!(
-                    "{}: no answer within {seconds} s ({} partial executions looked at)",
-                    test.name, found.stats.nodes
-                ))
-                .help("give it more time with --timeout, or fewer turns of loops with --unroll"));
-            }
-            // The next combination of paths.
-            let mut t = 0;
-            loop {
-                if t == choice.len() {
-                    return Ok(cut);
+            stopped(result, test, model, options, found)
+        })?;
+        Ok(cut)
+    }
+}
+
+fn stopped(
+    result: std::result::Result<(), Stop>,
+    test: &Test,
+    model: &Model,
+    options: &Options,
+    found: &Found,
+) -> Result<()> {
+    match result {
+        Err(Stop::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
+        Err(Stop::TimedOut) => {
+            let seconds = options.timeout.unwrap_or_default().as_secs_f64();
+            Err(Diag::new(format!(
+                "{}: no answer within {seconds} s ({} partial executions looked at)",
+                test.name, found.stats.nodes
+            ))
+            .help("give it more time with --timeout, or fewer turns of loops with --unroll"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The paths of each thread, and whether some were cut.
+fn unfold_all(
+    exprs: &mut Exprs,
+    test: &Test,
+    program: &Program,
+    unroll: u32,
+    register_events: bool,
+) -> Result<(Vec<Vec<Path>>, bool)> {
+    let limits = Limits { unroll, max_paths: 1 << 14, max_steps: 10_000, register_events };
+    let mut private = private_locations(program);
+    'again: loop {
+        exprs.clear();
+        let mut all = Vec::with_capacity(program.threads.len());
+        let mut cut = false;
+        for thread in 0..program.threads.len() {
+            let unfolder =
+                Unfolder { program, limits, private: &private, thread, cut: Flag::new(false) };
+            match unfolder.run(exprs) {
+                Ok(paths) => {
+                    cut |= paths.cut;
+                    all.push(paths.paths);
                 }
-                choice[t] += 1;
-                if choice[t] < paths[t].len() {
-                    break;
+                Err(Stuck::Share(loc)) => {
+                    private[usize::from(loc)] = None;
+                    continue 'again;
                 }
-                choice[t] = 0;
-                t += 1;
+                Err(stuck) => return Err(stuck_diag(test, program, stuck)),
             }
+        }
+        if let Some(loc) = escaped(&all, exprs, &private) {
+            private[usize::from(loc)] = None;
+            continue;
+        }
+        return Ok((all, cut));
+    }
+}
+
+fn cells_of(program: &Program, paths: &[Vec<Path>]) -> Cells {
+    let events = paths.iter().flatten().flat_map(|p| &p.events);
+    Cells::new(program, events.filter(|e| e.is_access()))
+}
+
+/// Every choice of a path for each thread.
+fn each_choice<'p>(
+    paths: &[Vec<&'p Path>],
+    f: &mut dyn FnMut(Vec<&'p Path>) -> Result<()>,
+) -> Result<()> {
+    if paths.iter().any(Vec::is_empty) {
+        return Ok(());
+    }
+    let mut choice = vec![0usize; paths.len()];
+    loop {
+        f(choice.iter().zip(paths).map(|(c, ps)| ps[*c]).collect())?;
+        if !exhaustive::advance(&mut choice, |t| paths[t].len()) {
+            return Ok(());
         }
     }
 }
@@ -419,8 +493,12 @@ fn signed(v: Val, o: &Observable) -> Val {
 }
 
 fn show(program: &Program, v: Val, o: &Observable) -> String {
+    show_value(program, v, o.bits, o.signed)
+}
+
+fn show_value(program: &Program, v: Val, bits: u8, signed: bool) -> String {
     match v {
-        Val::Int(x) if o.signed => sign_extend(x, o.bits).to_string(),
+        Val::Int(x) if signed => sign_extend(x, bits).to_string(),
         Val::Int(x) => x.to_string(),
         Val::Ptr { loc, off } => {
             let location = &program.locations[usize::from(loc)];

@@ -315,8 +315,10 @@ impl<'p> Skeleton<'p> {
                 }
             }
             BaseRel::Ext => {
+                let inits = self.events.iter().take_while(|e| e.is_init()).count();
                 for (i, e) in self.events.iter().enumerate() {
-                    out.insert_range(i, 0..self.events.len());
+                    let from = if e.is_init() { inits } else { 0 };
+                    out.insert_range(i, from..self.events.len());
                     if !e.is_init() {
                         out.remove_range(i, self.thread_range(e));
                     }

@@ -1,0 +1,310 @@
+//! Every candidate execution of a skeleton, one by one: the reference for the engines.
+//!
+//! It shares nothing with the search but the skeleton and the judge, and prunes nothing.
+
+use std::time::Instant;
+
+use super::eval::Choices;
+use super::expr::{Exprs, Var, mask, truth};
+use super::program::{Program, What};
+use super::search::{Found, Judge, Outcome, Stop, holds};
+use super::skeleton::{Cells, Skeleton, Source, initial_value};
+use crate::isa::ops::Val;
+use crate::rel::Rel;
+
+/// The values of reads: thread, access.
+pub type Values = Vec<Vec<Option<Val>>>;
+
+pub struct Exhaustive<'s> {
+    pub program: &'s Program,
+    pub cells: &'s Cells,
+    pub exprs: &'s Exprs,
+    pub skeleton: &'s Skeleton<'s>,
+    pub deadline: Option<Instant>,
+}
+
+impl Exhaustive<'_> {
+    pub fn run(&self, judge: &mut dyn Judge, found: &mut Found) -> Result<(), Stop> {
+        if !judge.bind(self.skeleton) {
+            return Ok(());
+        }
+        let reads = &self.skeleton.reads;
+        if reads.iter().any(|r| r.candidates.is_empty()) {
+            return Ok(());
+        }
+        let mut picks = vec![0usize; reads.len()];
+        loop {
+            let sources: Vec<u16> =
+                reads.iter().zip(&picks).map(|(r, p)| r.candidates[*p]).collect();
+            let mut solutions = Vec::new();
+            let values = self.skeleton.paths.iter();
+            let values =
+                values.map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()]).collect();
+            self.solve(&sources, values, &mut solutions);
+            if !solutions.is_empty() {
+                self.orders(&sources, &solutions, judge, found)?;
+            }
+            if !advance(&mut picks, |i| reads[i].candidates.len()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// All coherence orders under one reads-from.
+    fn orders(
+        &self,
+        sources: &[u16],
+        solutions: &[Values],
+        judge: &mut dyn Judge,
+        found: &mut Found,
+    ) -> Result<(), Stop> {
+        let n = self.skeleton.len();
+        let mut rf = Rel::empty(n);
+        for (read, w) in self.skeleton.reads.iter().zip(sources) {
+            rf.insert(usize::from(*w), usize::from(read.event));
+        }
+        let mut orders: Vec<Vec<u16>> = self.skeleton.writes.clone();
+        for order in &mut orders {
+            order[1..].sort_unstable();
+        }
+        loop {
+            found.stats.nodes += 1;
+            if self.deadline.is_some_and(|d| Instant::now() > d) {
+                return Err(Stop::TimedOut);
+            }
+            let mut co = Rel::empty(n);
+            for order in &orders {
+                for (i, a) in order.iter().enumerate() {
+                    for b in &order[i + 1..] {
+                        co.insert(usize::from(*a), usize::from(*b));
+                    }
+                }
+            }
+            let choices = Choices {
+                rf_low: rf.clone(),
+                rf_high: rf.clone(),
+                co_low: co.clone(),
+                co_high: co,
+                rf_stamp: found.stats.nodes,
+                co_stamp: found.stats.nodes,
+            };
+            if let Some(flags) = judge.judge(&choices).map_err(Stop::Model)? {
+                for values in solutions {
+                    self.record(values, &orders, &flags, found);
+                }
+            }
+            if !orders.iter_mut().any(|o| next_permutation(&mut o[1..])) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn record(&self, values: &Values, orders: &[Vec<u16>], flags: &[usize], found: &mut Found) {
+        let Some(outcome) = self.outcome(values, orders) else {
+            found.trouble.get_or_insert_with(|| "a final value cannot be computed".to_string());
+            return;
+        };
+        if self.program.filter.as_ref().is_some_and(|f| !holds(f, self.program, &outcome)) {
+            return;
+        }
+        found.stats.executions += 1;
+        found.outcomes.insert(outcome);
+        for flag in flags {
+            if !found.flags.contains(flag) {
+                found.flags.push(*flag);
+            }
+        }
+    }
+
+    /// Every assignment of values to reads that the sources and the paths agree with. Values
+    /// that depend on each other in a circle are guessed.
+    pub fn solve(&self, sources: &[u16], start: Values, out: &mut Vec<Values>) {
+        let mut todo = vec![start];
+        while let Some(mut values) = todo.pop() {
+            self.spread(sources, &mut values);
+            if !self.consistent(sources, &values) {
+                continue;
+            }
+            let mut all = values.iter().enumerate();
+            let open = all.find_map(|(t, vs)| Some((t, vs.iter().position(Option::is_none)?)));
+            let Some((t, a)) = open else {
+                out.push(values);
+                continue;
+            };
+            for guess in self.mentioned() {
+                let mut next = values.clone();
+                next[t][a] = Some(guess);
+                todo.push(next);
+            }
+        }
+    }
+
+    /// The constants that stores and initial memory hold.
+    fn mentioned(&self) -> Vec<Val> {
+        let mut domain = vec![Val::ZERO];
+        for e in &self.skeleton.events {
+            domain.extend(match e.value {
+                Source::Init(v) => Some(v),
+                Source::Part { value, .. } => self.exprs.as_const(value),
+                Source::None => None,
+            });
+        }
+        domain.sort();
+        domain.dedup();
+        domain
+    }
+
+    fn spread(&self, sources: &[u16], values: &mut Values) {
+        loop {
+            let mut changed = false;
+            for read in &self.skeleton.reads {
+                let (t, a) = place(read.var);
+                if values[t][a].is_none()
+                    && let Some(v) = self.read_value(read.var, sources, values)
+                {
+                    values[t][a] = Some(v);
+                    changed = true;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing that is known contradicts the sources or the paths.
+    fn consistent(&self, sources: &[u16], values: &Values) -> bool {
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        let constraints = self.skeleton.paths.iter().flat_map(|p| &p.constraints);
+        let mut broken = constraints.filter(|(expr, want)| {
+            self.exprs.eval(*expr, &lookup).is_some_and(|v| truth(v) != *want)
+        });
+        broken.next().is_none()
+            && self.skeleton.reads.iter().all(|r| {
+                match (lookup(r.var), self.read_value(r.var, sources, values)) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                }
+            })
+    }
+
+    /// The value that the sources give to an access, from all its cells.
+    fn read_value(&self, var: Var, sources: &[u16], values: &Values) -> Option<Val> {
+        let parts = self.skeleton.reads.iter().zip(sources).filter(|(r, _)| r.var == var);
+        let parts: Vec<_> = parts.collect();
+        let mut sum = 0;
+        for (read, source) in &parts {
+            match self.written(**source, values)? {
+                Val::Int(v) => sum |= v << read.shift,
+                other if parts.len() == 1 => return Some(other),
+                _ => return None,
+            }
+        }
+        Some(Val::Int(sum))
+    }
+
+    pub fn written(&self, event: u16, values: &Values) -> Option<Val> {
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        written(self.exprs, self.skeleton, usize::from(event), &lookup)
+    }
+
+    pub fn outcome(&self, values: &Values, orders: &[Vec<u16>]) -> Option<Outcome> {
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        let mut out = Outcome::new();
+        for (i, o) in self.program.observed.iter().enumerate() {
+            let value = match o.what {
+                What::Reg { thread, .. } => {
+                    let finals = &self.skeleton.paths[usize::from(thread)].finals;
+                    let expr = finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e);
+                    self.exprs.eval(expr, &lookup)?
+                }
+                What::Mem { loc, off, size } => {
+                    let location = &self.program.locations[usize::from(loc)];
+                    let mut value = initial_value(location, off, size);
+                    for (cell, shift) in Skeleton::observed_cells(self.cells, o.what) {
+                        let last = orders[usize::from(cell)].last()?;
+                        let part = self.written(*last, values)?;
+                        let size = self.cells.places[usize::from(cell)].size;
+                        value = match (value, part) {
+                            (_, Val::Int(p)) => {
+                                let m = mask(size.saturating_mul(8));
+                                let rest = if let Val::Int(v) = value { v } else { 0 };
+                                Val::Int(rest & !(m << shift) | (p & m) << shift)
+                            }
+                            (_, other) => other,
+                        };
+                    }
+                    value
+                }
+            };
+            out.push(match value {
+                Val::Int(v) => Val::Int(v & mask(o.bits)),
+                other => other,
+            });
+        }
+        Some(out)
+    }
+}
+
+/// What a write stores, under values of reads.
+pub fn written(
+    exprs: &Exprs,
+    skeleton: &Skeleton,
+    event: usize,
+    lookup: &dyn Fn(Var) -> Option<Val>,
+) -> Option<Val> {
+    match skeleton.events[event].value {
+        Source::None => None,
+        Source::Init(v) => Some(v),
+        Source::Part { value, shift, bits, whole } => match exprs.eval(value, lookup)? {
+            Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
+            other if whole => Some(other),
+            _ => None,
+        },
+    }
+}
+
+fn place(v: Var) -> (usize, usize) {
+    (usize::from(v.thread), usize::from(v.access))
+}
+
+/// The next combination of picks; false after the last one.
+pub fn advance(picks: &mut [usize], of: impl Fn(usize) -> usize) -> bool {
+    for (i, p) in picks.iter_mut().enumerate() {
+        *p += 1;
+        if *p < of(i) {
+            return true;
+        }
+        *p = 0;
+    }
+    false
+}
+
+/// The next permutation in lexical order; after the last one the first again, and false.
+fn next_permutation(items: &mut [u16]) -> bool {
+    let Some(i) = items.windows(2).rposition(|w| w[0] < w[1]) else {
+        items.reverse();
+        return false;
+    };
+    let j = items.iter().rposition(|x| *x > items[i]).unwrap_or(i + 1);
+    items.swap(i, j);
+    items[i + 1..].reverse();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_permutation;
+
+    #[test]
+    fn permutations_come_once_each_and_start_over() {
+        let mut items = [1, 2, 3];
+        let mut seen = vec![items];
+        while next_permutation(&mut items) {
+            seen.push(items);
+        }
+        assert_eq!(seen.len(), 6);
+        assert_eq!(items, [1, 2, 3]);
+        assert!(!next_permutation(&mut []));
+    }
+}

@@ -1,0 +1,142 @@
+//! Executions judged by the interpreter of cat: for models that cannot be staged, and as the
+//! reference for those that can.
+//!
+//! It knows no plan and prunes nothing: a partial execution is always possible.
+
+use smallvec::SmallVec;
+
+use super::eval::Choices;
+use super::search::Judge;
+use super::skeleton::Skeleton;
+use crate::cat::exec::{Exec, Verdict};
+use crate::cat::plan::{BaseRel, BaseSet};
+use crate::cat::{self, Model};
+use crate::rel::{Rel, Set};
+
+/// What `undefined_unless` is called among the flags.
+pub const UNDEFINED: &str = "undef";
+
+/// The base sets that a skeleton gives; those of annotations and final writes follow.
+const SETS: [BaseSet; 14] = [
+    BaseSet::R,
+    BaseSet::W,
+    BaseSet::M,
+    BaseSet::F,
+    BaseSet::Branch,
+    BaseSet::Bcc,
+    BaseSet::Rmw,
+    BaseSet::Iw,
+    BaseSet::Exp,
+    BaseSet::Rreg,
+    BaseSet::Wreg,
+    BaseSet::AddrPort,
+    BaseSet::DataPort,
+    BaseSet::Const,
+];
+
+const RELS: [BaseRel; 21] = [
+    BaseRel::Po,
+    BaseRel::Loc,
+    BaseRel::Int,
+    BaseRel::Ext,
+    BaseRel::RfReg,
+    BaseRel::Addr,
+    BaseRel::Data,
+    BaseRel::Ctrl,
+    BaseRel::PickAddr,
+    BaseRel::PickData,
+    BaseRel::PickCtrl,
+    BaseRel::Amo,
+    BaseRel::LxSx,
+    BaseRel::SameInstance,
+    BaseRel::IicoData,
+    BaseRel::IicoCtrl,
+    BaseRel::IicoOrder,
+    BaseRel::SameAccess,
+    BaseRel::SameInstr,
+    BaseRel::SameThread,
+    BaseRel::Id,
+];
+
+/// What reads-from and coherence do not change.
+pub fn skeleton_exec(skeleton: &Skeleton) -> Exec {
+    let n = skeleton.len();
+    let mut exec =
+        Exec { n, tags: skeleton.events.iter().map(|e| e.tags).collect(), ..Exec::default() };
+    for base in SETS {
+        let mut set = Set::empty(n);
+        skeleton.set(base, &mut set);
+        exec.sets.insert(base, set);
+    }
+    for base in RELS {
+        let mut rel = Rel::empty(n);
+        skeleton.rel(base, &mut rel);
+        exec.rels.insert(base, rel);
+    }
+    exec
+}
+
+/// Completes an execution of a skeleton.
+pub fn choose(exec: &mut Exec, rf: &Rel, co: &Rel) {
+    exec.rels.insert(BaseRel::Rf, rf.clone());
+    exec.rels.insert(BaseRel::Co, co.clone());
+}
+
+/// Judges by interpretation; flags are numbered in the order in which they are first raised.
+pub struct Interpreted<'m> {
+    pub model: &'m Model,
+    pub flags: &'m mut Vec<String>,
+    /// Whether the model has anything to flag.
+    flagging: bool,
+    exec: Exec,
+}
+
+impl<'m> Interpreted<'m> {
+    pub fn new(model: &'m Model, flags: &'m mut Vec<String>) -> Interpreted<'m> {
+        // The words are all that matters: finding them in a comment costs time only.
+        let flagging = model
+            .files
+            .iter()
+            .any(|f| f.source.text.contains("flag") || f.source.text.contains("undefined_unless"));
+        Interpreted { model, flags, flagging, exec: Exec::default() }
+    }
+
+    fn number(&mut self, name: &str) -> usize {
+        match self.flags.iter().position(|f| f == name) {
+            Some(i) => i,
+            None => {
+                self.flags.push(name.to_string());
+                self.flags.len() - 1
+            }
+        }
+    }
+
+    fn numbers(&mut self, verdict: &Verdict) -> SmallVec<[usize; 2]> {
+        let mut out: SmallVec<[usize; 2]> = verdict.flags.iter().map(|f| self.number(f)).collect();
+        if verdict.undefined {
+            out.push(self.number(UNDEFINED));
+        }
+        out
+    }
+}
+
+impl Judge for Interpreted<'_> {
+    fn bind(&mut self, skeleton: &Skeleton) -> bool {
+        self.exec = skeleton_exec(skeleton);
+        true
+    }
+
+    fn possible(&mut self, _: &Choices) -> bool {
+        true
+    }
+
+    fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
+        choose(&mut self.exec, &choices.rf_low, &choices.co_low);
+        let verdict = cat::interpret(self.model, &self.exec).map_err(|e| e.to_string())?;
+        Ok(verdict.allowed().then(|| self.numbers(&verdict)))
+    }
+
+    fn may_flag(&mut self, _: &Choices, _: &[usize]) -> bool {
+        self.flagging
+    }
+}

@@ -1,0 +1,451 @@
+//! Executions that show an outcome: one that the model allows, or those that it forbids and why.
+//!
+//! It finds them by the search, with the outcome as a filter. It draws and prints nothing.
+
+use smallvec::SmallVec;
+use std::time::Instant;
+
+use super::eval::{Choices, Compiled};
+use super::exhaustive::Exhaustive;
+use super::explain::{Failure, failures};
+use super::expr::Var;
+use super::interpreted::{Interpreted, choose, skeleton_exec};
+use super::program::{Cond, Program};
+use super::search::{Found, Judge, Search, holds};
+use super::skeleton::{Cells, Skeleton};
+use super::unfold::{Kind, Path};
+use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
+use crate::cat::exec::Exec;
+use crate::cat::plan::BaseRel;
+use crate::diag::{Diag, Result, Source};
+use crate::isa::ops::TAG_TABLE;
+use crate::litmus::{Test, read};
+use crate::rel::Rel;
+
+/// More executions than this are not looked at for one answer.
+const MOST: u64 = 5_000;
+
+/// An event, for people.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// `None` for an initial write.
+    pub thread: Option<u16>,
+    /// As herd labels it, without the letter: `W[x]=1`.
+    pub text: String,
+    pub instruction: String,
+    /// Counted from 1; 0 for an initial write.
+    pub line: usize,
+}
+
+type Pairs = Vec<(usize, usize)>;
+
+#[derive(Clone, Debug)]
+pub struct Execution {
+    pub events: Vec<Event>,
+    /// Program order, but for what follows from it.
+    pub po: Pairs,
+    pub rf: Pairs,
+    pub co: Pairs,
+    pub fr: Pairs,
+    /// Dependencies, and what the model shows.
+    pub others: Vec<(String, Pairs)>,
+    pub failures: Vec<Failure>,
+    pub state: Vec<(String, String)>,
+}
+
+impl Execution {
+    /// `a` to `z`, `a1` and on.
+    pub fn letter(e: usize) -> String {
+        let letter = char::from(b'a' + (e % 26) as u8);
+        if e < 26 { letter.to_string() } else { format!("{letter}{}", e / 26) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub allowed: bool,
+    /// Executions that show the outcome and were looked at; where it is allowed, the first
+    /// ones that do.
+    pub looked_at: u64,
+    /// There were more.
+    pub more: bool,
+    /// Where the outcome is forbidden, those that fail fewest checks, by shortest cycles, first.
+    pub executions: Vec<Execution>,
+}
+
+/// The test with a condition of one's own: `1:X0=1; [x]=2`, or any proposition.
+pub fn with_state(test: &Test, state: &str) -> Result<Test> {
+    let state = state.trim().trim_end_matches(';').replace(';', " /\\ ");
+    let before = test.source.text.get(..test.condition.span.start as usize).unwrap_or("");
+    let text = format!("{before}exists ({state})\n");
+    read(&Source::new(test.source.name.clone(), text)).map_err(|e| {
+        Diag::new(format!("the state cannot be read: {}", e.message))
+            .help("write a state as `0:X1=1; [x]=2`, or a proposition as a test's condition has")
+    })
+}
+
+impl Simulator {
+    /// At most `limit` executions that satisfy the test's proposition, whatever its quantifier.
+    pub fn witness(
+        &mut self,
+        test: &Test,
+        model: &Model,
+        options: &Options,
+        limit: usize,
+    ) -> Result<Answer> {
+        let program = Program::new(test)?;
+        let (paths, _) =
+            unfold_all(&mut self.exprs, test, &program, options.unroll, model.registers())?;
+        let cells = cells_of(&program, &paths);
+        let paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
+        let mut wanted = vec![program.condition.clone()];
+        wanted.extend(program.filter.clone());
+        let wanted = Cond::And(wanted);
+        let deadline = options.timeout.map(|t| Instant::now() + t);
+        let mut answer =
+            Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
+        for any in [false, true] {
+            // First those that the model allows; where there is none, all.
+            let branches = any || model.fast.as_ref().is_none_or(|f| f.program.branches);
+            each_choice(&paths, &mut |picked| {
+                if answer.more || !any && answer.executions.len() >= limit {
+                    return Ok(());
+                }
+                let skeleton = Skeleton::new(&program, &cells, picked, branches);
+                let mut flags = Vec::new();
+                let (mut compiled, mut interpreted);
+                let inner: Option<&mut dyn Judge> = match &model.fast {
+                    _ if any => None,
+                    Some(fast) => {
+                        compiled = Compiled { program: &fast.program, machine: &mut self.machine };
+                        Some(&mut compiled)
+                    }
+                    None => {
+                        interpreted = Interpreted::new(&model.cat, &mut flags);
+                        Some(&mut interpreted)
+                    }
+                };
+                let most = if any { MOST - answer.looked_at } else { limit as u64 };
+                let mut judge = Keep { inner, most, seen: 0, kept: Vec::new() };
+                let mut found = Found::default();
+                let mut search = Search::new(
+                    &program,
+                    &cells,
+                    &self.exprs,
+                    &skeleton,
+                    &mut judge,
+                    &mut found,
+                    deadline,
+                );
+                search.filter = Some(&wanted);
+                let result = search.run();
+                let full = judge.seen >= judge.most;
+                if !full {
+                    stopped(result, test, model, options, &found)?;
+                }
+                answer.more |= full && any;
+                let view = View { program: &program, cells: &cells, skeleton: &skeleton, test };
+                for (rf, co) in judge.kept {
+                    if let Some(one) = view.execution(model, &self.exprs, &wanted, &rf, &co)? {
+                        answer.looked_at += 1;
+                        answer.executions.push(one);
+                    }
+                }
+                if any {
+                    best(&mut answer.executions, limit);
+                } else {
+                    answer.executions.truncate(limit);
+                }
+                Ok(())
+            })?;
+            if !answer.executions.is_empty() {
+                answer.allowed = !any;
+                break;
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn best(executions: &mut Vec<Execution>, limit: usize) {
+    let length = |f: &Failure| f.chains.iter().map(Vec::len).sum::<usize>();
+    executions.sort_by_key(|e| (e.failures.len(), e.failures.first().map_or(0, length)));
+    executions.truncate(limit);
+}
+
+/// Keeps the executions that `inner` allows, or all.
+struct Keep<'j> {
+    inner: Option<&'j mut dyn Judge>,
+    most: u64,
+    seen: u64,
+    kept: Vec<(Rel, Rel)>,
+}
+
+impl Judge for Keep<'_> {
+    fn bind(&mut self, skeleton: &Skeleton) -> bool {
+        self.inner.as_mut().is_none_or(|j| j.bind(skeleton))
+    }
+
+    fn possible(&mut self, choices: &Choices) -> bool {
+        self.inner.as_mut().is_none_or(|j| j.possible(choices))
+    }
+
+    fn judge(
+        &mut self,
+        choices: &Choices,
+    ) -> std::result::Result<Option<SmallVec<[usize; 2]>>, String> {
+        let verdict = match &mut self.inner {
+            Some(j) => j.judge(choices)?,
+            None => Some(SmallVec::new()),
+        };
+        if verdict.is_some() {
+            if self.seen >= self.most {
+                return Err("enough".to_string());
+            }
+            self.seen += 1;
+            self.kept.push((choices.rf_low.clone(), choices.co_low.clone()));
+        }
+        Ok(verdict)
+    }
+
+    /// Executions of outcomes that were seen already are wanted too.
+    fn may_flag(&mut self, _: &Choices, _: &[usize]) -> bool {
+        true
+    }
+}
+
+struct View<'v> {
+    program: &'v Program,
+    cells: &'v Cells,
+    skeleton: &'v Skeleton<'v>,
+    test: &'v Test,
+}
+
+impl View<'_> {
+    fn execution(
+        &self,
+        model: &Model,
+        exprs: &super::Exprs,
+        wanted: &Cond,
+        rf: &Rel,
+        co: &Rel,
+    ) -> Result<Option<Execution>> {
+        let skeleton = self.skeleton;
+        let all = Exhaustive {
+            program: self.program,
+            cells: self.cells,
+            exprs,
+            skeleton,
+            deadline: None,
+        };
+        let source = |e: u16| (0..skeleton.len()).find(|w| rf.contains(*w, usize::from(e)));
+        let sources: Vec<u16> =
+            skeleton.reads.iter().map(|r| source(r.event).unwrap_or(0) as u16).collect();
+        let mut orders = skeleton.writes.clone();
+        for order in &mut orders {
+            order.sort_by_key(|w| std::cmp::Reverse(co.successors(usize::from(*w)).count()));
+        }
+        let start = skeleton.paths.iter();
+        let start =
+            start.map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()]).collect();
+        let mut solutions = Vec::new();
+        all.solve(&sources, start, &mut solutions);
+        let outcome = |v: &super::exhaustive::Values| all.outcome(v, &orders);
+        let fits = |v: &&super::exhaustive::Values| {
+            outcome(v).is_some_and(|o| holds(wanted, self.program, &o))
+        };
+        let Some(values) = solutions.iter().find(fits) else { return Ok(None) };
+        let Some(outcome) = outcome(values) else { return Ok(None) };
+        let mut exec = skeleton_exec(skeleton);
+        choose(&mut exec, rf, co);
+        let (failed, shows) = match &model.fast {
+            Some(fast) => failures(&fast.plan, &exec)?,
+            None => (interpreted(model, &exec)?, Vec::new()),
+        };
+        let lookup = |v: Var| values[usize::from(v.thread)][usize::from(v.access)];
+        let value_of = |e: usize| {
+            let event = &skeleton.events[e];
+            let written = || super::exhaustive::written(exprs, skeleton, e, &lookup);
+            let read = || {
+                let w = source(e as u16)?;
+                super::exhaustive::written(exprs, skeleton, w, &lookup)
+            };
+            let bits =
+                event.cell.map_or(64, |c| self.cells.places[usize::from(c)].size.saturating_mul(8));
+            let show = |v: Option<_>| {
+                v.map_or("?".to_string(), |v| super::show_value(self.program, v, bits, false))
+            };
+            match event.kind {
+                Kind::Read => show(read()),
+                Kind::ReadWrite => format!("{}->{}", show(read()), show(written())),
+                _ => show(written()),
+            }
+        };
+        let events = (0..skeleton.len()).map(|e| self.event(e, &value_of)).collect();
+        let mut others = Vec::new();
+        for (name, base) in [
+            ("addr", BaseRel::Addr),
+            ("data", BaseRel::Data),
+            ("ctrl", BaseRel::Ctrl),
+            ("amo", BaseRel::Amo),
+            ("lxsx", BaseRel::LxSx),
+        ] {
+            others.push((name.to_string(), exec.rel(base).iter().collect::<Pairs>()));
+        }
+        for (name, rel) in shows {
+            let known = ["po", "rf", "co", "fr", "rfe", "rfi", "coe", "coi", "fre", "fri"];
+            if !known.contains(&name.as_str()) && !others.iter().any(|(n, _)| *n == name) {
+                others.push((name, rel.iter().collect()));
+            }
+        }
+        others.retain(|(_, pairs)| !pairs.is_empty());
+        let state = self.program.shown.iter().map(|i| {
+            let o = &self.program.observed[*i];
+            (o.label.clone(), super::show(self.program, outcome[*i], o))
+        });
+        Ok(Some(Execution {
+            events,
+            po: reduced(&exec.rel(BaseRel::Po)),
+            rf: rf.iter().collect(),
+            co: reduced(co),
+            fr: reduced_from(rf, co),
+            others,
+            failures: failed,
+            state: state.collect(),
+        }))
+    }
+
+    fn event(&self, e: usize, value_of: &dyn Fn(usize) -> String) -> Event {
+        let event = &self.skeleton.events[e];
+        let kind = match event.kind {
+            Kind::Read => "R",
+            Kind::Write => "W",
+            Kind::ReadWrite => "RW",
+            Kind::Fence => "F",
+            Kind::Branch | Kind::Decision => "B",
+            Kind::RegRead => "Rreg",
+            Kind::RegWrite => "Wreg",
+        };
+        let arch = self.test.arch.name();
+        let tags = TAG_TABLE.iter().filter(|(t, _, archs)| {
+            t.meets(event.tags) && (*archs == "*" || archs.split(' ').any(|a| a == arch))
+        });
+        let tags: Vec<&str> =
+            tags.map(|(_, n, _)| *n).filter(|n| !matches!(*n, "AFTER" | "NoRet")).collect();
+        let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(",")) };
+        let place = event.cell.map(|c| {
+            let place = self.cells.places[usize::from(c)];
+            let location = &self.program.locations[usize::from(place.loc)];
+            match place.off {
+                0 => format!("[{}]", location.name),
+                off => format!("[{}+{off}]", location.name),
+            }
+        });
+        let text = match place {
+            Some(place) => format!("{kind}{tags}{place}={}", value_of(e)),
+            None => format!("{kind}{tags}"),
+        };
+        let code = event.thread.and_then(|t| self.program.threads.get(usize::from(t)));
+        let inst = code.and_then(|c| c.insts.get(usize::from(event.line)));
+        let line = |i: &crate::isa::ops::Inst| self.test.source.line_col(i.span.start as usize).0;
+        Event {
+            thread: event.thread,
+            text,
+            instruction: inst.map_or(String::new(), |i| i.text.clone()),
+            line: inst.map_or(0, line),
+        }
+    }
+}
+
+fn interpreted(model: &Model, exec: &Exec) -> Result<Vec<Failure>> {
+    let verdict = crate::cat::interpret(&model.cat, exec)?;
+    Ok(verdict
+        .failed
+        .map(|f| Failure {
+            name: f.name,
+            place: f.place,
+            chains: Vec::new(),
+            events: f.events,
+            is_cycle: false,
+            negated: false,
+        })
+        .into_iter()
+        .collect())
+}
+
+/// A transitive order without what follows from the rest.
+fn reduced(r: &Rel) -> Pairs {
+    r.diff(&r.seq(r)).iter().collect()
+}
+
+/// From-read to the next write only.
+fn reduced_from(rf: &Rel, co: &Rel) -> Pairs {
+    let next = co.diff(&co.seq(co));
+    rf.inverse().seq(&next).iter().filter(|(a, b)| a != b).collect()
+}
+
+/// The answer as text, for people.
+pub fn text(test: &Test, model: &Model, state: &str, answer: &Answer) -> String {
+    use std::fmt::Write;
+    let mut out = format!("Test {}, model {}: ", test.name, model.name);
+    let Some(one) = answer.executions.first() else {
+        let _ = writeln!(out, "no execution shows {state}, whatever the model.");
+        return out;
+    };
+    if answer.allowed {
+        let _ = writeln!(out, "{state} is allowed. An execution that shows it:");
+    } else {
+        let _ = writeln!(out, "{state} is forbidden.");
+        let more = if answer.more { "the first " } else { "" };
+        let plural = if answer.looked_at == 1 { "" } else { "s" };
+        let _ = writeln!(
+            out,
+            "Looked at {more}{} execution{plural} that would show it; this one fails fewest checks:",
+            answer.looked_at
+        );
+    }
+    let letter = |e: usize| Execution::letter(e);
+    let event = |e: usize| match one.events.get(e) {
+        Some(event) => format!("{}: {}", letter(e), event.text),
+        None => letter(e),
+    };
+    for (e, view) in one.events.iter().enumerate() {
+        let at = match view.thread {
+            None => "initially".to_string(),
+            Some(t) => format!("P{t}, line {}: `{}`", view.line, view.instruction),
+        };
+        let _ = writeln!(out, "  {:<24} {at}", event(e));
+    }
+    for (name, pairs) in [("rf", &one.rf), ("co", &one.co)] {
+        let pairs: Vec<String> =
+            pairs.iter().map(|(a, b)| format!("{} -> {}", letter(*a), letter(*b))).collect();
+        let _ = writeln!(
+            out,
+            "  {name}: {}",
+            if pairs.is_empty() { "none".into() } else { pairs.join(", ") }
+        );
+    }
+    let state: Vec<String> = one.state.iter().map(|(k, v)| format!("{k}={v};")).collect();
+    let _ = writeln!(out, "  final state: {}", state.join(" "));
+    for f in &one.failures {
+        let what = match (f.negated, f.is_cycle) {
+            (true, _) => "asks for what is not there",
+            (false, true) => "forbids this cycle",
+            (false, false) => "forbids this",
+        };
+        let _ = writeln!(out, "The check `{}` ({}) {what}:", f.name, f.place);
+        for chain in &f.chains {
+            let Some(first) = chain.first() else { continue };
+            let _ = writeln!(out, "  {}", event(first.from));
+            for edge in chain {
+                let _ = writeln!(out, "    -{}-> {}", edge.label, event(edge.to));
+            }
+        }
+        if f.chains.is_empty() {
+            for e in &f.events {
+                let _ = writeln!(out, "  {}", event(*e));
+            }
+        }
+    }
+    out
+}

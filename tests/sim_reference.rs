@@ -1,0 +1,190 @@
+//! The engines against the reference, which goes through every candidate and interprets the
+//! model over each: the same outcomes, verdicts and flags.
+
+#[path = "common/exec.rs"]
+#[allow(dead_code)]
+mod exec;
+#[path = "common/listings.rs"]
+mod listings;
+#[path = "common/litmus.rs"]
+#[allow(dead_code)]
+mod random;
+
+use exec::Rng;
+use litmake::cat::load::{Files, load_with};
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::litmus::{self, Arch};
+use litmake::sim::{Engine, Model, Options, Simulator};
+use random::Size;
+use std::path::Path;
+
+fn load(arch: Arch, name: &str) -> Model {
+    let model = cat::load(name, &LoadOptions::new(arch)).expect("a built-in model");
+    Model::load(&model).expect("a built-in model can be simulated")
+}
+
+struct OneModel<'a>(&'a str);
+
+impl Files for OneModel<'_> {
+    fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
+        Ok((path == Path::new("own.cat")).then(|| self.0.to_string()))
+    }
+}
+
+fn own(arch: Arch, text: &str) -> Model {
+    let model = load_with("own.cat", &LoadOptions::new(arch), &OneModel(text));
+    let model = model.unwrap_or_else(|e| panic!("{text}\n{e}"));
+    Model::load(&model).unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+fn answer(text: &str, model: &Model, engine: Engine) -> Result<String, String> {
+    let source = Source::new("random.litmus", text.to_string());
+    let test = litmus::read(&source).map_err(|e| panic!("{text}\n{e}")).unwrap();
+    let options = Options { engine, ..Options::default() };
+    let o = Simulator::default().simulate(&test, model, &options).map_err(|e| e.to_string())?;
+    let mut flags = o.flags;
+    flags.sort();
+    flags.dedup();
+    Ok(format!("{:#?} {} {} {flags:?} {} {}", o.states, o.positive, o.negative, o.undefined, o.cut))
+}
+
+/// Whether the test was simulated at all.
+fn agree(text: &str, model: &Model, note: &str) -> bool {
+    let reference = answer(text, model, Engine::Exhaustive);
+    for engine in [Engine::Enumerate, Engine::Solve] {
+        let fast = answer(text, model, engine);
+        if reference.is_err() && fast.is_err() {
+            continue;
+        }
+        assert_eq!(reference, fast, "{engine:?} under {}:\n{note}\n{text}", model.name);
+    }
+    reference.is_ok()
+}
+
+/// How many tests of each kind: more where a person asks for it.
+fn rounds(usual: u64) -> u64 {
+    let more = std::env::var("LITMAKE_REFERENCE_ROUNDS").ok();
+    more.and_then(|n| n.parse::<u64>().ok()).map_or(usual, |n| usual * n)
+}
+
+fn small(rng: &mut Rng) -> Size {
+    let threads = 2 + rng.below(2);
+    Size {
+        threads,
+        length: if threads == 2 { 2 } else { 1 + rng.below(2) },
+        locations: 2,
+        observed: rng.below(4),
+    }
+}
+
+fn built_in(arch: Arch, names: &[&str], rounds: u64, test: impl Fn(&mut Rng, u64) -> String) {
+    let models: Vec<Model> = names.iter().map(|n| load(arch, n)).collect();
+    let mut simulated = 0;
+    let mut trouble = None;
+    for seed in 0..rounds {
+        let rng = &mut Rng::new(seed);
+        let text = test(rng, seed);
+        simulated += models.iter().filter(|m| agree(&text, m, "")).count();
+        let last = answer(&text, &models[0], Engine::Enumerate).err();
+        trouble = last.map(|e| format!("{text}{e}")).or(trouble);
+    }
+    assert!(
+        simulated as u64 * 2 > rounds * names.len() as u64,
+        "only {simulated} answers: {}",
+        trouble.unwrap_or_default()
+    );
+}
+
+#[test]
+fn c11() {
+    let names = ["rc11", "rc11-lb", "c11", "sc", "wgsl-rel-acq", "wgsl-sc-per-loc", "const-write"];
+    built_in(Arch::C, &names, rounds(60), |rng, _| {
+        let size = small(rng);
+        random::c11(rng, size)
+    });
+}
+
+#[test]
+fn aarch64() {
+    built_in(Arch::AArch64, &["aarch64", "sc"], rounds(60), |rng, seed| {
+        let size = small(rng);
+        random::aarch64(rng, size, seed % 8 == 0)
+    });
+}
+
+#[test]
+fn other_dialects() {
+    let dialects: [(Arch, &[&str]); 6] = [
+        (Arch::Arm, &["armv7", "aarch32", "sc"]),
+        (Arch::X86_64, &["x86tso", "x86tso-herd2025", "sc"]),
+        (Arch::X86, &["x86tso", "sc"]),
+        (Arch::RiscV, &["riscv", "sc"]),
+        (Arch::Ppc, &["ppc", "sc"]),
+        (Arch::Mips, &["mips", "mips-weak", "mips-sync", "sc"]),
+    ];
+    for (arch, names) in dialects {
+        built_in(arch, names, rounds(40), |rng, _| {
+            let size = small(rng);
+            listings::listing(rng, arch, size)
+        });
+    }
+}
+
+#[test]
+fn random_models() {
+    let archs = [Arch::C, Arch::AArch64, Arch::X86_64, Arch::RiscV];
+    let mut simulated = 0;
+    for seed in 0..rounds(150) {
+        let rng = &mut Rng::new(1000 + seed);
+        let text = random::model(rng);
+        let arch = archs[rng.below(archs.len())];
+        let Ok(model) = load_with("own.cat", &LoadOptions::new(arch), &OneModel(&text)) else {
+            panic!("{text}");
+        };
+        let Ok(model) = Model::load(&model) else { continue };
+        for _ in 0..3 {
+            let size = Size { threads: 2, length: 2, locations: 2, observed: 2 };
+            let test = match arch {
+                Arch::C => random::c11(rng, size),
+                Arch::AArch64 => random::aarch64(rng, size, false),
+                _ => listings::listing(rng, arch, size),
+            };
+            simulated += usize::from(agree(&test, &model, &text));
+        }
+    }
+    assert!(simulated > 150, "only {simulated} answers");
+}
+
+/// A recursive definition that does not grow with itself has no plan, only an interpretation.
+#[test]
+fn a_model_that_cannot_be_staged_is_interpreted() {
+    let text = "\"Own\"\ninclude \"cos.cat\"\n\
+        let rec odd = po \\ (odd; po)\n\
+        acyclic odd | rf | co | fr as order\n\
+        flag ~empty (rf & ext) as communication\n";
+    let model = own(Arch::AArch64, text);
+    assert!(model.is_interpreted());
+    for seed in 0..20 {
+        let rng = &mut Rng::new(seed);
+        let size = small(rng);
+        assert!(agree(&random::aarch64(rng, size, false), &model, text));
+    }
+    let test = "AArch64 SB\n{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\n\
+        P0 | P1 ;\nMOV W0,#1 | MOV W0,#1 ;\nSTR W0,[X1] | STR W0,[X1] ;\n\
+        LDR W2,[X3] | LDR W2,[X3] ;\nexists (0:X2=0 /\\ 1:X2=0)\n";
+    let answer = answer(test, &model, Engine::Auto).expect("it can be interpreted");
+    assert!(answer.ends_with(" 0 3 [\"communication\"] false false"), "{answer}");
+}
+
+/// An AMO is one event, which both reads and writes.
+#[test]
+fn a_riscv_amo_is_one_event_for_the_model() {
+    let test = "RISCV amo\n{ 0:x8=x; }\nP0 ;\nli x6,1 ;\namoswap.w.aq x5,x6,(x8) ;\nexists (0:x5=0)\n";
+    for (check, allowed) in [("empty (IW * W) & rf", 0), ("empty (R & W) \\ R", 1)] {
+        let model = own(Arch::RiscV, &format!("\"Own\"\ninclude \"cos.cat\"\n{check} as it\n"));
+        assert!(agree(test, &model, check));
+        let found = answer(test, &model, Engine::Auto).expect("it can be simulated");
+        assert!(found.ends_with(&format!(" {allowed} 0 [] false false")), "{check}: {found}");
+    }
+}
