@@ -104,7 +104,7 @@ fn the_drawing_for_graphviz_has_the_cycle_in_red() {
         assert!(dot.lines().any(|l| l == line), "{line}\n{dot}");
     }
     assert!(!dot.contains("e2 -> e4 [label=\"po\""), "what follows from po is not drawn\n{dot}");
-    assert_eq!(dot.matches("color=red,").count(), 4);
+    assert_eq!(dot.matches(", color=red,").count(), 4);
 }
 
 #[test]
