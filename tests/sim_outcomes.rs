@@ -96,3 +96,13 @@ fn code_of_another_thread_is_refused() {
     let error = states(text).unwrap_err();
     assert!(error.contains("another thread's code"), "{error}");
 }
+
+#[test]
+fn a_push_of_an_ordered_pair_stores_the_upper_half_first() {
+    expect(
+        "AArch64 t\n{ int64_t x[2]; 0:X2=x; 1:X2=x; }\nP0 | P1 ;\n ADD X2,X2,#16 | LDR X1,[X2] ;\n\
+         MOV X0,#1 | DMB LD ;\n MOV X1,#2 | LDR X0,[X2,#8] ;\n STILP X0,X1,[X2,#-16]! | ;\n\
+         exists (1:X1=1 /\\ 1:X0=0)\n",
+        &["1:X0=0; 1:X1=0;", "1:X0=2; 1:X1=0;", "1:X0=2; 1:X1=1;"],
+    );
+}

@@ -429,9 +429,15 @@ fn store_pair(e: &mut Emit, tags: Tags, ordered: bool) -> Lowered {
         let value = e.join(low, high, a.bits);
         e.store(address.addr, value, a.bits / 4, tags);
     } else {
-        store_at(e, address.addr, low, a.bits / 8, tags);
-        let above = e.plus(address.addr, a.bits / 8);
-        store_at(e, above, high, a.bits / 8, second_tags(tags, ordered));
+        let each = a.bits / 8;
+        let above = e.plus(address.addr, each);
+        // A push stores from the top down (STILP with its pre-index, which is below 0).
+        let mut halves = [(address.addr, low), (above, high)];
+        if ordered && address.update.is_some() {
+            halves.reverse();
+        }
+        store_at(e, halves[0].0, halves[0].1, each, tags);
+        store_at(e, halves[1].0, halves[1].1, each, second_tags(tags, ordered));
     }
     e.write_back(&address);
     Ok(())
