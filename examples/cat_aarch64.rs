@@ -70,11 +70,7 @@ fn text(text: &'static str, dirs: &[String]) -> Plan {
 
 fn shown(plan: &Plan, exec: &litmake::cat::exec::Exec, name: &str) -> Rel {
     let values = plan_eval::values(plan, exec).unwrap_or_else(|e| panic!("{e}"));
-    let node = plan
-        .shows
-        .iter()
-        .find(|(n, _)| n == name)
-        .map(|(_, id)| *id as usize);
+    let node = plan.shows.iter().find(|(n, _)| n == name).map(|(_, id)| *id as usize);
     match node.map(|id| &values[id]) {
         Some(plan_eval::Val::Rel(r)) => r.clone(),
         _ => Rel::empty(exec.n),
@@ -98,11 +94,7 @@ fn main() {
         let values = plan_eval::values(&deps, &exec).unwrap_or_else(|e| panic!("{e}"));
         let empty = Rel::empty(exec.n);
         let base = |name: &str| {
-            let node = deps
-                .shows
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, id)| *id as usize);
+            let node = deps.shows.iter().find(|(n, _)| n == name).map(|(_, id)| *id as usize);
             match node.map(|id| &values[id]) {
                 Some(plan_eval::Val::Rel(r)) => r.clone(),
                 _ => empty.clone(),

@@ -15,10 +15,7 @@ fn main() {
         options.include_dirs.push(args.remove(1).into());
         args.remove(0);
     }
-    options.arch = Arch::ALL
-        .into_iter()
-        .find(|a| a.name() == args[0])
-        .expect("an architecture");
+    options.arch = Arch::ALL.into_iter().find(|a| a.name() == args[0]).expect("an architecture");
     let count: u64 = args[1].parse().expect("a number");
     let model = load::load(&args[2], &options).unwrap_or_else(|e| panic!("{e}"));
     let registers = model.catdep();
@@ -56,8 +53,5 @@ fn main() {
             }
         }
     }
-    println!(
-        "{} {}: {count} executions, {allowed} allowed, {differ} differ",
-        args[0], args[2]
-    );
+    println!("{} {}: {count} executions, {allowed} allowed, {differ} differ", args[0], args[2]);
 }

@@ -11,10 +11,7 @@ struct Memory(HashMap<&'static str, &'static str>);
 
 impl Files for Memory {
     fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
-        Ok(self
-            .0
-            .get(path.to_str().unwrap_or(""))
-            .map(|s| s.to_string()))
+        Ok(self.0.get(path.to_str().unwrap_or("")).map(|s| s.to_string()))
     }
 }
 
@@ -54,26 +51,14 @@ fn includes_are_found_in_folders_then_beside_then_built_in() {
     ];
     let names = |dirs: &[&str]| -> Vec<String> {
         let model = load("m/model.cat", dirs, &files[..2]).unwrap_or_else(|e| panic!("{e}"));
-        model
-            .files
-            .iter()
-            .map(|f| f.source.name.to_string())
-            .collect()
+        model.files.iter().map(|f| f.source.name.to_string()).collect()
     };
     assert_eq!(
         names(&[]),
-        [
-            "<built-in>/stdlib.cat",
-            "m/x.cat",
-            "<built-in>/cos.cat",
-            "m/model.cat"
-        ]
+        ["<built-in>/stdlib.cat", "m/x.cat", "<built-in>/cos.cat", "m/model.cat"]
     );
     let e = error("m/model.cat", &["lib"], &files);
-    assert!(
-        e.starts_with("lib/x.cat:1:9: error: `1` has no meaning in cat"),
-        "{e}"
-    );
+    assert!(e.starts_with("lib/x.cat:1:9: error: `1` has no meaning in cat"), "{e}");
 }
 
 #[test]
@@ -85,21 +70,10 @@ fn a_library_from_a_folder_takes_precedence_but_not_for_built_in_models() {
     ];
     let names = |name| -> Vec<String> {
         let model = load(name, &["lib"], &files).unwrap_or_else(|e| panic!("{e}"));
-        model
-            .files
-            .iter()
-            .map(|f| f.source.name.to_string())
-            .collect()
+        model.files.iter().map(|f| f.source.name.to_string()).collect()
     };
     assert_eq!(names("m.cat"), ["lib/stdlib.cat", "m.cat"]);
-    assert_eq!(
-        names("sc"),
-        [
-            "<built-in>/stdlib.cat",
-            "<built-in>/cos.cat",
-            "<built-in>/sc.cat"
-        ]
-    );
+    assert_eq!(names("sc"), ["<built-in>/stdlib.cat", "<built-in>/cos.cat", "<built-in>/sc.cat"]);
 }
 
 #[test]
@@ -117,10 +91,7 @@ fn missing_models_and_files_are_errors_with_a_suggestion() {
 
 #[test]
 fn circles_of_includes_are_errors() {
-    let files = [
-        ("a.cat", "include \"b.cat\""),
-        ("b.cat", "include \"a.cat\""),
-    ];
+    let files = [("a.cat", "include \"b.cat\""), ("b.cat", "include \"a.cat\"")];
     assert_eq!(
         error("a.cat", &[], &files),
         "b.cat:1:1: error: this include closes a circle\n 1 | include \"a.cat\"\n   | ^^^^^^^^^^^^^^^\n  \
@@ -152,38 +123,16 @@ fn the_fingerprint_is_of_what_was_read() {
         model.fingerprint()
     };
     let base = print(["include \"x.cat\"", "let x = 0"], &[], Arch::C);
-    assert_eq!(
-        base,
-        print(["include \"x.cat\"", "let x = 0"], &[], Arch::C)
-    );
-    assert_ne!(
-        base,
-        print(["include \"x.cat\"", "let x = po"], &[], Arch::C)
-    );
-    assert_ne!(
-        base,
-        print(["include \"x.cat\" ", "let x = 0"], &[], Arch::C)
-    );
-    assert_ne!(
-        base,
-        print(["include \"x.cat\"", "let x = 0"], &["v"], Arch::C)
-    );
-    assert_ne!(
-        base,
-        print(["include \"x.cat\"", "let x = 0"], &[], Arch::Arm)
-    );
+    assert_eq!(base, print(["include \"x.cat\"", "let x = 0"], &[], Arch::C));
+    assert_ne!(base, print(["include \"x.cat\"", "let x = po"], &[], Arch::C));
+    assert_ne!(base, print(["include \"x.cat\" ", "let x = 0"], &[], Arch::C));
+    assert_ne!(base, print(["include \"x.cat\"", "let x = 0"], &["v"], Arch::C));
+    assert_ne!(base, print(["include \"x.cat\"", "let x = 0"], &[], Arch::Arm));
 }
 
 #[test]
 fn every_built_in_model_stages_for_its_architecture() {
-    let fragments = [
-        "stdlib",
-        "cos",
-        "cross",
-        "armv8",
-        "herding-cats",
-        "mips-sync",
-    ];
+    let fragments = ["stdlib", "cos", "cross", "armv8", "herding-cats", "mips-sync"];
     for name in built_in_names().filter(|n| !fragments.contains(n)) {
         let archs: &[Arch] = match name {
             "aarch64" => &[Arch::AArch64],

@@ -85,11 +85,7 @@ impl Test {
                 rf.insert(ev[r].2, r);
             }
         }
-        let mut exec = Exec {
-            n,
-            tags: ev.iter().map(|e| e.4).collect(),
-            ..Exec::default()
-        };
+        let mut exec = Exec { n, tags: ev.iter().map(|e| e.4).collect(), ..Exec::default() };
         exec.sets.extend([
             (BaseSet::R, reads.clone()),
             (BaseSet::W, writes.clone()),
@@ -100,10 +96,7 @@ impl Test {
             (BaseSet::Exp, mem.diff(&set(&|e| e < 2))),
         ]);
         exec.rels.extend([
-            (
-                BaseRel::Po,
-                rel(&|a, b| int.contains(a, b) && a < b && ev[a].3 != ev[b].3),
-            ),
+            (BaseRel::Po, rel(&|a, b| int.contains(a, b) && a < b && ev[a].3 != ev[b].3)),
             (BaseRel::Ext, rel(&|a, b| ev[a].1 != ev[b].1)),
             (BaseRel::SameInstance, rel(&|a, b| ev[a].3 == ev[b].3)),
             (BaseRel::SameAccess, Rel::identity_on(&mem)),
@@ -133,9 +126,7 @@ impl Test {
 
     fn undefined(&self, model: &str) -> bool {
         let model = load(model, &LoadOptions::new(Arch::C)).unwrap_or_else(|e| panic!("{e}"));
-        interpret(&model, &self.exec())
-            .unwrap_or_else(|e| panic!("{e}"))
-            .undefined
+        interpret(&model, &self.exec()).unwrap_or_else(|e| panic!("{e}")).undefined
     }
 }
 
@@ -212,10 +203,7 @@ fn store_buffering_by_model() {
         ("mips", Arch::Mips, tag::MIPS_SYNC),
         ("mips-weak", Arch::Mips, tag::MIPS_SYNC),
     ] {
-        assert!(
-            !store_buffering(NONE, Some(fence)).allowed(model, arch),
-            "{model}"
-        );
+        assert!(!store_buffering(NONE, Some(fence)).allowed(model, arch), "{model}");
     }
     for (model, arch, fence) in [
         ("x86tso", Arch::X86_64, tag::SFENCE),
@@ -223,10 +211,7 @@ fn store_buffering_by_model() {
         ("riscv", Arch::RiscV, tag::Fence_tso),
         ("ppc", Arch::Ppc, tag::LWSYNC),
     ] {
-        assert!(
-            store_buffering(NONE, Some(fence)).allowed(model, arch),
-            "{model}"
-        );
+        assert!(store_buffering(NONE, Some(fence)).allowed(model, arch), "{model}");
     }
     // The model of 2025 lets order go through any event.
     assert!(!store_buffering(NONE, Some(tag::SFENCE)).allowed("x86tso-herd2025", Arch::X86_64));
@@ -286,19 +271,13 @@ fn load_buffering_by_model() {
     assert!(load_buffering(RLX).allowed("c11", Arch::C));
     assert!(!load_buffering(NONE).allowed("x86tso", Arch::X86));
     assert!(load_buffering(NONE).allowed("aarch64", Arch::AArch64));
-    for dep in [
-        BaseRel::Data,
-        BaseRel::Ctrl,
-        BaseRel::PickData,
-        BaseRel::PickCtrl,
-    ] {
+    for dep in [BaseRel::Data, BaseRel::Ctrl, BaseRel::PickData, BaseRel::PickCtrl] {
         let mut t = load_buffering(NONE);
         t.deps.extend([(dep, 2, 3), (dep, 4, 5)]);
         assert!(!t.allowed("aarch64", Arch::AArch64), "{dep:?}");
     }
     let mut t = load_buffering(NONE);
-    t.deps
-        .extend([(BaseRel::Data, 2, 3), (BaseRel::Data, 4, 5)]);
+    t.deps.extend([(BaseRel::Data, 2, 3), (BaseRel::Data, 4, 5)]);
     for (model, arch) in [
         ("riscv", Arch::RiscV),
         ("ppc", Arch::Ppc),
@@ -319,8 +298,7 @@ fn only_power_and_armv7_show_writes_to_one_thread_before_another() {
     let d = t.event(2, R, Y, NONE);
     let e = t.event(2, R, X, NONE);
     t.rf.extend([(a, b), (c, d)]);
-    t.deps
-        .extend([(BaseRel::Data, b, c), (BaseRel::Addr, d, e)]);
+    t.deps.extend([(BaseRel::Data, b, c), (BaseRel::Addr, d, e)]);
     assert!(t.allowed("ppc", Arch::Ppc));
     assert!(t.allowed("armv7", Arch::Arm));
     for (model, arch) in [
@@ -403,14 +381,7 @@ fn nothing_comes_between_an_atomic_read_and_its_write() {
         t.co.push(if first { (other, u) } else { (u, other) });
         t
     };
-    for model in [
-        "rc11",
-        "rc11-lb",
-        "c11",
-        "wgsl-sc-per-loc",
-        "wgsl-rel-acq",
-        "sc",
-    ] {
+    for model in ["rc11", "rc11-lb", "c11", "wgsl-sc-per-loc", "wgsl-rel-acq", "sc"] {
         assert!(!update(true).allowed(model, Arch::C), "{model}");
         assert!(update(false).allowed(model, Arch::C), "{model}");
     }
@@ -450,11 +421,7 @@ fn stores_to_const_memory_are_flagged() {
         t.event(0, W, X, NONE);
         let mut exec = t.exec();
         let model = load("const-write", &LoadOptions::new(arch)).unwrap_or_else(|e| panic!("{e}"));
-        let flags = |exec: &Exec| {
-            interpret(&model, exec)
-                .unwrap_or_else(|e| panic!("{e}"))
-                .flags
-        };
+        let flags = |exec: &Exec| interpret(&model, exec).unwrap_or_else(|e| panic!("{e}")).flags;
         assert!(flags(&exec).is_empty());
         exec.sets.insert(BaseSet::Const, Set::of(exec.n, [X, 2]));
         assert!(flags(&exec).contains("const-write"));

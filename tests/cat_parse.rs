@@ -99,12 +99,8 @@ fn every_construct_reads_back() {
         # also this
         let _RMW = X' | DMB.SY | po-loc
     "#;
-    let once = parse(&source(text))
-        .unwrap_or_else(|e| panic!("{e}"))
-        .to_string();
-    let twice = parse(&source(&once))
-        .unwrap_or_else(|e| panic!("{e}"))
-        .to_string();
+    let once = parse(&source(text)).unwrap_or_else(|e| panic!("{e}")).to_string();
+    let twice = parse(&source(&once)).unwrap_or_else(|e| panic!("{e}")).to_string();
     assert_eq!(once, twice);
     assert_eq!(once.matches("include").count(), 2);
 }
@@ -114,9 +110,7 @@ fn built_in_models_read_back() {
     for name in built_in_names() {
         let model = load(name, &LoadOptions::new(Arch::C)).unwrap_or_else(|e| panic!("{e}"));
         let once = model.main().ast.to_string();
-        let twice = parse(&source(&once))
-            .unwrap_or_else(|e| panic!("{e}"))
-            .to_string();
+        let twice = parse(&source(&once)).unwrap_or_else(|e| panic!("{e}")).to_string();
         assert_eq!(once, twice, "{name}");
     }
 }

@@ -40,13 +40,7 @@ fn plan(text: &str) -> Plan {
 fn nodes(text: &str) -> String {
     let dump = plan(text).dump();
     let lines = dump.lines().filter(|l| l.starts_with(' '));
-    let texts = lines.map(|l| {
-        l.trim_start()
-            .splitn(3, ' ')
-            .last()
-            .unwrap_or("")
-            .to_string()
-    });
+    let texts = lines.map(|l| l.trim_start().splitn(3, ' ').last().unwrap_or("").to_string());
     texts.collect::<Vec<_>>().join(", ")
 }
 
@@ -101,22 +95,9 @@ fn terms_fold() {
 
 #[test]
 fn recursion_becomes_closure_where_it_can() {
-    assert_eq!(
-        nodes("let rec r = po | rf | r; r empty r"),
-        "Rf, Po, 1 | 0, 2+"
-    );
-    assert_eq!(
-        nodes("let rec r = rf | r; rf empty r")
-            .matches("fix")
-            .count(),
-        0
-    );
-    assert_eq!(
-        nodes("let rec r = rf | co; r empty r")
-            .matches("fix")
-            .count(),
-        0
-    );
+    assert_eq!(nodes("let rec r = po | rf | r; r empty r"), "Rf, Po, 1 | 0, 2+");
+    assert_eq!(nodes("let rec r = rf | r; rf empty r").matches("fix").count(), 0);
+    assert_eq!(nodes("let rec r = rf | co; r empty r").matches("fix").count(), 0);
     let two = plan("let rec a = rf | b; po and b = co | a; rf empty a");
     assert_eq!(two.groups.len(), 1);
     assert_eq!(two.groups[0].bodies.len(), 2);
@@ -132,12 +113,7 @@ fn bodies_come_before_their_solution() {
     for (id, node) in p.nodes.iter().enumerate() {
         assert!(node.operands().all(|o| (o as usize) < id));
         if let Node::Fix(g, _) = node {
-            assert!(
-                p.groups[*g as usize]
-                    .bodies
-                    .iter()
-                    .all(|b| (*b as usize) < id)
-            );
+            assert!(p.groups[*g as usize].bodies.iter().all(|b| (*b as usize) < id));
         }
     }
 }
@@ -177,22 +153,14 @@ fn matches_on_constant_sets_are_decided() {
     let tags =
         "enum t = 'a || 'b forall x in t do empty (match x with 'a -> po || 'b -> rf end) as c end";
     assert_eq!(plan(tags).checks.len(), 2);
-    assert_eq!(
-        plan("enum t = 'a || 'b forall x in ~{'a} do empty po end")
-            .checks
-            .len(),
-        1
-    );
+    assert_eq!(plan("enum t = 'a || 'b forall x in ~{'a} do empty po end").checks.len(), 1);
 }
 
 #[test]
 fn what_goes_wrong_matters_only_where_it_is_used() {
     assert_eq!(nodes("let x = nonsense let y = po acyclic y"), "Po");
     assert_eq!(nodes("let x = try nonsense with po acyclic x"), "Po");
-    assert_eq!(
-        nodes("let x = try let f y = z in f 0 with po acyclic x"),
-        "Po"
-    );
+    assert_eq!(nodes("let x = try let f y = z in f 0 with po acyclic x"), "Po");
     // What cannot be staged is no error that `try` could catch.
     unstageable("let x = try match W with || {} -> 0 || e ++ s -> po end with po acyclic x");
 }
@@ -227,11 +195,7 @@ fn errors_point_at_the_place() {
 #[test]
 fn names_and_places_of_checks() {
     let p = plan("M\nprocedure p(r) =\n acyclic r as named\nend\ncall p(rf)\n  empty   rf |\n co");
-    let checks: Vec<_> = p
-        .checks
-        .iter()
-        .map(|c| (c.name.as_str(), c.place.as_str()))
-        .collect();
+    let checks: Vec<_> = p.checks.iter().map(|c| (c.name.as_str(), c.place.as_str())).collect();
     assert_eq!(checks, [("named", "m.cat:3"), ("empty rf | co", "m.cat:6")]);
 }
 
@@ -247,18 +211,13 @@ fn registers_are_asked_for() {
 fn two_writes() -> Exec {
     let n = 3;
     let w = Set::full(n);
-    let mut exec = Exec {
-        n,
-        ..Exec::default()
-    };
+    let mut exec = Exec { n, ..Exec::default() };
     exec.sets.insert(BaseSet::W, w.clone());
     exec.sets.insert(BaseSet::M, w.clone());
     exec.sets.insert(BaseSet::Iw, Set::of(n, [0]));
     exec.rels.insert(BaseRel::Loc, Rel::full(n));
-    exec.rels
-        .insert(BaseRel::Co, Rel::of(n, [(0, 1), (0, 2), (1, 2)]));
-    exec.rels
-        .insert(BaseRel::Ext, Rel::full(n).diff(&Rel::identity(n)));
+    exec.rels.insert(BaseRel::Co, Rel::of(n, [(0, 1), (0, 2), (1, 2)]));
+    exec.rels.insert(BaseRel::Ext, Rel::full(n).diff(&Rel::identity(n)));
     exec
 }
 
@@ -297,10 +256,7 @@ fn the_interpreter_takes_the_given_coherence() {
     assert!(run("with co from generate_cos(co0) empty (co0 \\ co) | (co & id)").allowed());
     let v = run("with co from generate_cos(co^-1) empty 0");
     let failed = v.failed.unwrap();
-    assert_eq!(
-        (failed.name.as_str(), failed.events),
-        ("coherence", vec![1, 0])
-    );
+    assert_eq!((failed.name.as_str(), failed.events), ("coherence", vec![1, 0]));
 }
 
 #[test]
@@ -362,12 +318,7 @@ const TEXTS: &[&str] = &[
 fn agree(model: &Model, plan: &Plan, exec: &Exec) {
     let slow = interpret(model, exec).unwrap_or_else(|e| panic!("{e}"));
     let fast = plan_eval::run(plan, exec).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(
-        fast.allowed(),
-        slow.allowed(),
-        "{}\n{fast:?}\n{slow:?}\n{exec:?}",
-        model.name
-    );
+    assert_eq!(fast.allowed(), slow.allowed(), "{}\n{fast:?}\n{slow:?}\n{exec:?}", model.name);
     if fast.allowed() {
         assert_eq!(fast, slow);
     }
@@ -388,9 +339,8 @@ fn built_in(name: &str, arch: Arch) -> (Model, Plan) {
 
 /// The text of a random set.
 fn set_text() -> BoxedStrategy<String> {
-    let names = [
-        "R", "W", "M", "F", "B", "IW", "FW", "Exp", "X", "L", "emptyset", "_", "s", "Const",
-    ];
+    let names =
+        ["R", "W", "M", "F", "B", "IW", "FW", "Exp", "X", "L", "emptyset", "_", "s", "Const"];
     let leaf = proptest::sample::select(names.to_vec()).prop_map(str::to_string);
     leaf.prop_recursive(2, 8, 2, |inner| {
         let two = (inner.clone(), inner.clone());

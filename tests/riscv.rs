@@ -283,19 +283,7 @@ fn loads_extend_and_stores_cut() {
     let regs: Vec<u64> = (20..28).map(|i| m.get(&format!("x{i}")) as u64).collect();
     let minus = -128i64 as u64;
     let whole = 0x1234_5678_ffff_ff80;
-    assert_eq!(
-        regs,
-        [
-            minus,
-            0x80,
-            minus,
-            0xff80,
-            minus,
-            0xffff_ff80,
-            whole,
-            0x1234_5678
-        ]
-    );
+    assert_eq!(regs, [minus, 0x80, minus, 0xff80, minus, 0xffff_ff80, whole, 0x1234_5678]);
     assert_eq!(m.peek(17 * BASE, 8), 0x80);
     assert_eq!(m.peek(17 * BASE + 8, 8), 0xff80);
     assert_eq!(m.peek(17 * BASE - 8, 8), 0xffff_ff80);
@@ -398,16 +386,10 @@ fn compare_and_swap() {
         assert_eq!(m.peek(16 * BASE, 4), if success { 9 } else { 5 });
         let event = &m.events[0];
         if success {
-            assert_eq!(
-                (&event.what, event.tags),
-                (&What::Rmw, tag::X | tag::RV_AcqRel)
-            );
+            assert_eq!((&event.what, event.tags), (&What::Rmw, tag::X | tag::RV_AcqRel));
         } else {
             // A failing one acquires, and does not release.
-            assert_eq!(
-                (&event.what, event.tags),
-                (&What::Load, tag::X | tag::RV_Acq)
-            );
+            assert_eq!((&event.what, event.tags), (&What::Load, tag::X | tag::RV_Acq));
         }
         // The other guess is no execution.
         let m = run("amocas.w.aqrl x6,x7,(x10)", |m| {
@@ -465,10 +447,8 @@ fn locations_have_addresses() {
 
 #[test]
 fn constants() {
-    let m = run(
-        "li x5,-1\nli x6,0x7fffffffffffffff\nlui x7,0x80000\nli x8,0xffffffffffffffff",
-        |_| {},
-    );
+    let m =
+        run("li x5,-1\nli x6,0x7fffffffffffffff\nlui x7,0x80000\nli x8,0xffffffffffffffff", |_| {});
     assert_eq!(m.get("x5") as u64, u64::MAX);
     assert_eq!(m.get("x6") as i64, i64::MAX);
     assert_eq!(m.get("x7") as i64, i64::from(i32::MIN));
@@ -481,19 +461,13 @@ fn calls_come_back_and_a_last_return_ends() {
     assert_eq!((m.get("x20"), m.get("x21")), (1, 1));
     let m = run("li x20,1\nret\nli x21,1", |_| {});
     assert_eq!((m.get("x20"), m.get("x21")), (1, 0));
-    let m = run(
-        "call f\nmv x1,x0\nret\nli x21,1\nf: li x20,2\njr ra",
-        |_| {},
-    );
+    let m = run("call f\nmv x1,x0\nret\nli x21,1\nf: li x20,2\njr ra", |_| {});
     assert_eq!((m.get("x20"), m.get("x21")), (2, 0));
 }
 
 #[test]
 fn numeric_labels_may_repeat() {
-    let m = run(
-        "li x5,2\n1: addi x5,x5,-1\nbnez x5,1b\nbeqz x5,1f\nli x6,1\n1: li x7,1",
-        |_| {},
-    );
+    let m = run("li x5,2\n1: addi x5,x5,-1\nbnez x5,1b\nbeqz x5,1f\nli x6,1\n1: li x7,1", |_| {});
     assert_eq!((m.get("x5"), m.get("x6"), m.get("x7")), (0, 0, 1));
 }
 
@@ -516,15 +490,9 @@ fn errors_say_what_is_wrong() {
     for (line, message) in [
         ("add.aq x5,x6,x7", "unknown RISC-V instruction `add.aq`"),
         ("lw x5,x6", "`x6` is no address; write 0(x6)"),
-        (
-            "lw x5",
-            "`lw` takes a register and an address such as 0(a0)",
-        ),
+        ("lw x5", "`lw` takes a register and an address such as 0(a0)"),
         ("lw x32,0(x5)", "`x32` is no register"),
-        (
-            "sc.w x5,x6,4(x7)",
-            "`sc.w` takes an address without an offset, not 4",
-        ),
+        ("sc.w x5,x6,4(x7)", "`sc.w` takes an address without an offset, not 4"),
         ("addi x5,x6,x7", "`addi` takes a constant, not `x7`"),
         ("beqz x5,nowhere", "no label `nowhere` in this thread"),
         ("fence rx,w", "`rx` is no set of accesses"),

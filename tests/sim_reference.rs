@@ -180,7 +180,8 @@ fn a_model_that_cannot_be_staged_is_interpreted() {
 /// An AMO is one event, which both reads and writes.
 #[test]
 fn a_riscv_amo_is_one_event_for_the_model() {
-    let test = "RISCV amo\n{ 0:x8=x; }\nP0 ;\nli x6,1 ;\namoswap.w.aq x5,x6,(x8) ;\nexists (0:x5=0)\n";
+    let test =
+        "RISCV amo\n{ 0:x8=x; }\nP0 ;\nli x6,1 ;\namoswap.w.aq x5,x6,(x8) ;\nexists (0:x5=0)\n";
     for (check, allowed) in [("empty (IW * W) & rf", 0), ("empty (R & W) \\ R", 1)] {
         let model = own(Arch::RiscV, &format!("\"Own\"\ninclude \"cos.cat\"\n{check} as it\n"));
         assert!(agree(test, &model, check));

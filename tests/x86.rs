@@ -10,14 +10,8 @@ use litmake::isa::x86::X86;
 use litmake::litmus::Arch;
 use proptest::prelude::*;
 
-const X64: X86 = X86 {
-    arch: Arch::X86_64,
-    avx: false,
-};
-const X32: X86 = X86 {
-    arch: Arch::X86,
-    avx: false,
-};
+const X64: X86 = X86 { arch: Arch::X86_64, avx: false };
+const X32: X86 = X86 { arch: Arch::X86, avx: false };
 
 /// Runs 64-bit code; rdi and rsi hold the addresses of two locations, rsp that of a stack.
 fn run(text: &str, prepare: impl FnOnce(&mut Machine)) -> Machine {
@@ -68,13 +62,7 @@ fn ours(text: &str, rax: u64, rcx: u64, rdx: u64, carry: bool) -> Regs {
         rax: m.get("rax") as u64,
         rcx: m.get("rcx") as u64,
         rdx: m.get("rdx") as u64,
-        flags: [
-            flag("r8"),
-            flag("r9"),
-            flag("r10"),
-            flag("r11"),
-            flag("r12"),
-        ],
+        flags: [flag("r8"), flag("r9"), flag("r10"), flag("r11"), flag("r12")],
     }
 }
 
@@ -327,10 +315,7 @@ fn parts_of_registers_merge_or_clear() {
 
 fn events(text: &str) -> Vec<(What, u8, Tags)> {
     let m = run(text, |_| {});
-    m.events
-        .iter()
-        .map(|e| (e.what.clone(), e.size, e.tags))
-        .collect()
+    m.events.iter().map(|e| (e.what.clone(), e.size, e.tags)).collect()
 }
 
 #[test]
@@ -380,20 +365,14 @@ fn a_failing_comparison_writes_the_accumulator() {
         m.set("rax", 0xffff_ffff_0000_0006);
         m.set("rcx", 9);
     });
-    assert_eq!(
-        (m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)),
-        (5, 0, 5)
-    );
+    assert_eq!((m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)), (5, 0, 5));
     assert_eq!(m.events.len(), 1);
     let m = run(text, |m| {
         m.poke(16 * BASE, 4, 5);
         m.set("rax", 5);
         m.set("rcx", 9);
     });
-    assert_eq!(
-        (m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)),
-        (5, 1, 9)
-    );
+    assert_eq!((m.get("rax"), m.get("rdx"), m.peek(16 * BASE, 4)), (5, 1, 9));
 }
 
 #[test]
@@ -422,10 +401,7 @@ fn sixteen_bytes_at_once_only_with_avx() {
         m.run(&code);
         m.events.iter().map(|e| e.size).collect::<Vec<_>>()
     };
-    let avx = X86 {
-        arch: Arch::X86_64,
-        avx: true,
-    };
+    let avx = X86 { arch: Arch::X86_64, avx: true };
     for (text, plain, with) in [
         ("movdqa (%rdi),%xmm0", vec![8, 8], vec![16]),
         ("movaps %xmm0,(%rdi)", vec![8, 8], vec![16]),
@@ -473,12 +449,9 @@ fn vector_registers_carry_values() {
 
 #[test]
 fn eight_bytes_through_the_x87_stack() {
-    let m = run(
-        "fildll (%rdi)\nfildq (%rdi)\nfistpll (%rsi)\nfistpq 8(%rsi)",
-        |m| {
-            m.poke(16 * BASE, 8, 0x8765_4321_0fed_cba9);
-        },
-    );
+    let m = run("fildll (%rdi)\nfildq (%rdi)\nfistpll (%rsi)\nfistpq 8(%rsi)", |m| {
+        m.poke(16 * BASE, 8, 0x8765_4321_0fed_cba9);
+    });
     assert_eq!(m.peek(17 * BASE, 8), 0x8765_4321_0fed_cba9);
     assert_eq!(m.peek(17 * BASE + 8, 8), 0x8765_4321_0fed_cba9);
 }
@@ -503,11 +476,7 @@ fn calls_come_back_and_a_last_return_ends() {
     );
     let got = ["rax", "rcx", "rdx", "rbx"].map(|r| m.get(r));
     assert_eq!(got, [1, 2, 3, 0]);
-    assert_eq!(
-        m.get("rsp"),
-        18 * BASE + 8,
-        "the last one leaves the thread"
-    );
+    assert_eq!(m.get("rsp"), 18 * BASE + 8, "the last one leaves the thread");
     assert_eq!(m.events.len(), 0);
 }
 
@@ -518,10 +487,7 @@ fn jumps_through_registers_and_numeric_labels() {
          1: decl %edx\njne 1b\njmp 1f\nmovl $1,%ebx\n1: ud2\nmovl $1,%r8d",
         |_| {},
     );
-    assert_eq!(
-        [m.get("rcx"), m.get("rdx"), m.get("rbx"), m.get("r8")],
-        [0; 4]
-    );
+    assert_eq!([m.get("rcx"), m.get("rdx"), m.get("rbx"), m.get("r8")], [0; 4]);
 }
 
 #[test]
@@ -531,9 +497,7 @@ fn bits_in_memory_may_lie_outside_the_operand() {
         m.poke(16 * BASE + 4, 4, 8);
     });
     assert_eq!((m.events[0].addr, m.get("rcx")), (16 * BASE + 4, 1));
-    let m = run("lock btcl %eax,(%rdi)", |m| {
-        m.set("rax", -1i32 as u32 as u128)
-    });
+    let m = run("lock btcl %eax,(%rdi)", |m| m.set("rax", -1i32 as u32 as u128));
     assert_eq!(m.peek(16 * BASE - 4, 4), 0x8000_0000);
 }
 
@@ -592,13 +556,11 @@ fn both_orders_of_operands() {
 
 #[test]
 fn the_order_of_operands_that_herd_has() {
-    let m = run(
-        "clc\nmovl $1,(x)\ncmovnc %ebx,(x)\ncmpxchgl (x),%ecx\n lock cmpxchg (x),%ecx",
-        |m| {
+    let m =
+        run("clc\nmovl $1,(x)\ncmovnc %ebx,(x)\ncmpxchgl (x),%ecx\n lock cmpxchg (x),%ecx", |m| {
             m.set("rax", 1);
             m.set("rcx", 2);
-        },
-    );
+        });
     assert_eq!((m.get("rbx"), m.peek(BASE, 4)), (1, 2));
 }
 
@@ -631,34 +593,19 @@ fn errors_say_what_is_wrong() {
          2 |   movk $1,%eax\n   | ^^^^^^^^^^^^^^\n  help: did you mean `mov`?"
     );
     for (line, message) in [
-        (
-            "movl %rax,%ecx",
-            "`movl` works on 32 bits here, and a register operand has 64",
-        ),
+        ("movl %rax,%ecx", "`movl` works on 32 bits here, and a register operand has 64"),
         ("movl (x),(y)", "a move has at most one memory operand"),
         ("movl $1,$2", "a constant cannot be written to"),
         ("jne nowhere", "no label `nowhere` in this thread"),
-        (
-            "call puts",
-            "`puts` is called, and its code is not in this thread",
-        ),
-        (
-            "lock movl $1,(x)",
-            "`lock` is not allowed on this instruction",
-        ),
+        ("call puts", "`puts` is called, and its code is not in this thread"),
+        ("lock movl $1,(x)", "`lock` is not allowed on this instruction"),
         ("lock addl $1,%eax", "`lock` needs a memory destination"),
         ("lock", "`lock` has no instruction after it"),
         ("movl .LC0(%rip),%eax", "`.LC0` is an assembler's own label"),
-        (
-            "addl %eax,%fs:4",
-            "stores to thread-local storage are not supported",
-        ),
+        ("addl %eax,%fs:4", "stores to thread-local storage are not supported"),
         ("shll %edx,%eax", "a shift's count is a constant or %cl"),
         ("cmpxchg16b %rax", "a memory operand is expected"),
-        (
-            "movl 1(%rax,%rbx,3),%eax",
-            "`3` is no scale: 1, 2, 4 or 8 is",
-        ),
+        ("movl 1(%rax,%rbx,3),%eax", "`3` is no scale: 1, 2, 4 or 8 is"),
         ("movl", "two operands are expected"),
     ] {
         let text = error(&X64, line);

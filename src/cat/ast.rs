@@ -276,9 +276,7 @@ impl Display for Expr {
             }
             ExprKind::Bin(op, es) => {
                 f.write_char('(')?;
-                list(f, es, &format!(" {} ", op.symbol()), |f, e| {
-                    write!(f, "{e}")
-                })?;
+                list(f, es, &format!(" {} ", op.symbol()), |f, e| write!(f, "{e}"))?;
                 f.write_char(')')
             }
             ExprKind::Tuple(es) => {
@@ -406,23 +404,14 @@ impl Display for Ins {
             InsKind::ShowAs(e, name) => write!(f, "show {e} as {name}"),
             InsKind::Unshow(names) => write!(f, "unshow {}", names.join(", ")),
             InsKind::Include(file) => write!(f, "include \"{file}\""),
-            InsKind::Procedure {
-                name,
-                params: pat,
-                body,
-                rec,
-            } => {
+            InsKind::Procedure { name, params: pat, body, rec } => {
                 write!(f, "procedure {}{name} ", if *rec { "rec " } else { "" })?;
                 params(f, pat)?;
                 writeln!(f, " =")?;
                 block(f, body)?;
                 f.write_str("end")
             }
-            InsKind::Call {
-                procedure,
-                arg,
-                name,
-            } => {
+            InsKind::Call { procedure, arg, name } => {
                 write!(f, "call {procedure} ({arg})")?;
                 match name {
                     Some(name) => write!(f, " as {name}"),
@@ -447,11 +436,7 @@ impl Display for Ins {
                 f.write_str("end")
             }
             InsKind::Debug(e) => write!(f, "debug {e}"),
-            InsKind::Events {
-                kind,
-                args,
-                default,
-            } => {
+            InsKind::Events { kind, args, default } => {
                 let word = if *default { "default" } else { "instructions" };
                 write!(f, "{word} {kind}[")?;
                 list(f, args, ", ", |f, e| write!(f, "{e}"))?;

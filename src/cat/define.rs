@@ -30,9 +30,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 }
             }
             out = match (&value, b.pat.as_slice()) {
-                (Value::Broken(_), vars) => vars
-                    .iter()
-                    .fold(out, |e, v| self.bind_var(e, v, value.clone())),
+                (Value::Broken(_), vars) => {
+                    vars.iter().fold(out, |e, v| self.bind_var(e, v, value.clone()))
+                }
                 _ => match self.bind_pat(out, &b.pat, value) {
                     Some(env) => env,
                     None => return self.error(b.span, "the names do not fit the value"),
@@ -43,10 +43,8 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     fn define_rec(&mut self, l: &'m Let, env: Env) -> Outcome<Env> {
-        let (funs, values): (Vec<_>, Vec<_>) = l
-            .bindings
-            .iter()
-            .partition(|b| matches!(b.value.kind, ExprKind::Fun(_)));
+        let (funs, values): (Vec<_>, Vec<_>) =
+            l.bindings.iter().partition(|b| matches!(b.value.kind, ExprKind::Fun(_)));
         if values.is_empty() {
             return self.define_funs(&funs, env);
         }
@@ -86,10 +84,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
         match error {
             Some(stop) => Err(stop),
-            None => self.error(
-                values[0].span,
-                "a recursive definition of neither sets nor relations",
-            ),
+            None => {
+                self.error(values[0].span, "a recursive definition of neither sets nor relations")
+            }
         }
     }
 

@@ -231,18 +231,11 @@ impl<'m, A: Algebra> Eval<'m, A> {
     fn place(&self, name: String, span: Span) -> Place {
         let source = &self.model.files[self.file].source;
         let (line, _) = source.line_col(span.start as usize);
-        Place {
-            name,
-            at: format!("{}:{line}", source.name),
-        }
+        Place { name, at: format!("{}:{line}", source.name) }
     }
 
     pub(super) fn bind(&mut self, env: Env, name: &Name, value: ValueOf<'m, A>) -> Env {
-        self.bound.push(Bound {
-            name: name.clone(),
-            value,
-            older: env,
-        });
+        self.bound.push(Bound { name: name.clone(), value, older: env });
         self.bound.len() as Env
     }
 
@@ -369,9 +362,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     // Instructions.
 
     fn run(&mut self, body: &'m [Ins], env: &mut Env) -> Outcome<()> {
-        self.nested(Span::default(), |ev| {
-            body.iter().try_for_each(|ins| ev.exec(ins, env))
-        })
+        self.nested(Span::default(), |ev| body.iter().try_for_each(|ins| ev.exec(ins, env)))
     }
 
     fn exec(&mut self, ins: &'m Ins, env: &mut Env) -> Outcome<()> {
@@ -422,18 +413,8 @@ impl<'m, A: Algebra> Eval<'m, A> {
                     self.file = from;
                 }
             }
-            InsKind::Procedure {
-                name,
-                params,
-                body,
-                rec,
-            } => {
-                let procedure = Procedure {
-                    params,
-                    body,
-                    env: *env,
-                    file: self.file,
-                };
+            InsKind::Procedure { name, params, body, rec } => {
+                let procedure = Procedure { params, body, env: *env, file: self.file };
                 *env = self.bind(*env, name, Value::Procedure(procedure));
                 if *rec {
                     let itself = *env;
@@ -508,11 +489,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         let members = self.members(from, env)?;
         let failed = |ev: &Self| {
             let place = ev.place("with".into(), from.span);
-            Stop::Failed(Failed {
-                name: place.name,
-                place: place.at,
-                events: Vec::new(),
-            })
+            Stop::Failed(Failed { name: place.name, place: place.at, events: Vec::new() })
         };
         match members.len() {
             0 => Err(failed(self)),
@@ -634,11 +611,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 let inner = self.define(l, env)?;
                 self.eval(body, inner)
             }
-            ExprKind::Fun(fun) => Ok(Value::Closure(Closure {
-                fun,
-                env,
-                file: self.file,
-            })),
+            ExprKind::Fun(fun) => Ok(Value::Closure(Closure { fun, env, file: self.file })),
             ExprKind::MatchTag { on, arms, default } => {
                 let tag = self.tag_of(on, env)?;
                 let arm = arms.iter().find(|(t, _)| *t == tag).map(|(_, e)| e);
@@ -704,11 +677,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         if members.is_empty() {
             return self.eval(empty, env);
         }
-        let split = if other.before.is_some() {
-            members.len() / 2
-        } else {
-            0
-        };
+        let split = if other.before.is_some() { members.len() / 2 } else { 0 };
         let after = members.split_off(split + 1);
         let elem = members.swap_remove(split);
         let kind = elem.clone();
@@ -759,26 +728,14 @@ impl<'m, A: Algebra> Eval<'m, A> {
             Value::Event(_) => {
                 let events: Vec<_> = members
                     .iter()
-                    .filter_map(|v| {
-                        if let Value::Event(e) = v {
-                            Some(*e)
-                        } else {
-                            None
-                        }
-                    })
+                    .filter_map(|v| if let Value::Event(e) = v { Some(*e) } else { None })
                     .collect();
                 Value::Set(self.alg.set_of(&events))
             }
             Value::Pair(..) => {
                 let pairs: Vec<_> = members
                     .iter()
-                    .filter_map(|v| {
-                        if let Value::Pair(a, b) = v {
-                            Some((*a, *b))
-                        } else {
-                            None
-                        }
-                    })
+                    .filter_map(|v| if let Value::Pair(a, b) = v { Some((*a, *b)) } else { None })
                     .collect();
                 Value::Rel(self.alg.rel_of(&pairs))
             }
@@ -849,11 +806,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     pub(super) fn tag_set(&self, tag: &Name) -> Vec<Name> {
-        self.tag_types
-            .get(tag)
-            .and_then(|ty| self.enums.get(ty))
-            .cloned()
-            .unwrap_or_default()
+        self.tag_types.get(tag).and_then(|ty| self.enums.get(ty)).cloned().unwrap_or_default()
     }
 }
 

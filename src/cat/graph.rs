@@ -95,11 +95,7 @@ impl Graph {
     }
 
     fn empty_like(&mut self, id: NodeId) -> NodeId {
-        if self.is_set[id as usize] {
-            self.empty_set()
-        } else {
-            self.empty_rel()
-        }
+        if self.is_set[id as usize] { self.empty_set() } else { self.empty_rel() }
     }
 
     pub fn union(&mut self, a: NodeId, b: NodeId) -> NodeId {
@@ -450,10 +446,7 @@ impl Graph {
         matches!(
             (a, b),
             (_, B::All)
-                | (
-                    B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const,
-                    B::M
-                )
+                | (B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const, B::M)
                 | (B::R | B::Rmw, B::Exp)
                 | (B::Iw | B::Fw, B::W)
                 | (B::Rmw, B::R | B::W)
@@ -482,14 +475,8 @@ impl Graph {
                     | (BaseRel::Po | BaseRel::Id, BaseRel::Ext)
                     | (BaseRel::Po, BaseRel::Id | BaseRel::SameInstance)
                     | (BaseRel::Id | BaseRel::SameInstance, BaseRel::Po)
-                    | (
-                        BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl,
-                        BaseRel::Id
-                    )
-                    | (
-                        BaseRel::Id,
-                        BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl
-                    )
+                    | (BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl, BaseRel::Id)
+                    | (BaseRel::Id, BaseRel::Co | BaseRel::Addr | BaseRel::Data | BaseRel::Ctrl)
             );
         }
         let half = |x: NodeId, y: NodeId| match *self.get(x) {

@@ -54,10 +54,7 @@ pub fn interpret(model: &Model, exec: &Exec) -> Result<Verdict> {
             None => return Ok(total.unwrap_or_default()),
         }
     }
-    Err(Diag::new(format!(
-        "the model {} leaves too much open to be interpreted",
-        model.name
-    )))
+    Err(Diag::new(format!("the model {} leaves too much open to be interpreted", model.name)))
 }
 
 struct Concrete<'e> {

@@ -69,10 +69,7 @@ const SIGNS: &[&str] = &[
 pub fn lex(source: &Source) -> Result<Vec<Token>> {
     let text = source.text.as_ref();
     if text.len() > u32::MAX as usize / 2 {
-        return Err(Diag::new(format!(
-            "{} is too large for a model",
-            source.name
-        )));
+        return Err(Diag::new(format!("{} is too large for a model", source.name)));
     }
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -91,16 +88,10 @@ pub fn lex(source: &Source) -> Result<Vec<Token>> {
             continue;
         }
         let (tok, len) = token(source, at)?;
-        tokens.push(Token {
-            tok,
-            span: Span::new(at, at + len),
-        });
+        tokens.push(Token { tok, span: Span::new(at, at + len) });
         at += len;
     }
-    tokens.push(Token {
-        tok: Tok::End,
-        span: Span::new(text.len(), text.len()),
-    });
+    tokens.push(Token { tok: Tok::End, span: Span::new(text.len(), text.len()) });
     Ok(tokens)
 }
 
@@ -124,12 +115,8 @@ fn comment(source: &Source, at: usize) -> Result<usize> {
             _ => i += 1,
         }
     }
-    Err(Diag::at(
-        source,
-        Span::new(at, at + 2),
-        "this comment is never closed",
-    )
-    .help("end it with `*)`; comments nest"))
+    Err(Diag::at(source, Span::new(at, at + 2), "this comment is never closed")
+        .help("end it with `*)`; comments nest"))
 }
 
 /// The length of the name that `text` begins with, 0 where it begins with none.
@@ -140,10 +127,7 @@ fn name_len(text: &str) -> usize {
         return 0;
     }
     let mut i = start + 1;
-    while b
-        .get(i)
-        .is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'-'))
-    {
+    while b.get(i).is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'-')) {
         i += 1;
     }
     i + usize::from(b.get(i) == Some(&b'\''))
@@ -169,11 +153,7 @@ fn token(source: &Source, at: usize) -> Result<(Tok, usize)> {
     if let Some(string) = rest.strip_prefix('"') {
         return match string.find('"') {
             Some(len) => Ok((Tok::Str(string[..len].into()), len + 2)),
-            None => Err(Diag::at(
-                source,
-                Span::new(at, at + 1),
-                "this string is never closed",
-            )),
+            None => Err(Diag::at(source, Span::new(at, at + 1), "this string is never closed")),
         };
     }
     if let Some(sign) = SIGNS.iter().find(|s| rest.starts_with(**s)) {

@@ -23,11 +23,7 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     pub fn new(arch: Arch) -> LoadOptions {
-        LoadOptions {
-            include_dirs: Vec::new(),
-            variants: Vec::new(),
-            arch,
-        }
+        LoadOptions { include_dirs: Vec::new(), variants: Vec::new(), arch }
     }
 }
 
@@ -108,9 +104,7 @@ built_in! {
 
 /// The names of the built-in models, libraries included.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    BUILT_IN
-        .iter()
-        .map(|(name, _)| name.trim_end_matches(".cat"))
+    BUILT_IN.iter().map(|(name, _)| name.trim_end_matches(".cat"))
 }
 
 /// Loads a model by its name or path.
@@ -119,13 +113,8 @@ pub fn load(name_or_path: &str, options: &LoadOptions) -> Result<Model> {
 }
 
 pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -> Result<Model> {
-    let mut loader = Loader {
-        options,
-        files,
-        loaded: Vec::new(),
-        by_key: HashMap::new(),
-        open: Vec::new(),
-    };
+    let mut loader =
+        Loader { options, files, loaded: Vec::new(), by_key: HashMap::new(), open: Vec::new() };
     let main = loader.find_main(name_or_path)?;
     let library = loader.find("stdlib.cat", &main)?.ok_or_else(|| {
         Diag::new("the library stdlib.cat is missing") // It is built in.
@@ -200,20 +189,12 @@ impl Loader<'_> {
 
     fn try_built_in(&self, file: &str) -> Option<Found> {
         let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == file)?;
-        Some(Found {
-            key: format!("<built-in>/{name}"),
-            folder: None,
-            text: text.to_string(),
-        })
+        Some(Found { key: format!("<built-in>/{name}"), folder: None, text: text.to_string() })
     }
 
     fn find_main(&self, name: &str) -> Result<Found> {
         let is_path = name.contains('/') || name.ends_with(".cat");
-        let file = if is_path {
-            name.to_string()
-        } else {
-            format!("{name}.cat")
-        };
+        let file = if is_path { name.to_string() } else { format!("{name}.cat") };
         if is_path && let Some(found) = self.try_path(Path::new(name))? {
             return Ok(found);
         }
@@ -288,14 +269,7 @@ impl Loader<'_> {
         self.open.pop();
         let index = self.loaded.len();
         self.by_key.insert(found.key.clone(), index);
-        self.loaded.push((
-            found.key,
-            Loaded {
-                source,
-                ast,
-                includes,
-            },
-        ));
+        self.loaded.push((found.key, Loaded { source, ast, includes }));
         Ok(index)
     }
 
@@ -334,11 +308,7 @@ impl Loader<'_> {
     fn holds(&self, cond: &Variant) -> bool {
         variant_holds(cond, &|name| {
             name == self.options.arch.name()
-                || self
-                    .options
-                    .variants
-                    .iter()
-                    .any(|v| v.eq_ignore_ascii_case(name))
+                || self.options.variants.iter().any(|v| v.eq_ignore_ascii_case(name))
         })
     }
 }

@@ -135,11 +135,8 @@ const EMPTY_SETS: &[&str] = &[
 const EMPTY_RELS: &[&str] = &["inv-domain", "PTEtoPA"];
 
 /// Other names of annotations, as herd has them.
-const TAG_ALIASES: &[(Arch, &str, &str)] = &[
-    (Arch::X86_64, "NT", "NTW"),
-    (Arch::X86, "NT", "NTW"),
-    (Arch::Arm, "AL", "A"),
-];
+const TAG_ALIASES: &[(Arch, &str, &str)] =
+    &[(Arch::X86_64, "NT", "NTW"), (Arch::X86, "NT", "NTW"), (Arch::Arm, "AL", "A")];
 
 /// The base name `name` in tests of `arch`, where it is one.
 pub fn base(arch: Arch, name: &str) -> Option<Base> {

@@ -15,12 +15,7 @@ const MAX_CHAIN: usize = 16;
 
 pub fn parse(source: &Source) -> Result<File> {
     let tokens = lex(source)?;
-    let mut parser = Parser {
-        source,
-        tokens,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser { source, tokens, at: 0, depth: 0 };
     parser.file()
 }
 
@@ -31,14 +26,7 @@ struct Parser<'s> {
     depth: usize,
 }
 
-const OPTIONS: &[&str] = &[
-    "withco",
-    "withoutco",
-    "withinit",
-    "withoutinit",
-    "withsc",
-    "withoutsc",
-];
+const OPTIONS: &[&str] = &["withco", "withoutco", "withinit", "withoutinit", "withsc", "withoutsc"];
 
 impl Parser<'_> {
     fn peek(&self) -> &Tok {
@@ -90,11 +78,7 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self, sign: &str) -> Result<()> {
-        if self.eat(sign) {
-            Ok(())
-        } else {
-            self.expected(&format!("`{sign}`"))
-        }
+        if self.eat(sign) { Ok(()) } else { self.expected(&format!("`{sign}`")) }
     }
 
     fn name(&mut self, what: &str) -> Result<Name> {
@@ -173,11 +157,7 @@ impl Parser<'_> {
         }
         file.catdep = self.eat("catdep");
         while *self.peek() != Tok::End {
-            let ins = if self.is("enum") {
-                self.enumeration()?
-            } else {
-                self.ins()?
-            };
+            let ins = if self.is("enum") { self.enumeration()? } else { self.ins()? };
             file.body.push(ins);
         }
         Ok(file)
@@ -193,10 +173,7 @@ impl Parser<'_> {
         while self.eat("||") {
             tags.push(self.tag()?);
         }
-        Ok(Ins {
-            span: self.since(start),
-            kind: InsKind::Enum(name, tags),
-        })
+        Ok(Ins { span: self.since(start), kind: InsKind::Enum(name, tags) })
     }
 
     /// Instructions up to one of the closing words, which is left.
@@ -255,11 +232,7 @@ impl Parser<'_> {
                 let procedure = self.name("the name of a procedure")?;
                 let arg = self.simple()?;
                 let name = self.optional_name()?;
-                InsKind::Call {
-                    procedure,
-                    arg,
-                    name,
-                }
+                InsKind::Call { procedure, arg, name }
             }
             "forall" => {
                 self.next();
@@ -282,11 +255,7 @@ impl Parser<'_> {
                 self.next();
                 let cond = self.variant(0)?;
                 let yes = self.block(&["else", "end"])?;
-                let no = if self.eat("else") {
-                    self.block(&["end"])?
-                } else {
-                    Vec::new()
-                };
+                let no = if self.eat("else") { self.block(&["end"])? } else { Vec::new() };
                 self.expect("end")?;
                 InsKind::If(cond, yes, no)
             }
@@ -299,11 +268,7 @@ impl Parser<'_> {
                 let kind = self.name("a kind of instruction")?;
                 self.expect("[")?;
                 let args = self.args("]")?;
-                InsKind::Events {
-                    kind,
-                    args,
-                    default: sign == "default",
-                }
+                InsKind::Events { kind, args, default: sign == "default" }
             }
             "flag" | "undefined_unless" | "assert" => {
                 self.next();
@@ -319,10 +284,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("an instruction"),
         };
-        Ok(Ins {
-            span: self.since(start),
-            kind,
-        })
+        Ok(Ins { span: self.since(start), kind })
     }
 
     fn let_ins(&mut self) -> Result<InsKind> {
@@ -376,20 +338,11 @@ impl Parser<'_> {
         self.expect("=")?;
         let body = self.block(&["end"])?;
         self.expect("end")?;
-        Ok(InsKind::Procedure {
-            name,
-            params,
-            body,
-            rec,
-        })
+        Ok(InsKind::Procedure { name, params, body, rec })
     }
 
     fn optional_name(&mut self) -> Result<Option<Name>> {
-        if self.eat("as") {
-            self.name("a name").map(Some)
-        } else {
-            Ok(None)
-        }
+        if self.eat("as") { self.name("a name").map(Some) } else { Ok(None) }
     }
 
     fn test(&mut self) -> Result<Test> {
@@ -404,13 +357,7 @@ impl Parser<'_> {
         self.next();
         let expr = self.expr()?;
         let name = self.optional_name()?;
-        Ok(Test {
-            shape,
-            negated,
-            expr,
-            name,
-            span: self.since(start),
-        })
+        Ok(Test { shape, negated, expr, name, span: self.since(start) })
     }
 
     fn var(&mut self) -> Result<Var> {
@@ -510,11 +457,7 @@ impl Parser<'_> {
                 };
                 self.expect("->")?;
                 let body = self.expr()?;
-                ExprKind::Fun(Box::new(Function {
-                    name: None,
-                    params,
-                    body,
-                }))
+                ExprKind::Fun(Box::new(Function { name: None, params, body }))
             }
             Tok::Sign("try") => {
                 self.next();
@@ -545,10 +488,7 @@ impl Parser<'_> {
                 ExprKind::Tuple(items)
             }
         };
-        Ok(Expr {
-            span: self.since(start),
-            kind,
-        })
+        Ok(Expr { span: self.since(start), kind })
     }
 
     fn match_expr(&mut self) -> Result<ExprKind> {
@@ -586,11 +526,7 @@ impl Parser<'_> {
             empty = self.empty_arm()?;
         }
         self.expect("end")?;
-        Ok(ExprKind::MatchSet {
-            on,
-            empty: Box::new(empty),
-            other: Box::new(other),
-        })
+        Ok(ExprKind::MatchSet { on, empty: Box::new(empty), other: Box::new(other) })
     }
 
     fn empty_arm(&mut self) -> Result<Expr> {
@@ -608,21 +544,12 @@ impl Parser<'_> {
             return self.expected("a pattern such as `e ++ rest`");
         }
         let first = self.var()?;
-        let (before, elem) = if self.eat("|") {
-            (Some(first), self.var()?)
-        } else {
-            (None, first)
-        };
+        let (before, elem) = if self.eat("|") { (Some(first), self.var()?) } else { (None, first) };
         self.expect("++")?;
         let after = self.var()?;
         self.expect("->")?;
         let body = self.expr()?;
-        Ok(SetArm {
-            before,
-            elem,
-            after,
-            body,
-        })
+        Ok(SetArm { before, elem, after, body })
     }
 
     fn cond(&mut self) -> Result<Cond> {
@@ -630,10 +557,7 @@ impl Parser<'_> {
         while matches!(self.peek_at(ahead), Tok::Sign("(")) {
             ahead += 1;
         }
-        if matches!(
-            self.peek_at(ahead),
-            Tok::Str(_) | Tok::Sign("not" | "variant")
-        ) {
+        if matches!(self.peek_at(ahead), Tok::Str(_) | Tok::Sign("not" | "variant")) {
             return self.variant(0).map(Cond::Variant);
         }
         let left = self.expr()?;
@@ -718,10 +642,7 @@ impl Parser<'_> {
         if matches!(op, BinOp::Union | BinOp::Seq) {
             items = flatten(op, items);
         }
-        Ok(Expr {
-            span: self.since(start),
-            kind: ExprKind::Bin(op, items),
-        })
+        Ok(Expr { span: self.since(start), kind: ExprKind::Bin(op, items) })
     }
 
     /// `a * b`, and what is stronger.
@@ -741,10 +662,7 @@ impl Parser<'_> {
         if self.is("*") || self.is("+") || self.is("?") {
             return self.no_mixing("`*` of sets");
         }
-        Ok(Expr {
-            span: self.since(start),
-            kind: ExprKind::Bin(BinOp::Cross, vec![left, right]),
-        })
+        Ok(Expr { span: self.since(start), kind: ExprKind::Bin(BinOp::Cross, vec![left, right]) })
     }
 
     fn no_mixing<T>(&self, first: &str) -> Result<T> {
@@ -763,10 +681,9 @@ impl Parser<'_> {
     fn operand_at(&self, ahead: usize) -> bool {
         match self.peek_at(ahead) {
             Tok::Name(_) | Tok::Tag(_) => true,
-            Tok::Sign("~") => !matches!(
-                self.peek_at(ahead + 1),
-                Tok::Sign("acyclic" | "irreflexive" | "empty")
-            ),
+            Tok::Sign("~") => {
+                !matches!(self.peek_at(ahead + 1), Tok::Sign("acyclic" | "irreflexive" | "empty"))
+            }
             Tok::Sign(s) => matches!(*s, "0" | "_" | "(" | "{" | "[" | "begin"),
             _ => false,
         }
@@ -821,19 +738,13 @@ impl Parser<'_> {
             return self.simple();
         };
         self.next();
-        let mut expr = Expr {
-            span: start,
-            kind: ExprKind::Var(name),
-        };
+        let mut expr = Expr { span: start, kind: ExprKind::Var(name) };
         for _ in 0..MAX_CHAIN {
             let arg = match self.peek().clone() {
                 Tok::Name(name) => {
                     let span = self.span();
                     self.next();
-                    Expr {
-                        span,
-                        kind: ExprKind::Var(name),
-                    }
+                    Expr { span, kind: ExprKind::Var(name) }
                 }
                 Tok::Tag(_) | Tok::Sign("0" | "_" | "(" | "{" | "[" | "begin") => self.simple()?,
                 _ => return Ok(expr),
@@ -884,10 +795,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("an expression"),
         };
-        Ok(Expr {
-            span: self.since(start),
-            kind,
-        })
+        Ok(Expr { span: self.since(start), kind })
     }
 
     /// Operands with commas between up to the closing sign, which is taken.
@@ -908,10 +816,7 @@ impl Parser<'_> {
 }
 
 fn un(op: UnOp, inner: Expr, span: Span) -> Expr {
-    Expr {
-        span,
-        kind: ExprKind::Un(op, Box::new(inner)),
-    }
+    Expr { span, kind: ExprKind::Un(op, Box::new(inner)) }
 }
 
 /// `a | (b | c)` as one union of three.
@@ -920,10 +825,7 @@ fn flatten(op: BinOp, items: Vec<Expr>) -> Vec<Expr> {
     for item in items {
         match item.kind {
             ExprKind::Bin(o, inner) if o == op => out.extend(inner),
-            kind => out.push(Expr {
-                span: item.span,
-                kind,
-            }),
+            kind => out.push(Expr { span: item.span, kind }),
         }
     }
     out

@@ -259,11 +259,7 @@ impl Plan {
         for c in &self.checks {
             let not = if c.negated { "~" } else { "" };
             let (kind, shape) = (c.kind, c.shape);
-            let _ = writeln!(
-                out,
-                "{kind:?} {not}{shape:?} {} as {} ({})",
-                c.node, c.name, c.place
-            );
+            let _ = writeln!(out, "{kind:?} {not}{shape:?} {} as {} ({})", c.node, c.name, c.place);
         }
         for (name, node) in &self.shows {
             let _ = writeln!(out, "show {node} as {name}");

@@ -54,10 +54,7 @@ pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Val>> {
     // The groups whose variables each node depends on and does not solve.
     let mut free: Vec<Vec<u32>> = Vec::with_capacity(n);
     for node in &plan.nodes {
-        let mut groups: Vec<u32> = node
-            .operands()
-            .flat_map(|o| free[o as usize].clone())
-            .collect();
+        let mut groups: Vec<u32> = node.operands().flat_map(|o| free[o as usize].clone()).collect();
         match node {
             Node::FixVar(g, _) => groups.push(*g),
             Node::Fix(g, _) => {
@@ -91,11 +88,7 @@ pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Val>> {
 }
 
 fn nothing(is_set: bool, n: usize) -> Val {
-    if is_set {
-        Val::Set(Set::empty(n))
-    } else {
-        Val::Rel(Rel::empty(n))
-    }
+    if is_set { Val::Set(Set::empty(n)) } else { Val::Rel(Rel::empty(n)) }
 }
 
 struct PlanEval<'p> {
@@ -122,11 +115,8 @@ impl PlanEval<'_> {
 
     fn solve(&mut self, g: u32) -> Result<()> {
         let group = &self.plan.groups[g as usize];
-        self.solutions[g as usize] = group
-            .is_set
-            .iter()
-            .map(|s| nothing(*s, self.exec.n))
-            .collect();
+        self.solutions[g as usize] =
+            group.is_set.iter().map(|s| nothing(*s, self.exec.n)).collect();
         // A monotone body gains at least one pair in each round but the last.
         let rounds = group.bodies.len() * (self.exec.n * self.exec.n + 1) + 1;
         for _ in 0..rounds {
@@ -135,11 +125,8 @@ impl PlanEval<'_> {
                     self.node(id)?;
                 }
             }
-            let next: Vec<_> = group
-                .bodies
-                .iter()
-                .map(|b| self.values[*b as usize].clone())
-                .collect();
+            let next: Vec<_> =
+                group.bodies.iter().map(|b| self.values[*b as usize].clone()).collect();
             let over = next == self.solutions[g as usize];
             self.solutions[g as usize] = next;
             if over {

@@ -388,10 +388,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     fn open<T>(&self, span: Span) -> Outcome<T> {
-        self.unstageable(
-            span,
-            "the elements are not known before there is an execution",
-        )
+        self.unstageable(span, "the elements are not known before there is an execution")
     }
 
     fn known(&self, s: &A::S, span: Span) -> Outcome<Vec<usize>> {
@@ -415,10 +412,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         for &(a, b) in pairs {
             if let (Some(a), Some(b)) = (at(a), at(b)) {
                 let (from, to) = (class[a].max(class[b]), class[a].min(class[b]));
-                class
-                    .iter_mut()
-                    .filter(|c| **c == from)
-                    .for_each(|c| *c = to);
+                class.iter_mut().filter(|c| **c == from).for_each(|c| *c = to);
             }
         }
         let mut out = Vec::new();
@@ -496,11 +490,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 }
             }
         }
-        Ok(if out.is_empty() {
-            Value::Empty
-        } else {
-            Value::Values(Rc::new(out))
-        })
+        Ok(if out.is_empty() { Value::Empty } else { Value::Values(Rc::new(out)) })
     }
 
     /// The pairs of `m` between classes that are joined.

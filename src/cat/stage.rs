@@ -83,11 +83,7 @@ impl Stager {
     }
 
     fn either(&self, id: NodeId) -> Either {
-        if self.graph.is_set[id as usize] {
-            SetOrRel::Set(id)
-        } else {
-            SetOrRel::Rel(id)
-        }
+        if self.graph.is_set[id as usize] { SetOrRel::Set(id) } else { SetOrRel::Rel(id) }
     }
 
     /// The nodes that a node is made of.
@@ -214,10 +210,7 @@ impl Stager {
 
     /// Keeps what checks and drawings need, in an order in which operands come first.
     fn finish(self, catdep: bool) -> Plan {
-        let mut plan = Plan {
-            catdep,
-            ..Plan::default()
-        };
+        let mut plan = Plan { catdep, ..Plan::default() };
         let mut new_ids: Vec<Option<NodeId>> = vec![None; self.graph.nodes.len()];
         let mut new_groups: Vec<Option<u32>> = vec![None; self.groups.len()];
         let mut todo: Vec<NodeId> = self.shows.iter().rev().map(|s| s.1).collect();
@@ -428,11 +421,7 @@ impl Algebra for Stager {
             .map(|(i, set)| self.graph.fix_var(group as u32, i as u32, *set))
             .collect();
         let out = vars.iter().map(|v| self.either(*v)).collect();
-        self.groups.push(Group {
-            vars,
-            bodies: Vec::new(),
-            is_set: is_set.to_vec(),
-        });
+        self.groups.push(Group { vars, bodies: Vec::new(), is_set: is_set.to_vec() });
         self.open.push(group);
         Some(out)
     }
@@ -456,11 +445,8 @@ impl Algebra for Stager {
         }
         let is_set = self.groups[group].is_set.clone();
         self.groups[group].bodies = bodies;
-        let fixes: Vec<_> = is_set
-            .iter()
-            .enumerate()
-            .map(|(i, set)| self.graph.fix(g, i as u32, *set))
-            .collect();
+        let fixes: Vec<_> =
+            is_set.iter().enumerate().map(|(i, set)| self.graph.fix(g, i as u32, *set)).collect();
         Ok(fixes.into_iter().map(|f| self.either(f)).collect())
     }
 

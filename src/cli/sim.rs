@@ -209,11 +209,7 @@ fn pictured(
 ) -> Result<String> {
     let limit = if args.show.is_some() { args.show_limit.max(1) } else { 1 };
     let answer = simulator.witness(test, model, options, limit)?;
-    let state = if state == "condition" {
-        condition(test)
-    } else {
-        state.trim().to_string()
-    };
+    let state = if state == "condition" { condition(test) } else { state.trim().to_string() };
     Ok(match args.show {
         None => witness::text(test, model, &state, &answer),
         Some(ShowFormat::Dot) => picture::dot(&test.name, &answer.executions),

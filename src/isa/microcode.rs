@@ -67,13 +67,7 @@ impl Emit {
 
     pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
         let dst = self.temp();
-        self.op(Op::Bin {
-            dst,
-            op,
-            a,
-            b,
-            width,
-        });
+        self.op(Op::Bin { dst, op, a, b, width });
         dst
     }
 
@@ -91,22 +85,12 @@ impl Emit {
 
     pub fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
         let dst = self.temp();
-        self.op(Op::Load {
-            dst,
-            addr,
-            size,
-            tags,
-        });
+        self.op(Op::Load { dst, addr, size, tags });
         dst
     }
 
     pub fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
-        self.op(Op::Store {
-            addr,
-            src,
-            size,
-            tags,
-        });
+        self.op(Op::Store { addr, src, size, tags });
     }
 
     /// Starts a list of its own; give what this returns to [`Emit::end`], which gives the list.
@@ -135,11 +119,7 @@ impl Emit {
 
 /// The low `width` bits set.
 pub fn mask(width: u8) -> u128 {
-    if width >= 128 {
-        u128::MAX
-    } else {
-        (1 << width) - 1
-    }
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 /// A decimal, hexadecimal or binary integer with an optional sign.
@@ -164,8 +144,7 @@ pub fn parse_int(text: &str) -> Option<i128> {
 
 fn prefixed<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
-    head.eq_ignore_ascii_case(prefix)
-        .then(|| &text[prefix.len()..])
+    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
 /// The labels of one thread. A label of digits only may be defined again; code then says
@@ -177,10 +156,7 @@ pub struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     pub fn new(source: &Source, lines: &'a [Line]) -> Result<Labels<'a>> {
-        let mut labels = Labels {
-            named: HashMap::new(),
-            numeric: HashMap::new(),
-        };
+        let mut labels = Labels { named: HashMap::new(), numeric: HashMap::new() };
         for (i, line) in lines.iter().enumerate() {
             for name in &line.labels {
                 if is_numeric(name) {
@@ -235,13 +211,7 @@ fn is_numeric(name: &str) -> bool {
 /// nothing uses then. What an instruction set keeps to itself (flags, mostly) so costs nothing
 /// where code does not look at it. At most 64 registers may be hidden.
 pub fn remove_unseen(code: &mut Code, hidden: &[Reg]) {
-    let bit = |reg: Reg| {
-        hidden
-            .iter()
-            .take(64)
-            .position(|h| *h == reg)
-            .map_or(0, |i| 1u64 << i)
-    };
+    let bit = |reg: Reg| hidden.iter().take(64).position(|h| *h == reg).map_or(0, |i| 1u64 << i);
     let live = live_out(&code.insts, &bit);
     for (inst, live) in code.insts.iter_mut().zip(live) {
         drop_dead_writes(&mut inst.ops, live, &bit);
@@ -478,9 +448,7 @@ mod tests {
         ] {
             assert_eq!(parse_int(text), Some(n), "{text}");
         }
-        for bad in [
-            "", "-", "0x", "1f", "1_0", "--1", "+-1", "0x-1", "x", "é", "1 2",
-        ] {
+        for bad in ["", "-", "0x", "1f", "1_0", "--1", "+-1", "0x-1", "x", "é", "1 2"] {
             assert_eq!(parse_int(bad), None, "{bad}");
         }
     }
@@ -491,10 +459,7 @@ mod tests {
         code.reg("a", 64, false);
         let flag = code.reg("flag", 1, false);
         for ops in insts {
-            code.insts.push(Inst {
-                ops,
-                ..Inst::default()
-            });
+            code.insts.push(Inst { ops, ..Inst::default() });
         }
         (code, flag)
     }
@@ -524,24 +489,15 @@ mod tests {
 
     #[test]
     fn a_write_that_a_loop_reads_stays() {
-        let (mut c, flag) = code(vec![
-            branch_on_flag(3),
-            write_flag(),
-            vec![Op::Jump { target: 0 }],
-        ]);
+        let (mut c, flag) =
+            code(vec![branch_on_flag(3), write_flag(), vec![Op::Jump { target: 0 }]]);
         remove_unseen(&mut c, &[flag]);
         assert_eq!(c.insts[1].ops, write_flag());
     }
 
     #[test]
     fn an_indirect_jump_may_go_where_it_is_read() {
-        let jump = vec![
-            Op::Const {
-                dst: 0,
-                val: Val::ZERO,
-            },
-            Op::JumpTo { addr: 0 },
-        ];
+        let jump = vec![Op::Const { dst: 0, val: Val::ZERO }, Op::JumpTo { addr: 0 }];
         let (mut c, flag) = code(vec![write_flag(), jump, branch_on_flag(0)]);
         remove_unseen(&mut c, &[flag]);
         assert_eq!(c.insts[0].ops, write_flag());

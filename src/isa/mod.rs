@@ -35,14 +35,8 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::C => None,
         Arch::AArch64 => Some(&aarch64::AArch64 { lse2: false }),
         Arch::Arm => Some(&arm::Arm { lpae: false }),
-        Arch::X86_64 => Some(&x86::X86 {
-            arch: Arch::X86_64,
-            avx: false,
-        }),
-        Arch::X86 => Some(&x86::X86 {
-            arch: Arch::X86,
-            avx: false,
-        }),
+        Arch::X86_64 => Some(&x86::X86 { arch: Arch::X86_64, avx: false }),
+        Arch::X86 => Some(&x86::X86 { arch: Arch::X86, avx: false }),
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),

@@ -37,16 +37,12 @@ pub fn canonical_text(test: &Test) -> String {
         })
         .collect();
     let value = |v: &Value| match v {
-        Value::Label {
-            thread: Some(thread),
-            name,
-        } => match labels.get(*thread).and_then(|l| l.get(name.as_str())) {
-            Some(line) => Value::Label {
-                thread: Some(*thread),
-                name: format!("{LINE}{line}"),
-            },
-            None => v.clone(),
-        },
+        Value::Label { thread: Some(thread), name } => {
+            match labels.get(*thread).and_then(|l| l.get(name.as_str())) {
+                Some(line) => Value::Label { thread: Some(*thread), name: format!("{LINE}{line}") },
+                None => v.clone(),
+            }
+        }
         v => v.clone(),
     };
     let mut out = format!("litmus 1 {}\n", test.arch.name());
@@ -180,11 +176,9 @@ fn instruction(text: &str, labels: &FxHashMap<&str, usize>, out: &mut String) {
 /// An equal proposition without `!=`, and without `/\` in `/\` or `\/` in `\/`.
 pub fn normal_prop(prop: &Prop) -> Prop {
     match prop {
-        Prop::Cmp(place, CmpOp::Ne, operand) => Prop::Not(Box::new(Prop::Cmp(
-            place.clone(),
-            CmpOp::Eq,
-            operand.clone(),
-        ))),
+        Prop::Cmp(place, CmpOp::Ne, operand) => {
+            Prop::Not(Box::new(Prop::Cmp(place.clone(), CmpOp::Eq, operand.clone())))
+        }
         Prop::True | Prop::False | Prop::Cmp(..) => prop.clone(),
         Prop::Not(p) => Prop::Not(Box::new(normal_prop(p))),
         Prop::And(ps) => super::and(ps.iter().map(normal_prop).collect()),
@@ -199,11 +193,9 @@ fn map_values(prop: &Prop, f: &dyn Fn(&Value) -> Value) -> Prop {
         Prop::Cmp(place, op, Operand::Value(v)) => {
             Prop::Cmp(place.clone(), *op, Operand::Value(f(v)))
         }
-        Prop::Cmp(place, op, Operand::Array(vs)) => Prop::Cmp(
-            place.clone(),
-            *op,
-            Operand::Array(vs.iter().map(f).collect()),
-        ),
+        Prop::Cmp(place, op, Operand::Array(vs)) => {
+            Prop::Cmp(place.clone(), *op, Operand::Array(vs.iter().map(f).collect()))
+        }
         Prop::True | Prop::False | Prop::Cmp(..) => prop.clone(),
         Prop::Not(p) => Prop::Not(Box::new(map_values(p, f))),
         Prop::And(ps) => Prop::And(all(ps)),
@@ -227,9 +219,7 @@ impl Test {
                 x.place == y.place && x.value == y.value && same_type(&x.ty, &y.ty)
             })
             && same(&a.threads, &b.threads, same_body)
-            && same(&a.helpers, &b.helpers, |x, y| {
-                c11::print_function(x) == c11::print_function(y)
-            })
+            && same(&a.helpers, &b.helpers, |x, y| c11::print_function(x) == c11::print_function(y))
             && same(&a.locations, &b.locations, |x, y| {
                 x.place == y.place && same_type(&x.ty, &y.ty)
             })

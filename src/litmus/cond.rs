@@ -7,15 +7,8 @@ use super::{Arch, CmpOp, Condition, Observed, Operand, Place, Prop, Quantifier, 
 use crate::diag::{Result, Span};
 
 /// Words that end the code of a test.
-pub const FINAL_WORDS: &[&str] = &[
-    "exists",
-    "forall",
-    "locations",
-    "filter",
-    "final",
-    "observed",
-    "Observed",
-];
+pub const FINAL_WORDS: &[&str] =
+    &["exists", "forall", "locations", "filter", "final", "observed", "Observed"];
 
 /// Propositions nested deeper than this are an error.
 pub const MAX_DEPTH: usize = 128;
@@ -50,13 +43,7 @@ pub fn at_final(s: &Scanner) -> bool {
 
 /// Reads to the end of the text. Blanks before it have been taken.
 pub fn read(s: &mut Scanner, arch: Arch, threads: usize) -> Result<Final> {
-    let mut reader = Reader {
-        s,
-        arch,
-        threads,
-        depth: 0,
-        atoms: 0,
-    };
+    let mut reader = Reader { s, arch, threads, depth: 0, atoms: 0 };
     let mut locations = Vec::new();
     if reader.word("locations")? {
         locations = reader.locations()?;
@@ -77,16 +64,9 @@ pub fn read(s: &mut Scanner, arch: Arch, threads: usize) -> Result<Final> {
             "locations" | "filter" => "`locations` and `filter` come before the condition",
             _ => "a test ends with its condition",
         };
-        return Err(reader
-            .s
-            .expected("the end of the test, or `/\\`, `\\/` or `=>`")
-            .help(help));
+        return Err(reader.s.expected("the end of the test, or `/\\`, `\\/` or `=>`").help(help));
     }
-    Ok(Final {
-        locations,
-        filter,
-        condition,
-    })
+    Ok(Final { locations, filter, condition })
 }
 
 struct Reader<'s, 'a> {
@@ -140,12 +120,7 @@ impl Reader<'_, '_> {
             && thread >= self.threads
         {
             let span = Span::new(start, trimmed(self.s, start));
-            return Err(super::no_such_thread(
-                self.s.source,
-                span,
-                thread,
-                self.threads,
-            ));
+            return Err(super::no_such_thread(self.s.source, span, thread, self.threads));
         }
         Ok(place)
     }
@@ -175,20 +150,14 @@ impl Reader<'_, '_> {
         let ty = match tokens.first() {
             None => None,
             Some(&"*") => Some(
-                tokens
-                    .iter()
-                    .fold(super::Type::Void, |t, _| super::Type::Pointer(Box::new(t))),
+                tokens.iter().fold(super::Type::Void, |t, _| super::Type::Pointer(Box::new(t))),
             ),
             Some(_) => Some(
                 types::from_tokens(&tokens, self.arch)
                     .map_err(|m| self.s.error(Span::new(type_start, end), m))?,
             ),
         };
-        Ok(Observed {
-            place,
-            ty,
-            span: Span::new(start, end),
-        })
+        Ok(Observed { place, ty, span: Span::new(start, end) })
     }
 
     fn condition(&mut self) -> Result<Condition> {
@@ -228,11 +197,7 @@ impl Reader<'_, '_> {
         };
         let prop = self.prop()?;
         let end = trimmed(self.s, start);
-        Ok(Condition {
-            quantifier,
-            prop,
-            span: Span::new(start, end),
-        })
+        Ok(Condition { quantifier, prop, span: Span::new(start, end) })
     }
 
     /// `observed 0:X0=1; x=2; and 0:X0=2; ...`: states that were seen.
@@ -354,17 +319,13 @@ impl Reader<'_, '_> {
     fn atom(&mut self) -> Result<Prop> {
         self.atoms += 1;
         if self.atoms > MAX_ATOMS {
-            return Err(self
-                .s
-                .error(self.s.here(), "this condition has too many comparisons"));
+            return Err(self.s.error(self.s.here(), "this condition has too many comparisons"));
         }
         if !matches!(self.s.peek(), Some(b'[' | b'*'))
             && !self.s.at_int()
             && !self.s.peek().is_some_and(super::scan::is_name_start)
         {
-            return Err(self
-                .s
-                .expected("a proposition, such as `0:X1=1`, `x=2` or `not (...)`"));
+            return Err(self.s.expected("a proposition, such as `0:X1=1`, `x=2` or `not (...)`"));
         }
         let start = self.s.pos;
         if matches!(self.s.peek_word(), "fault" | "Fault") {
@@ -420,29 +381,20 @@ impl Reader<'_, '_> {
     fn array_content(&mut self, start: usize, left: Place, op: CmpOp) -> Result<Prop> {
         let open = self.s.pos;
         let Place::Mem { name, index: None } = left else {
-            return Err(unsupported(
-                self.s,
-                Span::new(start, open),
-                "vector registers",
-            ));
+            return Err(unsupported(self.s, Span::new(start, open), "vector registers"));
         };
         if self.s.peek_at(1) == Some(b':') {
             return Err(unsupported(self.s, self.s.here(), "memory tags"));
         }
         let values = array(self.s, At::Condition)?;
         self.atoms += values.len();
-        let all = Prop::Cmp(
-            Place::Mem { name, index: None },
-            CmpOp::Eq,
-            Operand::Array(values),
-        );
+        let all = Prop::Cmp(Place::Mem { name, index: None }, CmpOp::Eq, Operand::Array(values));
         match op {
             CmpOp::Eq => Ok(all),
             CmpOp::Ne => Ok(Prop::Not(Box::new(all))),
-            _ => Err(self.s.error(
-                self.s.span_from(open),
-                "arrays can be equal or not, and have no order",
-            )),
+            _ => Err(self
+                .s
+                .error(self.s.span_from(open), "arrays can be equal or not, and have no order")),
         }
     }
 }

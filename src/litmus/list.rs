@@ -74,10 +74,8 @@ fn expand(
         };
         let inner = folder.join(inner.trim());
         if open.contains(&inner) {
-            return Err(
-                error(format!("the list {} contains itself", inner.display()))
-                    .help("take this line out"),
-            );
+            return Err(error(format!("the list {} contains itself", inner.display()))
+                .help("take this line out"));
         }
         if open.len() >= MAX_DEPTH {
             return Err(error(format!("lists are nested at most {MAX_DEPTH} deep")));

@@ -194,10 +194,7 @@ pub enum Type {
 }
 
 impl Type {
-    pub const INT: Type = Type::Int {
-        bytes: 4,
-        signed: true,
-    };
+    pub const INT: Type = Type::Int { bytes: 4, signed: true };
 
     /// The type below qualifiers and `_Atomic`.
     pub fn bare(&self) -> &Type {
@@ -328,10 +325,7 @@ impl fmt::Display for Place {
         match self {
             Place::Reg { thread, name } => write!(f, "{thread}:{name}"),
             Place::Mem { name, index: None } => f.write_str(name),
-            Place::Mem {
-                name,
-                index: Some(i),
-            } => write!(f, "{name}[{i}]"),
+            Place::Mem { name, index: Some(i) } => write!(f, "{name}[{i}]"),
         }
     }
 }

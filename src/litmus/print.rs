@@ -18,11 +18,7 @@ pub fn place_brackets(place: &Place) -> String {
 /// An integer so that herd reads it: past 31 bits (63 in some dialects) it takes hexadecimal
 /// digits only.
 fn int_text(n: i128) -> String {
-    if n > i32::MAX as i128 {
-        format!("{n:#x}")
-    } else {
-        n.to_string()
-    }
+    if n > i32::MAX as i128 { format!("{n:#x}") } else { n.to_string() }
 }
 
 /// A value in an initial state: `1`, `x`, `x[2]`, `P0:L1`.
@@ -31,10 +27,7 @@ pub fn value_text(value: &Value) -> String {
         Value::Int(n) => int_text(*n),
         Value::Addr { name, index: 0 } => name.clone(),
         Value::Addr { name, index } => format!("{name}[{index}]"),
-        Value::Label {
-            thread: Some(thread),
-            name,
-        } => format!("P{thread}:{name}"),
+        Value::Label { thread: Some(thread), name } => format!("P{thread}:{name}"),
         Value::Label { thread: None, name } => name.clone(),
     }
 }
@@ -98,10 +91,7 @@ pub fn prop_source(prop: &Prop) -> String {
     out
 }
 
-const SOURCE: Printer = Printer {
-    name: &place_brackets,
-    int: &int_text,
-};
+const SOURCE: Printer = Printer { name: &place_brackets, int: &int_text };
 
 #[derive(Clone, Copy, PartialEq)]
 enum Above {
@@ -135,9 +125,7 @@ impl Printer<'_> {
         match value {
             Value::Int(n) => (self.int)(*n),
             // A bare `P0:L1` would be a register here.
-            Value::Label {
-                thread: Some(_), ..
-            } => format!("label:\"{}\"", value_text(value)),
+            Value::Label { thread: Some(_), .. } => format!("label:\"{}\"", value_text(value)),
             value => value_text(value),
         }
     }

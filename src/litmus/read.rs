@@ -15,19 +15,14 @@ use crate::lang::c11::ast::Function;
 pub const MAX_BYTES: usize = 1 << 26;
 
 /// Dialects of herd that are none of ours.
-const FOREIGN_DIALECTS: &[&str] = &[
-    "ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA", "PTX",
-];
+const FOREIGN_DIALECTS: &[&str] =
+    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA", "PTX"];
 
 /// Reads one test.
 pub fn read(source: &Source) -> Result<Test> {
     if source.text.len() > MAX_BYTES {
-        return Err(Diag::at(
-            source,
-            Span::default(),
-            "this file is too large for a litmus test",
-        )
-        .help("tests have at most 64 MiB"));
+        return Err(Diag::at(source, Span::default(), "this file is too large for a litmus test")
+            .help("tests have at most 64 MiB"));
     }
     let mut s = Scanner::new(source, 0, Comments::All);
     let head = header(&mut s)?;
@@ -112,10 +107,7 @@ fn header(s: &mut Scanner) -> Result<Header> {
                 }
                 stray.get_or_insert(error);
                 let rest = s.rest();
-                s.pos += rest
-                    .iter()
-                    .position(|b| matches!(b, b'\n' | b'{'))
-                    .unwrap_or(rest.len());
+                s.pos += rest.iter().position(|b| matches!(b, b'\n' | b'{')).unwrap_or(rest.len());
             }
             None => {
                 return Err(stray.unwrap_or_else(|| {
@@ -125,12 +117,7 @@ fn header(s: &mut Scanner) -> Result<Header> {
             }
         }
     }
-    Ok(Header {
-        arch,
-        name,
-        doc,
-        info,
-    })
+    Ok(Header { arch, name, doc, info })
 }
 
 fn dialect(s: &mut Scanner) -> Result<Arch> {
@@ -155,9 +142,7 @@ fn dialect(s: &mut Scanner) -> Result<Arch> {
         Some(name) => format!("did you mean `{name}`? The dialects are {known}"),
         None => format!("the dialects are {known}"),
     };
-    Err(s
-        .error(span, format!("`{word}` is not a dialect of litmus tests"))
-        .help(help))
+    Err(s.error(span, format!("`{word}` is not a dialect of litmus tests")).help(help))
 }
 
 fn test_name(s: &mut Scanner) -> Result<String> {
@@ -208,10 +193,7 @@ fn header_blanks(s: &mut Scanner, broken: &mut usize) -> Result<()> {
 fn key_end(s: &Scanner) -> (usize, usize) {
     let bytes = s.bytes();
     let mut end = s.pos;
-    while bytes
-        .get(end)
-        .is_some_and(|b| is_ident(*b) || matches!(b, b'-' | b'/'))
-    {
+    while bytes.get(end).is_some_and(|b| is_ident(*b) || matches!(b, b'-' | b'/')) {
         end += 1;
     }
     let mut equals = end;
@@ -388,11 +370,7 @@ fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
         match s.peek() {
             Some(close @ (b'|' | b';')) => {
                 s.pos += 1;
-                let close = if close == b'|' {
-                    Close::Bar
-                } else {
-                    Close::Row
-                };
+                let close = if close == b'|' { Close::Bar } else { Close::Row };
                 return Ok((Cell { start, end, ragged }, close));
             }
             Some(b' ' | b'\t' | b'\r') => s.pos += 1,
@@ -469,11 +447,7 @@ fn instruction(
         return Err(here.expected("an instruction or a label"));
     }
     let text = s.slice(at, cell.end);
-    let text = if cell.ragged {
-        without_comments(s, at, cell.end)?
-    } else {
-        text.to_string()
-    };
+    let text = if cell.ragged { without_comments(s, at, cell.end)? } else { text.to_string() };
     column.push(Line {
         labels: pending.drain(..).map(|(label, _)| label).collect(),
         text,
@@ -554,16 +528,13 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
                 } else {
                     format!("expected thread P{}, found P{n}", threads.len())
                 };
-                return Err(s
-                    .error(head, message)
-                    .help("threads are P0, P1, ... in order"));
+                return Err(s.error(head, message).help("threads are P0, P1, ... in order"));
             }
             None => {
                 if helpers.iter().any(|h| h.name == function.name) {
-                    return Err(s.error(
-                        head,
-                        format!("the function `{}` is there twice", function.name),
-                    ));
+                    return Err(
+                        s.error(head, format!("the function `{}` is there twice", function.name))
+                    );
                 }
                 if helpers.len() == MAX_THREADS {
                     return Err(s.error(head, "this test has too many functions"));
@@ -584,10 +555,7 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
 fn head_span(s: &Scanner, span: Span) -> Span {
     let text = s.slice(span.start as usize, span.end as usize);
     let len = text.find(['{', '\n']).unwrap_or(text.len());
-    Span::new(
-        span.start as usize,
-        span.start as usize + text[..len].trim_end().len().max(1),
-    )
+    Span::new(span.start as usize, span.start as usize + text[..len].trim_end().len().max(1))
 }
 
 fn thread_number(name: &str) -> Option<usize> {
@@ -602,11 +570,7 @@ fn thread_number(name: &str) -> Option<usize> {
 fn function_extent(s: &mut Scanner) -> Result<Span> {
     let start = s.pos;
     if s.peek() == Some(b'{') {
-        return Err(state::unsupported(
-            s,
-            s.here(),
-            "blocks of code outside functions",
-        ));
+        return Err(state::unsupported(s, s.here(), "blocks of code outside functions"));
     }
     if s.peek() == Some(b'#') {
         return Err(s
@@ -645,10 +609,7 @@ fn function_extent(s: &mut Scanner) -> Result<Span> {
             Some(b')') => parens = parens.saturating_sub(1),
             Some(b';') if depth == 0 && parens == 0 => {
                 return Err(s
-                    .error(
-                        Span::new(start, s.pos + 1),
-                        "this declaration is no function",
-                    )
+                    .error(Span::new(start, s.pos + 1), "this declaration is no function")
                     .help(
                         "declare shared locations in the initial state, and give functions a body",
                     ));
@@ -705,10 +666,8 @@ fn check(test: &mut Test) -> Result<()> {
         .iter()
         .map(|body| match body {
             Body::Asm(lines) => {
-                let mut all: Vec<&str> = lines
-                    .iter()
-                    .flat_map(|l| l.labels.iter().map(String::as_str))
-                    .collect();
+                let mut all: Vec<&str> =
+                    lines.iter().flat_map(|l| l.labels.iter().map(String::as_str)).collect();
                 all.sort_unstable();
                 all
             }
@@ -716,20 +675,13 @@ fn check(test: &mut Test) -> Result<()> {
         })
         .collect();
     let is_label = |thread: usize, name: &str| {
-        labels
-            .get(thread)
-            .is_some_and(|all| all.binary_search(&name).is_ok())
+        labels.get(thread).is_some_and(|all| all.binary_search(&name).is_ok())
     };
     for item in &test.init {
         if let Place::Reg { thread, .. } = item.place
             && thread >= threads
         {
-            return Err(super::no_such_thread(
-                &test.source,
-                item.span,
-                thread,
-                threads,
-            ));
+            return Err(super::no_such_thread(&test.source, item.span, thread, threads));
         }
         let values = match &item.value {
             None => &[][..],
@@ -737,10 +689,7 @@ fn check(test: &mut Test) -> Result<()> {
             Some(InitValue::Array(vs)) => vs,
         };
         for value in values {
-            if let Value::Label {
-                thread: Some(thread),
-                name,
-            } = value
+            if let Value::Label { thread: Some(thread), name } = value
                 && !is_label(*thread, name)
             {
                 return Err(Diag::at(

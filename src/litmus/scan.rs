@@ -53,12 +53,7 @@ pub fn clip(message: String) -> String {
 
 impl<'a> Scanner<'a> {
     pub fn new(source: &'a Source, pos: usize, comments: Comments) -> Scanner<'a> {
-        Scanner {
-            source,
-            pos,
-            text: &source.text,
-            comments,
-        }
+        Scanner { source, pos, text: &source.text, comments }
     }
 
     /// Changes what counts as a comment from here on.
@@ -122,11 +117,8 @@ impl<'a> Scanner<'a> {
             Some(b'\n' | b'\r') => "the end of the line".to_string(),
             Some(b) if b.is_ascii_control() => format!("a control character (0x{b:02x})"),
             Some(_) => {
-                let text: String = self
-                    .slice(span.start as usize, span.end as usize)
-                    .chars()
-                    .take(40)
-                    .collect();
+                let text: String =
+                    self.slice(span.start as usize, span.end as usize).chars().take(40).collect();
                 format!("`{text}`")
             }
         }
@@ -134,11 +126,7 @@ impl<'a> Scanner<'a> {
 
     #[cold]
     pub fn expected(&self, what: impl std::fmt::Display) -> Box<Diag> {
-        Diag::at(
-            self.source,
-            self.here(),
-            format!("expected {what}, found {}", self.found()),
-        )
+        Diag::at(self.source, self.here(), format!("expected {what}, found {}", self.found()))
     }
 
     #[cold]
@@ -217,9 +205,7 @@ impl<'a> Scanner<'a> {
     #[cold]
     fn unclosed(&self, start: usize, close: &str) -> Box<Diag> {
         self.error(Span::new(start, start + 2), "this comment is not closed")
-            .help(format!(
-                "write `{close}` where it ends (`(*` comments nest)"
-            ))
+            .help(format!("write `{close}` where it ends (`(*` comments nest)"))
     }
 
     /// Takes one byte, where it is the next.
@@ -310,9 +296,7 @@ impl<'a> Scanner<'a> {
         let mut value = 0u128;
         let mut over = false;
         while let Some(d) = self.peek().and_then(|b| (b as char).to_digit(radix)) {
-            let next = value
-                .checked_mul(radix as u128)
-                .and_then(|v| v.checked_add(d as u128));
+            let next = value.checked_mul(radix as u128).and_then(|v| v.checked_add(d as u128));
             over |= next.is_none();
             value = next.unwrap_or(0);
             self.pos += 1;
@@ -326,26 +310,16 @@ impl<'a> Scanner<'a> {
                 return Err(self.expected("an integer"));
             }
             return Err(self
-                .error(
-                    span,
-                    format!("`{}` is not an integer", self.slice(start, self.pos)),
-                )
+                .error(span, format!("`{}` is not an integer", self.slice(start, self.pos)))
                 .help("integers are decimal, 0x (hexadecimal), 0o (octal) or 0b (binary)"));
         }
         over |= negative && value > 1 << 127;
         if over {
             return Err(self
-                .error(
-                    self.span_from(start),
-                    "this integer does not fit in 128 bits",
-                )
+                .error(self.span_from(start), "this integer does not fit in 128 bits")
                 .help("the widest type of a litmus test has 128 bits"));
         }
-        Ok(if negative {
-            (value as i128).wrapping_neg()
-        } else {
-            value as i128
-        })
+        Ok(if negative { (value as i128).wrapping_neg() } else { value as i128 })
     }
 
     /// An unsigned number of a table, such as a thread or an array index.
@@ -357,10 +331,7 @@ impl<'a> Scanner<'a> {
         let value = self.int()?;
         match u64::try_from(value) {
             Ok(n) if n <= limit => Ok(n),
-            _ => Err(self.error(
-                self.span_from(start),
-                format!("{what} is at most {limit} here"),
-            )),
+            _ => Err(self.error(self.span_from(start), format!("{what} is at most {limit} here"))),
         }
     }
 

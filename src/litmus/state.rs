@@ -59,10 +59,7 @@ fn refuse_colon(s: &Scanner, name: &str, span: Span) -> Result<()> {
         return Err(unsupported(s, span, "memory tags"));
     }
     Err(s
-        .error(
-            span,
-            format!("`{name}:` opens neither a register nor a location"),
-        )
+        .error(span, format!("`{name}:` opens neither a register nor a location"))
         .help("write a register as `0:X1` or `P0:X1`"))
 }
 
@@ -100,10 +97,7 @@ pub fn thread_prefix(s: &mut Scanner) -> Result<Option<(usize, Span)>> {
     let thread = s.slice(digits, end).parse().unwrap_or(usize::MAX);
     if thread >= MAX_THREADS {
         return Err(s
-            .error(
-                span,
-                format!("thread {} is too large", s.slice(digits, end)),
-            )
+            .error(span, format!("thread {} is too large", s.slice(digits, end)))
             .help(format!("a test has at most {MAX_THREADS} threads")));
     }
     s.pos = colon + 1;
@@ -206,11 +200,7 @@ pub fn value(s: &mut Scanner, at: At) -> Result<Value> {
                 s.expect(b')', "behind the value")?;
                 return Ok(v);
             }
-            return Err(unsupported(
-                s,
-                Span::new(start, start + 1),
-                "page-table entries",
-            ));
+            return Err(unsupported(s, Span::new(start, start + 1), "page-table entries"));
         }
         Some(b':') => return Err(unsupported(s, s.here(), "memory tags")),
         _ => {
@@ -223,10 +213,7 @@ pub fn value(s: &mut Scanner, at: At) -> Result<Value> {
                 let Some(name) = s.name() else {
                     return Err(s.expected("a label"));
                 };
-                Value::Label {
-                    thread: Some(thread),
-                    name: name.to_string(),
-                }
+                Value::Label { thread: Some(thread), name: name.to_string() }
             } else if s.at_int() {
                 Value::Int(s.int()?)
             } else {
@@ -292,10 +279,7 @@ fn quoted_label(s: &mut Scanner) -> Result<Value> {
         (thread < MAX_THREADS && well).then(|| (thread, name.to_string()))
     });
     match parsed {
-        Some((thread, name)) => Ok(Value::Label {
-            thread: Some(thread),
-            name,
-        }),
+        Some((thread, name)) => Ok(Value::Label { thread: Some(thread), name }),
         None => Err(s
             .error(span, "this is not a label")
             .help("write the thread and the label, as in `label:\"P0:L1\"`")),
@@ -357,10 +341,7 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
         let item = item(s, arch)?;
         if !seen.insert(item.place.clone()) {
             return Err(s
-                .error(
-                    item.span,
-                    format!("{} is initialised more than once", item.place),
-                )
+                .error(item.span, format!("{} is initialised more than once", item.place))
                 .help("keep one of the initialisations"));
         }
         items.push(item);
@@ -430,10 +411,9 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
     s.blanks()?;
     if place.is_none() {
         place = match tokens.pop() {
-            Some((word, _)) if !matches!(word, "*" | "(" | ")") => Some(Place::Mem {
-                name: word.to_string(),
-                index: None,
-            }),
+            Some((word, _)) if !matches!(word, "*" | "(" | ")") => {
+                Some(Place::Mem { name: word.to_string(), index: None })
+            }
             _ => None,
         };
     }
@@ -447,9 +427,7 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
             let whole = tokens.last().map_or(*span, |(_, last)| span.to(*last));
             // `*x=y` says that x is a pointer, and not to what.
             let ty = if *first == "*" && words.iter().all(|w| *w == "*") {
-                words
-                    .iter()
-                    .fold(Type::Void, |t, _| Type::Pointer(Box::new(t)))
+                words.iter().fold(Type::Void, |t, _| Type::Pointer(Box::new(t)))
             } else {
                 types::from_tokens(&words, arch).map_err(|m| s.error(whole, m))?
             };
@@ -470,12 +448,7 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
     while end > start && s.bytes()[end - 1].is_ascii_whitespace() {
         end -= 1;
     }
-    Ok(InitItem {
-        place,
-        ty,
-        value,
-        span: Span::new(start, end),
-    })
+    Ok(InitItem { place, ty, value, span: Span::new(start, end) })
 }
 
 /// The bounds behind a declared name. The next byte is the opening bracket.
@@ -508,9 +481,7 @@ fn initial_value(
 ) -> Result<InitValue> {
     if s.peek() != Some(b'{') {
         if let Some(Type::Array(..)) = ty {
-            return Err(s
-                .expected("`{` before an array's values")
-                .help("write `int x[2]={0,1}`"));
+            return Err(s.expected("`{` before an array's values").help("write `int x[2]={0,1}`"));
         }
         return Ok(InitValue::One(value(s, At::Init)?));
     }
@@ -530,10 +501,7 @@ fn initial_value(
         _ => {
             return Err(s
                 .error(s.span_from(start), format!("{place} is no array"))
-                .help(format!(
-                    "give its size: `int {place}[{}]={{...}}`",
-                    values.len()
-                )));
+                .help(format!("give its size: `int {place}[{}]={{...}}`", values.len())));
         }
     }
     Ok(InitValue::Array(values))

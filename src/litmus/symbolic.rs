@@ -114,14 +114,8 @@ pub fn resolve(test: &mut Test) -> Result<()> {
             continue;
         };
         for (thread, _) in names.iter().enumerate().filter(|(_, n)| n.contains(name)) {
-            let place = Place::Reg {
-                thread,
-                name: name.clone(),
-            };
-            init.push(InitItem {
-                place,
-                ..item.clone()
-            });
+            let place = Place::Reg { thread, name: name.clone() };
+            init.push(InitItem { place, ..item.clone() });
         }
     }
     test.init = init;
@@ -141,9 +135,8 @@ pub fn resolve(test: &mut Test) -> Result<()> {
             let name = name.to_ascii_lowercase();
             used.contains(&name) || mentioned.contains(&(thread, name))
         };
-        let mut free = pool
-            .iter()
-            .filter(|f| !taken(f.name) && !f.aliases.iter().any(|a| taken(a)));
+        let mut free =
+            pool.iter().filter(|f| !taken(f.name) && !f.aliases.iter().any(|a| taken(a)));
         let mut map = Vec::with_capacity(names.len());
         for name in names {
             let Some(register) = free.next() else {
@@ -221,10 +214,7 @@ fn replace(line: &mut Line, map: &[(String, &'static str)]) {
         };
         out.push_str(&line.text[from..start]);
         from = start + name.len();
-        let width = out
-            .bytes()
-            .next_back()
-            .filter(|b| matches!(b, b'X' | b'x' | b'W' | b'w'));
+        let width = out.bytes().next_back().filter(|b| matches!(b, b'X' | b'x' | b'W' | b'w'));
         match width {
             Some(w) if register.starts_with('X') => {
                 out.pop();

@@ -67,10 +67,7 @@ pub fn from_tokens(tokens: &[&str], arch: Arch) -> Result<Type, String> {
     if tokens.len() > MAX_TYPE_TOKENS {
         return Err("this type is too long".to_string());
     }
-    let stars = tokens
-        .iter()
-        .position(|t| *t == "*")
-        .unwrap_or(tokens.len());
+    let stars = tokens.iter().position(|t| *t == "*").unwrap_or(tokens.len());
     let (mut atomic, mut constant, mut volatile) = (false, false, false);
     let (mut sign, mut longs, mut base) = (None, 0, Vec::new());
     for word in &tokens[..stars] {
@@ -97,10 +94,7 @@ pub fn from_tokens(tokens: &[&str], arch: Arch) -> Result<Type, String> {
         ([word], 0) => named(word, arch),
         (["struct" | "union" | "enum", _], 0) => Type::Named(base.join(" ")),
         _ => {
-            return Err(format!(
-                "`{}` is not a type",
-                tokens[..stars].join(" ").trim()
-            ));
+            return Err(format!("`{}` is not a type", tokens[..stars].join(" ").trim()));
         }
     };
     if let Some(signed) = sign {
@@ -157,10 +151,7 @@ fn normal_text(ty: &Type) -> String {
         Type::Array(t, _) => normal_text(t),
         Type::Atomic(t) => match &**t {
             // The only atomic type that herd knows by a name.
-            Type::Int {
-                bytes: 4,
-                signed: true,
-            } => "atomic_int".to_string(),
+            Type::Int { bytes: 4, signed: true } => "atomic_int".to_string(),
             t @ Type::Pointer(_) => format!("{} _Atomic", normal_text(t)),
             t => format!("_Atomic {}", normal_text(t)),
         },

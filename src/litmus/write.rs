@@ -59,11 +59,7 @@ fn name(name: &str) -> String {
             _ => '_',
         })
         .collect();
-    if name.is_empty() {
-        "test".to_string()
-    } else {
-        name
-    }
+    if name.is_empty() { "test".to_string() } else { name }
 }
 
 /// One line for each thread's registers, and one for the locations.

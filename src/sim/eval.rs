@@ -219,8 +219,7 @@ pub struct Program {
     static_requires: Vec<Test>,
     flags: Vec<Test>,
     pub checks: Vec<Check>,
-    /// Branch and register events are looked at.
-    pub branches: bool,
+    /// Register events are looked at.
     pub registers: bool,
 }
 
@@ -299,9 +298,6 @@ impl Program {
                 _ => flags.push(test),
             }
         }
-        let uses = |want: &[BaseSet]| {
-            plan.nodes.iter().any(|n| matches!(n, Node::BaseSet(b) if want.contains(b)))
-        };
         let mut dynamic_sets = vec![false; c.sets as usize];
         note_sets(&c.dynamics, &mut dynamic_sets);
         let mut static_rels = vec![false; c.rels as usize];
@@ -327,7 +323,6 @@ impl Program {
             static_requires,
             flags,
             checks: plan.checks.clone(),
-            branches: uses(&[BaseSet::Branch, BaseSet::Bcc]),
             registers: plan.catdep,
         })
     }

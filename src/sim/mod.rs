@@ -32,7 +32,7 @@ use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
 use expr::{Exprs, mask, sign_extend};
 use interpreted::{Interpreted, UNDEFINED};
-use program::{Observable, Program, What};
+use program::{Observable, Program, Shown, What};
 use search::{Found, Outcome, Search, Stats, Stop};
 use skeleton::{Cells, Skeleton};
 use theory::Theory;
@@ -219,9 +219,8 @@ impl Simulator {
         } else {
             domain::feasible(program, exprs, &paths)
         };
-        let branches = fast.is_none_or(|f| f.program.branches);
         each_choice(&paths, &mut |picked| {
-            let skeleton = Skeleton::new(program, &cells, picked, branches);
+            let skeleton = Skeleton::new(program, &cells, picked);
             found.stats.skeletons += 1;
             let Some(fast) = fast else {
                 let mut judge = Interpreted::new(&model.cat, names);
@@ -464,24 +463,19 @@ fn states(
         .collect();
     seen.sort();
     seen.dedup();
-    seen.iter()
-        .map(|values| {
-            let mut values = values.iter();
-            program
-                .shown
-                .iter()
-                .map(|s| {
-                    let parts = s
-                        .parts
-                        .iter()
-                        .zip(&mut values)
-                        .map(|(i, v)| show(program, *v, &program.observed[*i]));
-                    let text = parts.collect::<Vec<_>>().join(",");
-                    (s.label.clone(), if s.array { format!("{{{text}}}") } else { text })
-                })
-                .collect()
-        })
-        .collect()
+    seen.iter().map(|values| state(program, values.iter().copied())).collect()
+}
+
+/// A final state as it is shown, from the values of the shown parts in order.
+fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> Vec<(String, String)> {
+    let column = |s: &Shown| {
+        let parts = s.parts.iter().zip(&mut values);
+        let texts: Vec<String> =
+            parts.map(|(i, v)| show(program, v, &program.observed[*i])).collect();
+        let text = texts.join(",");
+        (s.label.clone(), if s.array { format!("{{{text}}}") } else { text })
+    };
+    program.shown.iter().map(column).collect()
 }
 
 /// Moves signed values so that they sort as numbers; undone by [`show`].

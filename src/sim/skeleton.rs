@@ -137,12 +137,7 @@ pub struct Skeleton<'p> {
 }
 
 impl<'p> Skeleton<'p> {
-    pub fn new(
-        program: &Program,
-        cells: &Cells,
-        paths: Vec<&'p Path>,
-        branches: bool,
-    ) -> Skeleton<'p> {
+    pub fn new(program: &Program, cells: &Cells, paths: Vec<&'p Path>) -> Skeleton<'p> {
         let mut events = Vec::new();
         let mut writes: Vec<Vec<u16>> = vec![Vec::new(); cells.places.len()];
         let mut reads = Vec::new();
@@ -211,7 +206,7 @@ impl<'p> Skeleton<'p> {
                         }
                         events.push(part);
                     }
-                } else if branches || !matches!(e.kind, Kind::Branch | Kind::Decision) {
+                } else {
                     events.push(event);
                 }
                 ranges.push((start, events.len() as u16));

@@ -106,12 +106,11 @@ impl Simulator {
             Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
         for any in [false, true] {
             // First those that the model allows; where there is none, all.
-            let branches = any || model.fast.as_ref().is_none_or(|f| f.program.branches);
             each_choice(&paths, &mut |picked| {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
                 }
-                let skeleton = Skeleton::new(&program, &cells, picked, branches);
+                let skeleton = Skeleton::new(&program, &cells, picked);
                 let mut flags = Vec::new();
                 let (mut compiled, mut interpreted);
                 let inner: Option<&mut dyn Judge> = match &model.fast {
@@ -299,10 +298,8 @@ impl View<'_> {
             }
         }
         others.retain(|(_, pairs)| !pairs.is_empty());
-        let state = self.program.shown.iter().map(|i| {
-            let o = &self.program.observed[*i];
-            (o.label.clone(), super::show(self.program, outcome[*i], o))
-        });
+        let values = self.program.shown.iter().flat_map(|s| &s.parts).map(|i| outcome[*i]);
+        let state = super::state(self.program, values);
         Ok(Some(Execution {
             events,
             po: reduced(&exec.rel(BaseRel::Po)),
@@ -311,7 +308,7 @@ impl View<'_> {
             fr: reduced_from(rf, co),
             others,
             failures: failed,
-            state: state.collect(),
+            state,
         }))
     }
 

@@ -83,14 +83,7 @@ pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
     let rng = &mut Rng::new(seed);
     let locs = 1 + rng.below(3);
     let mut events = Vec::new();
-    let event = |kind, thread, inst, loc, tags| Event {
-        kind,
-        thread,
-        inst,
-        loc,
-        tags,
-        port: 0,
-    };
+    let event = |kind, thread, inst, loc, tags| Event { kind, thread, inst, loc, tags, port: 0 };
     for loc in 0..locs {
         events.push(event(Kind::Init, usize::MAX, loc, loc, Tags::NONE));
     }
@@ -101,11 +94,7 @@ pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
         for _ in 0..1 + rng.below(if registers { 3 } else { 4 }) {
             inst += 1;
             let loc = rng.below(locs);
-            let tags = if rng.one_in(2) {
-                Tags::NONE
-            } else {
-                pick_tags(rng, arch, false)
-            };
+            let tags = if rng.one_in(2) { Tags::NONE } else { pick_tags(rng, arch, false) };
             let register = |rng: &mut Rng| 100 + 10 * thread + rng.below(2);
             if registers {
                 for _ in 0..rng.below(3) {
@@ -181,16 +170,12 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
     }
     let mut rf = Rel::empty(n);
     for r in reads.iter() {
-        let from: Vec<usize> = writes
-            .iter()
-            .filter(|w| *w != r && events[*w].loc == events[r].loc)
-            .collect();
+        let from: Vec<usize> =
+            writes.iter().filter(|w| *w != r && events[*w].loc == events[r].loc).collect();
         rf.insert(from[rng.below(from.len())], r);
     }
     let mut some_of = |from: &Rel, sources: &Set, targets: &Set, one_in: usize| {
-        let pairs = from
-            .iter()
-            .filter(|(a, b)| sources.contains(*a) && targets.contains(*b));
+        let pairs = from.iter().filter(|(a, b)| sources.contains(*a) && targets.contains(*b));
         Rel::of(n, pairs.filter(|_| rng.one_in(one_in)))
     };
     let all = Set::full(n);
@@ -230,11 +215,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
     let port = |p| Set::of(n, rreg.iter().filter(|e| events[*e].port == p));
     let constant = Set::of(n, mem.iter().filter(|e| events[*e].loc == 0));
 
-    let mut exec = Exec {
-        n,
-        tags: events.iter().map(|e| e.tags).collect(),
-        ..Exec::default()
-    };
+    let mut exec = Exec { n, tags: events.iter().map(|e| e.tags).collect(), ..Exec::default() };
     exec.sets.extend([
         (BaseSet::R, reads.clone()),
         (BaseSet::W, writes.clone()),
@@ -290,14 +271,7 @@ pub fn structured(seed: u64) -> Exec {
     for loc in 0..locs {
         let thread = usize::MAX;
         let (kind, tags, port) = (Kind::Init, Tags::NONE, 0);
-        events.push(Event {
-            kind,
-            thread,
-            inst: loc,
-            loc,
-            tags,
-            port,
-        });
+        events.push(Event { kind, thread, inst: loc, loc, tags, port });
     }
     let mut inst = locs;
     let mut bcc = Vec::new();
@@ -306,14 +280,7 @@ pub fn structured(seed: u64) -> Exec {
             inst += 1;
             let loc = rng.below(locs);
             let mut add = |kind, loc, tags, port| {
-                events.push(Event {
-                    kind,
-                    thread,
-                    inst,
-                    loc,
-                    tags,
-                    port,
-                });
+                events.push(Event { kind, thread, inst, loc, tags, port });
                 events.len() - 1
             };
             let reg = |r: usize| 100 + 10 * thread + r;

@@ -28,9 +28,8 @@ pub fn c11(rng: &mut Rng, size: Size) -> String {
     let mut text = "C random\n{}\n".to_string();
     let mut registers = Vec::new();
     for t in 0..size.threads {
-        let declare = |l: usize| {
-            format!("{}* {}", if plain(l) { "int" } else { "atomic_int" }, names[l])
-        };
+        let declare =
+            |l: usize| format!("{}* {}", if plain(l) { "int" } else { "atomic_int" }, names[l]);
         let parameters: Vec<String> = (0..size.locations).map(declare).collect();
         let _ = writeln!(text, "P{t} ({}) {{", parameters.join(", "));
         let mut last: Option<usize> = None;
@@ -58,7 +57,10 @@ pub fn c11(rng: &mut Rng, size: Size) -> String {
                 0 => {
                     let o = order(rng, &["relaxed", "acquire", "acq_rel", "seq_cst"]);
                     let what = ["exchange", "fetch_add"][rng.below(2)];
-                    let _ = writeln!(text, "  int r{k} = atomic_{what}_explicit({name}, {value}, {o});");
+                    let _ = writeln!(
+                        text,
+                        "  int r{k} = atomic_{what}_explicit({name}, {value}, {o});"
+                    );
                     last = Some(k);
                 }
                 1..=4 => {

@@ -43,9 +43,7 @@ pub fn read(isa: &dyn Isa, text: &str) -> Result<(Code, Names), Box<Diag>> {
         };
         while let Some((label, rest)) = line.text.split_once(':') {
             if label.is_empty()
-                || !label
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b".$".contains(&b))
+                || !label.bytes().all(|b| b.is_ascii_alphanumeric() || b".$".contains(&b))
             {
                 break;
             }
@@ -115,10 +113,7 @@ enum Next {
 
 impl Machine {
     pub fn new(code: &Code) -> Machine {
-        let mut m = Machine {
-            choose: true,
-            ..Machine::default()
-        };
+        let mut m = Machine { choose: true, ..Machine::default() };
         for (i, r) in code.regs.iter().enumerate() {
             m.names.insert(r.name.clone(), i as Reg);
         }
@@ -130,10 +125,7 @@ impl Machine {
 
     pub fn set(&mut self, name: &str, bits: u128) {
         if let Some(reg) = self.names.get(name) {
-            let value = Value {
-                bits,
-                deps: Deps::new(),
-            };
+            let value = Value { bits, deps: Deps::new() };
             self.regs.insert(*reg, value);
         } else {
             self.unused.insert(name.to_string(), bits);
@@ -149,14 +141,12 @@ impl Machine {
 
     pub fn deps(&self, name: &str) -> Deps {
         let reg = self.names.get(name);
-        reg.and_then(|r| self.regs.get(r))
-            .map_or(Deps::new(), |v| v.deps.clone())
+        reg.and_then(|r| self.regs.get(r)).map_or(Deps::new(), |v| v.deps.clone())
     }
 
     pub fn poke(&mut self, addr: u128, size: u8, value: u128) {
         for i in 0..size {
-            self.memory
-                .insert(addr + u128::from(i), (value >> (8 * i)) as u8);
+            self.memory.insert(addr + u128::from(i), (value >> (8 * i)) as u8);
         }
     }
 
@@ -186,10 +176,7 @@ impl Machine {
             Val::Ptr { loc, off } => (BASE * (u128::from(loc) + 1)).wrapping_add(off as u128),
             Val::Code(n) => CODE + u128::from(n),
         };
-        Value {
-            bits,
-            deps: Deps::new(),
-        }
+        Value { bits, deps: Deps::new() }
     }
 
     fn ops(
@@ -201,10 +188,7 @@ impl Machine {
     ) -> Next {
         for op in ops {
             let of = |t: &Temp, temps: &BTreeMap<Temp, Value>| {
-                temps
-                    .get(t)
-                    .cloned()
-                    .expect("a temporary is assigned first")
+                temps.get(t).cloned().expect("a temporary is assigned first")
             };
             match op {
                 Op::Const { dst, val } => {
@@ -228,24 +212,13 @@ impl Machine {
                 }
                 Op::Un { dst, op, a, width } => {
                     let a = of(a, temps);
-                    let value = Value {
-                        bits: un(*op, a.bits, *width),
-                        deps: a.deps,
-                    };
+                    let value = Value { bits: un(*op, a.bits, *width), deps: a.deps };
                     temps.insert(*dst, value);
                 }
-                Op::Bin {
-                    dst,
-                    op,
-                    a,
-                    b,
-                    width,
-                } => {
+                Op::Bin { dst, op, a, b, width } => {
                     let (a, b) = (of(a, temps), of(b, temps));
-                    let value = Value {
-                        bits: bin(*op, a.bits, b.bits, *width),
-                        deps: &a.deps | &b.deps,
-                    };
+                    let value =
+                        Value { bits: bin(*op, a.bits, b.bits, *width), deps: &a.deps | &b.deps };
                     temps.insert(*dst, value);
                 }
                 Op::Select { dst, cond, yes, no } => {
@@ -254,10 +227,7 @@ impl Machine {
                     temps.insert(*dst, value);
                 }
                 Op::Choose { dst } => {
-                    let value = Value {
-                        bits: self.choose.into(),
-                        deps: Deps::new(),
-                    };
+                    let value = Value { bits: self.choose.into(), deps: Deps::new() };
                     temps.insert(*dst, value);
                 }
                 Op::Assume { cond } => {
@@ -266,39 +236,20 @@ impl Machine {
                         return Next::End;
                     }
                 }
-                Op::Load {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                } => {
+                Op::Load { dst, addr, size, tags } => {
                     let addr = of(addr, temps);
                     let bits = self.peek(addr.bits, *size);
                     let n = self.event(What::Load, &addr, *size, bits, *tags, Deps::new(), inner);
                     let deps = Deps::from([n]);
                     temps.insert(*dst, Value { bits, deps });
                 }
-                Op::Store {
-                    addr,
-                    src,
-                    size,
-                    tags,
-                } => {
+                Op::Store { addr, src, size, tags } => {
                     let (addr, src) = (of(addr, temps), of(src, temps));
                     let bits = src.bits & mask(8 * size);
                     self.poke(addr.bits, *size, bits);
                     self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
                 }
-                Op::StoreEx {
-                    status,
-                    addr,
-                    src,
-                    size,
-                    tags,
-                    ok,
-                    fail,
-                    status_dep,
-                } => {
+                Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep } => {
                     let (addr, src) = (of(addr, temps), of(src, temps));
                     let mut deps = Deps::new();
                     if self.choose {
@@ -312,14 +263,7 @@ impl Machine {
                     let bits = if self.choose { *ok } else { *fail }.into();
                     temps.insert(*status, Value { bits, deps });
                 }
-                Op::Rmw {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                    body,
-                    new,
-                } => {
+                Op::Rmw { dst, addr, size, tags, body, new } => {
                     let addr = of(addr, temps);
                     let old = self.peek(addr.bits, *size);
                     let n = self.events.len();
@@ -393,11 +337,7 @@ impl Machine {
 }
 
 pub fn mask(width: u8) -> u128 {
-    if width >= 128 {
-        u128::MAX
-    } else {
-        (1 << width) - 1
-    }
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 pub fn sext(value: u128, from: u8) -> i128 {
@@ -440,13 +380,9 @@ fn bin(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
             ((sa * sb) >> width) as u128
         }
         BinOp::DivU => a.checked_div(b).unwrap_or(0),
-        BinOp::DivS => sa
-            .checked_div(sb)
-            .map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
+        BinOp::DivS => sa.checked_div(sb).map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
         BinOp::RemU => a.checked_rem(b).unwrap_or(a),
-        BinOp::RemS => sa
-            .checked_rem(sb)
-            .map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
+        BinOp::RemS => sa.checked_rem(sb).map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
         BinOp::And => a & b,
         BinOp::Or => a | b,
         BinOp::Xor => a ^ b,

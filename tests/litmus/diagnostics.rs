@@ -365,9 +365,7 @@ fn nested_too_deeply() {
             open.repeat(5000),
             close.repeat(5000)
         );
-        let text = text
-            .replace("exists ~", "exists ( ~")
-            .replace("x=1\n", "x=1)\n");
+        let text = text.replace("exists ~", "exists ( ~").replace("x=1\n", "x=1)\n");
         let error = try_read(&text).unwrap_err();
         assert_eq!(error.message, "this proposition is nested too deeply");
     }

@@ -51,11 +51,7 @@ fn printed_as_herd_does() {
 
 #[test]
 fn printed_then_read() {
-    for quantifier in [
-        Quantifier::Exists,
-        Quantifier::NotExists,
-        Quantifier::Forall,
-    ] {
+    for quantifier in [Quantifier::Exists, Quantifier::NotExists, Quantifier::Forall] {
         for counts in [(0, 3), (2, 0), (2, 3)] {
             let mut e = entry(quantifier, counts.0, counts.1);
             e.seconds = Some(0.25);
@@ -88,11 +84,7 @@ fn logs_of_machines() {
 
 #[test]
 fn a_log_that_breaks_off() {
-    let error = read(&Source::new(
-        "a.log",
-        "Test SB Allowed\nStates 3\n0:X0=1;\n",
-    ))
-    .unwrap_err();
+    let error = read(&Source::new("a.log", "Test SB Allowed\nStates 3\n0:X0=1;\n")).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a.log:2:1: error: the log ends after 1 of 3 states\n 2 | States 3\n   | ^^^^^^^^\n  \
@@ -129,28 +121,16 @@ fn condition_text_is_herds() {
     for (read, shown) in [
         ("", "forall (true)"),
         ("exists 0:X0=0x10", "exists (0:X0=16)"),
-        (
-            "~exists (x=1 /\\ (y=2 \\/ z!=-1))",
-            "~exists ([x]=1 /\\ ([y]=2 \\/ not ([z]=-1)))",
-        ),
+        ("~exists (x=1 /\\ (y=2 \\/ z!=-1))", "~exists ([x]=1 /\\ ([y]=2 \\/ not ([z]=-1)))"),
         ("forall (x=1 => y[1]=2)", "forall ([x]=1 => y[1]=2)"),
-        (
-            "exists ((x=1 => y=1) => z=[x])",
-            "exists (([x]=1 => [y]=1) => [z]=[x])",
-        ),
+        ("exists ((x=1 => y=1) => z=[x])", "exists (([x]=1 => [y]=1) => [z]=[x])"),
         ("exists x=0xffffffffffffffff", "exists ([x]=-1)"),
         ("exists x={1,0x2}", "exists (x={1,2})"),
     ] {
         assert_eq!(text("AArch64", read), shown);
     }
-    assert_eq!(
-        text("AArch64", "exists x=0xBEEF0000"),
-        "exists ([x]=3203334144)"
-    );
-    assert_eq!(
-        text("ARM", "exists x=0xBEEF0000"),
-        "exists ([x]=-1091633152)"
-    );
+    assert_eq!(text("AArch64", "exists x=0xBEEF0000"), "exists ([x]=3203334144)");
+    assert_eq!(text("ARM", "exists x=0xBEEF0000"), "exists ([x]=-1091633152)");
 }
 
 fn files(path: &Path) -> io::Result<String> {
@@ -167,13 +147,8 @@ fn files(path: &Path) -> io::Result<String> {
 fn lists() {
     let paths =
         list::arguments(&["first.litmus".to_string(), "@t/all".to_string()], &files).unwrap();
-    let want = [
-        "first.litmus",
-        "t/a.litmus",
-        "t/sub/c.litmus",
-        "t/sub/../d.litmus",
-        "t/sub/b.litmus",
-    ];
+    let want =
+        ["first.litmus", "t/a.litmus", "t/sub/c.litmus", "t/sub/../d.litmus", "t/sub/b.litmus"];
     assert_eq!(paths, want.map(PathBuf::from));
     let error = |name: &str| list::read(Path::new(name), &files).unwrap_err().to_string();
     assert_eq!(

@@ -7,17 +7,11 @@ use litmake::litmus::{
 use crate::read;
 
 fn mem(name: &str) -> Place {
-    Place::Mem {
-        name: name.to_string(),
-        index: None,
-    }
+    Place::Mem { name: name.to_string(), index: None }
 }
 
 fn reg(thread: usize, name: &str) -> Place {
-    Place::Reg {
-        thread,
-        name: name.to_string(),
-    }
+    Place::Reg { thread, name: name.to_string() }
 }
 
 fn eq(place: Place, n: i128) -> Prop {
@@ -25,10 +19,7 @@ fn eq(place: Place, n: i128) -> Prop {
 }
 
 fn addr(name: &str, index: u64) -> Value {
-    Value::Addr {
-        name: name.to_string(),
-        index,
-    }
+    Value::Addr { name: name.to_string(), index }
 }
 
 fn one(test: &Test, i: usize) -> (&Place, Option<&Type>, Option<&Value>) {
@@ -45,16 +36,10 @@ fn lines(test: &Test, thread: usize) -> Vec<(Vec<&str>, &str)> {
     let Body::Asm(lines) = &test.threads[thread] else {
         panic!("a C thread");
     };
-    lines
-        .iter()
-        .map(|l| (l.labels.iter().map(String::as_str).collect(), &*l.text))
-        .collect()
+    lines.iter().map(|l| (l.labels.iter().map(String::as_str).collect(), &*l.text)).collect()
 }
 
-const UINT64: Type = Type::Int {
-    bytes: 8,
-    signed: false,
-};
+const UINT64: Type = Type::Int { bytes: 8, signed: false };
 
 #[test]
 fn header() {
@@ -84,16 +69,10 @@ fn initial_states() {
          atomic_int* c; uint64_t 0:X3=0b101; 0:X4=P0:L; __int128 d=-0x1; struct s e; 0:X5=0:L }\n\
          P0 ;\n L: NOP ;\n",
     );
-    let int8 = Type::Int {
-        bytes: 1,
-        signed: true,
-    };
+    let int8 = Type::Int { bytes: 1, signed: true };
     let boxed = |t: &Type| Box::new(t.clone());
     let pointer = |t: &Type| Type::Pointer(boxed(t));
-    let label = Value::Label {
-        thread: Some(0),
-        name: "L".to_string(),
-    };
+    let label = Value::Label { thread: Some(0), name: "L".to_string() };
     assert_eq!(one(&test, 0), (&reg(0, "X1"), None, Some(&addr("x", 0))));
     assert_eq!(one(&test, 1), (&reg(0, "X2"), None, Some(&addr("y", 1))));
     let max = Value::Int(u64::MAX as i128);
@@ -101,14 +80,8 @@ fn initial_states() {
     assert_eq!(one(&test, 3), (&mem("w"), None, Some(&Value::Int(-1))));
     assert_eq!(one(&test, 4), (&mem("v"), None, None));
     let x = addr("x", 0);
-    assert_eq!(
-        one(&test, 5),
-        (&mem("p"), Some(&pointer(&Type::INT)), Some(&x))
-    );
-    assert_eq!(
-        one(&test, 6),
-        (&mem("q"), Some(&pointer(&Type::Void)), Some(&x))
-    );
+    assert_eq!(one(&test, 5), (&mem("p"), Some(&pointer(&Type::INT)), Some(&x)));
+    assert_eq!(one(&test, 6), (&mem("q"), Some(&pointer(&Type::Void)), Some(&x)));
     let atomic = Type::Atomic(boxed(&int8));
     assert_eq!(one(&test, 7), (&mem("a"), Some(&atomic), None));
     let (place, ty, value) = one(&test, 8);
@@ -117,14 +90,8 @@ fn initial_states() {
     assert!(ty.is_const() && ty.is_volatile() && !ty.is_atomic());
     assert_eq!(ty.bare(), &UINT64);
     let atomic_int = Type::Atomic(boxed(&Type::INT));
-    assert_eq!(
-        one(&test, 9),
-        (&mem("c"), Some(&pointer(&atomic_int)), None)
-    );
-    assert_eq!(
-        one(&test, 10),
-        (&reg(0, "X3"), Some(&UINT64), Some(&Value::Int(5)))
-    );
+    assert_eq!(one(&test, 9), (&mem("c"), Some(&pointer(&atomic_int)), None));
+    assert_eq!(one(&test, 10), (&reg(0, "X3"), Some(&UINT64), Some(&Value::Int(5))));
     assert_eq!(one(&test, 11), (&reg(0, "X4"), None, Some(&label)));
     assert_eq!(one(&test, 12).2, Some(&Value::Int(-1)));
     assert_eq!(one(&test, 13).1, Some(&Type::Named("struct s".to_string())));
@@ -138,15 +105,9 @@ fn arrays() {
     );
     assert_eq!(test.init[0].ty, Some(Type::Array(Box::new(Type::INT), 2)));
     assert_eq!(test.init[0].value, None);
-    assert_eq!(
-        test.init[1].value,
-        Some(InitValue::Array(vec![Value::Int(1), addr("x", 1)]))
-    );
+    assert_eq!(test.init[1].value, Some(InitValue::Array(vec![Value::Int(1), addr("x", 1)])));
     let zeros = Operand::Array(vec![Value::Int(0), Value::Int(0)]);
-    let element = Place::Mem {
-        name: "y".to_string(),
-        index: Some(0),
-    };
+    let element = Place::Mem { name: "y".to_string(), index: Some(0) };
     assert_eq!(
         test.condition.prop,
         Prop::And(vec![Prop::Cmp(mem("x"), CmpOp::Eq, zeros), eq(element, 1)])
@@ -166,9 +127,8 @@ fn registers_of_every_dialect() {
         ("MIPS", "$8"),
         ("MIPS", "$t0"),
     ] {
-        let test = read(&format!(
-            "{arch} T\n{{ 0:{name}=x; }}\n P0 ;\n nop ;\nexists (0:{name}=1)\n"
-        ));
+        let test =
+            read(&format!("{arch} T\n{{ 0:{name}=x; }}\n P0 ;\n nop ;\nexists (0:{name}=1)\n"));
         assert_eq!(test.init[0].place, reg(0, name));
         assert_eq!(test.condition.prop, eq(reg(0, name), 1));
     }
@@ -182,28 +142,17 @@ fn tables() {
     );
     assert_eq!(
         lines(&test, 0),
-        [
-            (vec![], "MOV X0,#1"),
-            (vec!["L2"], "STP X0,X1,[X2]"),
-            (vec!["L4"], "")
-        ]
+        [(vec![], "MOV X0,#1"), (vec!["L2"], "STP X0,X1,[X2]"), (vec!["L4"], "")]
     );
     assert_eq!(
         lines(&test, 1),
-        [
-            (vec!["L0", "L1"], "LDR X0, [X1, #8]!"),
-            (vec![], "B.NE L0"),
-            (vec!["L3"], "")
-        ]
+        [(vec!["L0", "L1"], "LDR X0, [X1, #8]!"), (vec![], "B.NE L0"), (vec!["L3"], "")]
     );
     let Body::Asm(all) = &test.threads[1] else {
         panic!();
     };
     let span = all[0].span;
-    assert_eq!(
-        &test.source.text[span.start as usize..span.end as usize],
-        "LDR X0, [X1, #8]!"
-    );
+    assert_eq!(&test.source.text[span.start as usize..span.end as usize], "LDR X0, [X1, #8]!");
 }
 
 #[test]
@@ -213,15 +162,9 @@ fn symbolic_registers() {
          STR W%x,[X%x] | LDR X27,[%y] ;\n | STR W27,[X%x] ;\nexists (1:%y=1)\n",
     );
     assert_eq!(lines(&test, 0), [(vec![], "STR W28,[X28]")]);
-    assert_eq!(
-        lines(&test, 1),
-        [(vec![], "LDR X27,[X26]"), (vec![], "STR W27,[X25]")]
-    );
+    assert_eq!(lines(&test, 1), [(vec![], "LDR X27,[X26]"), (vec![], "STR W27,[X25]")]);
     let places: Vec<Place> = test.init.iter().map(|i| i.place.clone()).collect();
-    assert_eq!(
-        places,
-        [reg(0, "X28"), reg(1, "X25"), reg(1, "X26"), reg(1, "X28")]
-    );
+    assert_eq!(places, [reg(0, "X28"), reg(1, "X25"), reg(1, "X26"), reg(1, "X28")]);
     assert_eq!(test.condition.prop, eq(reg(1, "X26"), 1));
 }
 
@@ -242,21 +185,15 @@ fn c_functions() {
     let helpers: Vec<&str> = test.helpers.iter().map(|h| h.name.as_str()).collect();
     assert_eq!(helpers, ["f", "g"]);
     assert_eq!(test.locations.len(), 3);
-    assert_eq!(
-        test.locations[2].ty,
-        Some(Type::Pointer(Box::new(Type::INT)))
-    );
+    assert_eq!(test.locations[2].ty, Some(Type::Pointer(Box::new(Type::INT))));
     assert_eq!(test.filter, Some(eq(mem("x"), 1)));
 }
 
 /// `\/` is weaker than `/\`, which is weaker than `=>`: the order is herd's, and unusual.
 #[test]
 fn precedence() {
-    let prop = |text: &str| {
-        read(&format!("PPC T\n{{}}\n P0 ;\n sync ;\nexists {text}\n"))
-            .condition
-            .prop
-    };
+    let prop =
+        |text: &str| read(&format!("PPC T\n{{}}\n P0 ;\n sync ;\nexists {text}\n")).condition.prop;
     let [a, b, c] = ["a", "b", "c"].map(|n| eq(mem(n), 1));
     let implies = |p: &Prop, q: &Prop| Prop::Implies(Box::new(p.clone()), Box::new(q.clone()));
     let not = |p: &Prop| Prop::Not(Box::new(p.clone()));
@@ -264,16 +201,10 @@ fn precedence() {
         prop("a=1 \\/ b=1 /\\ c=1"),
         Prop::Or(vec![a.clone(), Prop::And(vec![b.clone(), c.clone()])])
     );
-    assert_eq!(
-        prop("a=1 /\\ b=1 => c=1"),
-        Prop::And(vec![a.clone(), implies(&b, &c)])
-    );
+    assert_eq!(prop("a=1 /\\ b=1 => c=1"), Prop::And(vec![a.clone(), implies(&b, &c)]));
     assert_eq!(prop("a=1 => b=1 => c=1"), implies(&a, &implies(&b, &c)));
     assert_eq!(prop("not a=1 /\\ ~b=1"), Prop::And(vec![not(&a), not(&b)]));
-    assert_eq!(
-        prop("(a=1 /\\ b=1) /\\ c=1"),
-        Prop::And(vec![a.clone(), b.clone(), c.clone()])
-    );
+    assert_eq!(prop("(a=1 /\\ b=1) /\\ c=1"), Prop::And(vec![a.clone(), b.clone(), c.clone()]));
     assert_eq!(prop("true"), Prop::True);
     assert_eq!(prop("([a]==1)"), a);
     assert_eq!(prop("*a=1"), a);
@@ -281,43 +212,19 @@ fn precedence() {
 
 #[test]
 fn operands() {
-    let prop = |text: &str| {
-        read(&format!("PPC T\n{{}}\n P0 ;\n L0: sync ;\n{text}\n"))
-            .condition
-            .prop
-    };
+    let prop =
+        |text: &str| read(&format!("PPC T\n{{}}\n P0 ;\n L0: sync ;\n{text}\n")).condition.prop;
     let r = || reg(0, "r1");
-    assert_eq!(
-        prop("exists 0:r1=x"),
-        Prop::Cmp(r(), CmpOp::Eq, Operand::Value(addr("x", 0)))
-    );
-    assert_eq!(
-        prop("exists 0:r1<>[x]"),
-        Prop::Cmp(r(), CmpOp::Ne, Operand::Place(mem("x")))
-    );
-    assert_eq!(
-        prop("~exists 0:r1=P0:r2"),
-        Prop::Cmp(r(), CmpOp::Eq, Operand::Place(reg(0, "r2")))
-    );
-    let label = Value::Label {
-        thread: Some(0),
-        name: "L0".to_string(),
-    };
+    assert_eq!(prop("exists 0:r1=x"), Prop::Cmp(r(), CmpOp::Eq, Operand::Value(addr("x", 0))));
+    assert_eq!(prop("exists 0:r1<>[x]"), Prop::Cmp(r(), CmpOp::Ne, Operand::Place(mem("x"))));
+    assert_eq!(prop("~exists 0:r1=P0:r2"), Prop::Cmp(r(), CmpOp::Eq, Operand::Place(reg(0, "r2"))));
+    let label = Value::Label { thread: Some(0), name: "L0".to_string() };
     for text in ["forall 0:r1=0:L0", "forall 0:r1=label:\"P0:L0\""] {
-        assert_eq!(
-            prop(text),
-            Prop::Cmp(r(), CmpOp::Eq, Operand::Value(label.clone()))
-        );
+        assert_eq!(prop(text), Prop::Cmp(r(), CmpOp::Eq, Operand::Value(label.clone())));
     }
     assert_eq!(
         prop("observed 0:r1=1; x=2; and 0:r1=2;"),
-        Prop::Or(vec![
-            Prop::And(vec![eq(r(), 1), eq(mem("x"), 2)]),
-            eq(r(), 2)
-        ])
+        Prop::Or(vec![Prop::And(vec![eq(r(), 1), eq(mem("x"), 2)]), eq(r(), 2)])
     );
-    assert_eq!(
-        prop("exists (x=1) with TSO: ~exists; SC: exists;"),
-        eq(mem("x"), 1)
-    );
+    assert_eq!(prop("exists (x=1) with TSO: ~exists; SC: exists;"), eq(mem("x"), 1));
 }

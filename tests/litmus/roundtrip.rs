@@ -67,12 +67,7 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
             "atomic_store_explicit(x, 1, memory_order_relaxed);",
             "int r0 = atomic_load_explicit(y, memory_order_acquire);",
         ],
-        Arch::AArch64 => &[
-            "LDR W0,[X1, #8]!",
-            "B.NE L0",
-            "DMB SY",
-            "CASP X0,X1,X2,X3,[X4]",
-        ],
+        Arch::AArch64 => &["LDR W0,[X1, #8]!", "B.NE L0", "DMB SY", "CASP X0,X1,X2,X3,[X4]"],
         Arch::Arm => &["LDREX R0,[R1]", "BNE L0", "STMIA R0!,{R1,R2}"],
         Arch::X86_64 => &["lock cmpxchgq %rbx,(%rcx)", "jne L0", "movl $-1,8(x,%rax)"],
         Arch::X86 => &["MOV EAX,[x]", "JNE L0"],
@@ -101,10 +96,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn ty() -> impl Strategy<Value = Type> {
     let base = prop_oneof![
-        (
-            proptest::sample::select(vec![1u8, 2, 4, 8, 16]),
-            any::<bool>()
-        )
+        (proptest::sample::select(vec![1u8, 2, 4, 8, 16]), any::<bool>())
             .prop_map(|(bytes, signed)| Type::Int { bytes, signed }),
         Just(Type::Named("spinlock_t".to_string())),
         Just(Type::Named("struct s".to_string())),
@@ -122,31 +114,22 @@ fn ty() -> impl Strategy<Value = Type> {
 
 fn place(arch: Arch, threads: usize, index: bool) -> impl Strategy<Value = Place> {
     prop_oneof![
-        (0..threads, proptest::sample::select(register(arch))).prop_map(|(thread, name)| {
-            Place::Reg {
-                thread,
-                name: name.to_string(),
-            }
-        }),
-        (location(), option::of(0u64..4)).prop_map(move |(name, i)| Place::Mem {
-            name,
-            index: i.filter(|_| index)
-        }),
+        (0..threads, proptest::sample::select(register(arch)))
+            .prop_map(|(thread, name)| { Place::Reg { thread, name: name.to_string() } }),
+        (location(), option::of(0u64..4))
+            .prop_map(move |(name, i)| Place::Mem { name, index: i.filter(|_| index) }),
     ]
 }
 
 fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
-    let scalar = (
-        place(arch, threads, false),
-        option::of(ty()),
-        option::of(value()),
-    )
-        .prop_map(|(place, ty, value)| InitItem {
+    let scalar = (place(arch, threads, false), option::of(ty()), option::of(value())).prop_map(
+        |(place, ty, value)| InitItem {
             place,
             ty,
             value: value.map(InitValue::One),
             span: Span::default(),
-        });
+        },
+    );
     let array = (location(), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
         |(name, ty, values, given)| InitItem {
             place: Place::Mem { name, index: None },
@@ -264,15 +247,8 @@ fn test() -> impl Strategy<Value = Test> {
                         arch,
                         name: head.0,
                         doc: head.1.map(|d| words(&d)),
-                        info: head
-                            .2
-                            .into_iter()
-                            .map(|(k, v)| (k, v.trim().to_string()))
-                            .collect(),
-                        init: init
-                            .into_iter()
-                            .filter(|i| seen.insert(i.place.clone()))
-                            .collect(),
+                        info: head.2.into_iter().map(|(k, v)| (k, v.trim().to_string())).collect(),
+                        init: init.into_iter().filter(|i| seen.insert(i.place.clone())).collect(),
                         threads,
                         helpers: help
                             .then(|| function("int f(int a) { return a; }"))
@@ -280,11 +256,7 @@ fn test() -> impl Strategy<Value = Test> {
                             .collect(),
                         locations,
                         filter,
-                        condition: Condition {
-                            quantifier,
-                            prop,
-                            span: Span::default(),
-                        },
+                        condition: Condition { quantifier, prop, span: Span::default() },
                         source: Source::new("generated", ""),
                     }
                 },
@@ -294,17 +266,7 @@ fn test() -> impl Strategy<Value = Test> {
 
 /// Texts near to tests: pieces of them in any order, with holes and doublings.
 fn mutated() -> impl Strategy<Value = String> {
-    let cut = (
-        test(),
-        vec(
-            (
-                any::<prop::sample::Index>(),
-                0..8usize,
-                "[ -~\\n\u{e9}]{0,3}",
-            ),
-            1..6,
-        ),
-    );
+    let cut = (test(), vec((any::<prop::sample::Index>(), 0..8usize, "[ -~\\n\u{e9}]{0,3}"), 1..6));
     cut.prop_map(|(test, edits)| {
         let mut text = write(&test);
         for (at, len, new) in edits {

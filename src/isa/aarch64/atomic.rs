@@ -50,24 +50,13 @@ pub fn table() -> Vec<(String, Atomic)> {
         ("UMAX", Rmw::MinMax(BinOp::MaxU)),
         ("UMIN", Rmw::MinMax(BinOp::MinU)),
     ];
-    let orders = [
-        ("", false, false),
-        ("A", true, false),
-        ("L", false, true),
-        ("AL", true, true),
-    ];
+    let orders = [("", false, false), ("A", true, false), ("L", false, true), ("AL", true, true)];
     let sizes = [("", 0), ("B", 1), ("H", 2)];
     let mut all = Vec::new();
     for (order, acquire, release) in orders {
         for (suffix, size) in sizes {
             let mut add = |stem: &str, op, form| {
-                let atomic = Atomic {
-                    op,
-                    form,
-                    size,
-                    acquire,
-                    release,
-                };
+                let atomic = Atomic { op, form, size, acquire, release };
                 all.push((format!("{stem}{order}{suffix}"), atomic));
             };
             add("SWP", Rmw::Swap, Form::Load);
@@ -79,19 +68,10 @@ pub fn table() -> Vec<(String, Atomic)> {
                 }
             }
         }
-        for (stem, op) in [
-            ("CASP", Rmw::Cas),
-            ("SWPP", Rmw::Swap),
-            ("LDCLRP", Rmw::Clear),
-            ("LDSETP", Rmw::Set),
-        ] {
-            let atomic = Atomic {
-                op,
-                form: Form::Pair,
-                size: 0,
-                acquire,
-                release,
-            };
+        for (stem, op) in
+            [("CASP", Rmw::Cas), ("SWPP", Rmw::Swap), ("LDCLRP", Rmw::Clear), ("LDSETP", Rmw::Set)]
+        {
+            let atomic = Atomic { op, form: Form::Pair, size: 0, acquire, release };
             all.push((format!("{stem}{order}"), atomic));
         }
     }
@@ -167,14 +147,11 @@ impl Place {
             };
             if !next {
                 return Err(
-                    Refusal::new("expected an even register and the one after it").on(i + 1),
+                    Refusal::new("expected an even register and the one after it").on(i + 1)
                 );
             }
         }
-        Ok(Place {
-            view,
-            high: Some(high),
-        })
+        Ok(Place { view, high: Some(high) })
     }
 
     fn read(&self, e: &mut Emit) -> Temp {
@@ -261,11 +238,7 @@ fn compare_and_swap(e: &mut Emit, a: Atomic, expected: &Place, new: &Place, addr
     let store = |e: &mut Emit| e.store(addr, value, size, write);
     if !returns {
         let yes = e.block(store);
-        e.push(Op::If {
-            cond: same,
-            yes,
-            no: Vec::new(),
-        });
+        e.push(Op::If { cond: same, yes, no: Vec::new() });
         return;
     }
     let choice = e.temp();
@@ -278,24 +251,12 @@ fn compare_and_swap(e: &mut Emit, a: Atomic, expected: &Place, new: &Place, addr
             expected.write(e, kept);
         });
         let no = e.block(|e| expected.write(e, old));
-        e.push(Op::If {
-            cond: same,
-            yes,
-            no,
-        });
+        e.push(Op::If { cond: same, yes, no });
     });
     let from_memory = e.block(|e| {
         let yes = e.block(store);
-        e.push(Op::If {
-            cond: same,
-            yes,
-            no: Vec::new(),
-        });
+        e.push(Op::If { cond: same, yes, no: Vec::new() });
         expected.write(e, old);
     });
-    e.push(Op::If {
-        cond: choice,
-        yes: from_register,
-        no: from_memory,
-    });
+    e.push(Op::If { cond: choice, yes: from_register, no: from_memory });
 }

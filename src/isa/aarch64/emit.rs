@@ -21,11 +21,7 @@ pub type Lowered<T = ()> = Result<T, Refusal>;
 
 impl Refusal {
     pub fn new(message: impl Into<String>) -> Refusal {
-        Refusal {
-            message: message.into(),
-            help: None,
-            operand: None,
-        }
+        Refusal { message: message.into(), help: None, operand: None }
     }
 
     pub fn on(mut self, operand: usize) -> Refusal {
@@ -90,13 +86,7 @@ impl Emit<'_> {
 
     pub fn bin(&mut self, op: BinOp, a: Temp, b: Temp, width: u8) -> Temp {
         let dst = self.temp();
-        self.push(Op::Bin {
-            dst,
-            op,
-            a,
-            b,
-            width,
-        });
+        self.push(Op::Bin { dst, op, a, b, width });
         dst
     }
 
@@ -188,11 +178,7 @@ impl Emit<'_> {
     pub fn flag(&mut self, flag: Flag) -> Temp {
         let reg = self.code.reg(flag.name(), 1, false);
         let dst = self.temp();
-        self.push(Op::ReadReg {
-            dst,
-            reg,
-            port: Port::None,
-        });
+        self.push(Op::ReadReg { dst, reg, port: Port::None });
         dst
     }
 
@@ -344,10 +330,7 @@ impl Emit<'_> {
     pub fn address_of(&mut self, name: &str, offset: i64) -> Temp {
         let val = match self.label_named(name) {
             Some(label) => Val::Code(label),
-            None => Val::Ptr {
-                loc: self.symbols.location(name),
-                off: offset,
-            },
+            None => Val::Ptr { loc: self.symbols.location(name), off: offset },
         };
         self.val(val)
     }
@@ -384,26 +367,17 @@ impl Emit<'_> {
                 }
                 _ => return Err(self.missing(i + 1, "a post-index, such as `#8`")),
             };
-            return Ok(Address {
-                addr: base,
-                update: Some((mem.base.clone(), next)),
-            });
+            return Ok(Address { addr: base, update: Some((mem.base.clone(), next)) });
         }
         let addr = self.indexed(i, base, mem)?;
-        Ok(Address {
-            addr,
-            update: mem.pre.then(|| (mem.base.clone(), addr)),
-        })
+        Ok(Address { addr, update: mem.pre.then(|| (mem.base.clone(), addr)) })
     }
 
     fn literal_address(&mut self, i: usize, name: &str, offset: i64) -> Lowered<Address> {
         if self.label_named(name).is_some() {
             return Err(Refusal::new("reading instructions as data is not supported").on(i));
         }
-        Ok(Address {
-            addr: self.address_of(name, offset),
-            update: None,
-        })
+        Ok(Address { addr: self.address_of(name, offset), update: None })
     }
 
     fn indexed(&mut self, i: usize, base: Temp, mem: &Mem) -> Lowered<Temp> {
@@ -430,11 +404,8 @@ impl Emit<'_> {
                     .on(i)
                     .help("an address takes `X2`, `X2,LSL #3`, `W2,SXTW #3` or `W2,UXTW #3`"));
                 }
-                let from = v.bits.min(if matches!(shift, Shift::Uxtw | Shift::Sxtw) {
-                    32
-                } else {
-                    64
-                });
+                let from =
+                    v.bits.min(if matches!(shift, Shift::Uxtw | Shift::Sxtw) { 32 } else { 64 });
                 let wide = match shift {
                     Shift::Sxtw => self.sign_ext(raw, from, 64),
                     _ => self.zero_ext(raw, from, 64),
@@ -457,11 +428,9 @@ impl Emit<'_> {
                 0 => Ok(base),
                 n => Ok(self.bin_const(BinOp::Add, base, wrap(n.into()), 64)),
             },
-            Some(m) => Err(
-                Refusal::new(format!("the relocation `:{m}:` is not supported here"))
-                    .on(i)
-                    .help("`:lo12:` adds the low bits of an address; `:got_lo12:` goes with LDR"),
-            ),
+            Some(m) => Err(Refusal::new(format!("the relocation `:{m}:` is not supported here"))
+                .on(i)
+                .help("`:lo12:` adds the low bits of an address; `:got_lo12:` goes with LDR")),
             None => Err(self.missing(i, "`:lo12:` before the name")),
         }
     }
@@ -475,22 +444,12 @@ impl Emit<'_> {
 
     pub fn load(&mut self, addr: Temp, size: u8, tags: Tags) -> Temp {
         let dst = self.temp();
-        self.push(Op::Load {
-            dst,
-            addr,
-            size,
-            tags,
-        });
+        self.push(Op::Load { dst, addr, size, tags });
         dst
     }
 
     pub fn store(&mut self, addr: Temp, src: Temp, size: u8, tags: Tags) {
-        self.push(Op::Store {
-            addr,
-            src,
-            size,
-            tags,
-        });
+        self.push(Op::Store { addr, src, size, tags });
     }
 
     pub fn plus(&mut self, addr: Temp, bytes: u8) -> Temp {

@@ -109,10 +109,7 @@ pub fn table() -> Vec<(String, Flow)> {
         }
     }
     for (name, test, negated) in CONDITIONS {
-        let cond = Cond {
-            test: *test,
-            negated: *negated,
-        };
+        let cond = Cond { test: *test, negated: *negated };
         for dot in [".", ""] {
             all.push((format!("B{dot}{name}"), Flow::If(cond)));
         }

@@ -153,10 +153,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let at = e.imm_in(1, 0..d.bits.into())?;
             let width = e.imm_in(2, 1..i128::from(d.bits - at) + 1)?;
             e.only(3)?;
-            let zero = View {
-                name: super::regs::Name::Zero,
-                bits: d.bits,
-            };
+            let zero = View { name: super::regs::Name::Zero, bits: d.bits };
             field_in(e, Field::Keep, &d, &zero, at, width);
         }
         Int::Extend { signed, from } => {
@@ -206,11 +203,7 @@ pub fn lower(int: Int, e: &mut Emit) -> Lowered {
             let (n, m) = (e.gpr(1)?, e.gpr(2)?);
             let mut factor = |view: &View| {
                 let raw = e.read_raw(view, Port::None);
-                if signed {
-                    e.sign_ext(raw, 32, 64)
-                } else {
-                    e.zero_ext(raw, 32, 64)
-                }
+                if signed { e.sign_ext(raw, 32, 64) } else { e.zero_ext(raw, 32, 64) }
             };
             let (a, b) = (factor(&n), factor(&m));
             let product = e.bin(BinOp::Mul, a, b, 64);
@@ -311,11 +304,7 @@ fn narrow(e: &mut Emit, a: Temp, signed: bool, from: u8, width: u8) -> Temp {
 
 /// All ones in `bits`.
 pub fn mask(bits: u8) -> u128 {
-    if bits >= 128 {
-        u128::MAX
-    } else {
-        (1 << bits) - 1
-    }
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
 fn binary(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> Lowered {
@@ -384,11 +373,8 @@ fn shifted(
         _ => {
             let (signed, bits) = shift.extension().unwrap_or((false, width));
             let bits = bits.min(from);
-            let wide = if signed {
-                e.sign_ext(raw, bits, width)
-            } else {
-                e.zero_ext(raw, bits, width)
-            };
+            let wide =
+                if signed { e.sign_ext(raw, bits, width) } else { e.zero_ext(raw, bits, width) };
             return Ok(match amount {
                 0 => wide,
                 n => e.bin_const(BinOp::Shl, wide, n.into(), width),
@@ -409,18 +395,11 @@ fn flags_of(e: &mut Emit, a: Temp, b: Temp, sub: bool, w: u8) -> (Temp, [Temp; 4
     let result = e.bin(if sub { BinOp::Sub } else { BinOp::Add }, a, b, w);
     let n = sign(e, result, w);
     // For a comparison Z is equality itself, which is defined for addresses too.
-    let z = if sub {
-        e.bin(BinOp::Eq, a, b, w)
-    } else {
-        e.un(UnOp::IsZero, result, w)
-    };
+    let z = if sub { e.bin(BinOp::Eq, a, b, w) } else { e.un(UnOp::IsZero, result, w) };
     let (c, differs) = if sub {
         (e.bin(BinOp::LeU, b, a, w), e.bin(BinOp::Xor, a, b, w))
     } else {
-        (
-            e.bin(BinOp::LtU, result, a, w),
-            e.bin(BinOp::Xor, result, b, w),
-        )
+        (e.bin(BinOp::LtU, result, a, w), e.bin(BinOp::Xor, result, b, w))
     };
     let changed = e.bin(BinOp::Xor, a, result, w);
     let both = e.bin(BinOp::And, differs, changed, w);
@@ -470,11 +449,7 @@ fn carry(e: &mut Emit, d: &View, a: Temp, b: Temp, sub: bool, flags: bool) {
 
 fn logic(e: &mut Emit, a: Temp, i: usize, op: BinOp, invert: bool, like: &View) -> Lowered<Temp> {
     let b = second(e, i, like)?;
-    let b = if invert {
-        e.un(UnOp::Not, b, like.bits)
-    } else {
-        b
-    };
+    let b = if invert { e.un(UnOp::Not, b, like.bits) } else { b };
     Ok(e.bin(op, a, b, like.bits))
 }
 
@@ -591,11 +566,7 @@ fn unary(e: &mut Emit, op: Unary, a: Temp, w: u8) -> Temp {
         }
         Unary::Rev32 => {
             let swapped = e.un(UnOp::ByteSwap, a, w);
-            if w == 64 {
-                e.bin_const(BinOp::Ror, swapped, 32, w)
-            } else {
-                swapped
-            }
+            if w == 64 { e.bin_const(BinOp::Ror, swapped, 32, w) } else { swapped }
         }
         Unary::Abs => {
             let sign = e.bin_const(BinOp::Sar, a, u128::from(w - 1), w);
@@ -635,7 +606,7 @@ fn adr(e: &mut Emit, page: bool) -> Lowered {
             }
             (Some(m), _) => {
                 return Err(
-                    Refusal::new(format!("the relocation `:{m}:` is not supported here")).on(1),
+                    Refusal::new(format!("the relocation `:{m}:` is not supported here")).on(1)
                 );
             }
         },

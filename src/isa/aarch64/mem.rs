@@ -66,28 +66,16 @@ pub const TABLE: &[(&str, Mem)] = &{
     use Mem::*;
     use Order::*;
     const fn load(size: u8, order: Order) -> Mem {
-        Load {
-            size,
-            signed: false,
-            order,
-        }
+        Load { size, signed: false, order }
     }
     const fn signed(size: u8, order: Order) -> Mem {
-        Load {
-            size,
-            signed: true,
-            order,
-        }
+        Load { size, signed: true, order }
     }
     const fn store(size: u8, order: Order) -> Mem {
         Store { size, order }
     }
     const fn pair(order: Order, ordered: bool) -> Mem {
-        LoadPair {
-            signed: false,
-            order,
-            ordered,
-        }
+        LoadPair { signed: false, order, ordered }
     }
     const fn ex(size: u8, acquire: bool) -> Mem {
         LoadEx { size, acquire }
@@ -140,45 +128,14 @@ pub const TABLE: &[(&str, Mem)] = &{
         ("STLURH", store(2, Full)),
         ("LDP", pair(Plain, false)),
         ("LDNP", pair(Plain, false)),
-        (
-            "LDPSW",
-            LoadPair {
-                signed: true,
-                order: Plain,
-                ordered: false,
-            },
-        ),
+        ("LDPSW", LoadPair { signed: true, order: Plain, ordered: false }),
         ("LDAP", pair(Full, false)),
         ("LDAPP", pair(Pc, false)),
         ("LDIAPP", pair(Pc, true)),
-        (
-            "STP",
-            StorePair {
-                order: Plain,
-                ordered: false,
-            },
-        ),
-        (
-            "STNP",
-            StorePair {
-                order: Plain,
-                ordered: false,
-            },
-        ),
-        (
-            "STLP",
-            StorePair {
-                order: Full,
-                ordered: false,
-            },
-        ),
-        (
-            "STILP",
-            StorePair {
-                order: Full,
-                ordered: true,
-            },
-        ),
+        ("STP", StorePair { order: Plain, ordered: false }),
+        ("STNP", StorePair { order: Plain, ordered: false }),
+        ("STLP", StorePair { order: Full, ordered: false }),
+        ("STILP", StorePair { order: Full, ordered: true }),
         ("LDXR", ex(0, false)),
         ("LDXRB", ex(1, false)),
         ("LDXRH", ex(2, false)),
@@ -202,17 +159,9 @@ pub const TABLE: &[(&str, Mem)] = &{
 
 pub fn lower(mem: Mem, e: &mut Emit) -> Lowered {
     match mem {
-        Mem::Load {
-            size,
-            signed,
-            order,
-        } => load(e, size, signed, load_tags(order)),
+        Mem::Load { size, signed, order } => load(e, size, signed, load_tags(order)),
         Mem::Store { size, order } => store(e, size, store_tags(order)),
-        Mem::LoadPair {
-            signed,
-            order,
-            ordered,
-        } => load_pair(e, signed, load_tags(order), ordered),
+        Mem::LoadPair { signed, order, ordered } => load_pair(e, signed, load_tags(order), ordered),
         Mem::StorePair { order, ordered } => store_pair(e, store_tags(order), ordered),
         Mem::LoadEx { size, acquire } => {
             let d = e.gpr(0)?;
@@ -299,11 +248,7 @@ fn load(e: &mut Emit, size: u8, signed: bool, tags: Tags) -> Lowered {
     let size = access_size(size, &d);
     let address = e.address(1)?;
     let value = load_at(e, &address, size, tags);
-    let value = if signed {
-        e.sign_ext(value, size * 8, d.bits)
-    } else {
-        value
-    };
+    let value = if signed { e.sign_ext(value, size * 8, d.bits) } else { value };
     e.write_back(&address);
     e.write(&d, value);
     Ok(())
@@ -402,10 +347,7 @@ fn load_pair(e: &mut Emit, signed: bool, tags: Tags, ordered: bool) -> Lowered {
         e.halves(value, each)
     } else {
         let low = load_at(e, &address, each / 8, tags);
-        let above = Address {
-            addr: e.plus(address.addr, each / 8),
-            update: None,
-        };
+        let above = Address { addr: e.plus(address.addr, each / 8), update: None };
         let high = load_at(e, &above, each / 8, second_tags(tags, ordered));
         (low, high)
     };

@@ -49,26 +49,10 @@ fn table() -> &'static FxHashMap<String, Kind> {
     static TABLE: OnceLock<FxHashMap<String, Kind>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut all = FxHashMap::default();
-        all.extend(
-            int::TABLE
-                .iter()
-                .map(|(n, k)| (n.to_string(), Kind::Int(*k))),
-        );
-        all.extend(
-            mem::TABLE
-                .iter()
-                .map(|(n, k)| (n.to_string(), Kind::Mem(*k))),
-        );
-        all.extend(
-            simd::TABLE
-                .iter()
-                .map(|(n, k)| (n.to_string(), Kind::Simd(*k))),
-        );
-        all.extend(
-            atomic::table()
-                .into_iter()
-                .map(|(n, k)| (n, Kind::Atomic(k))),
-        );
+        all.extend(int::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Int(*k))));
+        all.extend(mem::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Mem(*k))));
+        all.extend(simd::TABLE.iter().map(|(n, k)| (n.to_string(), Kind::Simd(*k))));
+        all.extend(atomic::table().into_iter().map(|(n, k)| (n, Kind::Atomic(k))));
         all.extend(flow::table().into_iter().map(|(n, k)| (n, Kind::Flow(k))));
         all
     })
@@ -111,11 +95,7 @@ impl Isa for AArch64 {
             let at = |range: &Range<usize>| place(source, line, range);
             let parts =
                 operand::parse(&line.text).map_err(|f| Diag::at(source, at(&f.at), f.message))?;
-            let mut inst = Inst {
-                ops: Vec::new(),
-                text: line.text.clone(),
-                span: line.span,
-            };
+            let mut inst = Inst { ops: Vec::new(), text: line.text.clone(), span: line.span };
             if !parts.mnemonic.is_empty() {
                 let kind = lookup(&parts).map_err(|r| refused(source, line, &parts, r))?;
                 let mut emit = Emit {
@@ -169,15 +149,9 @@ impl Isa for AArch64 {
 
 /// Instructions that tests for other parts of the architecture use.
 const OUT_OF_SCOPE: &[(&[&str], &str)] = &[
-    (
-        &["IC", "DC", "TLBI", "AT"],
-        "maintenance of caches and translations",
-    ),
+    (&["IC", "DC", "TLBI", "AT"], "maintenance of caches and translations"),
     (&["SVC", "HVC", "SMC", "ERET"], "taking exceptions"),
-    (
-        &["STG", "ST2G", "STZG", "STZ2G", "LDG", "IRG", "GMI", "SUBP"],
-        "memory tagging",
-    ),
+    (&["STG", "ST2G", "STZG", "STZ2G", "LDG", "IRG", "GMI", "SUBP"], "memory tagging"),
 ];
 
 fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
@@ -186,10 +160,7 @@ fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
         return Ok(*kind);
     }
     let refusal = Refusal::new(format!("unknown instruction `{}`", parts.mnemonic));
-    if let Some((_, what)) = OUT_OF_SCOPE
-        .iter()
-        .find(|(names, _)| names.contains(&name.as_str()))
-    {
+    if let Some((_, what)) = OUT_OF_SCOPE.iter().find(|(names, _)| names.contains(&name.as_str())) {
         return Err(refusal.help(format!("{what} is out of scope")));
     }
     let mut known: Vec<&str> = table().keys().map(String::as_str).collect();
@@ -293,9 +264,7 @@ fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
         Op::Select { cond, yes, no, .. } => used.extend([*cond, *yes, *no]),
         Op::Load { addr, .. } => used.extend([*addr]),
         Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => used.extend([*addr, *src]),
-        Op::Rmw {
-            addr, body, new, ..
-        } => {
+        Op::Rmw { addr, body, new, .. } => {
             used.extend([*addr, *new]);
             body.iter().for_each(|op| uses(op, used));
         }

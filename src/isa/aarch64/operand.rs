@@ -78,10 +78,7 @@ const SHIFTS: &[(Shift, &str)] = &[
 
 impl Shift {
     fn parse(word: &str) -> Option<Shift> {
-        SHIFTS
-            .iter()
-            .find(|(_, name)| name.eq_ignore_ascii_case(word))
-            .map(|(s, _)| *s)
+        SHIFTS.iter().find(|(_, name)| name.eq_ignore_ascii_case(word)).map(|(s, _)| *s)
     }
 
     fn name(self) -> &'static str {
@@ -145,11 +142,8 @@ pub fn parse(text: &str) -> Parsed<Parts> {
     c.space();
     let start = c.pos;
     let mnemonic = c.take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_'));
-    let mut parts = Parts {
-        mnemonic: mnemonic.to_string(),
-        mnemonic_at: start..c.pos,
-        ..Parts::default()
-    };
+    let mut parts =
+        Parts { mnemonic: mnemonic.to_string(), mnemonic_at: start..c.pos, ..Parts::default() };
     c.space();
     if c.peek().is_none() {
         return Ok(parts);
@@ -207,30 +201,17 @@ impl<'a> Cursor<'a> {
     }
 
     fn expect(&mut self, b: u8, what: &str) -> Parsed<()> {
-        if self.eat(b) {
-            Ok(())
-        } else {
-            Err(self.fault_here(&format!("expected {what}")))
-        }
+        if self.eat(b) { Ok(()) } else { Err(self.fault_here(&format!("expected {what}"))) }
     }
 
     fn fault(&self, from: usize, message: impl Into<String>) -> Fault {
-        Fault {
-            at: from..self.pos.max(from),
-            message: message.into(),
-        }
+        Fault { at: from..self.pos.max(from), message: message.into() }
     }
 
     /// A fault at the character where the cursor stands.
     fn fault_here(&self, message: &str) -> Fault {
-        let len = self.text[self.pos..]
-            .chars()
-            .next()
-            .map_or(0, char::len_utf8);
-        Fault {
-            at: self.pos..self.pos + len,
-            message: message.to_string(),
-        }
+        let len = self.text[self.pos..].chars().next().map_or(0, char::len_utf8);
+        Fault { at: self.pos..self.pos + len, message: message.to_string() }
     }
 
     fn operand(&mut self) -> Parsed<Operand> {
@@ -283,9 +264,7 @@ impl<'a> Cursor<'a> {
             _ => false,
         };
         let digits = self.take_while(is_word);
-        let hex = digits
-            .strip_prefix("0x")
-            .or_else(|| digits.strip_prefix("0X"));
+        let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
         let value = match hex {
             Some(hex) => u64::from_str_radix(hex, 16).ok(),
             None => digits.parse::<u64>().ok(),
@@ -330,11 +309,7 @@ impl<'a> Cursor<'a> {
             return Err(self.fault(from, "expected a name"));
         }
         let offset = self.addend()?;
-        Ok(Symbol {
-            modifier,
-            name,
-            offset,
-        })
+        Ok(Symbol { modifier, name, offset })
     }
 
     /// `+8` or `- 8` after a name.
@@ -375,11 +350,7 @@ impl<'a> Cursor<'a> {
         let name = word.to_string();
         let offset = self.addend()?;
         if offset != 0 || word == "." {
-            return Ok(Operand::Symbol(Symbol {
-                modifier: None,
-                name,
-                offset,
-            }));
+            return Ok(Operand::Symbol(Symbol { modifier: None, name, offset }));
         }
         debug_assert!(self.pos >= from);
         Ok(Operand::Word(name))
@@ -423,12 +394,7 @@ impl<'a> Cursor<'a> {
         if count != 0 && !matches!(u32::from(count) * u32::from(elem), 64 | 128) {
             return None;
         }
-        let mut vector = Vector {
-            reg: n,
-            elem,
-            count,
-            lane: None,
-        };
+        let mut vector = Vector { reg: n, elem, count, lane: None };
         if self.peek() == Some(b'[') {
             match self.lane(elem) {
                 Ok(lane) => vector.lane = Some(lane),

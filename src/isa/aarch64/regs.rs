@@ -49,10 +49,7 @@ impl Flag {
 
 impl View {
     pub fn x(n: u8) -> View {
-        View {
-            name: Name::Gpr(n),
-            bits: 64,
-        }
+        View { name: Name::Gpr(n), bits: 64 }
     }
 
     pub fn is_vec(&self) -> bool {
@@ -69,10 +66,7 @@ impl View {
                 _ => return None,
             };
             let name = word.get(at + 1..).filter(|n| !n.is_empty())?;
-            return Some(View {
-                name: Name::Symbolic(name.into()),
-                bits,
-            });
+            return Some(View { name: Name::Symbolic(name.into()), bits });
         }
         let (name, bits) = match lower.as_str() {
             "sp" => (Name::Sp, 64),

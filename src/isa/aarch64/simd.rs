@@ -49,76 +49,16 @@ pub const TABLE: &[(&str, Simd)] = &[
     ("MOVI", Simd::Immediate { invert: false }),
     ("MVNI", Simd::Immediate { invert: true }),
     ("ADDV", Simd::AddAcross),
-    (
-        "LD1",
-        Simd::Load {
-            ways: 1,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "LD2",
-        Simd::Load {
-            ways: 2,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "LD3",
-        Simd::Load {
-            ways: 3,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "LD4",
-        Simd::Load {
-            ways: 4,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "LDAP1",
-        Simd::Load {
-            ways: 1,
-            tags: tag::Q,
-        },
-    ),
-    (
-        "ST1",
-        Simd::Store {
-            ways: 1,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "ST2",
-        Simd::Store {
-            ways: 2,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "ST3",
-        Simd::Store {
-            ways: 3,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "ST4",
-        Simd::Store {
-            ways: 4,
-            tags: Tags::NONE,
-        },
-    ),
-    (
-        "STL1",
-        Simd::Store {
-            ways: 1,
-            tags: tag::L,
-        },
-    ),
+    ("LD1", Simd::Load { ways: 1, tags: Tags::NONE }),
+    ("LD2", Simd::Load { ways: 2, tags: Tags::NONE }),
+    ("LD3", Simd::Load { ways: 3, tags: Tags::NONE }),
+    ("LD4", Simd::Load { ways: 4, tags: Tags::NONE }),
+    ("LDAP1", Simd::Load { ways: 1, tags: tag::Q }),
+    ("ST1", Simd::Store { ways: 1, tags: Tags::NONE }),
+    ("ST2", Simd::Store { ways: 2, tags: Tags::NONE }),
+    ("ST3", Simd::Store { ways: 3, tags: Tags::NONE }),
+    ("ST4", Simd::Store { ways: 4, tags: Tags::NONE }),
+    ("STL1", Simd::Store { ways: 1, tags: tag::L }),
     ("LD1R", Simd::Replicate { ways: 1 }),
     ("LD2R", Simd::Replicate { ways: 2 }),
     ("LD3R", Simd::Replicate { ways: 3 }),
@@ -189,11 +129,7 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
 pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
     match int {
         Int::Mov => mov(e),
-        Int::Logic {
-            op,
-            invert,
-            flags: false,
-        } => lanewise(e, |e, a, b, _| {
+        Int::Logic { op, invert, flags: false } => lanewise(e, |e, a, b, _| {
             let b = if invert { e.un(UnOp::Not, b, 128) } else { b };
             e.bin(op, a, b, 128)
         }),
@@ -229,12 +165,7 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
             let Name::Vec(reg) = v.name else {
                 return vector(e, i);
             };
-            Ok(Vector {
-                reg,
-                elem: 64,
-                count: 1,
-                lane: None,
-            })
+            Ok(Vector { reg, elem: 64, count: 1, lane: None })
         }
         _ => vector(e, i),
     };
@@ -253,10 +184,7 @@ fn lanewise(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> 
 
 /// The 128-bit view of a vector's register.
 fn whole(v: Vector) -> View {
-    View {
-        name: Name::Vec(v.reg),
-        bits: 128,
-    }
+    View { name: Name::Vec(v.reg), bits: 128 }
 }
 
 /// How many bits of its register a shape covers.
@@ -328,11 +256,7 @@ fn source(e: &mut Emit, i: usize, elem: u8) -> Lowered<Temp> {
         _ => {
             let r = e.gpr(i)?;
             if (elem == 64) != (r.bits == 64) {
-                let want = if elem == 64 {
-                    "an X register"
-                } else {
-                    "a W register"
-                };
+                let want = if elem == 64 { "an X register" } else { "a W register" };
                 return Err(e.missing(i, want));
             }
             Ok(e.read(&r, Port::None))
@@ -357,11 +281,7 @@ fn copy_out(e: &mut Emit, signed: bool) -> Lowered {
     }
     let all = e.read_raw(&whole(n), Port::None);
     let value = lane_value(e, all, n.elem, n.lane.unwrap_or(0));
-    let value = if signed {
-        e.sign_ext(value, n.elem, d.bits)
-    } else {
-        value
-    };
+    let value = if signed { e.sign_ext(value, n.elem, d.bits) } else { value };
     e.write(&d, value);
     Ok(())
 }
@@ -421,9 +341,8 @@ fn immediate(e: &mut Emit, invert: bool) -> Lowered {
         }
     };
     let each = if invert { !n } else { n } & mask(elem);
-    let value = (0..lanes).fold(0u128, |all, lane| {
-        all | each << (u32::from(lane) * u32::from(elem))
-    });
+    let value =
+        (0..lanes).fold(0u128, |all, lane| all | each << (u32::from(lane) * u32::from(elem)));
     let value = e.val(Val::Int(value));
     e.write(&view, value);
     Ok(())
@@ -439,9 +358,7 @@ fn list_of(e: &Emit, ways: u8) -> Lowered<Vec<Vector>> {
     let same = |v: &Vector| (v.elem, v.count) == (first.elem, first.count);
     let several = ways == 1 && first.lane.is_none();
     if !list.iter().all(same) || !(several || list.len() == usize::from(ways)) {
-        return Err(
-            Refusal::new(format!("expected a list of {ways} registers of one shape")).on(0),
-        );
+        return Err(Refusal::new(format!("expected a list of {ways} registers of one shape")).on(0));
     }
     if first.lane.is_none() && first.count == 0 {
         return Err(Refusal::new("expected a shape, such as `V0.2D`, or a lane").on(0));

@@ -58,17 +58,11 @@ fn lowered(isa: AArch64, text: &str) -> Result<Code> {
         });
         start += piece.len() + 1;
     }
-    isa.thread(
-        &source,
-        &lines,
-        &mut Locations(vec!["x".into(), "y".into()]),
-    )
+    isa.thread(&source, &lines, &mut Locations(vec!["x".into(), "y".into()]))
 }
 
 fn refusal(text: &str) -> String {
-    lowered(BASE, text)
-        .expect_err("must be refused")
-        .to_string()
+    lowered(BASE, text).expect_err("must be refused").to_string()
 }
 
 type From = BTreeSet<String>;
@@ -83,10 +77,7 @@ struct Value {
 
 impl Value {
     fn of(n: u128) -> Value {
-        Value {
-            n,
-            ..Value::default()
-        }
+        Value { n, ..Value::default() }
     }
 
     fn with(mut self, other: &Value) -> Value {
@@ -133,20 +124,12 @@ struct Machine {
 const CODE: u128 = 0x4000_0000_0000;
 
 fn ones(width: u8) -> u128 {
-    if width >= 128 {
-        u128::MAX
-    } else {
-        (1 << width) - 1
-    }
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 fn signed(n: u128, width: u8) -> i128 {
     let n = n & ones(width);
-    if width < 128 && n >> (width - 1) & 1 != 0 {
-        n as i128 - (1i128 << width)
-    } else {
-        n as i128
-    }
+    if width < 128 && n >> (width - 1) & 1 != 0 { n as i128 - (1i128 << width) } else { n as i128 }
 }
 
 impl Machine {
@@ -155,11 +138,7 @@ impl Machine {
         for (name, n) in regs {
             machine.regs.insert(
                 name.to_string(),
-                Value {
-                    n: *n,
-                    data: From::from([name.to_string()]),
-                    pick: From::new(),
-                },
+                Value { n: *n, data: From::from([name.to_string()]), pick: From::new() },
             );
         }
         machine
@@ -239,21 +218,9 @@ impl Machine {
                 }
                 Op::Un { dst, op, a, width } => {
                     let a = t(a);
-                    temps.insert(
-                        *dst,
-                        Value {
-                            n: unary(*op, a.n, *width),
-                            ..a
-                        },
-                    );
+                    temps.insert(*dst, Value { n: unary(*op, a.n, *width), ..a });
                 }
-                Op::Bin {
-                    dst,
-                    op,
-                    a,
-                    b,
-                    width,
-                } => {
+                Op::Bin { dst, op, a, b, width } => {
                     let (a, b) = (t(a), t(b));
                     let n = binary(*op, a.n, b.n, *width);
                     temps.insert(*dst, Value::of(n).with(&a).with(&b));
@@ -266,20 +233,12 @@ impl Machine {
                 Op::Choose { dst } => {
                     temps.insert(*dst, Value::of(self.choose.into()));
                 }
-                Op::Load {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                } => {
+                Op::Load { dst, addr, size, tags } => {
                     let addr = t(addr);
                     let n = self.peek(addr.n, *size);
                     let loads = self.accesses.iter().filter(|a| !a.write).count();
-                    let value = Value {
-                        n,
-                        data: From::from([format!("R{loads}")]),
-                        pick: From::new(),
-                    };
+                    let value =
+                        Value { n, data: From::from([format!("R{loads}")]), pick: From::new() };
                     self.accesses.push(Access {
                         write: false,
                         exclusive: false,
@@ -290,29 +249,10 @@ impl Machine {
                     });
                     temps.insert(*dst, value);
                 }
-                Op::Store {
-                    addr,
-                    src,
-                    size,
-                    tags,
-                } => {
-                    self.store(
-                        t(addr).under(under),
-                        t(src).under(under),
-                        *size,
-                        *tags,
-                        false,
-                    );
+                Op::Store { addr, src, size, tags } => {
+                    self.store(t(addr).under(under), t(src).under(under), *size, *tags, false);
                 }
-                Op::StoreEx {
-                    status,
-                    addr,
-                    src,
-                    size,
-                    tags,
-                    ok,
-                    ..
-                } => {
+                Op::StoreEx { status, addr, src, size, tags, ok, .. } => {
                     self.store(t(addr), t(src), *size, *tags, true);
                     temps.insert(*status, Value::of((*ok).into()));
                 }
@@ -335,11 +275,7 @@ impl Machine {
                 Op::JumpTo { addr } => {
                     let addr = t(addr).n;
                     let end = code.insts.len() as u32;
-                    return Some(if addr >= CODE {
-                        ((addr - CODE) / 4) as u32
-                    } else {
-                        end
-                    });
+                    return Some(if addr >= CODE { ((addr - CODE) / 4) as u32 } else { end });
                 }
                 Op::Halt => return Some(code.insts.len() as u32),
                 Op::Rmw { .. } => panic!("no instruction is one event"),
@@ -351,18 +287,8 @@ impl Machine {
 
     fn store(&mut self, addr: Value, value: Value, size: u8, tags: Tags, exclusive: bool) {
         self.poke(addr.n, size, value.n);
-        let value = Value {
-            n: value.n & ones(size * 8),
-            ..value
-        };
-        self.accesses.push(Access {
-            write: true,
-            exclusive,
-            addr,
-            value,
-            size,
-            tags,
-        });
+        let value = Value { n: value.n & ones(size * 8), ..value };
+        self.accesses.push(Access { write: true, exclusive, addr, value, size, tags });
     }
 
     /// Reads and writes as (write, address, size, tags).
@@ -422,11 +348,7 @@ fn binary(op: BinOp, a: u128, b: u128, w: u8) -> u128 {
         BinOp::Sar => (sa >> b.min(127)) as u128,
         BinOp::Ror => {
             let by = b % u128::from(w);
-            if by == 0 {
-                a
-            } else {
-                (a >> by) | (a << (u128::from(w) - by))
-            }
+            if by == 0 { a } else { (a >> by) | (a << (u128::from(w) - by)) }
         }
         BinOp::Eq => (a == b).into(),
         BinOp::Ne => (a != b).into(),

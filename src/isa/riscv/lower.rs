@@ -52,45 +52,23 @@ impl Lower<'_> {
                 let value = self.op1(*op, a, bits);
                 self.write(*rd, value);
             }
-            Insn::Load {
-                bytes,
-                signed,
-                order,
-                rd,
-                addr,
-            } => {
+            Insn::Load { bytes, signed, order, rd, addr } => {
                 let addr = self.address(addr)?;
                 let value = self.e.load(addr, *bytes, order.of_load());
                 self.write_loaded(*rd, value, *bytes, *signed);
             }
-            Insn::Store {
-                bytes,
-                order,
-                value,
-                addr,
-            } => {
+            Insn::Store { bytes, order, value, addr } => {
                 let value = self.read(*value, Port::Data);
                 let addr = self.address(addr)?;
                 self.e.store(addr, value, *bytes, order.of_store());
             }
-            Insn::LoadReserved {
-                bytes,
-                order,
-                rd,
-                addr,
-            } => {
+            Insn::LoadReserved { bytes, order, rd, addr } => {
                 let addr = self.read(*addr, Port::Addr);
                 let tags = tag::EX.with(order.of_load());
                 let value = self.e.load(addr, *bytes, tags);
                 self.write_loaded(*rd, value, *bytes, true);
             }
-            Insn::StoreConditional {
-                bytes,
-                order,
-                rd,
-                value,
-                addr,
-            } => {
+            Insn::StoreConditional { bytes, order, rd, value, addr } => {
                 let src = self.read(*value, Port::Data);
                 let addr = self.read(*addr, Port::Addr);
                 let status = self.e.temp();
@@ -106,34 +84,17 @@ impl Lower<'_> {
                 });
                 self.write(*rd, status);
             }
-            Insn::Amo {
-                op,
-                bytes,
-                order,
-                rd,
-                value,
-                addr,
-            } => {
+            Insn::Amo { op, bytes, order, rd, value, addr } => {
                 let value = self.read(*value, Port::Data);
                 let addr = self.read(*addr, Port::Addr);
                 let old = self.amo(*op, addr, value, *bytes, *order);
                 self.write_loaded(*rd, old, *bytes, true);
             }
-            Insn::Cas {
-                bytes,
-                order,
-                rd,
-                value,
-                addr,
-            } => self.cas(*bytes, *order, *rd, *value, *addr),
+            Insn::Cas { bytes, order, rd, value, addr } => {
+                self.cas(*bytes, *order, *rd, *value, *addr)
+            }
             Insn::Fence(tags) => self.e.op(Op::Fence { tags: *tags }),
-            Insn::Branch {
-                op,
-                holds,
-                a,
-                b,
-                target,
-            } => {
+            Insn::Branch { op, holds, a, b, target } => {
                 let target = self.target(target)?;
                 let a = self.read(*a, Port::None);
                 let b = self.read(*b, Port::None);
@@ -239,11 +200,7 @@ impl Lower<'_> {
             }
             Op2::AndNot | Op2::OrNot => {
                 let b = self.e.un(UnOp::Not, b, bits);
-                let op = if op == Op2::AndNot {
-                    BinOp::And
-                } else {
-                    BinOp::Or
-                };
+                let op = if op == Op2::AndNot { BinOp::And } else { BinOp::Or };
                 self.e.bin(op, a, b, bits)
             }
             Op2::XorNot => {
@@ -283,11 +240,7 @@ impl Lower<'_> {
             }
             Op2::ZeroIf { zero } => {
                 let is_zero = self.e.un(UnOp::IsZero, b, 64);
-                let keep = if zero {
-                    self.e.bin_int(BinOp::Xor, is_zero, 1, 1)
-                } else {
-                    is_zero
-                };
+                let keep = if zero { self.e.bin_int(BinOp::Xor, is_zero, 1, 1) } else { is_zero };
                 // A mask and not a product, so that addresses pass.
                 let keep = self.e.un(UnOp::Neg, keep, 64);
                 self.e.bin(BinOp::And, a, keep, 64)
@@ -355,14 +308,7 @@ impl Lower<'_> {
             Amo::Op(op) => self.e.bin(op, dst, value, 8 * bytes),
         };
         let body = self.e.end(outer);
-        self.e.op(Op::Rmw {
-            dst,
-            addr,
-            size: bytes,
-            tags: tag::X.with(order.tags()),
-            body,
-            new,
-        });
+        self.e.op(Op::Rmw { dst, addr, size: bytes, tags: tag::X.with(order.tags()), body, new });
         dst
     }
 
@@ -385,10 +331,7 @@ impl Lower<'_> {
         self.write_cas(rd, old, bytes);
         let yes = self.e.end(outer);
         let outer = self.e.begin();
-        let acquire = Order {
-            aq: order.aq,
-            rl: false,
-        };
+        let acquire = Order { aq: order.aq, rl: false };
         let tags = tag::X.with(acquire.tags());
         let old = self.e.load(addr, bytes, tags);
         let differs = self.e.bin(BinOp::Ne, old, expected, bits);
@@ -404,11 +347,7 @@ impl Lower<'_> {
         }
         // The pair of x0 is zero as a whole.
         let low = self.read(num, port);
-        let high = if num == 0 {
-            self.e.int(0)
-        } else {
-            self.read(num + 1, port)
-        };
+        let high = if num == 0 { self.e.int(0) } else { self.read(num + 1, port) };
         let high = self.e.bin_int(BinOp::Shl, high, 64, 128);
         self.e.bin(BinOp::Or, high, low, 128)
     }

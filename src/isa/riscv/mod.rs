@@ -63,11 +63,7 @@ impl Isa for RiscV {
                     .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
                 ops = lower.e.finish();
             }
-            code.insts.push(Inst {
-                ops,
-                text: text.to_string(),
-                span: line.span,
-            });
+            code.insts.push(Inst { ops, text: text.to_string(), span: line.span });
         }
         Ok(code)
     }
@@ -90,10 +86,7 @@ impl Isa for RiscV {
 fn links(insn: &Insn, at: usize, labels: &Labels) -> bool {
     match insn {
         Insn::Jump { rd, .. } | Insn::JumpReg { rd, .. } => *rd != 0,
-        Insn::Const {
-            value: Imm::Symbol(name, _),
-            ..
-        } => labels.find(name, at).is_some(),
+        Insn::Const { value: Imm::Symbol(name, _), .. } => labels.find(name, at).is_some(),
         _ => false,
     }
 }

@@ -17,10 +17,7 @@ pub struct Refusal {
 
 impl From<String> for Refusal {
     fn from(message: String) -> Refusal {
-        Refusal {
-            message,
-            help: None,
-        }
+        Refusal { message, help: None }
     }
 }
 
@@ -36,11 +33,7 @@ pub fn line(text: &str, is_got: &dyn Fn(&str) -> bool) -> Read<Option<Insn>> {
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let name = text[..end].to_ascii_lowercase();
-    let line = Words {
-        args: split(&text[end..]),
-        is_got,
-        name: &name,
-    };
+    let line = Words { args: split(&text[end..]), is_got, name: &name };
     line.insn().map(Some)
 }
 
@@ -111,12 +104,7 @@ impl Words<'_> {
                 let (rd, a) = (self.reg(0)?, self.reg(1)?);
                 Ok(Insn::Copy { rd, a })
             }
-            Shape::Pseudo2 {
-                op,
-                word,
-                swap,
-                other,
-            } => {
+            Shape::Pseudo2 { op, word, swap, other } => {
                 self.expect(2, "two registers")?;
                 let (rd, r) = (self.reg(0)?, self.reg(1)?);
                 // What stands in for the missing operand is x0 or a constant.
@@ -130,37 +118,20 @@ impl Words<'_> {
             Shape::Greater { op } => {
                 self.expect(3, "three registers")?;
                 let (rd, a, b) = (self.reg(0)?, self.reg(1)?, self.reg(2)?);
-                Ok(Insn::Op2 {
-                    op: Op2::Bin(op),
-                    word: false,
-                    rd,
-                    a: b,
-                    b: Operand::Reg(a),
-                })
+                Ok(Insn::Op2 { op: Op2::Bin(op), word: false, rd, a: b, b: Operand::Reg(a) })
             }
             Shape::Load { bytes, signed } => self.load(bytes, signed, order),
             Shape::Store { bytes } => self.store(bytes, order),
             Shape::Lr { bytes } => {
                 self.expect(2, "a register and an address")?;
                 let (rd, addr) = (self.reg(0)?, self.bare_address(1)?);
-                Ok(Insn::LoadReserved {
-                    bytes,
-                    order,
-                    rd,
-                    addr,
-                })
+                Ok(Insn::LoadReserved { bytes, order, rd, addr })
             }
             Shape::Sc { bytes } => {
                 self.expect(3, "two registers and an address")?;
                 let (rd, value) = (self.reg(0)?, self.reg(1)?);
                 let addr = self.bare_address(2)?;
-                Ok(Insn::StoreConditional {
-                    bytes,
-                    order,
-                    rd,
-                    value,
-                    addr,
-                })
+                Ok(Insn::StoreConditional { bytes, order, rd, value, addr })
             }
             Shape::Amo { op, bytes } => self.amo(op, bytes, order),
             Shape::Fence => self.fence(),
@@ -169,26 +140,14 @@ impl Words<'_> {
                 let (a, b) = (self.reg(0)?, self.reg(1)?);
                 let (a, b) = if swap { (b, a) } else { (a, b) };
                 let target = self.label(2)?;
-                Ok(Insn::Branch {
-                    op,
-                    holds,
-                    a,
-                    b,
-                    target,
-                })
+                Ok(Insn::Branch { op, holds, a, b, target })
             }
             Shape::BranchZero { op, holds, swap } => {
                 self.expect(2, "a register and a label")?;
                 let a = self.reg(0)?;
                 let (a, b) = if swap { (0, a) } else { (a, 0) };
                 let target = self.label(1)?;
-                Ok(Insn::Branch {
-                    op,
-                    holds,
-                    a,
-                    b,
-                    target,
-                })
+                Ok(Insn::Branch { op, holds, a, b, target })
             }
             Shape::Jump { link } => {
                 let rd = match self.args.len() {
@@ -233,20 +192,13 @@ impl Words<'_> {
             nearest(self.name, names.iter().map(String::as_str))
                 .map(|near| format!("did you mean `{near}`?"))
         };
-        Refusal {
-            message: format!("unknown RISC-V instruction `{}`", self.name),
-            help,
-        }
+        Refusal { message: format!("unknown RISC-V instruction `{}`", self.name), help }
     }
 
     // Operands.
 
     fn expect(&self, count: usize, what: &str) -> Read<()> {
-        if self.args.len() == count {
-            Ok(())
-        } else {
-            Err(self.operands(what))
-        }
+        if self.args.len() == count { Ok(()) } else { Err(self.operands(what)) }
     }
 
     fn operands(&self, what: &str) -> Refusal {
@@ -263,11 +215,8 @@ impl Words<'_> {
 
     fn int(&self, at: usize) -> Read<i64> {
         let text = self.args.get(at).copied().unwrap_or("");
-        let value = parse_int(text).and_then(|n| {
-            i64::try_from(n)
-                .or_else(|_| u64::try_from(n).map(|n| n as i64))
-                .ok()
-        });
+        let value = parse_int(text)
+            .and_then(|n| i64::try_from(n).or_else(|_| u64::try_from(n).map(|n| n as i64)).ok());
         value.ok_or_else(|| format!("`{text}` is no 64-bit constant").into())
     }
 
@@ -278,10 +227,7 @@ impl Words<'_> {
 
     fn label(&self, at: usize) -> Read<String> {
         let text = self.args.get(at).copied().unwrap_or("");
-        let text = text
-            .strip_suffix("@plt")
-            .or(text.strip_suffix("@PLT"))
-            .unwrap_or(text);
+        let text = text.strip_suffix("@plt").or(text.strip_suffix("@PLT")).unwrap_or(text);
         if is_name(text) {
             Ok(text.to_string())
         } else {
@@ -322,11 +268,9 @@ impl Words<'_> {
         let text = self.args.get(at).copied().unwrap_or("");
         match self.based(text) {
             Some((off, reg)) if off.is_empty() || parse_int(off) == Some(0) => Ok(reg),
-            Some((off, _)) => Err(format!(
-                "`{}` takes an address without an offset, not {off}",
-                self.name
-            )
-            .into()),
+            Some((off, _)) => {
+                Err(format!("`{}` takes an address without an offset, not {off}", self.name).into())
+            }
             None => Err(format!("`{text}` is no address such as (a0)").into()),
         }
     }
@@ -402,13 +346,7 @@ impl Words<'_> {
                 Address::Symbol(name, off)
             }
         };
-        Ok(Insn::Load {
-            bytes,
-            signed,
-            order,
-            rd,
-            addr,
-        })
+        Ok(Insn::Load { bytes, signed, order, rd, addr })
     }
 
     fn store(&self, bytes: u8, order: Order) -> Read<Insn> {
@@ -428,12 +366,7 @@ impl Words<'_> {
                 Address::Symbol(name, off)
             }
         };
-        Ok(Insn::Store {
-            bytes,
-            order,
-            value,
-            addr,
-        })
+        Ok(Insn::Store { bytes, order, value, addr })
     }
 
     /// A location as an address, where a number or a register is a mistake.
@@ -455,22 +388,9 @@ impl Words<'_> {
                     help: Some("the odd register after each is its pair's upper half".to_string()),
                 });
             }
-            return Ok(Insn::Cas {
-                bytes,
-                order,
-                rd,
-                value,
-                addr,
-            });
+            return Ok(Insn::Cas { bytes, order, rd, value, addr });
         };
-        Ok(Insn::Amo {
-            op,
-            bytes,
-            order,
-            rd,
-            value,
-            addr,
-        })
+        Ok(Insn::Amo { op, bytes, order, rd, value, addr })
     }
 
     fn fence(&self) -> Read<Insn> {
@@ -520,21 +440,15 @@ pub fn fence_tags(pred: (bool, bool), succ: (bool, bool)) -> Option<Tags> {
 fn op2(op: Op2, word: bool, rd: X, a: X, b: Operand) -> Insn {
     match (op, &b) {
         (Op2::Bin(BinOp::Add), Operand::Imm(0)) if !word => Insn::Copy { rd, a },
-        (Op2::Bin(BinOp::Add), Operand::Imm(0)) => Insn::Op1 {
-            op: Op1::SignExt(32),
-            word: false,
-            rd,
-            a,
-        },
+        (Op2::Bin(BinOp::Add), Operand::Imm(0)) => {
+            Insn::Op1 { op: Op1::SignExt(32), word: false, rd, a }
+        }
         _ => Insn::Op2 { op, word, rd, a, b },
     }
 }
 
 fn symbol(text: &str) -> Read<(String, i64)> {
-    let sign = text
-        .char_indices()
-        .skip(1)
-        .find(|(_, c)| matches!(c, '+' | '-'));
+    let sign = text.char_indices().skip(1).find(|(_, c)| matches!(c, '+' | '-'));
     let (name, off) = match sign {
         None => (text, 0),
         Some((i, _)) => {
@@ -551,7 +465,5 @@ fn symbol(text: &str) -> Read<(String, i64)> {
 
 fn is_name(text: &str) -> bool {
     !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$' | b'/'))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$' | b'/'))
 }

@@ -85,12 +85,9 @@ impl Shape {
 
 /// Takes the ordering annotation off a mnemonic.
 pub fn order(name: &str) -> (&str, Order) {
-    for (suffix, aq, rl) in [
-        (".aqrl", true, true),
-        (".aq.rl", true, true),
-        (".aq", true, false),
-        (".rl", false, true),
-    ] {
+    for (suffix, aq, rl) in
+        [(".aqrl", true, true), (".aq.rl", true, true), (".aq", true, false), (".rl", false, true)]
+    {
         if let Some(stem) = name.strip_suffix(suffix) {
             return (stem, Order { aq, rl });
         }
@@ -210,11 +207,7 @@ fn single(name: &str) -> Option<Shape> {
     Some(match name {
         "nop" | "pause" | "wrs.nto" | "wrs.sto" => Shape::Plain(Insn::Nop),
         "unimp" | "ebreak" | "ecall" => Shape::Plain(Insn::Stop),
-        "ret" => Shape::Plain(Insn::JumpReg {
-            rd: 0,
-            base: super::insn::RA,
-            off: 0,
-        }),
+        "ret" => Shape::Plain(Insn::JumpReg { rd: 0, base: super::insn::RA, off: 0 }),
         "li" => Shape::Li,
         "la" | "lla" | "lga" => Shape::La,
         "lui" => Shape::Lui { relative: false },
@@ -262,10 +255,7 @@ const SINGLES: &[&str] = &[
 
 /// What a lower-case mnemonic without its ordering annotation does.
 pub fn look_up(name: &str) -> Option<Shape> {
-    single(name)
-        .or_else(|| access(name))
-        .or_else(|| arithmetic(name))
-        .or_else(|| branch(name))
+    single(name).or_else(|| access(name)).or_else(|| arithmetic(name)).or_else(|| branch(name))
 }
 
 fn bytes(letter: &str) -> Option<u8> {
@@ -279,10 +269,7 @@ fn access(name: &str) -> Option<Shape> {
             ("lr", _, Some(bytes @ (4 | 8))) => Some(Shape::Lr { bytes }),
             ("sc", _, Some(bytes @ (4 | 8))) => Some(Shape::Sc { bytes }),
             (_, Some(op), Some(bytes)) => Some(Shape::Amo { op, bytes }),
-            (_, Some(None), None) if width == "q" => Some(Shape::Amo {
-                op: None,
-                bytes: 16,
-            }),
+            (_, Some(None), None) if width == "q" => Some(Shape::Amo { op: None, bytes: 16 }),
             _ => None,
         };
     }
@@ -298,24 +285,13 @@ fn access(name: &str) -> Option<Shape> {
 
 fn arithmetic(name: &str) -> Option<Shape> {
     if let Some((_, op)) = ODD_OPS.iter().find(|(n, _)| *n == name) {
-        return Some(Shape::Op2 {
-            op: *op,
-            word: false,
-        });
+        return Some(Shape::Op2 { op: *op, word: false });
     }
     if let Some((_, op, word)) = UNARY.iter().find(|(n, ..)| *n == name) {
-        return Some(Shape::Op1 {
-            op: *op,
-            word: *word,
-        });
+        return Some(Shape::Op1 { op: *op, word: *word });
     }
     if let Some((_, op, word, swap, other)) = PSEUDO.iter().find(|(n, ..)| *n == name) {
-        return Some(Shape::Pseudo2 {
-            op: *op,
-            word: *word,
-            swap: *swap,
-            other: *other,
-        });
+        return Some(Shape::Pseudo2 { op: *op, word: *word, swap: *swap, other: *other });
     }
     OPS.iter().find_map(|(stem, op, has_word, has_imm)| {
         let word = match name.strip_prefix(stem)? {
@@ -331,19 +307,11 @@ fn arithmetic(name: &str) -> Option<Shape> {
 
 fn branch(name: &str) -> Option<Shape> {
     if let Some((_, op, holds, swap)) = BRANCHES.iter().find(|(n, ..)| *n == name) {
-        return Some(Shape::Branch {
-            op: *op,
-            holds: *holds,
-            swap: *swap,
-        });
+        return Some(Shape::Branch { op: *op, holds: *holds, swap: *swap });
     }
     let stem = name.strip_suffix('z')?;
     let (_, op, holds, swap) = BRANCHES.iter().find(|(n, ..)| *n == stem)?;
-    (*op != BinOp::LtU).then_some(Shape::BranchZero {
-        op: *op,
-        holds: *holds,
-        swap: *swap,
-    })
+    (*op != BinOp::LtU).then_some(Shape::BranchZero { op: *op, holds: *holds, swap: *swap })
 }
 
 /// Every mnemonic, for suggestions.
@@ -357,10 +325,7 @@ pub fn names() -> impl Iterator<Item = String> {
         .map(str::to_string);
     let ops = OPS.iter().flat_map(|(n, _, word, imm)| {
         let forms = [("", true), ("w", *word), ("i", *imm), ("iw", *word && *imm)];
-        forms
-            .into_iter()
-            .filter(|(_, has)| *has)
-            .map(move |(f, _)| format!("{n}{f}"))
+        forms.into_iter().filter(|(_, has)| *has).map(move |(f, _)| format!("{n}{f}"))
     });
     let branches = BRANCHES.iter().flat_map(|(n, op, ..)| {
         let zero = (*op != BinOp::LtU).then(|| format!("{n}z"));
@@ -377,10 +342,8 @@ pub fn names() -> impl Iterator<Item = String> {
             .chain(amos)
     });
     let plain: Vec<String> = accesses.collect();
-    let ordered: Vec<String> = plain
-        .iter()
-        .flat_map(|n| [".aq", ".rl", ".aqrl"].map(|o| format!("{n}{o}")))
-        .collect();
+    let ordered: Vec<String> =
+        plain.iter().flat_map(|n| [".aq", ".rl", ".aqrl"].map(|o| format!("{n}{o}"))).collect();
     words.chain(ops).chain(branches).chain(plain).chain(ordered)
 }
 
@@ -408,34 +371,10 @@ mod tests {
         ] {
             assert_eq!(look_up(bad), None, "{bad}");
         }
-        assert_eq!(
-            look_up("sltiu"),
-            Some(Shape::Op2 {
-                op: Op2::Bin(BinOp::LtU),
-                word: false
-            })
-        );
-        assert_eq!(
-            look_up("slliw"),
-            Some(Shape::Op2 {
-                op: Op2::Shift(BinOp::Shl),
-                word: true
-            })
-        );
-        assert_eq!(
-            look_up("amocas.q"),
-            Some(Shape::Amo {
-                op: None,
-                bytes: 16
-            })
-        );
+        assert_eq!(look_up("sltiu"), Some(Shape::Op2 { op: Op2::Bin(BinOp::LtU), word: false }));
+        assert_eq!(look_up("slliw"), Some(Shape::Op2 { op: Op2::Shift(BinOp::Shl), word: true }));
+        assert_eq!(look_up("amocas.q"), Some(Shape::Amo { op: None, bytes: 16 }));
         assert_eq!(order("sw.aq.rl").0, "sw");
-        assert_eq!(
-            order("lw.aq").1,
-            Order {
-                aq: true,
-                rl: false
-            }
-        );
+        assert_eq!(order("lw.aq").1, Order { aq: true, rl: false });
     }
 }

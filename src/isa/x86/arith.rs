@@ -191,8 +191,7 @@ impl Lower<'_> {
 
     fn top(&mut self, value: Temp, size: Size) -> Temp {
         let bits = size.bits();
-        self.e
-            .bin_int(BinOp::Shr, value, u128::from(bits - 1), bits)
+        self.e.bin_int(BinOp::Shr, value, u128::from(bits - 1), bits)
     }
 
     /// The lowest bit of `value` shifted right by `count` in 128 bits.
@@ -312,9 +311,7 @@ impl Lower<'_> {
             }
             Shift::Ror => {
                 let carry = self.top(result, size);
-                let below = self
-                    .e
-                    .bin_int(BinOp::Shr, result, u128::from(bits - 2), bits);
+                let below = self.e.bin_int(BinOp::Shr, result, u128::from(bits - 2), bits);
                 (carry, self.e.bin(BinOp::Xor, below, carry, 1))
             }
         };
@@ -415,13 +412,7 @@ impl Lower<'_> {
         let ones = self.e.un(UnOp::PopCount, result, 8);
         let odd = self.e.bin_int(BinOp::And, ones, 1, 8);
         let even = self.e.un(UnOp::IsZero, odd, 8);
-        let flags = [
-            (CF, carry),
-            (OF, overflow),
-            (ZF, zero),
-            (SF, sign),
-            (PF, even),
-        ];
+        let flags = [(CF, carry), (OF, overflow), (ZF, zero), (SF, sign), (PF, even)];
         self.write_flags_if(&flags, known.is_none().then_some(count));
         self.put(place, size, result, Tags::NONE)
     }
@@ -460,14 +451,10 @@ impl Lower<'_> {
             let shift = u128::from(bits.trailing_zeros());
             let words = self.e.bin_int(BinOp::Sar, number, shift, bits);
             let words = self.e.un(UnOp::SignExt { from: bits }, words, width);
-            let bytes = self
-                .e
-                .bin_int(BinOp::Mul, words, size.bytes().into(), width);
+            let bytes = self.e.bin_int(BinOp::Mul, words, size.bytes().into(), width);
             place = Place::Mem(self.e.bin(BinOp::Add, addr, bytes, width));
         }
-        let number = self
-            .e
-            .bin_int(BinOp::And, number, u128::from(bits - 1), bits);
+        let number = self.e.bin_int(BinOp::And, number, u128::from(bits - 1), bits);
         let value = self.get(place, size, tags_of(insn));
         let carry = self.bit_at(value, number);
         self.write_flag(CF, carry);
@@ -553,19 +540,13 @@ impl Lower<'_> {
         let bits = size.bits();
         let (a, b) = if signed {
             let extend = UnOp::SignExt { from: bits };
-            (
-                self.e.un(extend, a, 2 * bits),
-                self.e.un(extend, b, 2 * bits),
-            )
+            (self.e.un(extend, a, 2 * bits), self.e.un(extend, b, 2 * bits))
         } else {
             (a, b)
         };
         let product = self.e.bin(BinOp::Mul, a, b, 2 * bits);
-        let extend = if signed {
-            UnOp::SignExt { from: bits }
-        } else {
-            UnOp::ZeroExt { from: bits }
-        };
+        let extend =
+            if signed { UnOp::SignExt { from: bits } } else { UnOp::ZeroExt { from: bits } };
         let fits = self.e.un(extend, product, 2 * bits);
         let needed = self.e.bin(BinOp::Ne, product, fits, 2 * bits);
         self.write_flag(CF, needed);
@@ -611,11 +592,7 @@ impl Lower<'_> {
         let rest = self.low(rest, size);
         self.write_reg(Gpr::new(RAX, size), quotient, size);
         let upper = match size {
-            Size::B => Gpr {
-                num: RAX,
-                size,
-                high: true,
-            },
+            Size::B => Gpr { num: RAX, size, high: true },
             _ => Gpr::new(RDX, size),
         };
         self.write_reg(upper, rest, size);

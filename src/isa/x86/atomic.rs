@@ -12,11 +12,7 @@ impl Lower<'_> {
         match (insn.what, args) {
             (Do::Xchg, [dst @ (Arg::Reg(_) | Arg::Mem(_)), Arg::Reg(reg)]) => {
                 let place = self.place(dst)?;
-                let tags = if matches!(dst, Arg::Mem(_)) {
-                    tag::X
-                } else {
-                    Tags::NONE
-                };
+                let tags = if matches!(dst, Arg::Mem(_)) { tag::X } else { Tags::NONE };
                 let new = self.read_reg(*reg, Port::Data);
                 let old = self.get(place, size, tags);
                 self.put(place, size, new, tags)?;
@@ -87,11 +83,7 @@ impl Lower<'_> {
         self.write_reg(Gpr::new(RAX, size), low, size);
         self.write_reg(Gpr::new(RDX, size), high, size);
         let no = self.e.end(outer);
-        self.e.op(Op::If {
-            cond,
-            yes: Vec::new(),
-            no,
-        });
+        self.e.op(Op::If { cond, yes: Vec::new(), no });
         Ok(())
     }
 }

@@ -39,11 +39,7 @@ pub struct Gpr {
 
 impl Gpr {
     pub fn new(num: u8, size: Size) -> Gpr {
-        Gpr {
-            num,
-            size,
-            high: false,
-        }
+        Gpr { num, size, high: false }
     }
 }
 

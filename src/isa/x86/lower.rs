@@ -110,9 +110,7 @@ impl Lower<'_> {
                 let size = self.address_size();
                 let bp = self.read_reg(self.pointer(RBP), Port::Addr);
                 let value = self.e.load(bp, size.bytes(), Tags::NONE);
-                let sp = self
-                    .e
-                    .bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
+                let sp = self.e.bin_int(BinOp::Add, bp, size.bytes().into(), size.bits());
                 self.write_reg(self.pointer(RSP), sp, size);
                 self.write_reg(self.pointer(RBP), value, size);
                 Ok(())
@@ -312,9 +310,7 @@ impl Lower<'_> {
     }
 
     fn return_registers(&mut self) -> Vec<Reg> {
-        (0..CALL_DEPTH)
-            .map(|i| self.code.reg(&format!("return#{i}"), 64, false))
-            .collect()
+        (0..CALL_DEPTH).map(|i| self.code.reg(&format!("return#{i}"), 64, false)).collect()
     }
 
     /// Moves the stack pointer and gives what it is then.
@@ -409,9 +405,7 @@ impl Lower<'_> {
             let index = self.read_reg(index, port);
             let index = match scale {
                 1 => index,
-                s => self
-                    .e
-                    .bin_int(BinOp::Shl, index, u128::from(s.trailing_zeros()), bits),
+                s => self.e.bin_int(BinOp::Shl, index, u128::from(s.trailing_zeros()), bits),
             };
             sum = Some(self.plus(sum, index));
         }
@@ -489,11 +483,7 @@ impl Lower<'_> {
         match arg {
             Arg::Imm(Imm::Int(n)) => Ok(self.e.signed(*n, size.bits())),
             Arg::Imm(Imm::Symbol(name, off)) => Ok(self.symbol(name, *off)?.0),
-            Arg::Mem(Mem {
-                symbol: Some(name),
-                got: true,
-                ..
-            }) => Ok(self.symbol(name, 0)?.0),
+            Arg::Mem(Mem { symbol: Some(name), got: true, .. }) => Ok(self.symbol(name, 0)?.0),
             _ => {
                 let place = self.place(arg)?;
                 Ok(self.get(place, size, Tags::NONE))
@@ -536,11 +526,7 @@ impl Lower<'_> {
                 self.e.bin(BinOp::Or, less, zero, 1)
             }
         };
-        if cond.negated {
-            self.e.bin_int(BinOp::Xor, value, 1, 1)
-        } else {
-            value
-        }
+        if cond.negated { self.e.bin_int(BinOp::Xor, value, 1, 1) } else { value }
     }
 
     fn less(&mut self) -> Temp {

@@ -252,10 +252,7 @@ pub fn condition(name: &str) -> Option<Cond> {
     CONDITIONS
         .iter()
         .find(|(n, ..)| *n == name)
-        .map(|(_, flag, negated)| Cond {
-            flag: *flag,
-            negated: *negated,
-        })
+        .map(|(_, flag, negated)| Cond { flag: *flag, negated: *negated })
 }
 
 pub fn suffix(name: &str) -> Option<(&str, Size)> {
@@ -346,10 +343,7 @@ fn is_vector(what: Do) -> bool {
 }
 
 fn fixed(name: &str) -> Option<(Do, Option<Size>)> {
-    FIXED
-        .iter()
-        .find(|(n, ..)| *n == name)
-        .map(|(_, what, size)| (*what, *size))
+    FIXED.iter().find(|(n, ..)| *n == name).map(|(_, what, size)| (*what, *size))
 }
 
 fn sized(name: &str) -> Option<(Do, Option<Size>)> {
@@ -413,19 +407,12 @@ pub fn names() -> impl Iterator<Item = String> {
         .chain(ALIGNED.iter().copied())
         .chain(UNALIGNED.iter().copied())
         .map(str::to_string);
-    let suffixed = SIZED
-        .iter()
-        .flat_map(|(n, _)| ["b", "w", "l", "q"].map(|s| format!("{n}{s}")));
-    let conditional = CONDITIONS
-        .iter()
-        .flat_map(|(c, ..)| ["j", "set", "cmov"].map(|p| format!("{p}{c}")));
-    let extending = [
-        "movzbl", "movzbw", "movzwl", "movsbl", "movswl", "movslq", "movzx", "movsx", "movsxd",
-    ];
-    plain
-        .chain(suffixed)
-        .chain(conditional)
-        .chain(extending.map(str::to_string))
+    let suffixed = SIZED.iter().flat_map(|(n, _)| ["b", "w", "l", "q"].map(|s| format!("{n}{s}")));
+    let conditional =
+        CONDITIONS.iter().flat_map(|(c, ..)| ["j", "set", "cmov"].map(|p| format!("{p}{c}")));
+    let extending =
+        ["movzbl", "movzbw", "movzwl", "movsbl", "movswl", "movslq", "movzx", "movsx", "movsxd"];
+    plain.chain(suffixed).chain(conditional).chain(extending.map(str::to_string))
 }
 
 #[cfg(test)]
@@ -444,25 +431,13 @@ mod tests {
             condition("l").map(|c| (Do::Cmov(c), None)),
             "`cmovl` is `less`, not a size"
         );
-        assert_eq!(
-            l("cmovll"),
-            condition("l").map(|c| (Do::Cmov(c), Some(Size::L)))
-        );
-        assert_eq!(
-            l("setb"),
-            condition("b").map(|c| (Do::Set(c), Some(Size::B)))
-        );
+        assert_eq!(l("cmovll"), condition("l").map(|c| (Do::Cmov(c), Some(Size::L))));
+        assert_eq!(l("setb"), condition("b").map(|c| (Do::Set(c), Some(Size::B))));
         assert_eq!(l("shll"), Some((Do::Shift(Shift::Shl), Some(Size::L))));
         assert_eq!(l("btsl"), Some((Do::Bit(Bit::Set), Some(Size::L))));
         assert_eq!(
             l("movslq"),
-            Some((
-                Do::MovExtend {
-                    from: Size::L,
-                    signed: true
-                },
-                Some(Size::Q)
-            ))
+            Some((Do::MovExtend { from: Size::L, signed: true }, Some(Size::Q)))
         );
         assert_eq!(l("vmovdqa"), Some((Do::MovVec { atomic: true }, None)));
         assert_eq!(l("movdqa"), Some((Do::MovVec { atomic: false }, None)));

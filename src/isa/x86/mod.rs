@@ -69,11 +69,7 @@ impl Isa for X86 {
                 })?;
                 ops = lower.e.finish();
             }
-            code.insts.push(Inst {
-                ops,
-                text: shown(line).to_string(),
-                span: line.span,
-            });
+            code.insts.push(Inst { ops, text: shown(line).to_string(), span: line.span });
         }
         let flags: Vec<Reg> = FLAGS.iter().map(|f| code.reg(f, 1, false)).collect();
         remove_unseen(&mut code, &flags);
@@ -127,11 +123,9 @@ fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Optio
         });
     }
     match lines.last() {
-        Some(line) if locked => Err(Diag::at(
-            source,
-            line.span,
-            "`lock` has no instruction after it",
-        )),
+        Some(line) if locked => {
+            Err(Diag::at(source, line.span, "`lock` has no instruction after it"))
+        }
         _ => Ok(insns),
     }
 }
@@ -140,12 +134,7 @@ fn read_all(source: &Source, lines: &[Line], syntax: Syntax) -> Result<Vec<Optio
 /// which pops it. Data is named by symbols here, so the address does not matter: 0 does.
 fn drop_position_calls(insns: &mut [Option<Insn>], labels: &Labels) {
     for at in 0..insns.len() {
-        let Some(Insn {
-            what: Do::Call,
-            args,
-            ..
-        }) = &insns[at]
-        else {
+        let Some(Insn { what: Do::Call, args, .. }) = &insns[at] else {
             continue;
         };
         let [Arg::Imm(Imm::Symbol(name, 0))] = args.as_slice() else {

@@ -66,8 +66,7 @@ fn sized(text: &str) -> Option<(Option<Size>, &str)> {
         _ => return None,
     };
     let head = rest.get(..3)?;
-    head.eq_ignore_ascii_case("ptr")
-        .then(|| (size, rest[3..].trim_start()))
+    head.eq_ignore_ascii_case("ptr").then(|| (size, rest[3..].trim_start()))
 }
 
 fn read_arg(text: &str, wide: bool) -> Result<Arg, String> {
@@ -141,11 +140,7 @@ fn read_mem(text: &str, wide: bool) -> Result<Mem, String> {
         sum(rest, &mut mem, None)?;
         return finish(text, mem);
     };
-    let close = if rest[open..].starts_with('(') {
-        ')'
-    } else {
-        ']'
-    };
+    let close = if rest[open..].starts_with('(') { ')' } else { ']' };
     let inner = rest[open + 1..]
         .strip_suffix(close)
         .ok_or_else(|| format!("`{text}` lacks its closing `{close}`"))?
@@ -310,11 +305,7 @@ mod tests {
     }
 
     fn symbol(name: &str, disp: i64) -> Mem {
-        Mem {
-            symbol: Some(name.to_string()),
-            disp,
-            ..Mem::default()
-        }
+        Mem { symbol: Some(name.to_string()), disp, ..Mem::default() }
     }
 
     #[test]
@@ -344,15 +335,9 @@ mod tests {
         let arg = |t| read(t, true).unwrap();
         assert_eq!(arg("$-1").arg, Arg::Imm(Imm::Int(-1)));
         assert_eq!(arg("0x10").arg, Arg::Imm(Imm::Int(16)));
-        assert_eq!(
-            arg("$0xffffffffffffffff").arg,
-            Arg::Imm(Imm::Int(0xffff_ffff_ffff_ffff))
-        );
+        assert_eq!(arg("$0xffffffffffffffff").arg, Arg::Imm(Imm::Int(0xffff_ffff_ffff_ffff)));
         assert_eq!(arg("$x+4").arg, Arg::Imm(Imm::Symbol("x".into(), 4)));
-        assert_eq!(
-            arg("OFFSET FLAT:x").arg,
-            Arg::Imm(Imm::Symbol("x".into(), 0))
-        );
+        assert_eq!(arg("OFFSET FLAT:x").arg, Arg::Imm(Imm::Symbol("x".into(), 0)));
         assert_eq!(arg("%xmm15").arg, Arg::Xmm(15));
         let o = arg("DWORD PTR [rdi]");
         assert_eq!(o.size, Some(Size::L));
@@ -363,16 +348,10 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, error) in [
             ("(%rax", "`(%rax` lacks its closing `)`"),
-            (
-                "(%rax,%foo)",
-                "`%foo` is no register that can be part of an address",
-            ),
+            ("(%rax,%foo)", "`%foo` is no register that can be part of an address"),
             ("(%rax,%rbx,3)", "`3` is no scale: 1, 2, 4 or 8 is"),
             ("()", "`()` names no address"),
-            (
-                "%foo",
-                "`%foo` is no register that can be part of an address",
-            ),
+            ("%foo", "`%foo` is no register that can be part of an address"),
             ("x@TPOFF", "`@TPOFF` addresses are not supported"),
             ("", "an operand is empty"),
         ] {

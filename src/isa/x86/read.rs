@@ -61,10 +61,7 @@ pub struct Refusal {
 
 impl From<String> for Refusal {
     fn from(message: String) -> Refusal {
-        Refusal {
-            message,
-            help: None,
-        }
+        Refusal { message, help: None }
     }
 }
 
@@ -110,12 +107,7 @@ pub fn line(text: &str, syntax: Syntax) -> Result<Read, Refusal> {
         }
     };
     let (what, size) = mnemonic::look_up(&name, syntax.avx).ok_or_else(|| unknown(&name))?;
-    let mut insn = Insn {
-        what,
-        size: size.unwrap_or(Size::L),
-        lock,
-        args: Vec::new(),
-    };
+    let mut insn = Insn { what, size: size.unwrap_or(Size::L), lock, args: Vec::new() };
     if what == Do::Nop || what == Do::Stop {
         return Ok(Read::Insn(insn));
     }
@@ -140,10 +132,7 @@ fn unknown(name: &str) -> Refusal {
     let names: Vec<String> = mnemonic::names().collect();
     let help = nearest(name, names.iter().map(String::as_str))
         .map(|near| format!("did you mean `{near}`?"));
-    Refusal {
-        message: format!("unknown x86 instruction `{name}`"),
-        help,
-    }
+    Refusal { message: format!("unknown x86 instruction `{name}`"), help }
 }
 
 /// Instructions of which herd writes the operands in its own order have the memory operand (or
@@ -223,11 +212,7 @@ fn settle_size(
         }
         // Counts and inserted values have sizes of their own.
         Do::Shift(_) | Do::DoubleShift { .. } | Do::ShiftX(_) => {
-            let count = if matches!(insn.what, Do::Shift(_)) {
-                1
-            } else {
-                2
-            };
+            let count = if matches!(insn.what, Do::Shift(_)) { 1 } else { 2 };
             let sizes = args.iter().take(count).filter_map(reg).collect::<Vec<_>>();
             agree(name, said, &sizes, hint)
         }
@@ -271,26 +256,11 @@ fn narrow_move(
     args: &mut [Operand],
 ) -> Result<Size, Refusal> {
     match args {
-        [
-            Operand {
-                arg: Arg::Reg(_), ..
-            },
-            Operand {
-                arg: Arg::Mem(_), ..
-            },
-        ] => {
-            insn.what = Do::MovExtend {
-                from: size,
-                signed: false,
-            };
+        [Operand { arg: Arg::Reg(_), .. }, Operand { arg: Arg::Mem(_), .. }] => {
+            insn.what = Do::MovExtend { from: size, signed: false };
             Ok(Size::L)
         }
-        [
-            _,
-            Operand {
-                arg: Arg::Reg(r), ..
-            },
-        ] => {
+        [_, Operand { arg: Arg::Reg(r), .. }] => {
             r.size = size;
             Ok(size)
         }
@@ -304,10 +274,7 @@ fn agree(
     registers: &[Size],
     hint: Option<Size>,
 ) -> Result<Size, Refusal> {
-    let size = said
-        .or(registers.first().copied())
-        .or(hint)
-        .unwrap_or(Size::L);
+    let size = said.or(registers.first().copied()).or(hint).unwrap_or(Size::L);
     match registers.iter().find(|r| **r != size) {
         Some(other) => Err(mismatch(name, size, *other)),
         None => Ok(size),

@@ -11,11 +11,7 @@ pub fn gpr(name: &str, wide: bool) -> Option<Gpr> {
     }
     let high = ["ah", "ch", "dh", "bh"].iter().position(|n| *n == name);
     if let Some(num) = high {
-        return Some(Gpr {
-            num: num as u8,
-            size: Size::B,
-            high: true,
-        });
+        return Some(Gpr { num: num as u8, size: Size::B, high: true });
     }
     for (num, quad) in QUAD.iter().enumerate() {
         let word = &quad[1..];
@@ -50,9 +46,7 @@ fn is_low_byte(num: usize, name: &str, word: &str, wide: bool) -> bool {
 /// `r8` to `r15` and their parts.
 fn numbered(name: &str) -> Option<Gpr> {
     let rest = name.strip_prefix('r')?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let num = match &rest[..end] {
         "8" => 8,
         "9" => 9,

@@ -341,11 +341,7 @@ impl Lower<'_> {
             [dst @ Arg::Mem(_), Arg::Xmm(src)] => {
                 let place = self.place(dst)?;
                 let value = self.read_xmm(*src);
-                let half = if high {
-                    self.high(value, Size::Q)
-                } else {
-                    self.low(value, Size::Q)
-                };
+                let half = if high { self.high(value, Size::Q) } else { self.low(value, Size::Q) };
                 return self.put(place, Size::Q, half, Tags::NONE);
             }
             _ => return Err(vectors_expected()),
@@ -401,12 +397,9 @@ impl Lower<'_> {
     /// The part of `bits` number `from`, at the place of part `to`.
     fn part(&mut self, value: Temp, bits: u8, from: u32, to: u32) -> Temp {
         let width = u32::from(bits);
-        let part = self
-            .e
-            .bin_int(BinOp::Shr, value, u128::from(width * from), 128);
+        let part = self.e.bin_int(BinOp::Shr, value, u128::from(width * from), 128);
         let part = self.e.un(UnOp::ZeroExt { from: bits }, part, 128);
-        self.e
-            .bin_int(BinOp::Shl, part, u128::from(width * to), 128)
+        self.e.bin_int(BinOp::Shl, part, u128::from(width * to), 128)
     }
 
     fn or(&mut self, value: Option<Temp>, part: Temp) -> Temp {
@@ -425,9 +418,8 @@ impl Lower<'_> {
         let [arg @ Arg::Mem(_)] = insn.args.as_slice() else {
             return Err("a memory operand is expected".to_string());
         };
-        let stack: Vec<Reg> = (0..X87_DEPTH)
-            .map(|i| self.code.reg(&format!("st{i}"), 64, false))
-            .collect();
+        let stack: Vec<Reg> =
+            (0..X87_DEPTH).map(|i| self.code.reg(&format!("st{i}"), 64, false)).collect();
         let size = insn.size;
         if insn.what == Do::X87Load {
             let value = self.value(arg, size)?;

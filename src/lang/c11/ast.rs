@@ -121,12 +121,7 @@ pub struct IntLit {
 
 impl IntLit {
     pub fn plain(value: u128) -> IntLit {
-        IntLit {
-            value,
-            decimal: true,
-            unsigned: false,
-            long: false,
-        }
+        IntLit { value, decimal: true, unsigned: false, long: false }
     }
 }
 
@@ -235,11 +230,7 @@ impl Expr {
     pub fn new(kind: ExprKind, span: Span) -> Expr {
         let mut height = 0;
         each_child(&kind, &mut |e| height = height.max(e.height));
-        Expr {
-            kind,
-            span,
-            height: height.saturating_add(1),
-        }
+        Expr { kind, span, height: height.saturating_add(1) }
     }
 
     pub fn name(name: &str) -> Expr {
@@ -337,12 +328,7 @@ impl Stmt {
                 body.each_expr(f);
                 f(cond);
             }
-            StmtKind::For {
-                init,
-                cond,
-                step,
-                body,
-            } => {
+            StmtKind::For { init, cond, step, body } => {
                 init.each_expr(f);
                 cond.iter().for_each(&mut *f);
                 step.iter().for_each(&mut *f);

@@ -164,16 +164,11 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     }
     out.body.extend(f.body.iter().map(|s| rewrite.statement(s)));
     let mut stores = outs.iter().map(|(_, local, name)| {
-        let target = Expr::new(
-            ExprKind::Unary(UnaryOp::Deref, Box::new(Expr::name(name))),
-            Span::default(),
-        );
+        let target =
+            Expr::new(ExprKind::Unary(UnaryOp::Deref, Box::new(Expr::name(name))), Span::default());
         let value = Box::new(Expr::name(local));
         let kind = ExprKind::Assign(None, Box::new(target), value);
-        Stmt::new(
-            StmtKind::Expr(Expr::new(kind, Span::default())),
-            Span::default(),
-        )
+        Stmt::new(StmtKind::Expr(Expr::new(kind, Span::default())), Span::default())
     });
     if let Some(end) = rewrite.end
         && let Some(first) = stores.next()
@@ -192,12 +187,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
 
 /// A helper function, not inlined unless the options allow it.
 pub fn emit_helper(f: &Function, options: &EmitOptions) -> String {
-    let mut rewrite = Rewrite {
-        types: variable_types(f),
-        options,
-        hoisted: Vec::new(),
-        end: None,
-    };
+    let mut rewrite = Rewrite { types: variable_types(f), options, hoisted: Vec::new(), end: None };
     let mut out = format!("{} {{\n", helper_head(f, options));
     for s in &f.body {
         super::print::statement(&mut out, &rewrite.statement(s), 1);
@@ -207,11 +197,7 @@ pub fn emit_helper(f: &Function, options: &EmitOptions) -> String {
 }
 
 fn helper_head(f: &Function, options: &EmitOptions) -> String {
-    let params: Vec<String> = f
-        .params
-        .iter()
-        .map(|p| print_declaration(&p.ty, &p.name))
-        .collect();
+    let params: Vec<String> = f.params.iter().map(|p| print_declaration(&p.ty, &p.name)).collect();
     let params = match params.is_empty() {
         true => "void".to_string(),
         false => params.join(", "),
@@ -289,10 +275,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
         if let Body::C(f) = body {
             for p in &f.params {
                 if let Type::Pointer(ty) = p.ty.bare() {
-                    add(
-                        &p.name,
-                        &qualify(ty.bare(), ty.is_const(), false, ty.is_atomic()),
-                    );
+                    add(&p.name, &qualify(ty.bare(), ty.is_const(), false, ty.is_atomic()));
                 }
             }
         }
@@ -301,16 +284,14 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
 }
 
 fn initial_value(test: &Test, location: &str) -> Option<i128> {
-    test.init
-        .iter()
-        .find_map(|item| match (&item.place, &item.value) {
-            (Place::Mem { name, index: None }, Some(InitValue::One(Value::Int(v))))
-                if name == location =>
-            {
-                Some(*v)
-            }
-            _ => None,
-        })
+    test.init.iter().find_map(|item| match (&item.place, &item.value) {
+        (Place::Mem { name, index: None }, Some(InitValue::One(Value::Int(v))))
+            if name == location =>
+        {
+            Some(*v)
+        }
+        _ => None,
+    })
 }
 
 /// A constant as C writes it; C has no constants above 64 bits.
@@ -425,20 +406,13 @@ impl Rewrite<'_> {
                 no: no.as_ref().map(|s| below(s)),
                 cond: self.expr(cond),
             },
-            StmtKind::While { cond, body } => StmtKind::While {
-                body: below(body),
-                cond: self.expr(cond),
-            },
-            StmtKind::DoWhile { body, cond } => StmtKind::DoWhile {
-                body: below(body),
-                cond: self.expr(cond),
-            },
-            StmtKind::For {
-                init,
-                cond,
-                step,
-                body,
-            } => StmtKind::For {
+            StmtKind::While { cond, body } => {
+                StmtKind::While { body: below(body), cond: self.expr(cond) }
+            }
+            StmtKind::DoWhile { body, cond } => {
+                StmtKind::DoWhile { body: below(body), cond: self.expr(cond) }
+            }
+            StmtKind::For { init, cond, step, body } => StmtKind::For {
                 init: below(init),
                 body: below(body),
                 cond: cond.as_ref().map(|e| self.expr(e)),
@@ -525,11 +499,9 @@ impl Rewrite<'_> {
             }
             ExprKind::Index(p, i) => ExprKind::Index(self.plain_pointer(p), below(i)),
             ExprKind::Unary(op, a) => ExprKind::Unary(*op, below(a)),
-            ExprKind::Step { up, prefix, target } => ExprKind::Step {
-                up: *up,
-                prefix: *prefix,
-                target: self.target(target),
-            },
+            ExprKind::Step { up, prefix, target } => {
+                ExprKind::Step { up: *up, prefix: *prefix, target: self.target(target) }
+            }
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, below(a), below(b)),
             ExprKind::Assign(None, a, b) => ExprKind::Assign(None, below(a), below(b)),
             ExprKind::Assign(op, a, b) => ExprKind::Assign(*op, self.target(a), below(b)),
@@ -537,11 +509,9 @@ impl Rewrite<'_> {
             ExprKind::Comma(a, b) => ExprKind::Comma(below(a), below(b)),
             ExprKind::Cast(ty, a) => ExprKind::Cast(ty.clone(), below(a)),
             ExprKind::SizeofExpr(a) => ExprKind::SizeofExpr(below(a)),
-            ExprKind::Member { base, arrow, name } => ExprKind::Member {
-                base: below(base),
-                arrow: *arrow,
-                name: name.clone(),
-            },
+            ExprKind::Member { base, arrow, name } => {
+                ExprKind::Member { base: below(base), arrow: *arrow, name: name.clone() }
+            }
             ExprKind::Call(name, args) => return self.call(name, args, e.span),
         };
         Expr::new(kind, e.span)
@@ -640,10 +610,7 @@ fn takes_pointer(name: &str, arg: usize) -> bool {
 
 fn cast(pointee: Type, e: Expr) -> Expr {
     let span = e.span;
-    Expr::new(
-        ExprKind::Cast(Type::Pointer(Box::new(pointee)), Box::new(e)),
-        span,
-    )
+    Expr::new(ExprKind::Cast(Type::Pointer(Box::new(pointee)), Box::new(e)), span)
 }
 
 /// A constant, in two halves where C has none so large.
@@ -652,19 +619,11 @@ fn wide(lit: &IntLit, e: &Expr) -> Expr {
         return e.clone();
     }
     let half = |value: u128| {
-        let lit = IntLit {
-            value,
-            decimal: false,
-            unsigned: true,
-            long: true,
-        };
+        let lit = IntLit { value, decimal: false, unsigned: true, long: true };
         Box::new(Expr::new(ExprKind::Int(lit), e.span))
     };
     let new = |kind| Box::new(Expr::new(kind, e.span));
-    let unsigned = Type::Int {
-        bytes: 16,
-        signed: false,
-    };
+    let unsigned = Type::Int { bytes: 16, signed: false };
     let high = new(ExprKind::Cast(unsigned, half(lit.value >> 64)));
     let sixty_four = Box::new(Expr::int(64));
     let high = new(ExprKind::Binary(BinaryOp::Shl, high, sixty_four));
@@ -675,10 +634,7 @@ fn wide(lit: &IntLit, e: &Expr) -> Expr {
     match lit.unsigned || lit.value >> 127 != 0 {
         true => all,
         false => {
-            let signed = Type::Int {
-                bytes: 16,
-                signed: true,
-            };
+            let signed = Type::Int { bytes: 16, signed: true };
             Expr::new(ExprKind::Cast(signed, Box::new(all)), e.span)
         }
     }

@@ -28,10 +28,7 @@ const PUNCT: &[&str] = &[
 pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
     let (start, end) = (span.start as usize, span.end as usize);
     let Some(text) = source.text.get(start..end) else {
-        return Err(Diag::new(format!(
-            "bytes {start} to {end} of {} are no text",
-            source.name
-        )));
+        return Err(Diag::new(format!("bytes {start} to {end} of {} are no text", source.name)));
     };
     let mut out = Vec::with_capacity(text.len() / 4);
     let mut at = 0;
@@ -51,42 +48,25 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
                 }
             }
         } else if c.is_ascii_alphabetic() || c == '_' {
-            let len = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(rest.len());
-            out.push(Token {
-                tok: Tok::Word(rest[..len].to_string()),
-                span: place(len),
-            });
+            let len =
+                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            out.push(Token { tok: Tok::Word(rest[..len].to_string()), span: place(len) });
             at += len;
         } else if c.is_ascii_digit() {
             let len = rest
                 .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'' || c == '.'))
                 .unwrap_or(rest.len());
             let lit = int(&rest[..len]).map_err(|message| Diag::at(source, place(len), message))?;
-            out.push(Token {
-                tok: Tok::Int(lit),
-                span: place(len),
-            });
+            out.push(Token { tok: Tok::Int(lit), span: place(len) });
             at += len;
         } else if c == '\'' {
             let Some((value, len)) = character(rest) else {
-                return Err(Diag::at(
-                    source,
-                    place(1),
-                    "expected a character such as 'a'",
-                ));
+                return Err(Diag::at(source, place(1), "expected a character such as 'a'"));
             };
-            out.push(Token {
-                tok: Tok::Int(IntLit::plain(value)),
-                span: place(len),
-            });
+            out.push(Token { tok: Tok::Int(IntLit::plain(value)), span: place(len) });
             at += len;
         } else if let Some(p) = punctuation(rest) {
-            out.push(Token {
-                tok: Tok::Punct(p),
-                span: place(p.len()),
-            });
+            out.push(Token { tok: Tok::Punct(p), span: place(p.len()) });
             at += p.len();
         } else {
             let (message, help) = match c {
@@ -98,18 +78,12 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
                     "strings are not supported".to_string(),
                     "litmus tests compute with integers and pointers",
                 ),
-                c => (
-                    format!("unexpected character {c:?}"),
-                    "remove it, or put it into a comment",
-                ),
+                c => (format!("unexpected character {c:?}"), "remove it, or put it into a comment"),
             };
             return Err(Diag::at(source, place(c.len_utf8()), message).help(help));
         }
     }
-    out.push(Token {
-        tok: Tok::End,
-        span: Span::new(end, end),
-    });
+    out.push(Token { tok: Tok::End, span: Span::new(end, end) });
     Ok(out)
 }
 
@@ -148,12 +122,9 @@ fn int(text: &str) -> std::result::Result<IntLit, String> {
         return Err("floating-point numbers are not supported".to_string());
     }
     match u128::from_str_radix(body, radix) {
-        Ok(value) if !body.starts_with('+') => Ok(IntLit {
-            value,
-            decimal: radix == 10,
-            unsigned,
-            long,
-        }),
+        Ok(value) if !body.starts_with('+') => {
+            Ok(IntLit { value, decimal: radix == 10, unsigned, long })
+        }
         Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => {
             Err("this number has more than 128 bits".to_string())
         }

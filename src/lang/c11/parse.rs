@@ -80,12 +80,7 @@ const RESERVED: &[&str] = &[
 
 impl<'a> Parser<'a> {
     fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        Ok(Parser {
-            source,
-            tokens: tokens(source, span)?,
-            at: 0,
-            depth: 0,
-        })
+        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0 })
     }
 
     // Tokens.
@@ -159,11 +154,8 @@ impl<'a> Parser<'a> {
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
         };
-        let diag = Diag::at(
-            self.source,
-            self.span(),
-            format!("expected {expected}, found {found}"),
-        );
+        let diag =
+            Diag::at(self.source, self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
             Tok::Word(w) if w == "switch" || w == "typedef" || w == "case" => {
                 diag.help(format!("`{w}` is not part of the C subset; use `if`"))
@@ -322,11 +314,7 @@ impl<'a> Parser<'a> {
         };
         if longs > 2 {
             let span = start.to(self.last_span());
-            return Err(Diag::at(
-                self.source,
-                span,
-                "`long` is written more than twice",
-            ));
+            return Err(Diag::at(self.source, span, "`long` is written more than twice"));
         }
         Ok(qualify(&ty, constant, volatile, atomic))
     }
@@ -425,10 +413,7 @@ impl<'a> Parser<'a> {
             self.expect("]", "after the number of elements")?;
             sizes.push(size);
         }
-        Ok(sizes
-            .into_iter()
-            .rev()
-            .fold(base, |t, n| Type::Array(Box::new(t), n)))
+        Ok(sizes.into_iter().rev().fold(base, |t, n| Type::Array(Box::new(t), n)))
     }
 
     // Functions and statements.
@@ -457,13 +442,7 @@ impl<'a> Parser<'a> {
         }
         self.expect("{", "before the function's body")?;
         let body = self.statements_to_brace()?;
-        Ok(Function {
-            name,
-            params,
-            ret,
-            body,
-            span: start.to(self.last_span()),
-        })
+        Ok(Function { name, params, ret, body, span: start.to(self.last_span()) })
     }
 
     fn params(&mut self) -> Result<Vec<Param>> {
@@ -490,11 +469,7 @@ impl<'a> Parser<'a> {
                 let message = format!("parameter `{name}` is declared twice");
                 return Err(Diag::at(self.source, name_span, message).help("rename one of them"));
             }
-            out.push(Param {
-                name,
-                ty,
-                span: start.to(self.last_span()),
-            });
+            out.push(Param { name, ty, span: start.to(self.last_span()) });
             if self.eat(")") {
                 return Ok(out);
             }
@@ -645,12 +620,7 @@ impl<'a> Parser<'a> {
         };
         self.expect(")", "after the last part of `for`")?;
         let body = Box::new(self.statement()?);
-        Ok(StmtKind::For {
-            init,
-            cond,
-            step,
-            body,
-        })
+        Ok(StmtKind::For { init, cond, step, body })
     }
 
     fn declaration(&mut self) -> Result<StmtKind> {
@@ -675,12 +645,7 @@ impl<'a> Parser<'a> {
             } else {
                 None
             };
-            out.push(Declarator {
-                name,
-                ty,
-                init,
-                span: start.to(self.last_span()),
-            });
+            out.push(Declarator { name, ty, init, span: start.to(self.last_span()) });
             if !self.eat(",") {
                 return Ok(StmtKind::Decl(out));
             }

@@ -43,10 +43,7 @@ impl Parser<'_> {
         };
         self.skip();
         let value = self.assignment()?;
-        self.make(
-            ExprKind::Assign(op, Box::new(target), Box::new(value)),
-            start,
-        )
+        self.make(ExprKind::Assign(op, Box::new(target), Box::new(value)), start)
     }
 
     fn conditional(&mut self) -> Result<Expr> {
@@ -58,10 +55,7 @@ impl Parser<'_> {
         let yes = self.nested(Self::expr)?;
         self.expect(":", "between the two values of `?`")?;
         let no = self.nested(Self::conditional)?;
-        self.make(
-            ExprKind::Cond(Box::new(cond), Box::new(yes), Box::new(no)),
-            start,
-        )
+        self.make(ExprKind::Cond(Box::new(cond), Box::new(yes), Box::new(no)), start)
     }
 
     fn binary(&mut self, least: u8) -> Result<Expr> {
@@ -100,11 +94,7 @@ impl Parser<'_> {
                 let up = *p == "++";
                 self.skip();
                 let target = Box::new(self.unary()?);
-                let kind = ExprKind::Step {
-                    up,
-                    prefix: true,
-                    target,
-                };
+                let kind = ExprKind::Step { up, prefix: true, target };
                 return self.make(kind, start);
             }
             Tok::Word(w) if w == "sizeof" => {
@@ -153,21 +143,13 @@ impl Parser<'_> {
                 Tok::Punct(p @ ("++" | "--")) => {
                     let up = *p == "++";
                     self.skip();
-                    ExprKind::Step {
-                        up,
-                        prefix: false,
-                        target: Box::new(e),
-                    }
+                    ExprKind::Step { up, prefix: false, target: Box::new(e) }
                 }
                 Tok::Punct(p @ ("." | "->")) => {
                     let arrow = *p == "->";
                     self.skip();
                     let (name, _) = self.name("the name of a member")?;
-                    ExprKind::Member {
-                        base: Box::new(e),
-                        arrow,
-                        name,
-                    }
+                    ExprKind::Member { base: Box::new(e), arrow, name }
                 }
                 Tok::Punct("(") => {
                     let message = "only a function's name can be called";
@@ -239,7 +221,5 @@ impl Parser<'_> {
 
 /// The operator `op` of `op=`.
 fn compound(text: &str) -> Option<BinaryOp> {
-    BinaryOp::ALL
-        .into_iter()
-        .find(|op| op.assigns() && op.text() == text)
+    BinaryOp::ALL.into_iter().find(|op| op.assigns() && op.text() == text)
 }

@@ -13,11 +13,7 @@ pub fn print_function(f: &Function) -> String {
         .name
         .strip_prefix('P')
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    let params: Vec<String> = f
-        .params
-        .iter()
-        .map(|p| print_declaration(&p.ty, &p.name))
-        .collect();
+    let params: Vec<String> = f.params.iter().map(|p| print_declaration(&p.ty, &p.name)).collect();
     let head = format!("{}({})", f.name, params.join(", "));
     if thread && f.ret == Type::Void {
         out.push_str(&head);
@@ -85,13 +81,7 @@ fn split(ty: &Type, inner: String) -> (String, String) {
                 base.push_str("volatile ");
             }
             match (bare, ty.is_atomic()) {
-                (
-                    &Type::Int {
-                        bytes: 4,
-                        signed: true,
-                    },
-                    true,
-                ) => base.push_str("atomic_int"),
+                (&Type::Int { bytes: 4, signed: true }, true) => base.push_str("atomic_int"),
                 (_, atomic) => {
                     if atomic {
                         base.push_str("_Atomic ");
@@ -133,20 +123,9 @@ pub(super) fn statement(out: &mut String, s: &Stmt, indent: usize) {
             body(out, b, indent, false);
             let _ = writeln!(out, "{pad}while ({});", print_expr(cond));
         }
-        StmtKind::For {
-            init,
-            cond,
-            step,
-            body: b,
-        } => {
+        StmtKind::For { init, cond, step, body: b } => {
             let part = |e: &Option<Expr>| e.as_ref().map_or(String::new(), print_expr);
-            let _ = write!(
-                out,
-                "{pad}for ({}; {}; {})",
-                simple(init),
-                part(cond),
-                part(step)
-            );
+            let _ = write!(out, "{pad}for ({}; {}; {})", simple(init), part(cond), part(step));
             body(out, b, indent, false);
         }
         StmtKind::Block(list) => {
@@ -322,12 +301,9 @@ pub fn print_expr(e: &Expr) -> String {
             let op = op.map_or("", BinaryOp::text);
             format!("{} {op}= {}", operand(a, UNARY), operand(b, ASSIGN))
         }
-        ExprKind::Cond(c, a, b) => format!(
-            "{} ? {} : {}",
-            operand(c, COND + 1),
-            print_expr(a),
-            operand(b, COND)
-        ),
+        ExprKind::Cond(c, a, b) => {
+            format!("{} ? {} : {}", operand(c, COND + 1), print_expr(a), operand(b, COND))
+        }
         ExprKind::Comma(a, b) => format!("{}, {}", operand(a, COMMA), operand(b, ASSIGN)),
         ExprKind::Cast(ty, a) => format!("({}){}", print_type(ty), operand(a, UNARY)),
         ExprKind::SizeofType(ty) => format!("sizeof({})", print_type(ty)),
@@ -340,11 +316,7 @@ pub fn print_expr(e: &Expr) -> String {
         ExprKind::Member { base, arrow, name } => {
             let dot = if *arrow { "->" } else { "." };
             // `1.x` would be a number.
-            let least = if matches!(base.kind, ExprKind::Int(_)) {
-                PRIMARY + 1
-            } else {
-                POSTFIX
-            };
+            let least = if matches!(base.kind, ExprKind::Int(_)) { PRIMARY + 1 } else { POSTFIX };
             format!("{}{dot}{name}", operand(base, least))
         }
     }

@@ -111,11 +111,8 @@ pub fn is_bool(ty: &Type) -> bool {
 /// The type below, with these qualifiers added to the ones it has, in the one order that this
 /// room writes them: const, volatile, atomic.
 pub fn qualify(ty: &Type, constant: bool, volatile: bool, atomic: bool) -> Type {
-    let (constant, volatile, atomic) = (
-        constant || ty.is_const(),
-        volatile || ty.is_volatile(),
-        atomic || ty.is_atomic(),
-    );
+    let (constant, volatile, atomic) =
+        (constant || ty.is_const(), volatile || ty.is_volatile(), atomic || ty.is_atomic());
     let mut out = ty.bare().clone();
     if atomic {
         out = Type::Atomic(Box::new(out));
@@ -132,10 +129,7 @@ pub fn qualify(ty: &Type, constant: bool, volatile: bool, atomic: bool) -> Type 
 /// The same type as the rest of the program knows it: booleans are bytes.
 pub fn erase(ty: &Type) -> Type {
     match ty {
-        Type::Named(_) if is_bool(ty) => Type::Int {
-            bytes: 1,
-            signed: false,
-        },
+        Type::Named(_) if is_bool(ty) => Type::Int { bytes: 1, signed: false },
         Type::Pointer(t) => Type::Pointer(Box::new(erase(t))),
         Type::Array(t, n) => Type::Array(Box::new(erase(t)), *n),
         Type::Atomic(t) => Type::Atomic(Box::new(erase(t))),
@@ -171,22 +165,13 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const INT: ValueType = ValueType::Int {
-        bytes: 4,
-        signed: true,
-    };
-    pub const SIZE: ValueType = ValueType::Int {
-        bytes: 8,
-        signed: false,
-    };
+    pub const INT: ValueType = ValueType::Int { bytes: 4, signed: true };
+    pub const SIZE: ValueType = ValueType::Int { bytes: 8, signed: false };
 
     /// The type of a value read from an object of type `ty`; nothing for aggregates.
     pub fn of(ty: &Type) -> Option<ValueType> {
         match ty.bare() {
-            Type::Int { bytes, signed } => Some(ValueType::Int {
-                bytes: *bytes,
-                signed: *signed,
-            }),
+            Type::Int { bytes, signed } => Some(ValueType::Int { bytes: *bytes, signed: *signed }),
             Type::Pointer(t) => Some(ValueType::Pointer((**t).clone())),
             Type::Array(t, _) => Some(ValueType::Pointer((**t).clone())),
             Type::Void => Some(ValueType::Void),
@@ -225,23 +210,13 @@ impl ValueType {
     pub fn common(&self, other: &ValueType) -> ValueType {
         let (a, b) = (self.promoted(), other.promoted());
         match (&a, &b) {
-            (
-                ValueType::Int {
-                    bytes: n,
-                    signed: s,
-                },
-                ValueType::Int {
-                    bytes: m,
-                    signed: t,
-                },
-            ) => match n.cmp(m) {
-                std::cmp::Ordering::Greater => a,
-                std::cmp::Ordering::Less => b,
-                std::cmp::Ordering::Equal => ValueType::Int {
-                    bytes: *n,
-                    signed: *s && *t,
-                },
-            },
+            (ValueType::Int { bytes: n, signed: s }, ValueType::Int { bytes: m, signed: t }) => {
+                match n.cmp(m) {
+                    std::cmp::Ordering::Greater => a,
+                    std::cmp::Ordering::Less => b,
+                    std::cmp::Ordering::Equal => ValueType::Int { bytes: *n, signed: *s && *t },
+                }
+            }
             (ValueType::Pointer(_), _) => a,
             _ => b,
         }

@@ -49,10 +49,7 @@ pub fn normal_state(line: &str) -> State {
         }
         let (name, value) = cell.split_once('=').unwrap_or((cell, ""));
         let name = name.trim();
-        let name = name
-            .strip_prefix('[')
-            .and_then(|n| n.strip_suffix(']'))
-            .unwrap_or(name);
+        let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
         state.insert(name.to_string(), normal_value(value.trim()));
     }
     state
@@ -71,10 +68,7 @@ fn normal_number(text: &str) -> String {
         Some(digits) => ("-", digits),
         None => ("", text),
     };
-    let number = match digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"))
-    {
+    let number = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hex) => u128::from_str_radix(hex, 16),
         None if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse(),
         None => return text.to_string(),
@@ -110,12 +104,7 @@ pub fn compare(expected: &[LogEntry], actual: &[LogEntry]) -> LogDiff {
         if extra.is_empty() && lacking.is_empty() && undefined.0 == undefined.1 {
             diff.agree += 1;
         } else {
-            diff.differ.push(Difference {
-                name: want.name.clone(),
-                extra,
-                lacking,
-                undefined,
-            });
+            diff.differ.push(Difference { name: want.name.clone(), extra, lacking, undefined });
         }
     }
     for got in actual {
@@ -129,11 +118,7 @@ pub fn compare(expected: &[LogEntry], actual: &[LogEntry]) -> LogDiff {
 /// The states of the first that the second lacks, as they were printed.
 fn only(these: &[String], those: &[String]) -> Vec<String> {
     let those: BTreeSet<State> = those.iter().map(|s| normal_state(s)).collect();
-    these
-        .iter()
-        .filter(|s| !those.contains(&normal_state(s)))
-        .cloned()
-        .collect()
+    these.iter().filter(|s| !those.contains(&normal_state(s))).cloned().collect()
 }
 
 /// A line for each test that differs or is missing, and one with the counts.

@@ -8,12 +8,8 @@ use crate::diag::{Diag, Result, Source, Span};
 
 /// All tests of a log, in order.
 pub fn read(source: &Source) -> Result<Vec<LogEntry>> {
-    let mut reader = Reader {
-        source,
-        lines: source.text.split_inclusive('\n'),
-        offset: 0,
-        entries: Vec::new(),
-    };
+    let mut reader =
+        Reader { source, lines: source.text.split_inclusive('\n'), offset: 0, entries: Vec::new() };
     while let Some((line, span)) = reader.next() {
         reader.line(line, span)?;
     }
@@ -67,10 +63,9 @@ impl<'a> Reader<'a> {
         if self.entries.is_empty() {
             return Ok(());
         }
-        let count = line.strip_prefix("States ").or_else(|| {
-            line.strip_prefix("Histogram (")
-                .and_then(|l| l.strip_suffix(" states)"))
-        });
+        let count = line
+            .strip_prefix("States ")
+            .or_else(|| line.strip_prefix("Histogram (").and_then(|l| l.strip_suffix(" states)")));
         if let Some(count) = count {
             let Ok(count) = count.trim().parse::<usize>() else {
                 return Err(Diag::at(

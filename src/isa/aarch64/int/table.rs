@@ -112,134 +112,30 @@ pub enum Alter {
 }
 
 pub const TABLE: &[(&str, Int)] = &[
-    (
-        "ADD",
-        Int::Arith {
-            sub: false,
-            flags: false,
-        },
-    ),
-    (
-        "ADDS",
-        Int::Arith {
-            sub: false,
-            flags: true,
-        },
-    ),
-    (
-        "SUB",
-        Int::Arith {
-            sub: true,
-            flags: false,
-        },
-    ),
-    (
-        "SUBS",
-        Int::Arith {
-            sub: true,
-            flags: true,
-        },
-    ),
+    ("ADD", Int::Arith { sub: false, flags: false }),
+    ("ADDS", Int::Arith { sub: false, flags: true }),
+    ("SUB", Int::Arith { sub: true, flags: false }),
+    ("SUBS", Int::Arith { sub: true, flags: true }),
     ("CMP", Int::Compare { sub: true }),
     ("CMN", Int::Compare { sub: false }),
     ("CCMP", Int::CompareIf { sub: true }),
     ("CCMN", Int::CompareIf { sub: false }),
     ("NEG", Int::Neg { flags: false }),
     ("NEGS", Int::Neg { flags: true }),
-    (
-        "ADC",
-        Int::Carry {
-            sub: false,
-            flags: false,
-        },
-    ),
-    (
-        "ADCS",
-        Int::Carry {
-            sub: false,
-            flags: true,
-        },
-    ),
-    (
-        "SBC",
-        Int::Carry {
-            sub: true,
-            flags: false,
-        },
-    ),
-    (
-        "SBCS",
-        Int::Carry {
-            sub: true,
-            flags: true,
-        },
-    ),
+    ("ADC", Int::Carry { sub: false, flags: false }),
+    ("ADCS", Int::Carry { sub: false, flags: true }),
+    ("SBC", Int::Carry { sub: true, flags: false }),
+    ("SBCS", Int::Carry { sub: true, flags: true }),
     ("NGC", Int::NegCarry { flags: false }),
     ("NGCS", Int::NegCarry { flags: true }),
-    (
-        "AND",
-        Int::Logic {
-            op: BinOp::And,
-            invert: false,
-            flags: false,
-        },
-    ),
-    (
-        "ANDS",
-        Int::Logic {
-            op: BinOp::And,
-            invert: false,
-            flags: true,
-        },
-    ),
-    (
-        "BIC",
-        Int::Logic {
-            op: BinOp::And,
-            invert: true,
-            flags: false,
-        },
-    ),
-    (
-        "BICS",
-        Int::Logic {
-            op: BinOp::And,
-            invert: true,
-            flags: true,
-        },
-    ),
-    (
-        "ORR",
-        Int::Logic {
-            op: BinOp::Or,
-            invert: false,
-            flags: false,
-        },
-    ),
-    (
-        "ORN",
-        Int::Logic {
-            op: BinOp::Or,
-            invert: true,
-            flags: false,
-        },
-    ),
-    (
-        "EOR",
-        Int::Logic {
-            op: BinOp::Xor,
-            invert: false,
-            flags: false,
-        },
-    ),
-    (
-        "EON",
-        Int::Logic {
-            op: BinOp::Xor,
-            invert: true,
-            flags: false,
-        },
-    ),
+    ("AND", Int::Logic { op: BinOp::And, invert: false, flags: false }),
+    ("ANDS", Int::Logic { op: BinOp::And, invert: false, flags: true }),
+    ("BIC", Int::Logic { op: BinOp::And, invert: true, flags: false }),
+    ("BICS", Int::Logic { op: BinOp::And, invert: true, flags: true }),
+    ("ORR", Int::Logic { op: BinOp::Or, invert: false, flags: false }),
+    ("ORN", Int::Logic { op: BinOp::Or, invert: true, flags: false }),
+    ("EOR", Int::Logic { op: BinOp::Xor, invert: false, flags: false }),
+    ("EON", Int::Logic { op: BinOp::Xor, invert: true, flags: false }),
     ("TST", Int::Test),
     ("MVN", Int::Mvn),
     ("MOV", Int::Mov),
@@ -264,48 +160,12 @@ pub const TABLE: &[(&str, Int)] = &[
     ("SBFIZ", Int::FieldIn(Field::Sign)),
     ("BFI", Int::FieldIn(Field::Keep)),
     ("BFC", Int::FieldClear),
-    (
-        "UXTB",
-        Int::Extend {
-            signed: false,
-            from: 8,
-        },
-    ),
-    (
-        "UXTH",
-        Int::Extend {
-            signed: false,
-            from: 16,
-        },
-    ),
-    (
-        "UXTW",
-        Int::Extend {
-            signed: false,
-            from: 32,
-        },
-    ),
-    (
-        "SXTB",
-        Int::Extend {
-            signed: true,
-            from: 8,
-        },
-    ),
-    (
-        "SXTH",
-        Int::Extend {
-            signed: true,
-            from: 16,
-        },
-    ),
-    (
-        "SXTW",
-        Int::Extend {
-            signed: true,
-            from: 32,
-        },
-    ),
+    ("UXTB", Int::Extend { signed: false, from: 8 }),
+    ("UXTH", Int::Extend { signed: false, from: 16 }),
+    ("UXTW", Int::Extend { signed: false, from: 32 }),
+    ("SXTB", Int::Extend { signed: true, from: 8 }),
+    ("SXTH", Int::Extend { signed: true, from: 16 }),
+    ("SXTW", Int::Extend { signed: true, from: 32 }),
     ("EXTR", Int::Extract),
     ("MUL", Int::Mul),
     ("MADD", Int::MulAdd { sub: false }),
@@ -315,34 +175,10 @@ pub const TABLE: &[(&str, Int)] = &[
     ("SMULL", Int::MulLong { signed: true }),
     ("UMNEGL", Int::MulLongNeg { signed: false }),
     ("SMNEGL", Int::MulLongNeg { signed: true }),
-    (
-        "UMADDL",
-        Int::MulLongAdd {
-            signed: false,
-            sub: false,
-        },
-    ),
-    (
-        "SMADDL",
-        Int::MulLongAdd {
-            signed: true,
-            sub: false,
-        },
-    ),
-    (
-        "UMSUBL",
-        Int::MulLongAdd {
-            signed: false,
-            sub: true,
-        },
-    ),
-    (
-        "SMSUBL",
-        Int::MulLongAdd {
-            signed: true,
-            sub: true,
-        },
-    ),
+    ("UMADDL", Int::MulLongAdd { signed: false, sub: false }),
+    ("SMADDL", Int::MulLongAdd { signed: true, sub: false }),
+    ("UMSUBL", Int::MulLongAdd { signed: false, sub: true }),
+    ("SMSUBL", Int::MulLongAdd { signed: true, sub: true }),
     ("UMULH", Int::MulHigh { signed: false }),
     ("SMULH", Int::MulHigh { signed: true }),
     ("UDIV", Int::Div { signed: false }),

@@ -90,37 +90,20 @@ fn compare_and_swap() {
         assert_eq!((m.get("X4"), m.peek(0x1000, 8)), (0xaa, 0x7_0000_00bb));
         let write = &m.accesses[1];
         assert_eq!(write.value.data, names(&["X5"]));
-        assert_eq!(
-            write.value.pick,
-            names(&["X4", "R0"]),
-            "the comparison decides"
-        );
+        assert_eq!(write.value.pick, names(&["X4", "R0"]), "the comparison decides");
         let m = run("CASA W4,W5,[X1]", 0x9, choose);
-        assert_eq!(
-            (m.get("X4"), m.accesses.len()),
-            (9, 1),
-            "a failing one does not write"
-        );
+        assert_eq!((m.get("X4"), m.accesses.len()), (9, 1), "a failing one does not write");
         assert!(m.accesses[0].tags.meets(tag::A));
         let m = run("CASB W2,W5,[X1]", 0xff_00f0, choose);
         assert_eq!((m.get("X2"), m.peek(0x1000, 8)), (0xf0, 0xff_00bb));
     }
     // The register gets what was read, or keeps what it had.
     let m = run("CAS X4,X5,[X1]", 0xaa, false);
-    assert_eq!(
-        (m.from("X4").data, m.from("X4").pick),
-        (names(&["R0"]), names(&[]))
-    );
+    assert_eq!((m.from("X4").data, m.from("X4").pick), (names(&["R0"]), names(&[])));
     let m = run("CAS X4,X5,[X1]", 0xaa, true);
-    assert_eq!(
-        (m.from("X4").data, m.from("X4").pick),
-        (names(&["X4"]), names(&["X4", "R0"]))
-    );
+    assert_eq!((m.from("X4").data, m.from("X4").pick), (names(&["X4"]), names(&["X4", "R0"])));
     let m = run("CAS X4,X5,[X1]", 0, false);
-    assert_eq!(
-        (m.from("X4").data, m.from("X4").pick),
-        (names(&["R0"]), names(&[]))
-    );
+    assert_eq!((m.from("X4").data, m.from("X4").pick), (names(&["R0"]), names(&[])));
 }
 
 #[test]
@@ -134,10 +117,6 @@ fn pairs() {
     let m = run("SWPP X4,X5,[X1]", 9 << 64 | 8, false);
     assert_eq!((m.get("X4"), m.get("X5")), (8, 9));
     assert_eq!(m.peek(0x1000, 16), 0xbb << 64 | 0xaa);
-    let m = run(
-        "LDCLRP X4,X5,[X1]; LDSETPL X6,X7,[X1]",
-        0xff << 64 | 0xff,
-        false,
-    );
+    let m = run("LDCLRP X4,X5,[X1]; LDSETPL X6,X7,[X1]", 0xff << 64 | 0xff, false);
     assert_eq!(m.peek(0x1000, 16), (0x44 | 7) << 64 | (0x55 | 6));
 }

@@ -8,62 +8,27 @@ fn trace(text: &str, regs: &[(&str, u128)]) -> Vec<usize> {
 
 #[test]
 fn branches() {
-    assert_eq!(
-        trace("CBZ W1,L; NOP; L: NOP", &[("X1", 1 << 32)]),
-        [0, 2],
-        "the low half decides"
-    );
+    assert_eq!(trace("CBZ W1,L; NOP; L: NOP", &[("X1", 1 << 32)]), [0, 2], "the low half decides");
     assert_eq!(trace("CBNZ X1,L; NOP; L: NOP", &[("X1", 1 << 32)]), [0, 2]);
-    assert_eq!(
-        trace("TBZ X1,#32,L; NOP; L: NOP", &[("X1", 1 << 32)]),
-        [0, 1, 2]
-    );
-    assert_eq!(
-        trace("TBNZ X1,#32,L; NOP; L: NOP", &[("X1", 1 << 32)]),
-        [0, 2]
-    );
-    assert_eq!(
-        trace("CMP X1,#2; B.LT L; NOP; L: NOP", &[("X1", 1)]),
-        [0, 1, 3]
-    );
+    assert_eq!(trace("TBZ X1,#32,L; NOP; L: NOP", &[("X1", 1 << 32)]), [0, 1, 2]);
+    assert_eq!(trace("TBNZ X1,#32,L; NOP; L: NOP", &[("X1", 1 << 32)]), [0, 2]);
+    assert_eq!(trace("CMP X1,#2; B.LT L; NOP; L: NOP", &[("X1", 1)]), [0, 1, 3]);
     assert_eq!(trace("CMP X1,#2; BNE L; NOP; L: ", &[("X1", 1)]), [0, 1, 3]);
     assert_eq!(trace("B L; NOP; L: NOP", &[]), [0, 2]);
     assert_eq!(trace("B .+8; NOP; NOP", &[]), [0, 2]);
-    assert_eq!(
-        trace("MOV W1,#2; L: SUBS W1,W1,#1; B.NE .-4", &[]),
-        [0, 1, 2, 1, 2]
-    );
+    assert_eq!(trace("MOV W1,#2; L: SUBS W1,W1,#1; B.NE .-4", &[]), [0, 1, 2, 1, 2]);
     assert_eq!(trace("CBGT W1,#-1,L; NOP; L: NOP", &[("X1", 0)]), [0, 2]);
-    assert_eq!(
-        trace(
-            "CBBHI W1,W2,L; NOP; L: NOP",
-            &[("X1", 0x102), ("X2", 0x203)]
-        ),
-        [0, 1, 2]
-    );
+    assert_eq!(trace("CBBHI W1,W2,L; NOP; L: NOP", &[("X1", 0x102), ("X2", 0x203)]), [0, 1, 2]);
     assert_eq!(trace("BRK #1; NOP", &[]), [0]);
 }
 
 #[test]
 fn calls_and_returns() {
-    assert_eq!(
-        trace("BL F; B E; F: NOP; RET; E: NOP", &[]),
-        [0, 2, 3, 1, 4]
-    );
-    assert_eq!(
-        trace("ADR X9,F; BLR X9; B E; F: RET; E: NOP", &[]),
-        [0, 1, 3, 2, 4]
-    );
+    assert_eq!(trace("BL F; B E; F: NOP; RET; E: NOP", &[]), [0, 2, 3, 1, 4]);
+    assert_eq!(trace("ADR X9,F; BLR X9; B E; F: RET; E: NOP", &[]), [0, 1, 3, 2, 4]);
     assert_eq!(trace("ADR X9,F; BR X9; NOP; F: NOP", &[]), [0, 1, 3]);
-    assert_eq!(
-        trace("NOP; RET; NOP", &[]),
-        [0, 1],
-        "the first return ends the thread"
-    );
-    assert_eq!(
-        trace("PACIASP; BTI C; AUTIASP; HINT #34; RETAA; NOP", &[]),
-        [0, 1, 2, 3, 4]
-    );
+    assert_eq!(trace("NOP; RET; NOP", &[]), [0, 1], "the first return ends the thread");
+    assert_eq!(trace("PACIASP; BTI C; AUTIASP; HINT #34; RETAA; NOP", &[]), [0, 1, 2, 3, 4]);
 }
 
 #[test]

@@ -210,14 +210,9 @@ proptest! {
 
 #[test]
 fn zero_register_and_stack_pointer() {
-    let m = Machine::new(&[("X1", 5), ("SP", 0x8000)]).run(
-        BASE,
-        "ADD XZR,X1,#1; MOV X2,XZR; SUB SP,SP,#32; ADD X3,SP,X1,LSL #3; MOV X4,SP",
-    );
-    assert_eq!(
-        (m.get("X2"), m.get("SP"), m.get("X3"), m.get("X4")),
-        (0, 0x7fe0, 0x8008, 0x7fe0)
-    );
+    let m = Machine::new(&[("X1", 5), ("SP", 0x8000)])
+        .run(BASE, "ADD XZR,X1,#1; MOV X2,XZR; SUB SP,SP,#32; ADD X3,SP,X1,LSL #3; MOV X4,SP");
+    assert_eq!((m.get("X2"), m.get("SP"), m.get("X3"), m.get("X4")), (0, 0x7fe0, 0x8008, 0x7fe0));
     assert!(!m.regs.contains_key("XZR"));
 }
 
@@ -244,11 +239,7 @@ fn data_flows_through_arithmetic_and_flags() {
         "EOR W4,W1,W1; MOVK X0,#1; CMP X1,X2; CSEL X5,X1,X3,NE; CSET W6,EQ; TST X1,X2; CSET W7,CS; \
          BFI X2,X3,#0,#1",
     );
-    assert_eq!(
-        m.from("X4").data,
-        names(&["X1"]),
-        "a false dependency is one"
-    );
+    assert_eq!(m.from("X4").data, names(&["X1"]), "a false dependency is one");
     assert_eq!(m.from("X0").data, names(&["X0"]), "MOVK keeps the rest");
     assert_eq!(m.from("X5").data, names(&["X1"]), "only what is chosen");
     assert_eq!(m.from("X5").pick, names(&["X1", "X2"]));
@@ -263,11 +254,7 @@ fn flags_nobody_reads_are_not_computed() {
     let code = lowered(BASE, "CMP X1,X2; CSET W0,EQ").expect("accepted");
     let writes = |op: &&Op| matches!(op, Op::WriteReg { .. });
     assert_eq!(code.insts[0].ops.iter().filter(writes).count(), 1);
-    assert_eq!(
-        code.insts[0].ops.len(),
-        4,
-        "two reads, one comparison, one write"
-    );
+    assert_eq!(code.insts[0].ops.len(), 4, "two reads, one comparison, one write");
 }
 
 #[test]
@@ -280,15 +267,9 @@ fn vectors() {
     );
     let whole = 7u128 << 64 | 0x1111_2222_3333_4444;
     assert_eq!(m.get("V0"), whole);
-    assert_eq!(
-        (m.get("X3"), m.get("X4"), m.get("X6")),
-        (7, 0x1111_2222, 0x1111_2222_3333_4444)
-    );
+    assert_eq!((m.get("X3"), m.get("X4"), m.get("X6")), (7, 0x1111_2222, 0x1111_2222_3333_4444));
     assert_eq!(m.get("V1"), 0x7_0000_0007_0000_0007_0000_0007);
-    assert_eq!(
-        (m.get("V2"), m.get("V3"), m.get("V4")),
-        (0, u64::MAX.into(), 0)
-    );
+    assert_eq!((m.get("V2"), m.get("V3"), m.get("V4")), (0, u64::MAX.into(), 0));
     assert_eq!(m.get("V5"), 0x1111_2222_3333_4444);
     assert_eq!(m.get("V7"), 56);
     assert_eq!(m.get("V8"), 0x4444_0000);

@@ -5,12 +5,7 @@ use super::*;
 const N: Tags = Tags::NONE;
 
 fn at(text: &str) -> Vec<(bool, u128, u8, Tags)> {
-    let regs = [
-        ("X1", 0x1000),
-        ("X2", 0xffff_fffc),
-        ("X3", 2),
-        ("V0", u128::MAX),
-    ];
+    let regs = [("X1", 0x1000), ("X2", 0xffff_fffc), ("X3", 2), ("V0", u128::MAX)];
     Machine::new(&regs).run(BASE, text).log()
 }
 
@@ -38,10 +33,8 @@ fn addressing_modes() {
 #[test]
 fn write_back() {
     let regs = [("X1", 0x1000), ("X2", 0x2000), ("X9", 24)];
-    let m = Machine::new(&regs).run(
-        BASE,
-        "LDR X0,[X1,#8]!; STR X0,[X2],#-8; LDP X3,X4,[X1],#16; LD1 {V0.D}[0],[X2],X9",
-    );
+    let m = Machine::new(&regs)
+        .run(BASE, "LDR X0,[X1,#8]!; STR X0,[X2],#-8; LDP X3,X4,[X1],#16; LD1 {V0.D}[0],[X2],X9");
     assert_eq!((m.get("X1"), m.get("X2")), (0x1018, 0x1ff8 + 24));
     assert_eq!(m.from("X1").data, names(&["X1"]));
     assert_eq!(m.accesses[0].addr.n, 0x1008);
@@ -58,10 +51,7 @@ fn sizes_and_extensions() {
          LDR W16,[X1]; LDPSW X17,X18,[X1]; STRB W5,[X1,#16]; STRH W5,[X1,#18]; STR W5,[X1,#20]; \
          STR XZR,[X1]; LDR XZR,[X1]",
     );
-    let regs = [
-        "X10", "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X18",
-    ]
-    .map(|r| m.get(r));
+    let regs = ["X10", "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X18"].map(|r| m.get(r));
     assert_eq!(
         regs,
         [
@@ -78,11 +68,7 @@ fn sizes_and_extensions() {
     );
     assert_eq!(m.peek(0x1010, 8), 0x9abc_def0_def0_00f0);
     assert_eq!(m.peek(0x1000, 8), 0);
-    assert_eq!(
-        m.accesses.last().map(|a| a.size),
-        Some(8),
-        "a load to XZR is a load"
-    );
+    assert_eq!(m.accesses.last().map(|a| a.size), Some(8), "a load to XZR is a load");
 }
 
 #[test]
@@ -117,26 +103,14 @@ fn pairs_are_two_accesses_without_lse2() {
     let two = [(false, 0x1000, 8, N), (false, 0x1008, 8, N)];
     assert_eq!(at("LDP X4,X5,[X1]"), two);
     assert_eq!(at("LDR Q1,[X1]"), two);
-    assert_eq!(
-        at("STP W4,W5,[X1]"),
-        [(true, 0x1000, 4, N), (true, 0x1004, 4, N)]
-    );
-    assert_eq!(
-        at("STR Q0,[X1]"),
-        [(true, 0x1000, 8, N), (true, 0x1008, 8, N)]
-    );
+    assert_eq!(at("STP W4,W5,[X1]"), [(true, 0x1000, 4, N), (true, 0x1004, 4, N)]);
+    assert_eq!(at("STR Q0,[X1]"), [(true, 0x1000, 8, N), (true, 0x1008, 8, N)]);
     assert_eq!(at("LDP Q0,Q1,[X1]").len(), 4);
     assert_eq!(at("LDR D0,[X1]"), [(false, 0x1000, 8, N)]);
     let later = tag::Q | tag::AFTER;
-    assert_eq!(
-        at("LDIAPP X4,X5,[X1]"),
-        [(false, 0x1000, 8, tag::Q), (false, 0x1008, 8, later)]
-    );
+    assert_eq!(at("LDIAPP X4,X5,[X1]"), [(false, 0x1000, 8, tag::Q), (false, 0x1008, 8, later)]);
     let later = tag::L | tag::AFTER;
-    assert_eq!(
-        at("STILP X4,X5,[X1]"),
-        [(true, 0x1000, 8, tag::L), (true, 0x1008, 8, later)]
-    );
+    assert_eq!(at("STILP X4,X5,[X1]"), [(true, 0x1000, 8, tag::L), (true, 0x1008, 8, later)]);
 }
 
 #[test]
@@ -147,14 +121,7 @@ fn pairs_are_one_access_with_lse2() {
         m.run(LSE2, text)
     };
     let m = run("LDP X8,X9,[X1]; STP X4,X5,[X1]; LDR Q1,[X1]");
-    assert_eq!(
-        m.log(),
-        [
-            (false, 0x1000, 16, N),
-            (true, 0x1000, 16, N),
-            (false, 0x1000, 16, N)
-        ]
-    );
+    assert_eq!(m.log(), [(false, 0x1000, 16, N), (true, 0x1000, 16, N), (false, 0x1000, 16, N)]);
     assert_eq!((m.get("X8"), m.get("X9")), (0x55, 0x77));
     assert_eq!(m.get("V1"), 2 << 64 | 1);
     assert_eq!(m.accesses[1].value.data, names(&["X4", "X5"]));
@@ -168,19 +135,13 @@ fn pairs_are_one_access_with_lse2() {
 fn exclusives_move_values() {
     let mut m = Machine::new(&[("X1", 0x1000), ("X4", 1), ("X5", 2), ("X6", 99)]);
     m.poke(0x1000, 16, 0x77 << 64 | 0x55);
-    let m = m.run(
-        BASE,
-        "LDXP X8,X9,[X1]; STXP W6,X4,X5,[X1]; LDXP W10,W11,[X1]; STXR W7,W5,[X1,#0]",
-    );
+    let m =
+        m.run(BASE, "LDXP X8,X9,[X1]; STXP W6,X4,X5,[X1]; LDXP W10,W11,[X1]; STXR W7,W5,[X1,#0]");
     assert_eq!((m.get("X8"), m.get("X9"), m.get("X6")), (0x55, 0x77, 0));
     assert_eq!(m.peek(0x1000, 16), 2 << 64 | 2);
     assert_eq!((m.get("X10"), m.get("X11")), (1, 0));
     assert!(m.accesses[1].exclusive);
-    assert_eq!(
-        m.from("X6").all(),
-        names(&[]),
-        "the status depends on nothing"
-    );
+    assert_eq!(m.from("X6").all(), names(&[]), "the status depends on nothing");
 }
 
 #[test]
@@ -199,19 +160,11 @@ fn dependencies() {
     assert_eq!(m.from("X6").data, names(&["R1"]));
     assert_eq!(m.from("X7").data, names(&["R2"]));
     assert_eq!(m.accesses[6].value.data, names(&["R1"]));
-    assert_eq!(
-        m.from("X1").data,
-        names(&["X1"]),
-        "write-back is of the address alone"
-    );
+    assert_eq!(m.from("X1").data, names(&["X1"]), "write-back is of the address alone");
     let port = |reg: &str| m.ports.iter().rev().find(|p| p.0 == reg).map(|p| p.1);
     assert_eq!(port("X2"), Some(Port::Addr));
     assert_eq!(port("X5"), Some(Port::Data));
-    assert_eq!(
-        port("X4"),
-        Some(Port::None),
-        "as herd has it for the data of STXR"
-    );
+    assert_eq!(port("X4"), Some(Port::None), "as herd has it for the data of STXR");
 }
 
 #[test]
@@ -226,18 +179,12 @@ fn elements() {
          MOVI V6.2D,#0; LDAP1 {V6.D}[1],[X2]; ST1 {V3.D}[1],[X2]; STL1 {V3.D}[0],[X2]",
     );
     assert_eq!(m.get("V0"), 0x0706_0504_0302_0100);
-    assert_eq!(
-        (m.get("V1"), m.get("V2")),
-        (0x0e0c_0a08_0604_0200, 0x0f0d_0b09_0705_0301)
-    );
+    assert_eq!((m.get("V1"), m.get("V2")), (0x0e0c_0a08_0604_0200, 0x0f0d_0b09_0705_0301));
     assert_eq!(m.get("V4"), 0x1f1e_1d1c_1b1a_1918_1716_1514_1312_1110);
     assert_eq!(m.get("X1"), 0x1020);
     let sizes: Vec<u8> = m.accesses.iter().map(|a| a.size).collect();
     assert_eq!(sizes[..4], [2; 4]);
     assert_eq!(sizes[4..20], [1; 16]);
-    let last: Vec<Tags> = m.accesses[m.accesses.len() - 3..]
-        .iter()
-        .map(|a| a.tags)
-        .collect();
+    let last: Vec<Tags> = m.accesses[m.accesses.len() - 3..].iter().map(|a| a.tags).collect();
     assert_eq!(last, [tag::Q, N, tag::L]);
 }

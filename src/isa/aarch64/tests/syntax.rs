@@ -4,11 +4,7 @@ use super::*;
 
 #[test]
 fn any_case_and_spacing() {
-    for text in [
-        "ldr w0,[x1,#4]",
-        "LDR W0, [X1, #4]",
-        "Ldr  w0 , [ X1 , 4 ] // a comment",
-    ] {
+    for text in ["ldr w0,[x1,#4]", "LDR W0, [X1, #4]", "Ldr  w0 , [ X1 , 4 ] // a comment"] {
         let m = Machine::new(&[("X1", 0x1000)]).run(BASE, text);
         assert_eq!(m.log(), [(false, 0x1004, 4, Tags::NONE)], "{text}");
     }
@@ -34,9 +30,7 @@ fn names_of_registers() {
     assert_eq!(shown("D3"), Some(("V3".into(), 128, 64)));
     assert_eq!(shown("X%a"), Some(("%a".into(), 64, 64)));
     assert_eq!(shown("PSTATE.Z"), Some(("PSTATE.Z".into(), 1, 1)));
-    for no in [
-        "X31", "x", "XZR", "y", "X01", "r0", "", "V32", "x.4S", "%", "é",
-    ] {
+    for no in ["X31", "x", "XZR", "y", "X01", "r0", "", "V32", "x.4S", "%", "é"] {
         assert_eq!(shown(no), None, "{no}");
     }
 }
@@ -116,14 +110,8 @@ fn refused() {
 #[test]
 fn a_line_that_is_not_verbatim_is_marked_whole() {
     let source = Source::new("t.litmus", "frob\tX0, X1 | NOP");
-    let line = Line {
-        labels: Vec::new(),
-        text: "frob X0,X1".into(),
-        span: Span::new(0, 11),
-    };
-    let diag = BASE
-        .thread(&source, &[line], &mut Locations::default())
-        .expect_err("unknown");
+    let line = Line { labels: Vec::new(), text: "frob X0,X1".into(), span: Span::new(0, 11) };
+    let diag = BASE.thread(&source, &[line], &mut Locations::default()).expect_err("unknown");
     assert_eq!(diag.span, Some(Span::new(0, 11)));
 }
 
@@ -143,28 +131,13 @@ fn bases() -> impl Strategy<Value = View> {
 }
 
 fn shifts() -> impl Strategy<Value = (Shift, Option<u8>)> {
-    let kinds = vec![
-        Shift::Lsl,
-        Shift::Asr,
-        Shift::Ror,
-        Shift::Uxtb,
-        Shift::Sxtw,
-        Shift::Sxtx,
-    ];
+    let kinds = vec![Shift::Lsl, Shift::Asr, Shift::Ror, Shift::Uxtb, Shift::Sxtw, Shift::Sxtx];
     (prop::sample::select(kinds), prop::option::of(0u8..64))
 }
 
 fn symbols() -> impl Strategy<Value = Symbol> {
-    (
-        prop::option::of("lo12|got|got_lo12"),
-        "[a-z_]{3,6}",
-        -64i64..64,
-    )
-        .prop_map(|(modifier, name, offset)| Symbol {
-            modifier,
-            name: format!("{name}_"),
-            offset,
-        })
+    (prop::option::of("lo12|got|got_lo12"), "[a-z_]{3,6}", -64i64..64)
+        .prop_map(|(modifier, name, offset)| Symbol { modifier, name: format!("{name}_"), offset })
 }
 
 fn operands() -> impl Strategy<Value = Operand> {
@@ -182,12 +155,7 @@ fn operands() -> impl Strategy<Value = Operand> {
         prop::sample::select(vec![(8u8, 16u8), (16, 4), (32, 4), (64, 2), (64, 0)]),
         prop::option::of(0u8..2),
     )
-        .prop_map(|(reg, (elem, count), lane)| Vector {
-            reg,
-            elem,
-            count,
-            lane,
-        });
+        .prop_map(|(reg, (elem, count), lane)| Vector { reg, elem, count, lane });
     prop_oneof![
         views().prop_map(Operand::Reg),
         any::<i64>().prop_map(|n| Operand::Imm(n.into())),
@@ -201,14 +169,7 @@ fn operands() -> impl Strategy<Value = Operand> {
         vector.clone().prop_map(Operand::Vector),
         prop::collection::vec(vector, 1..4).prop_map(|list| {
             let first = list[0];
-            Operand::List(
-                list.iter()
-                    .map(|v| Vector {
-                        lane: first.lane,
-                        ..*v
-                    })
-                    .collect(),
-            )
+            Operand::List(list.iter().map(|v| Vector { lane: first.lane, ..*v }).collect())
         }),
     ]
 }

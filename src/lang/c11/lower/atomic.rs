@@ -124,13 +124,7 @@ fn fetch(name: &str) -> Option<Fetch> {
 }
 
 fn find(name: &str) -> Option<Builtin> {
-    let builtin = |action, style| {
-        Some(Builtin {
-            action,
-            style,
-            new: false,
-        })
-    };
+    let builtin = |action, style| Some(Builtin { action, style, new: false });
     if let Some(name) = name.strip_prefix("__atomic_") {
         let (core, style) = match name.strip_suffix("_n") {
             Some(core) => (core, Style::GccValue),
@@ -152,11 +146,7 @@ fn find(name: &str) -> Option<Builtin> {
                     Some(op) => (op, false),
                     None => (core.strip_suffix("_fetch")?, true),
                 };
-                Some(Builtin {
-                    action: Action::Fetch(fetch(op)?),
-                    style: by_value,
-                    new,
-                })
+                Some(Builtin { action: Action::Fetch(fetch(op)?), style: by_value, new })
             }
         };
     }
@@ -414,16 +404,10 @@ impl Lower<'_> {
         // The compilers' builtins move pointers by bytes.
         let bytes = !matches!(b.style, Style::C { .. });
         let apply = |l: &mut Self, old: &Value| -> Result<Value> {
-            let long = ValueType::Int {
-                bytes: 8,
-                signed: true,
-            };
+            let long = ValueType::Int { bytes: 8, signed: true };
             let mut a = old.clone();
             if bytes && matches!(a.ty, ValueType::Pointer(_)) {
-                let byte = Type::Int {
-                    bytes: 1,
-                    signed: true,
-                };
+                let byte = Type::Int { bytes: 1, signed: true };
                 a.ty = match op {
                     Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(byte),
                     _ => long,
@@ -439,9 +423,7 @@ impl Lower<'_> {
             };
             l.convert(&new, &old.ty)
         };
-        let old = self.rmw(addr, object, tags, &[operand], span, &mut |l, old| {
-            apply(l, old)
-        })?;
+        let old = self.rmw(addr, object, tags, &[operand], span, &mut |l, old| apply(l, old))?;
         match b.new {
             true => apply(self, &old),
             false => Ok(old),
@@ -464,10 +446,7 @@ impl Lower<'_> {
             return Ok(*tags);
         }
         let diag = self.error(e.span, "expected a memory order");
-        let names: Vec<String> = ORDERS
-            .iter()
-            .map(|(o, _)| format!("memory_order_{o}"))
-            .collect();
+        let names: Vec<String> = ORDERS.iter().map(|(o, _)| format!("memory_order_{o}")).collect();
         let near = match &e.kind {
             ExprKind::Name(n) => nearest(n, names.iter().map(String::as_str)),
             _ => None,
@@ -502,60 +481,22 @@ impl Lower<'_> {
         let chosen = self.b.temp(inst)?;
         let old = self.b.temp(inst)?;
         let ok = self.b.temp(inst)?;
-        let equal = |dst| Op::Bin {
-            dst,
-            op: BinOp::Eq,
-            a: old,
-            b: want,
-            width,
-        };
+        let equal = |dst| Op::Bin { dst, op: BinOp::Eq, a: old, b: want, width };
         let yes = vec![
-            Op::Rmw {
-                dst: old,
-                addr,
-                size,
-                tags: cas.success,
-                body: Vec::new(),
-                new,
-            },
+            Op::Rmw { dst: old, addr, size, tags: cas.success, body: Vec::new(), new },
             equal(ok),
             Op::Assume { cond: ok },
         ];
         let outer = self.b.start_list(inst);
-        self.b.emit(
-            inst,
-            Op::Load {
-                dst: old,
-                addr,
-                size,
-                tags: cas.failure,
-            },
-        );
+        self.b.emit(inst, Op::Load { dst: old, addr, size, tags: cas.failure });
         if cas.weak {
             let same = self.b.temp(inst)?;
             self.b.emit(inst, equal(same));
-            self.b.emit(
-                inst,
-                Op::Bin {
-                    dst: ok,
-                    op: BinOp::And,
-                    a: same,
-                    b: zero,
-                    width: 8,
-                },
-            );
+            self.b.emit(inst, Op::Bin { dst: ok, op: BinOp::And, a: same, b: zero, width: 8 });
         } else {
             self.b.emit(inst, equal(ok));
             let differs = self.b.temp(inst)?;
-            self.b.emit(
-                inst,
-                Op::Un {
-                    dst: differs,
-                    op: UnOp::IsZero,
-                    a: ok,
-                    width: 8,
-                },
-            );
+            self.b.emit(inst, Op::Un { dst: differs, op: UnOp::IsZero, a: ok, width: 8 });
             self.b.emit(inst, Op::Assume { cond: differs });
         }
         let found = self.b.result(ty.clone(), inst, old, false);
@@ -567,14 +508,7 @@ impl Lower<'_> {
         }
         let no = self.b.end_list(outer);
         self.b.emit(inst, Op::Choose { dst: chosen });
-        self.b.emit(
-            inst,
-            Op::If {
-                cond: chosen,
-                yes,
-                no,
-            },
-        );
+        self.b.emit(inst, Op::If { cond: chosen, yes, no });
         let mut result = self.b.result(ValueType::Bool, inst, ok, true);
         if let Place::Memory { addr, ty } = &expected {
             let (found, chosen) = (
@@ -602,20 +536,8 @@ impl Lower<'_> {
         let cond = self.b.use_in(chosen, inst, Port::None)?;
         let addr = self.b.use_in(addr, inst, Port::Addr)?;
         let src = self.b.use_in(&found, inst, Port::Data)?;
-        let store = Op::Store {
-            addr,
-            src,
-            size: ty.bits() / 8,
-            tags: volatile(object, tag::C_NA),
-        };
-        self.b.emit(
-            inst,
-            Op::If {
-                cond,
-                yes: Vec::new(),
-                no: vec![store],
-            },
-        );
+        let store = Op::Store { addr, src, size: ty.bits() / 8, tags: volatile(object, tag::C_NA) };
+        self.b.emit(inst, Op::If { cond, yes: Vec::new(), no: vec![store] });
         Ok(())
     }
 }

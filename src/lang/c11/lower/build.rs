@@ -128,11 +128,7 @@ impl<'a> Builder<'a> {
                 .get(self.span.start as usize..self.span.end as usize)
                 .unwrap_or("");
             let text: Vec<&str> = text.split_whitespace().collect();
-            self.code.insts.push(Inst {
-                ops: Vec::new(),
-                text: text.join(" "),
-                span: self.span,
-            });
+            self.code.insts.push(Inst { ops: Vec::new(), text: text.join(" "), span: self.span });
             self.states.push(State::default());
         }
         Ok(())
@@ -145,11 +141,7 @@ impl<'a> Builder<'a> {
         match t.checked_add(1) {
             Some(next) => state.next = next,
             None => {
-                return Err(Diag::at(
-                    self.source,
-                    self.span,
-                    "this expression is too long",
-                ));
+                return Err(Diag::at(self.source, self.span, "this expression is too long"));
             }
         }
         Ok(t)
@@ -189,64 +181,32 @@ impl<'a> Builder<'a> {
 
     pub fn constant(&self, ty: ValueType, value: u128) -> Value {
         let value = mask(value, ty.bits());
-        Value {
-            ty,
-            src: Src::Const(value),
-            home: 0,
-            after: 0,
-        }
+        Value { ty, src: Src::Const(value), home: 0, after: 0 }
     }
 
     pub fn register(&self, ty: ValueType, reg: Reg) -> Value {
-        Value {
-            ty,
-            src: Src::Reg(reg),
-            home: 0,
-            after: 0,
-        }
+        Value { ty, src: Src::Reg(reg), home: 0, after: 0 }
     }
 
     pub fn local(&self, ty: ValueType, local: usize) -> Value {
-        Value {
-            ty,
-            src: Src::Local(local),
-            home: 0,
-            after: 0,
-        }
+        Value { ty, src: Src::Local(local), home: 0, after: 0 }
     }
 
     pub fn void(&self) -> Value {
-        Value {
-            ty: ValueType::Void,
-            src: Src::Void,
-            home: 0,
-            after: 0,
-        }
+        Value { ty: ValueType::Void, src: Src::Void, home: 0, after: 0 }
     }
 
     /// A temporary of an instruction as a value; accesses that need it stand later where it is
     /// the result of an access.
     pub fn result(&self, ty: ValueType, inst: usize, temp: Temp, access: bool) -> Value {
-        Value {
-            ty,
-            src: Src::Temp(temp),
-            home: inst,
-            after: inst + usize::from(access),
-        }
+        Value { ty, src: Src::Temp(temp), home: inst, after: inst + usize::from(access) }
     }
 
     /// The value of a register as it is now.
     pub fn read(&mut self, ty: ValueType, reg: Reg) -> Result<Value> {
         let inst = self.base;
         let dst = self.temp(inst)?;
-        self.push(
-            inst,
-            Op::ReadReg {
-                dst,
-                reg,
-                port: Port::None,
-            },
-        );
+        self.push(inst, Op::ReadReg { dst, reg, port: Port::None });
         Ok(self.result(ty, inst, dst, false))
     }
 
@@ -359,15 +319,7 @@ impl<'a> Builder<'a> {
         let inst = self.home(&[a]);
         let a_temp = self.use_in(a, inst, Port::None)?;
         let dst = self.temp(inst)?;
-        self.emit(
-            inst,
-            Op::Un {
-                dst,
-                op,
-                a: a_temp,
-                width,
-            },
-        );
+        self.emit(inst, Op::Un { dst, op, a: a_temp, width });
         let mut out = self.result(ty, inst, dst, false);
         out.after = out.after.max(a.after);
         Ok(out)
@@ -387,21 +339,9 @@ impl<'a> Builder<'a> {
             return Ok(self.constant(ty, value));
         }
         let inst = self.home(&[a, b]);
-        let (x, y) = (
-            self.use_in(a, inst, Port::None)?,
-            self.use_in(b, inst, Port::None)?,
-        );
+        let (x, y) = (self.use_in(a, inst, Port::None)?, self.use_in(b, inst, Port::None)?);
         let dst = self.temp(inst)?;
-        self.emit(
-            inst,
-            Op::Bin {
-                dst,
-                op,
-                a: x,
-                b: y,
-                width,
-            },
-        );
+        self.emit(inst, Op::Bin { dst, op, a: x, b: y, width });
         let mut out = self.result(ty, inst, dst, false);
         out.after = out.after.max(a.after).max(b.after);
         Ok(out)
@@ -418,15 +358,7 @@ impl<'a> Builder<'a> {
         let y = self.use_in(yes, inst, Port::None)?;
         let n = self.use_in(no, inst, Port::None)?;
         let dst = self.temp(inst)?;
-        self.emit(
-            inst,
-            Op::Select {
-                dst,
-                cond: c,
-                yes: y,
-                no: n,
-            },
-        );
+        self.emit(inst, Op::Select { dst, cond: c, yes: y, no: n });
         let mut out = self.result(yes.ty.clone(), inst, dst, false);
         out.after = out.after.max(cond.after).max(yes.after).max(no.after);
         Ok(out)

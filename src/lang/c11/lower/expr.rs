@@ -83,20 +83,14 @@ impl Lower<'_> {
     fn size(&self, ty: &Type, span: Span) -> Result<Value> {
         match size_of(ty) {
             Some(n) => Ok(self.b.constant(ValueType::SIZE, u128::from(n))),
-            None => Err(self.error(
-                span,
-                format!("the size of `{}` is not known", print_type(ty)),
-            )),
+            None => Err(self.error(span, format!("the size of `{}` is not known", print_type(ty)))),
         }
     }
 
     pub(super) fn value_type(&self, ty: &Type, span: Span) -> Result<ValueType> {
         ValueType::of(ty).ok_or_else(|| {
-            self.error(
-                span,
-                format!("values of type `{}` are not supported", print_type(ty)),
-            )
-            .help("litmus tests compute with integers and pointers")
+            self.error(span, format!("values of type `{}` are not supported", print_type(ty)))
+                .help("litmus tests compute with integers and pointers")
         })
     }
 
@@ -126,10 +120,7 @@ impl Lower<'_> {
     pub(super) fn pointed(&mut self, p: &Value, span: Span) -> Result<Place> {
         match (&p.src, &p.ty) {
             (Src::Local(id), _) => Ok(Place::Local(*id)),
-            (_, ValueType::Pointer(ty)) => Ok(Place::Memory {
-                addr: p.clone(),
-                ty: ty.clone(),
-            }),
+            (_, ValueType::Pointer(ty)) => Ok(Place::Memory { addr: p.clone(), ty: ty.clone() }),
             _ => Err(self
                 .error(span, "this is no pointer")
                 .help("declare it as one, such as `int* p`")),
@@ -180,11 +171,7 @@ impl Lower<'_> {
     /// The annotations of a plain access to an object.
     pub(super) fn plain_tags(&self, object: &Type) -> Tags {
         let atomic = object.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst;
-        let tags = if atomic {
-            tag::C_A | tag::C_SC
-        } else {
-            tag::C_NA
-        };
+        let tags = if atomic { tag::C_A | tag::C_SC } else { tag::C_NA };
         volatile(object, tags)
     }
 
@@ -200,15 +187,7 @@ impl Lower<'_> {
         let addr = self.b.use_in(addr, inst, Port::Addr)?;
         let dst = self.b.temp(inst)?;
         let size = ty.bits() / 8;
-        self.b.emit(
-            inst,
-            Op::Load {
-                dst,
-                addr,
-                size,
-                tags,
-            },
-        );
+        self.b.emit(inst, Op::Load { dst, addr, size, tags });
         Ok(self.b.result(ty, inst, dst, true))
     }
 
@@ -227,15 +206,7 @@ impl Lower<'_> {
         let addr = self.b.use_in(addr, inst, Port::Addr)?;
         let src = self.b.use_in(&value, inst, Port::Data)?;
         let size = ty.bits() / 8;
-        self.b.emit(
-            inst,
-            Op::Store {
-                addr,
-                src,
-                size,
-                tags,
-            },
-        );
+        self.b.emit(inst, Op::Store { addr, src, size, tags });
         value.after = inst + 1;
         Ok(value)
     }
@@ -331,17 +302,7 @@ impl Lower<'_> {
         let body = self.b.end_list(outer);
         let new = new?;
         let size = ty.bits() / 8;
-        self.b.emit(
-            inst,
-            Op::Rmw {
-                dst,
-                addr,
-                size,
-                tags,
-                body,
-                new,
-            },
-        );
+        self.b.emit(inst, Op::Rmw { dst, addr, size, tags, body, new });
         Ok(self.b.result(ty, inst, dst, true))
     }
 
@@ -480,19 +441,13 @@ impl Lower<'_> {
             let (a, b) = if swap { (&b, &a) } else { (&a, &b) };
             return self.b.bin(op, a, b, ValueType::INT, 64);
         }
-        let index = ValueType::Int {
-            bytes: 8,
-            signed: true,
-        };
+        let index = ValueType::Int { bytes: 8, signed: true };
         let sized = |l: &Self, ty: &Type| -> Result<Value> {
             match size_of(ty) {
                 Some(n) if n > 0 => Ok(l.b.constant(index.clone(), u128::from(n))),
                 _ => Err(l.error(
                     span,
-                    format!(
-                        "arithmetic on pointers to `{}` is not supported",
-                        print_type(ty)
-                    ),
+                    format!("arithmetic on pointers to `{}` is not supported", print_type(ty)),
                 )),
             }
         };
@@ -639,10 +594,7 @@ impl Lower<'_> {
                             [false, false] => a.common(&b),
                             [true, _] if sum => a,
                             [_, true] if sum => b,
-                            _ => ValueType::Int {
-                                bytes: 8,
-                                signed: true,
-                            },
+                            _ => ValueType::Int { bytes: 8, signed: true },
                         }
                     }
                 }
@@ -677,10 +629,7 @@ impl Lower<'_> {
 
 fn value_as_type(ty: &ValueType) -> Type {
     match ty {
-        ValueType::Int { bytes, signed } => Type::Int {
-            bytes: *bytes,
-            signed: *signed,
-        },
+        ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
         ValueType::Pointer(t) => Type::Pointer(Box::new(t.clone())),
         ValueType::Void => Type::Void,
@@ -714,14 +663,8 @@ fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
 /// The first of int, long and the 128-bit types, as the constant's spelling allows, that holds
 /// it.
 fn literal_type(lit: &IntLit) -> ValueType {
-    let candidates: [(u8, bool); 6] = [
-        (4, true),
-        (4, false),
-        (8, true),
-        (8, false),
-        (16, true),
-        (16, false),
-    ];
+    let candidates: [(u8, bool); 6] =
+        [(4, true), (4, false), (8, true), (8, false), (16, true), (16, false)];
     for (bytes, signed) in candidates {
         if (lit.unsigned && signed) || (lit.decimal && !lit.unsigned && !signed && bytes < 16) {
             continue;
@@ -734,8 +677,5 @@ fn literal_type(lit: &IntLit) -> ValueType {
             return ValueType::Int { bytes, signed };
         }
     }
-    ValueType::Int {
-        bytes: 16,
-        signed: false,
-    }
+    ValueType::Int { bytes: 16, signed: false }
 }

@@ -189,11 +189,7 @@ impl Lower<'_> {
     fn variable(&self, name: &str, span: Span) -> Result<usize> {
         self.lookup(name).ok_or_else(|| {
             let diag = self.error(span, format!("`{name}` is not declared here"));
-            let known = self
-                .scopes
-                .iter()
-                .flat_map(|s| s.keys())
-                .map(String::as_str);
+            let known = self.scopes.iter().flat_map(|s| s.keys()).map(String::as_str);
             let mut known: Vec<&str> = known.collect();
             known.sort_unstable();
             match nearest(name, known) {
@@ -225,14 +221,7 @@ impl Lower<'_> {
         let reg_name = self.register_name(name, bits, signed);
         let reg = self.b.code.reg(&reg_name, bits, signed);
         let stable = !self.frame().written.contains(name);
-        Ok(self.bind(
-            name,
-            Var {
-                value_type,
-                home: Home::Register(reg),
-                stable,
-            },
-        ))
+        Ok(self.bind(name, Var { value_type, home: Home::Register(reg), stable }))
     }
 
     fn bind(&mut self, name: &str, var: Var) -> usize {
@@ -252,10 +241,7 @@ impl Lower<'_> {
         let thread = self.frames.len() == 1;
         let own = self.scopes.len() == 1;
         let shared = || {
-            let outermost = self
-                .frames
-                .last()
-                .is_some_and(|f| f.outermost.contains(name));
+            let outermost = self.frames.last().is_some_and(|f| f.outermost.contains(name));
             let same = |r: &crate::isa::ops::RegInfo| r.bits == bits && r.signed == signed;
             let old = regs.iter().find(|r| r.name == name);
             !outermost && self.lookup(name).is_none() && old.is_none_or(same)
@@ -340,12 +326,7 @@ impl Lower<'_> {
                 self.jump_if(cond, again, true)?;
                 self.b.place(end);
             }
-            StmtKind::For {
-                init,
-                cond,
-                step,
-                body,
-            } => self.scoped(|l| {
+            StmtKind::For { init, cond, step, body } => self.scoped(|l| {
                 let (again, next, end) = (l.b.label(), l.b.label(), l.b.label());
                 l.statement(init)?;
                 l.b.place(again);
@@ -397,9 +378,7 @@ impl Lower<'_> {
     fn label(&mut self, name: &str, goto: Option<Span>, placed: bool) -> Result<LabelId> {
         if !self.frame().labels.contains_key(name) {
             let label = self.b.label();
-            self.frame()
-                .labels
-                .insert(name.to_string(), (label, goto, placed));
+            self.frame().labels.insert(name.to_string(), (label, goto, placed));
             return Ok(label);
         }
         let entry = self.frame().labels.get_mut(name);
@@ -424,14 +403,7 @@ impl Lower<'_> {
         {
             let value = self.expr(init)?;
             if let build::Src::Local(id) = value.src {
-                self.bind(
-                    &d.name,
-                    Var {
-                        value_type,
-                        home: Home::AddressOf(id),
-                        stable: true,
-                    },
-                );
+                self.bind(&d.name, Var { value_type, home: Home::AddressOf(id), stable: true });
                 return Ok(());
             }
         }
@@ -525,11 +497,9 @@ impl Lower<'_> {
         }
         self.calls += 1;
         if self.frames.len() > MAX_CALL_DEPTH || self.calls > MAX_CALLS {
-            return Err(self
-                .error(span, "too many calls of helper functions")
-                .help(format!(
-                    "at most {MAX_CALLS} calls, {MAX_CALL_DEPTH} inside one another, are taken in"
-                )));
+            return Err(self.error(span, "too many calls of helper functions").help(format!(
+                "at most {MAX_CALLS} calls, {MAX_CALL_DEPTH} inside one another, are taken in"
+            )));
         }
         if args.len() != f.params.len() {
             let (want, got) = (f.params.len(), args.len());
@@ -574,14 +544,7 @@ impl Lower<'_> {
             && !self.frame().written.contains(&p.name)
         {
             let home = Home::AddressOf(*id);
-            self.bind(
-                &p.name,
-                Var {
-                    value_type,
-                    home,
-                    stable: true,
-                },
-            );
+            self.bind(&p.name, Var { value_type, home, stable: true });
             return Ok(());
         }
         let id = self.declare(&p.name, &p.ty, p.span)?;

@@ -25,99 +25,27 @@ const NA: Tags = tag::C_NA;
 fn each_operation() {
     let cases: &[(&str, &str, Tags, u128, i128)] = &[
         ("atomic_load(x)", "R x", SC, 6, 6),
-        (
-            "atomic_load_explicit(x, memory_order_acquire)",
-            "R x",
-            ACQ,
-            6,
-            6,
-        ),
-        (
-            "atomic_load_explicit(x, memory_order_consume)",
-            "R x",
-            CON,
-            6,
-            6,
-        ),
-        (
-            "atomic_load_explicit(x, memory_order::relaxed)",
-            "R x",
-            RLX,
-            6,
-            6,
-        ),
-        (
-            "std::atomic_load_explicit(x, std::memory_order_acquire)",
-            "R x",
-            ACQ,
-            6,
-            6,
-        ),
+        ("atomic_load_explicit(x, memory_order_acquire)", "R x", ACQ, 6, 6),
+        ("atomic_load_explicit(x, memory_order_consume)", "R x", CON, 6, 6),
+        ("atomic_load_explicit(x, memory_order::relaxed)", "R x", RLX, 6, 6),
+        ("std::atomic_load_explicit(x, std::memory_order_acquire)", "R x", ACQ, 6, 6),
         ("atomic_exchange(x, 9)", "U x", SC, 9, 6),
-        (
-            "atomic_exchange_explicit(x, 9, memory_order_release)",
-            "U x",
-            REL,
-            9,
-            6,
-        ),
+        ("atomic_exchange_explicit(x, 9, memory_order_release)", "U x", REL, 9, 6),
         ("atomic_fetch_add(x, 3)", "U x", SC, 9, 6),
-        (
-            "atomic_fetch_add_explicit(x, 0, memory_order_relaxed)",
-            "U x",
-            RLX,
-            6,
-            6,
-        ),
-        (
-            "atomic_fetch_sub_explicit(x, 7, memory_order_acq_rel)",
-            "U x",
-            ACQ_REL,
-            0xffff_ffff,
-            6,
-        ),
-        (
-            "atomic_fetch_and_explicit(x, 3, memory_order_acquire)",
-            "U x",
-            ACQ,
-            2,
-            6,
-        ),
+        ("atomic_fetch_add_explicit(x, 0, memory_order_relaxed)", "U x", RLX, 6, 6),
+        ("atomic_fetch_sub_explicit(x, 7, memory_order_acq_rel)", "U x", ACQ_REL, 0xffff_ffff, 6),
+        ("atomic_fetch_and_explicit(x, 3, memory_order_acquire)", "U x", ACQ, 2, 6),
         ("atomic_fetch_or(x, 1)", "U x", SC, 7, 6),
         ("atomic_fetch_xor(x, 2)", "U x", SC, 4, 6),
         ("*x += 2", "U x", SC, 8, 8),
         ("*x <<= 1", "U x", SC, 12, 12),
         ("(*x)--", "U x", SC, 5, 6),
         ("__atomic_load_n(x, __ATOMIC_ACQUIRE)", "R x", ACQ, 6, 6),
-        (
-            "__atomic_exchange_n(x, 1, __ATOMIC_ACQ_REL)",
-            "U x",
-            ACQ_REL,
-            1,
-            6,
-        ),
+        ("__atomic_exchange_n(x, 1, __ATOMIC_ACQ_REL)", "U x", ACQ_REL, 1, 6),
         ("__atomic_fetch_add(x, 1, 0)", "U x", RLX, 7, 6),
-        (
-            "__atomic_add_fetch(x, 1, __ATOMIC_SEQ_CST)",
-            "U x",
-            SC,
-            7,
-            7,
-        ),
-        (
-            "__atomic_fetch_nand(x, 2, __ATOMIC_RELEASE)",
-            "U x",
-            REL,
-            0xffff_fffd,
-            6,
-        ),
-        (
-            "__atomic_test_and_set((char*)x, __ATOMIC_ACQUIRE)",
-            "U x",
-            ACQ,
-            1,
-            1,
-        ),
+        ("__atomic_add_fetch(x, 1, __ATOMIC_SEQ_CST)", "U x", SC, 7, 7),
+        ("__atomic_fetch_nand(x, 2, __ATOMIC_RELEASE)", "U x", REL, 0xffff_fffd, 6),
+        ("__atomic_test_and_set((char*)x, __ATOMIC_ACQUIRE)", "U x", ACQ, 1, 1),
         ("atomic_flag_test_and_set((atomic_flag*)x)", "U x", SC, 1, 1),
     ];
     for (call, event, tags_of_it, memory, result) in cases {
@@ -132,19 +60,12 @@ fn each_operation() {
         ("atomic_store_explicit(x, 5, memory_order_release)", REL, 5),
         ("__atomic_store_n(x, 5, __ATOMIC_RELAXED)", RLX, 5),
         ("atomic_init(x, 5)", NA, 5),
-        (
-            "atomic_flag_clear_explicit((atomic_flag*)x, memory_order_release)",
-            REL,
-            0,
-        ),
+        ("atomic_flag_clear_explicit((atomic_flag*)x, memory_order_release)", REL, 0),
         ("__atomic_clear((bool*)x, __ATOMIC_SEQ_CST)", SC, 0),
         ("*x = 5", NA, 5),
     ];
     for (call, tags_of_it, memory) in stores {
-        let out = run_once(
-            &format!("P0(atomic_int* x) {{ {call}; }}"),
-            &ints(&[("x", 6)]),
-        );
+        let out = run_once(&format!("P0(atomic_int* x) {{ {call}; }}"), &ints(&[("x", 6)]));
         assert_eq!(out.trace(), "W x", "{call}");
         assert_eq!(tags(&out), [*tags_of_it], "{call}");
         assert_eq!(out.mem("x"), *memory, "{call}");
@@ -158,10 +79,7 @@ fn fences() {
          atomic_signal_fence(memory_order_seq_cst); __atomic_thread_fence(__ATOMIC_SEQ_CST); }",
         &[],
     );
-    assert_eq!(
-        tags(&out),
-        [tag::C_ACQ_REL, tag::C_RLX, tag::C_SIGNAL, tag::C_SC]
-    );
+    assert_eq!(tags(&out), [tag::C_ACQ_REL, tag::C_RLX, tag::C_SIGNAL, tag::C_SC]);
     let steps: Vec<usize> = out.events.iter().map(|e| e.step).collect();
     assert_eq!(steps, [1, 2, 3, 4]);
 }
@@ -185,9 +103,7 @@ fn plain_accesses() {
     let volatile = tag::C_VOLATILE;
     let out = run_once(text, &[]);
     assert_eq!(tags(&out), [NA, NA, NA | volatile, NA, RLX | volatile]);
-    let c = Options {
-        plain_atomic: PlainAtomic::SeqCst,
-    };
+    let c = Options { plain_atomic: PlainAtomic::SeqCst };
     let (code, names) = lower_with(&[text], c).unwrap_or_else(|e| panic!("{e}"));
     let out = run(&code, &names, &[]);
     assert_eq!(tags(&out[0]), [NA, NA, NA | volatile, SC, RLX | volatile]);
@@ -213,20 +129,11 @@ fn compare_exchange_with_a_local() {
     let strong = "atomic_compare_exchange_strong_explicit(x, &l, 9, memory_order_acq_rel, memory_order_acquire)";
     let weak = "atomic_compare_exchange_weak_explicit(x, &l, 9, memory_order_release, memory_order_relaxed)";
     let s = |t: &str| t.to_string();
-    assert_eq!(
-        cas("int l = 6", strong, 0),
-        [(s("U x"), 1, 9, 6, vec![ACQ_REL])]
-    );
-    assert_eq!(
-        cas("int l = 5", strong, 0),
-        [(s("R x"), 0, 6, 6, vec![ACQ])]
-    );
+    assert_eq!(cas("int l = 6", strong, 0), [(s("U x"), 1, 9, 6, vec![ACQ_REL])]);
+    assert_eq!(cas("int l = 5", strong, 0), [(s("R x"), 0, 6, 6, vec![ACQ])]);
     assert_eq!(
         cas("int l = 6", weak, 0),
-        [
-            (s("R x"), 0, 6, 6, vec![RLX]),
-            (s("U x"), 1, 9, 6, vec![REL]),
-        ]
+        [(s("R x"), 0, 6, 6, vec![RLX]), (s("U x"), 1, 9, 6, vec![REL]),]
     );
     assert_eq!(cas("int l = 5", weak, 0), [(s("R x"), 0, 6, 6, vec![RLX])]);
     assert_eq!(
@@ -243,15 +150,10 @@ fn compare_exchange_with_memory() {
     let call = "atomic_compare_exchange_strong_explicit(x, e, 9, memory_order_seq_cst, memory_order_relaxed)";
     let s = |t: &str| t.to_string();
     assert_eq!(cas("", call, 6), [(s("R e; U x"), 1, 9, 6, vec![NA, SC])]);
-    assert_eq!(
-        cas("", call, 5),
-        [(s("R e; R x; W e"), 0, 6, 6, vec![NA, RLX, NA])]
-    );
+    assert_eq!(cas("", call, 5), [(s("R e; R x; W e"), 0, 6, 6, vec![NA, RLX, NA])]);
     // Each event is in an instruction of its own, in this order.
-    let out = run_text(
-        &format!("P0(atomic_int* x, int* e) {{ int r = {call}; }}"),
-        &ints(&[("x", 1)]),
-    );
+    let out =
+        run_text(&format!("P0(atomic_int* x, int* e) {{ int r = {call}; }}"), &ints(&[("x", 1)]));
     let steps: Vec<usize> = out[0].events.iter().map(|e| e.step).collect();
     assert_eq!(steps, [1, 2, 3]);
 }
@@ -283,10 +185,7 @@ fn pointers() {
         Options::default(),
     )
     .unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(
-        names.0.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>(),
-        ["p", "x", "y"]
-    );
+    assert_eq!(names.0.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>(), ["p", "x", "y"]);
     let out = run(&code, &names, &[("p", at(1, 0))]).remove(0);
     assert_eq!(out.trace(), "R p; W x; W p; R p; W y; W x+4; W x+8; W x+8");
     assert_eq!((out.mem("x"), out.mem("y"), out.reg("c")), (1, 2, 2));
@@ -323,37 +222,13 @@ fn refused_calls() {
             "use the operations of <stdatomic.h>",
         ),
         ("atomic_load(l)", "this is no pointer", "declare it as one"),
-        (
-            "atomic_load(&l)",
-            "on a local variable",
-            "use a shared location",
-        ),
-        (
-            "x->next",
-            "members of structures are not supported",
-            "one shared location for each",
-        ),
-        (
-            "foo",
-            "`foo` is not declared here",
-            "shared locations are parameters",
-        ),
-        (
-            "y",
-            "`y` is not declared here",
-            "shared locations are parameters",
-        ),
-        (
-            "&l + 1",
-            "the address of a local variable is used as a value",
-            "locals are registers",
-        ),
+        ("atomic_load(&l)", "on a local variable", "use a shared location"),
+        ("x->next", "members of structures are not supported", "one shared location for each"),
+        ("foo", "`foo` is not declared here", "shared locations are parameters"),
+        ("y", "`y` is not declared here", "shared locations are parameters"),
+        ("&l + 1", "the address of a local variable is used as a value", "locals are registers"),
         ("5 = 6", "this is no place in memory", "expected a variable"),
-        (
-            "atomic_store(x, atomic_store(x, 1))",
-            "this has no value",
-            "",
-        ),
+        ("atomic_store(x, atomic_store(x, 1))", "this has no value", ""),
     ] {
         let text = format!("P0(atomic_int* x) {{ int l; {body}; }}");
         let got = refusal(&[&text]);

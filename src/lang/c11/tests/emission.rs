@@ -8,10 +8,7 @@ use crate::litmus::{
 };
 
 fn reg(thread: usize, name: &str) -> Prop {
-    let place = Place::Reg {
-        thread,
-        name: name.to_string(),
-    };
+    let place = Place::Reg { thread, name: name.to_string() };
     Prop::Cmp(place, CmpOp::Eq, Operand::Value(Value::Int(1)))
 }
 
@@ -23,10 +20,7 @@ fn test(threads: &[&str], helpers: &[&str], prop: Prop) -> Test {
         doc: None,
         info: Vec::new(),
         init: vec![InitItem {
-            place: Place::Mem {
-                name: "y".to_string(),
-                index: None,
-            },
+            place: Place::Mem { name: "y".to_string(), index: None },
             ty: None,
             value: Some(InitValue::One(Value::Int(-3))),
             span: Span::default(),
@@ -35,11 +29,7 @@ fn test(threads: &[&str], helpers: &[&str], prop: Prop) -> Test {
         helpers: helpers.iter().map(function).collect(),
         locations: Vec::new(),
         filter: None,
-        condition: Condition {
-            quantifier: Quantifier::Exists,
-            prop,
-            span: Span::default(),
-        },
+        condition: Condition { quantifier: Quantifier::Exists, prop, span: Span::default() },
         source: source("").0,
     }
 }
@@ -141,21 +131,9 @@ void P1() {
 fn operations_get_the_types_that_compilers_want() {
     let options = EmitOptions::default();
     for (ty, statement, expected) in [
-        (
-            "int",
-            "atomic_store(x, 1);",
-            "atomic_store((atomic_int *)x, 1);",
-        ),
-        (
-            "volatile int",
-            "atomic_load(x);",
-            "atomic_load((volatile atomic_int *)x);",
-        ),
-        (
-            "atomic_int",
-            "int a = *(x + 1);",
-            "int a = *(int *)(x + 1);",
-        ),
+        ("int", "atomic_store(x, 1);", "atomic_store((atomic_int *)x, 1);"),
+        ("volatile int", "atomic_load(x);", "atomic_load((volatile atomic_int *)x);"),
+        ("atomic_int", "int a = *(x + 1);", "int a = *(int *)(x + 1);"),
         ("atomic_int", "x[1] = 2;", "((int *)x)[1] = 2;"),
         ("atomic_int", "*x += 2;", "*x += 2;"),
         ("atomic_int", "atomic_load(&*x);", "atomic_load(x);"),
@@ -169,11 +147,7 @@ fn operations_get_the_types_that_compilers_want() {
             "SCAS(y, x, 1);",
             "atomic_compare_exchange_strong((atomic_int *)y, (int *)x, 1);",
         ),
-        (
-            "atomic_flag",
-            "atomic_flag_clear(x);",
-            "atomic_flag_clear((atomic_flag *)x);",
-        ),
+        ("atomic_flag", "atomic_flag_clear(x);", "atomic_flag_clear((atomic_flag *)x);"),
     ] {
         let f = parse(&format!("P0({ty}* x, int* y) {{ {statement} }}"));
         let f = f.unwrap_or_else(|e| panic!("{e}"));
@@ -181,13 +155,8 @@ fn operations_get_the_types_that_compilers_want() {
         let body = text.lines().nth(1).unwrap_or("").trim().to_string();
         assert_eq!(body, expected);
     }
-    let as_in_c = EmitOptions {
-        plain_atomic: super::super::PlainAtomic::SeqCst,
-        ..EmitOptions::default()
-    };
+    let as_in_c =
+        EmitOptions { plain_atomic: super::super::PlainAtomic::SeqCst, ..EmitOptions::default() };
     let f = parse("P0(atomic_int* x) { *x = 1; }").unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(
-        emit_body(&f, "f", &as_in_c),
-        "void f(atomic_int *x) {\n  *x = 1;\n}\n"
-    );
+    assert_eq!(emit_body(&f, "f", &as_in_c), "void f(atomic_int *x) {\n  *x = 1;\n}\n");
 }

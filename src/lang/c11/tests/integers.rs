@@ -40,11 +40,7 @@ fn promote(ty: (&'static str, u32, bool)) -> (&'static str, u32, bool) {
 
 fn common(a: (&'static str, u32, bool), b: (&'static str, u32, bool)) -> (&'static str, u32, bool) {
     let (a, b) = (promote(a), promote(b));
-    if a.1 > b.1 || (a.1 == b.1 && !a.2) {
-        a
-    } else {
-        b
-    }
+    if a.1 > b.1 || (a.1 == b.1 && !a.2) { a } else { b }
 }
 
 /// What C says `x op y` is, as two's complement in 128 bits, where it says anything (and this
@@ -71,11 +67,7 @@ fn reference(
         return (store(v, t), t);
     }
     if op == "&&" || op == "||" {
-        let v = if op == "&&" {
-            x != 0 && y != 0
-        } else {
-            x != 0 || y != 0
-        };
+        let v = if op == "&&" { x != 0 && y != 0 } else { x != 0 || y != 0 };
         return (u128::from(v), int);
     }
     let t = common(tx, ty);
@@ -246,10 +238,7 @@ fn types_of_constants() {
         );
         assert_eq!((out.reg("s"), out.reg("n") != 0), (bytes, signed), "{text}");
     }
-    let out = run_once(
-        "P0() { int a = 0x1F; int b = 017; int c = 0b101; int d = '\\n'; }",
-        &[],
-    );
+    let out = run_once("P0() { int a = 0x1F; int b = 017; int c = 0b101; int d = '\\n'; }", &[]);
     assert_eq!(["a", "b", "c", "d"].map(|r| out.reg(r)), [31, 15, 5, 10]);
 }
 
@@ -260,8 +249,5 @@ fn undefined_operations_have_one_result() {
          int d = -8 >> (*z + 40); int e = (-2147483647 - 1) / (*z - 1); int f = 5 / 0; }",
         &[],
     );
-    assert_eq!(
-        ["a", "b", "c", "d", "e", "f"].map(|r| out.reg(r)),
-        [0, 7, 0, -1, -2147483648, 0]
-    );
+    assert_eq!(["a", "b", "c", "d", "e", "f"].map(|r| out.reg(r)), [0, 7, 0, -1, -2147483648, 0]);
 }

@@ -88,10 +88,7 @@ fn order_of_evaluation() {
         steps("P0(atomic_int* x, atomic_int* y) { *x += *y; }"),
         is(&[("R y", 0), ("U x", 1)])
     );
-    assert_eq!(
-        steps("P0(int* x, int* y) { int a = (*x, *y); }"),
-        is(&[("R x", 0), ("R y", 1)])
-    );
+    assert_eq!(steps("P0(int* x, int* y) { int a = (*x, *y); }"), is(&[("R x", 0), ("R y", 1)]));
     assert_eq!(
         steps("P0(int* x, int* y, int* z) { *x = *y = *z; }"),
         is(&[("R z", 0), ("W y", 1), ("W x", 2)])
@@ -136,14 +133,7 @@ fn names_of_registers() {
     };
     assert_eq!(
         ["a", "b", "c", "d", "x"].map(info),
-        [
-            (8, false),
-            (128, true),
-            (64, false),
-            (8, false),
-            (64, false)
-        ]
-        .map(Some)
+        [(8, false), (128, true), (64, false), (8, false), (64, false)].map(Some)
     );
 }
 
@@ -179,10 +169,7 @@ fn helpers_are_bounded() {
     // Each calls the next one a hundred times, and none does anything.
     let mut texts = vec!["P0() { f0(); }".to_string()];
     for i in 0..8 {
-        texts.push(format!(
-            "void f{i}() {{ {} }}",
-            format!("f{}();", i + 1).repeat(100)
-        ));
+        texts.push(format!("void f{i}() {{ {} }}", format!("f{}();", i + 1).repeat(100)));
     }
     texts.push("void f8() {}".to_string());
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -198,10 +185,7 @@ fn refused_statements() {
         ("int a; int a;", "`a` is declared twice in one block"),
         ("int a[2];", "variables of type `int [2]` are not supported"),
         ("float f;", "variables of type `float` are not supported"),
-        (
-            "struct s t;",
-            "variables of type `struct s` are not supported",
-        ),
+        ("struct s t;", "variables of type `struct s` are not supported"),
         ("int q = *p;", "`p` is not declared here"),
     ] {
         let got = refusal(&[&format!("P0(int* x) {{ {body} }}")]);
@@ -216,31 +200,16 @@ fn locations_are_declared_with_their_types() {
         Options::default(),
     )
     .unwrap_or_else(|e| panic!("{e}"));
-    let byte = Type::Int {
-        bytes: 1,
-        signed: false,
-    };
+    let byte = Type::Int { bytes: 1, signed: false };
     assert_eq!(
         names.0,
         [
-            (
-                "x".to_string(),
-                Type::Const(Box::new(Type::Atomic(Box::new(byte))))
-            ),
-            (
-                "y".to_string(),
-                Type::Volatile(Box::new(Type::Int {
-                    bytes: 8,
-                    signed: false
-                }))
-            ),
+            ("x".to_string(), Type::Const(Box::new(Type::Atomic(Box::new(byte))))),
+            ("y".to_string(), Type::Volatile(Box::new(Type::Int { bytes: 8, signed: false }))),
             ("z".to_string(), Type::INT),
         ]
     );
-    let names_of: Vec<&str> = code
-        .reg_init
-        .iter()
-        .map(|(r, _)| code.regs[*r as usize].name.as_str())
-        .collect();
+    let names_of: Vec<&str> =
+        code.reg_init.iter().map(|(r, _)| code.regs[*r as usize].name.as_str()).collect();
     assert_eq!(names_of, ["x", "y", "z"]);
 }

@@ -54,9 +54,7 @@ pub fn lower_with(texts: &[&str], options: Options) -> Result<(Code, Names)> {
 }
 
 pub fn lower(text: &str) -> Code {
-    lower_with(&[text], Options::default())
-        .unwrap_or_else(|e| panic!("{e}"))
-        .0
+    lower_with(&[text], Options::default()).unwrap_or_else(|e| panic!("{e}")).0
 }
 
 /// The message that a text is refused with.
@@ -123,10 +121,7 @@ pub fn run(code: &Code, names: &Names, memory: &[(&str, Val)]) -> Vec<Outcome> {
             names,
             temps: HashMap::new(),
             regs: vec![Val::ZERO; code.regs.len()],
-            memory: memory
-                .iter()
-                .map(|(n, v)| ((n.to_string(), 0), *v))
-                .collect(),
+            memory: memory.iter().map(|(n, v)| ((n.to_string(), 0), *v)).collect(),
             events: Vec::new(),
             choices: choices.clone(),
             taken: 0,
@@ -181,20 +176,12 @@ enum Next {
 }
 
 fn mask(v: u128, width: u8) -> u128 {
-    if width >= 128 {
-        v
-    } else {
-        v & ((1 << width) - 1)
-    }
+    if width >= 128 { v } else { v & ((1 << width) - 1) }
 }
 
 fn signed(v: u128, width: u8) -> i128 {
     let v = mask(v, width);
-    if width < 128 && v >> (width - 1) & 1 == 1 {
-        v as i128 - (1i128 << width)
-    } else {
-        v as i128
-    }
+    if width < 128 && v >> (width - 1) & 1 == 1 { v as i128 - (1i128 << width) } else { v as i128 }
 }
 
 impl Machine<'_> {
@@ -235,11 +222,7 @@ impl Machine<'_> {
             let name = if off == 0 { n } else { format!("{n}+{off}") };
             (name, v)
         });
-        Outcome {
-            regs,
-            memory: memory.collect(),
-            events: self.events,
-        }
+        Outcome { regs, memory: memory.collect(), events: self.events }
     }
 
     fn set(&mut self, t: Temp, v: Val) {
@@ -265,23 +248,13 @@ impl Machine<'_> {
         let (key, place) = match addr.map(|a| self.get(a)) {
             Some(Val::Ptr { loc, off }) => {
                 let name = self.names.0[loc as usize].0.clone();
-                let place = if off == 0 {
-                    name.clone()
-                } else {
-                    format!("{name}+{off}")
-                };
+                let place = if off == 0 { name.clone() } else { format!("{name}+{off}") };
                 ((name, off), place)
             }
             Some(v) => panic!("{v:?} is no address"),
             None => Default::default(),
         };
-        self.events.push(Event {
-            what,
-            place,
-            size,
-            tags,
-            step: self.step,
-        });
+        self.events.push(Event { what, place, size, tags, step: self.step });
         key
     }
 
@@ -305,13 +278,7 @@ impl Machine<'_> {
                     };
                     self.set(*dst, Val::Int(mask(v, *width)));
                 }
-                Op::Bin {
-                    dst,
-                    op,
-                    a,
-                    b,
-                    width,
-                } => {
+                Op::Bin { dst, op, a, b, width } => {
                     let v = binary(*op, self.get(*a), self.get(*b), *width);
                     self.set(*dst, v);
                 }
@@ -332,36 +299,19 @@ impl Machine<'_> {
                         return Next::Drop;
                     }
                 }
-                Op::Load {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                } => {
+                Op::Load { dst, addr, size, tags } => {
                     let key = self.event("R", Some(*addr), *size, *tags);
                     let v = self.memory.get(&key).copied().unwrap_or(Val::ZERO);
                     self.set(*dst, v);
                 }
-                Op::Store {
-                    addr,
-                    src,
-                    size,
-                    tags,
-                } => {
+                Op::Store { addr, src, size, tags } => {
                     let key = self.event("W", Some(*addr), *size, *tags);
                     if let Val::Int(v) = self.get(*src) {
                         assert_eq!(mask(v, size * 8), v, "the stored value is too wide");
                     }
                     self.memory.insert(key, self.get(*src));
                 }
-                Op::Rmw {
-                    dst,
-                    addr,
-                    size,
-                    tags,
-                    body,
-                    new,
-                } => {
+                Op::Rmw { dst, addr, size, tags, body, new } => {
                     let key = self.event("U", Some(*addr), *size, *tags);
                     let v = self.memory.get(&key).copied().unwrap_or(Val::ZERO);
                     self.set(*dst, v);
@@ -415,11 +365,7 @@ fn binary(op: BinOp, a: Val, b: Val, width: u8) -> Val {
     };
     let (sx, sy) = (signed(x, width), signed(y, width));
     let shift = |f: &dyn Fn(u32) -> u128, over: u128| {
-        if y >= u128::from(width) {
-            over
-        } else {
-            f(y as u32)
-        }
+        if y >= u128::from(width) { over } else { f(y as u32) }
     };
     let v = match op {
         BinOp::Add => x.wrapping_add(y),

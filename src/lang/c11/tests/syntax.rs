@@ -133,27 +133,17 @@ fn types() {
         ("atomic<long>", atomic(int(8, true))),
         ("_Atomic(int*)", atomic(pointer(int(4, true)))),
         ("int * _Atomic *", pointer(atomic(pointer(int(4, true))))),
-        (
-            "(int volatile)*",
-            pointer(Type::Volatile(Box::new(int(4, true)))),
-        ),
+        ("(int volatile)*", pointer(Type::Volatile(Box::new(int(4, true))))),
         (
             "volatile const _Atomic int",
             Type::Const(Box::new(Type::Volatile(Box::new(atomic(int(4, true)))))),
         ),
         ("bool", Type::Named(BOOL.to_string())),
-        (
-            "struct foo*",
-            pointer(Type::Named("struct foo".to_string())),
-        ),
+        ("struct foo*", pointer(Type::Named("struct foo".to_string()))),
         ("mtx_t", Type::Named("mtx_t".to_string())),
     ] {
         let (source, span) = source(text);
-        assert_eq!(
-            parse_type(&source, span).unwrap_or_else(|e| panic!("{e}")),
-            ty,
-            "{text}"
-        );
+        assert_eq!(parse_type(&source, span).unwrap_or_else(|e| panic!("{e}")), ty, "{text}");
     }
 }
 
@@ -183,10 +173,7 @@ fn nesting_is_bounded() {
         format!("x = {}1;", "f(".repeat(n)),
     ] {
         let got = error(&format!("P0(int* x) {{ {body} }}"));
-        assert!(
-            got.contains("too deeply") || got.contains("expected"),
-            "{got:.200}"
-        );
+        assert!(got.contains("too deeply") || got.contains("expected"), "{got:.200}");
     }
 }
 
@@ -214,10 +201,7 @@ fn qualified(ty: BoxedStrategy<Type>) -> BoxedStrategy<Type> {
 /// A type that is no pointer and no array.
 fn some_specifier() -> BoxedStrategy<Type> {
     let bare = prop_oneof![
-        (0u32..5, any::<bool>()).prop_map(|(n, signed)| Type::Int {
-            bytes: 1 << n,
-            signed
-        }),
+        (0u32..5, any::<bool>()).prop_map(|(n, signed)| Type::Int { bytes: 1 << n, signed }),
         Just(Type::Named(BOOL.to_string())),
         Just(Type::Named("struct s".to_string())),
         Just(Type::Void),
@@ -248,12 +232,7 @@ fn some_expr() -> impl Strategy<Value = Expr> {
     let new = |kind| Expr::new(kind, Span::default());
     let leaf = prop_oneof![
         (any::<u128>(), 0u32..128, any::<[bool; 3]>()).prop_map(move |(v, n, [d, u, l])| {
-            new(ExprKind::Int(IntLit {
-                value: v >> n,
-                decimal: d,
-                unsigned: u,
-                long: l,
-            }))
+            new(ExprKind::Int(IntLit { value: v >> n, decimal: d, unsigned: u, long: l }))
         }),
         some_name().prop_map(|n| Expr::name(&n)),
         some_type().prop_map(move |t| new(ExprKind::SizeofType(t))),
@@ -272,11 +251,7 @@ fn some_expr() -> impl Strategy<Value = Expr> {
         prop_oneof![
             (unary, e.clone()).prop_map(move |(op, a)| new(ExprKind::Unary(op, b(a)))),
             (any::<bool>(), any::<bool>(), e.clone()).prop_map(move |(up, prefix, a)| {
-                new(ExprKind::Step {
-                    up,
-                    prefix,
-                    target: b(a),
-                })
+                new(ExprKind::Step { up, prefix, target: b(a) })
             }),
             (op.clone(), e.clone(), e.clone()).prop_map(move |(op, x, y)| new(ExprKind::Binary(
                 op,
@@ -299,11 +274,7 @@ fn some_expr() -> impl Strategy<Value = Expr> {
             (some_name(), prop::collection::vec(e.clone(), 0..3))
                 .prop_map(|(f, args)| Expr::call(&f, args)),
             (e, any::<bool>(), some_name()).prop_map(move |(x, arrow, name)| {
-                new(ExprKind::Member {
-                    base: b(x),
-                    arrow,
-                    name,
-                })
+                new(ExprKind::Member { base: b(x), arrow, name })
             }),
         ]
     })
@@ -350,29 +321,15 @@ fn some_statement() -> impl Strategy<Value = Stmt> {
             block.clone(),
             // An `if` with an `else` holds a block, which no other `else` can get into.
             (some_expr(), block, prop::option::of(s.clone())).prop_map(move |(cond, y, n)| {
-                new(StmtKind::If {
-                    cond,
-                    yes: b(y),
-                    no: n.map(b),
-                })
+                new(StmtKind::If { cond, yes: b(y), no: n.map(b) })
             }),
             (some_expr(), s.clone())
                 .prop_map(move |(cond, s)| new(StmtKind::While { cond, body: b(s) })),
             (some_expr(), s.clone())
                 .prop_map(move |(cond, s)| new(StmtKind::DoWhile { cond, body: b(s) })),
-            (
-                simple,
-                prop::option::of(some_expr()),
-                prop::option::of(some_expr()),
-                s.clone()
-            )
+            (simple, prop::option::of(some_expr()), prop::option::of(some_expr()), s.clone())
                 .prop_map(move |(init, cond, step, body)| {
-                    new(StmtKind::For {
-                        init: b(init),
-                        cond,
-                        step,
-                        body: b(body),
-                    })
+                    new(StmtKind::For { init: b(init), cond, step, body: b(body) })
                 }),
             (some_name(), s).prop_map(move |(n, s)| new(StmtKind::Label(n, b(s)))),
         ]
