@@ -106,3 +106,21 @@ fn a_push_of_an_ordered_pair_stores_the_upper_half_first() {
         &["1:X0=0; 1:X1=0;", "1:X0=2; 1:X1=0;", "1:X0=2; 1:X1=1;"],
     );
 }
+
+/// A failed store-exclusive is a choice, not a count: its loop runs as often as `unroll` says.
+#[test]
+fn a_loop_of_exclusives_counts_against_unrolling() {
+    let text = "AArch64 t\n{ 0:X1=x; 0:X2=y; }\nP0 ;\n L0: LDXR W3,[X1] ;\n STXR W4,W3,[X1] ;\n\
+                CBNZ W4,L0 ;\n L1: LDXR W5,[X2] ;\n STXR W4,W5,[X2] ;\n CBNZ W4,L1 ;\n\
+                exists (0:X3=0)\n";
+    let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
+    let cat = cat::load("aarch64", &LoadOptions::new(test.arch)).expect("loads");
+    let model = Model::load(&cat).expect("stages");
+    for unroll in 1..4 {
+        let options = Options { unroll, ..Options::default() };
+        let outcomes = Simulator::default().simulate(&test, &model, &options).expect("simulates");
+        assert!(outcomes.cut);
+        assert_eq!(outcomes.stats.skeletons, u64::from(unroll * unroll));
+        assert_eq!(outcomes.states.len(), 1);
+    }
+}

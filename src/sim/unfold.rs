@@ -157,6 +157,9 @@ struct State<'c> {
     accesses: u16,
     instance: u16,
     steps: usize,
+    /// How many choices the path has made, and how many when it was last at each line.
+    forks: u32,
+    forks_at: Vec<u32>,
 }
 
 /// A list of ops being run, and the decision that they hang on.
@@ -244,6 +247,8 @@ impl<'p> Unfolder<'p> {
             accesses: 0,
             instance: 0,
             steps: 0,
+            forks: 0,
+            forks_at: vec![0; code.insts.len() + 1],
         }];
         let mut out = Paths::default();
         while let Some(mut state) = todo.pop() {
@@ -253,7 +258,10 @@ impl<'p> Unfolder<'p> {
                     Step::Done => out.paths.push(self.finish(state)),
                     Step::Drop => {}
                     Step::Cut => out.cut = true,
-                    Step::Fork(states) => todo.extend(states),
+                    Step::Fork(states) => todo.extend(states.into_iter().map(|mut s| {
+                        s.forks += 1;
+                        s
+                    })),
                 }
                 break;
             }
@@ -311,6 +319,7 @@ impl<'p> Unfolder<'p> {
             return Step::Cut;
         }
         state.instance += 1;
+        state.forks_at[state.pc] = state.forks;
         state.temps.clear();
         if self.limits.register_events {
             for cell in &mut state.regs {
@@ -574,7 +583,8 @@ impl<'p> Unfolder<'p> {
             note(state, taken)?;
             // A counter that is known ends its loop by itself; only what never ends, or has
             // more events than there is room for, is cut.
-            let known = self.program.arch != Arch::C && state.events.len() < ROOM;
+            let chosen = state.forks_at.get(target).is_none_or(|forks| *forks != state.forks);
+            let known = self.program.arch != Arch::C && state.events.len() < ROOM && !chosen;
             return Ok(match taken {
                 true if known => Self::go(state, target),
                 true => self.jump(state, target),
