@@ -3,6 +3,7 @@
 //!
 //! It knows no instruction and no register name.
 
+pub use super::ops::mask;
 use super::ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::Line;
@@ -115,11 +116,6 @@ impl Emit {
         let no = self.block(no);
         self.op(Op::If { cond, yes, no });
     }
-}
-
-/// The low `width` bits set.
-pub fn mask(width: u8) -> u128 {
-    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
 /// A decimal, hexadecimal or binary integer with an optional sign.

@@ -140,6 +140,11 @@ impl Val {
     pub const ZERO: Val = Val::Int(0);
 }
 
+/// The low `bits` bits set.
+pub fn mask(bits: u8) -> u128 {
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnOp {
     /// Bitwise complement within the width.

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+pub use crate::isa::ops::mask;
 use crate::isa::ops::{BinOp, UnOp, Val};
 
 pub type ExprId = u32;
@@ -31,10 +32,6 @@ pub enum Expr {
 pub struct Exprs {
     nodes: Vec<Expr>,
     index: FxHashMap<Expr, ExprId>,
-}
-
-pub fn mask(bits: u8) -> u128 {
-    if bits >= 128 { !0 } else { (1u128 << bits) - 1 }
 }
 
 pub fn sign_extend(v: u128, bits: u8) -> i128 {

@@ -450,35 +450,12 @@ impl<'s> Search<'s> {
     /// Reads that depend on each other in a circle: every value that some store or the initial
     /// state mentions is tried for one of them.
     fn solve_cycle(&mut self) -> bool {
-        let open = self
-            .values
-            .iter()
-            .enumerate()
-            .flat_map(|(t, vs)| vs.iter().enumerate().map(move |(a, v)| (t, a, v)))
-            .find(|(_, _, v)| v.is_none())
-            .map(|(t, a, _)| (t, a));
-        let Some((t, a)) = open else {
-            self.found.trouble.get_or_insert_with(|| {
-                "a final value cannot be computed (arithmetic on addresses?)".to_string()
-            });
+        let Some((t, a)) = first_open(&self.values, self.found) else {
             return false;
         };
-        let mut domain: Vec<Val> = vec![Val::ZERO];
-        for e in &self.skeleton.events {
-            let v = match e.value {
-                Source::Init(v) => Some(v),
-                Source::Part { value, .. } => self.exprs.as_const(value),
-                Source::None => None,
-            };
-            if let Some(v) = v
-                && !domain.contains(&v)
-            {
-                domain.push(v);
-            }
-        }
         let saved = self.values.clone();
         let mut any = false;
-        for guess in domain {
+        for guess in guesses(self.skeleton, self.exprs) {
             self.values[t][a] = Some(guess);
             let ok = self.propagate_from_guess() && self.agrees();
             if ok {
@@ -643,6 +620,39 @@ impl<'s> Search<'s> {
         }
         Some(Val::Int(sum & mask(bits)))
     }
+}
+
+/// The first read whose value is open; without one, values that are open for another reason
+/// are noted as trouble.
+pub(super) fn first_open(values: &[Vec<Option<Val>>], found: &mut Found) -> Option<(usize, usize)> {
+    let open = values
+        .iter()
+        .enumerate()
+        .find_map(|(t, vs)| vs.iter().position(Option::is_none).map(|a| (t, a)));
+    if open.is_none() {
+        found.trouble.get_or_insert_with(|| {
+            "a final value cannot be computed (arithmetic on addresses?)".to_string()
+        });
+    }
+    open
+}
+
+/// Every value that the initial state or a store of a constant mentions, and 0.
+pub(super) fn guesses(skeleton: &Skeleton, exprs: &Exprs) -> Vec<Val> {
+    let mut domain: Vec<Val> = vec![Val::ZERO];
+    for e in &skeleton.events {
+        let v = match e.value {
+            Source::Init(v) => Some(v),
+            Source::Part { value, .. } => exprs.as_const(value),
+            Source::None => None,
+        };
+        if let Some(v) = v
+            && !domain.contains(&v)
+        {
+            domain.push(v);
+        }
+    }
+    domain
 }
 
 /// Whether a proposition holds of an outcome.

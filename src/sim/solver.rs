@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::expr::{ExprId, Exprs, Var, mask, truth};
 use super::program::{Program, What};
 use super::reasons::{Atom, Explain};
-use super::search::{Found, Outcome, Stop, holds};
+use super::search::{Found, Outcome, Stop, first_open, guesses, holds};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::theory::{Base, Check, Theory, Values};
 use crate::isa::ops::Val;
@@ -795,35 +795,12 @@ impl<'s> Solver<'s> {
     /// Reads that depend on each other in a circle: every value that some store or the initial
     /// state mentions is tried for one of them, as in the other search.
     fn solve_cycle(&mut self) -> bool {
-        let open = self
-            .known
-            .iter()
-            .enumerate()
-            .flat_map(|(t, vs)| vs.iter().enumerate().map(move |(a, v)| (t, a, v)))
-            .find(|(_, _, v)| v.is_none())
-            .map(|(t, a, _)| (t, a));
-        let Some((t, a)) = open else {
-            self.found.trouble.get_or_insert_with(|| {
-                "a final value cannot be computed (arithmetic on addresses?)".to_string()
-            });
+        let Some((t, a)) = first_open(&self.known, self.found) else {
             return false;
         };
-        let mut domain: Vec<Val> = vec![Val::ZERO];
-        for e in &self.skeleton.events {
-            let v = match e.value {
-                Source::Init(v) => Some(v),
-                Source::Part { value, .. } => self.exprs.as_const(value),
-                Source::None => None,
-            };
-            if let Some(v) = v
-                && !domain.contains(&v)
-            {
-                domain.push(v);
-            }
-        }
         let saved = self.known.clone();
         let mut any = false;
-        for guess in domain {
+        for guess in guesses(self.skeleton, self.exprs) {
             self.known[t][a] = Some(guess);
             self.propagate();
             if self.broken_constraint().is_none() && self.agrees() {

@@ -1,6 +1,8 @@
 //! Integer instructions on general registers: arithmetic, logic, moves, shifts, bit fields,
 //! selects, and the addresses of locations. No memory, no control flow.
 
+pub use crate::isa::ops::mask;
+
 use super::emit::{Emit, Lowered, Refusal, wrap};
 use super::operand::{Operand, Shift};
 use super::regs::{Flag, View};
@@ -300,11 +302,6 @@ fn narrow(e: &mut Emit, a: Temp, signed: bool, from: u8, width: u8) -> Temp {
     } else {
         e.zero_ext(a, from.min(width), 64)
     }
-}
-
-/// All ones in `bits`.
-pub fn mask(bits: u8) -> u128 {
-    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
 fn binary(e: &mut Emit, f: impl FnOnce(&mut Emit, Temp, Temp, u8) -> Temp) -> Lowered {
