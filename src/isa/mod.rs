@@ -6,6 +6,7 @@
 pub mod aarch64;
 pub mod arm;
 pub mod lex;
+pub mod machine;
 pub mod microcode;
 pub mod mips;
 pub mod ops;

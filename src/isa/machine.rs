@@ -1,0 +1,108 @@
+//! Machine code: what a decoder of an instruction set gives, with the parts that lifting
+//! rewrites kept apart from the text.
+//!
+//! It does not know object files, relocations, nor what instructions mean: an instruction's
+//! meaning is had by printing it and reading the text with [`super::Isa::thread`].
+
+use std::fmt::Write as _;
+
+/// One instruction as it lies in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    pub at: u64,
+    /// Bytes that it takes.
+    pub len: u8,
+    /// As litmus tests write it, without operands.
+    pub mnemonic: String,
+    /// In the order in which litmus tests write them.
+    pub operands: Vec<Operand>,
+    pub flow: Flow,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A register, by the name that litmus tests give it.
+    Reg(String),
+    /// A number, without the sign that some dialects put before it ([`Style::immediate`]).
+    Imm(i64),
+    /// Anything else that stands as it is: a condition, a barrier's kind, a shift.
+    Text(String),
+    /// An address in the code or in data beside it; a label once it is known.
+    Code(u64),
+    Mem(Mem),
+}
+
+/// A memory operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mem {
+    pub base: Option<String>,
+    pub offset: i64,
+    /// An index register with its extension or scale, as written.
+    pub index: Option<String>,
+    pub update: Update,
+}
+
+/// What becomes of the base register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    None,
+    /// It takes the address before the access.
+    Pre,
+    /// The access is at the base; then the offset or index is added.
+    Post,
+}
+
+/// Where control goes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Next,
+    /// To its [`Operand::Code`] only.
+    Jump,
+    /// To its [`Operand::Code`] or on.
+    Branch,
+    /// To its [`Operand::Code`], and back.
+    Call,
+    /// To an address in a register, and back.
+    CallRegister,
+    /// To an address in a register that is not the return address.
+    JumpRegister,
+    Return,
+    /// Nowhere: a trap.
+    Trap,
+}
+
+/// A decoder. Code is `bytes`, the first of them at address `at`. Errors name what was found.
+pub trait Decoder: Sync {
+    /// The first instruction of `bytes`.
+    fn decode(&self, bytes: &[u8], at: u64) -> Result<Decoded, String>;
+
+    /// How this dialect writes operands.
+    fn style(&self) -> &'static Style;
+}
+
+/// How a dialect writes operands.
+pub struct Style {
+    /// Stands before a number: `#` in Arm's dialects, `$` in x86's.
+    pub immediate: &'static str,
+    /// A memory operand, without its instruction.
+    pub memory: fn(&Mem) -> String,
+}
+
+impl Decoded {
+    /// The text of the instruction; `label` gives the name of an address in the code.
+    pub fn text(&self, style: &Style, label: &dyn Fn(u64) -> String) -> String {
+        let mut out = self.mnemonic.clone();
+        for (i, operand) in self.operands.iter().enumerate() {
+            out.push_str(if i == 0 { " " } else { "," });
+            match operand {
+                Operand::Reg(name) | Operand::Text(name) => out.push_str(name),
+                Operand::Imm(n) => {
+                    let _ = write!(out, "{}{n}", style.immediate);
+                }
+                Operand::Code(at) => out.push_str(&label(*at)),
+                Operand::Mem(mem) => out.push_str(&(style.memory)(mem)),
+            }
+        }
+        out
+    }
+}
