@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub is_set: Vec<bool>,
+    /// Whether a node's value is known once threads are unfolded: it depends neither on
+    /// reads-from, nor on coherence, nor on a recursive definition.
+    fixed: Vec<bool>,
     ids: FxHashMap<Node, NodeId>,
     /// Reads and writes are different events; no event is a read-modify-write.
     split_rmw: bool,
@@ -28,6 +31,7 @@ impl Graph {
         let mut graph = Graph {
             nodes: Vec::new(),
             is_set: Vec::new(),
+            fixed: Vec::new(),
             ids: FxHashMap::default(),
             // RISC-V's AMOs are one event each, as C's read-modify-writes are.
             split_rmw: !matches!(arch, Arch::C | Arch::RiscV),
@@ -48,7 +52,13 @@ impl Graph {
             return id;
         }
         let id = self.nodes.len() as NodeId;
+        let fixed = match node {
+            Node::BaseRel(BaseRel::Rf | BaseRel::Co) | Node::BaseSet(BaseSet::Fw) => false,
+            Node::FixVar(..) | Node::Fix(..) => false,
+            _ => node.operands().all(|c| self.fixed[c as usize]),
+        };
         self.ids.insert(node.clone(), id);
+        self.fixed.push(fixed);
         self.nodes.push(node);
         self.is_set.push(is_set);
         id
@@ -104,6 +114,17 @@ impl Graph {
         }
         if self.is_empty(b) || self.within(b, a, DEPTH) {
             return a;
+        }
+        // What is fixed is joined first, so that it is joined once.
+        for (x, y) in [(a, b), (b, a)] {
+            if let Node::Union(p, q) = *self.get(x)
+                && self.fixed[y as usize]
+                && self.fixed[p as usize] != self.fixed[q as usize]
+            {
+                let (fixed, varying) = if self.fixed[p as usize] { (p, q) } else { (q, p) };
+                let fixed = self.union(fixed, y);
+                return self.union(fixed, varying);
+            }
         }
         let is_set = self.is_set[a as usize];
         let (a, b) = (a.min(b), a.max(b));
@@ -162,6 +183,14 @@ impl Graph {
         }
         if let Node::Complement(c) = *self.get(b) {
             return self.inter(a, c);
+        }
+        // (x \ y) \ z is (x \ z) \ y: what is fixed is taken away first.
+        if let Node::Diff(x, y) = *self.get(a)
+            && self.fixed[b as usize]
+            && !self.fixed[y as usize]
+        {
+            let x = self.diff(x, b);
+            return self.diff(x, y);
         }
         let is_set = self.is_set[a as usize];
         if is_set && *self.get(a) == Node::BaseSet(BaseSet::All) {

@@ -121,7 +121,7 @@ impl<'m> Interpreted<'m> {
 }
 
 impl Judge for Interpreted<'_> {
-    fn bind(&mut self, skeleton: &Skeleton) -> bool {
+    fn bind(&mut self, skeleton: &Skeleton, _: &Choices) -> bool {
         self.exec = skeleton_exec(skeleton);
         true
     }

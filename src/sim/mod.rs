@@ -15,6 +15,8 @@ mod reasons;
 pub mod search;
 pub mod skeleton;
 mod solver;
+mod specialise;
+pub mod steps;
 mod theory;
 pub mod unfold;
 pub mod witness;
@@ -82,7 +84,7 @@ pub struct Model {
 /// A staged model.
 struct Fast {
     plan: Plan,
-    program: eval::Program,
+    program: steps::Program,
     /// The plan as the solver wants it, where it can.
     theory: Option<Theory>,
 }
@@ -93,7 +95,7 @@ impl Model {
     pub fn load(model: &cat::Model) -> Result<Model> {
         let fast = match cat::stage::stage(model) {
             Ok(plan) => {
-                let program = eval::Program::new(&plan).map_err(|e| {
+                let program = steps::Program::new(&plan).map_err(|e| {
                     Diag::new(format!("{} cannot be simulated: {}", model.name, e.0))
                 })?;
                 let theory = Theory::new(&plan).ok();

@@ -13,7 +13,6 @@ use super::expr::{Exprs, Var, mask, truth};
 use super::program::{Cond, Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source};
 use crate::isa::ops::Val;
-use crate::rel::Rel;
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;
@@ -50,8 +49,9 @@ pub enum Stop {
 
 /// What decides whether executions are allowed.
 pub trait Judge {
-    /// Prepares for a skeleton; false where no execution of it is allowed.
-    fn bind(&mut self, skeleton: &Skeleton) -> bool;
+    /// Prepares for a skeleton; false where no execution of it is allowed. All choices that are
+    /// judged afterwards decide more than these.
+    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool;
 
     /// Whether a partial execution may still become an allowed one. True is always sound.
     fn possible(&mut self, choices: &Choices) -> bool;
@@ -110,33 +110,7 @@ impl<'s> Search<'s> {
         found: &'s mut Found,
         deadline: Option<std::time::Instant>,
     ) -> Search<'s> {
-        let n = skeleton.len();
-        let mut choices = Choices {
-            rf_low: Rel::empty(n),
-            rf_high: Rel::empty(n),
-            co_low: Rel::empty(n),
-            co_high: Rel::empty(n),
-            rf_stamp: 0,
-            co_stamp: 0,
-        };
-        for read in &skeleton.reads {
-            for w in &read.candidates {
-                choices.rf_high.insert(usize::from(*w), usize::from(read.event));
-            }
-        }
-        for writes in &skeleton.writes {
-            for (i, a) in writes.iter().enumerate() {
-                for b in &writes[i + 1..] {
-                    let (a, b) = (usize::from(*a), usize::from(*b));
-                    choices.co_high.insert(a, b);
-                    if i == 0 {
-                        choices.co_low.insert(a, b);
-                    } else {
-                        choices.co_high.insert(b, a);
-                    }
-                }
-            }
-        }
+        let choices = Choices::start(skeleton);
         let observed = program
             .observed
             .iter()
@@ -232,9 +206,6 @@ impl<'s> Search<'s> {
 
     /// Searches this skeleton; what it finds goes to `found`.
     pub fn run(&mut self) -> Result<(), Stop> {
-        if !self.judge.bind(self.skeleton) {
-            return Ok(());
-        }
         // Reads with one source are decided before anything is looked at.
         for (i, read) in self.skeleton.reads.iter().enumerate() {
             if let [source] = read.candidates[..] {
@@ -244,7 +215,7 @@ impl<'s> Search<'s> {
         }
         let reads = &self.skeleton.reads;
         self.order.retain(|d| !matches!(d, Decision::Read(i) if reads[*i].candidates.len() == 1));
-        if !self.judge.possible(&self.choices) {
+        if !self.judge.bind(self.skeleton, &self.choices) || !self.judge.possible(&self.choices) {
             return Ok(());
         }
         self.decide(0).map(|_| ())

@@ -181,8 +181,8 @@ struct Keep<'j> {
 }
 
 impl Judge for Keep<'_> {
-    fn bind(&mut self, skeleton: &Skeleton) -> bool {
-        self.inner.as_mut().is_none_or(|j| j.bind(skeleton))
+    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool {
+        self.inner.as_mut().is_none_or(|j| j.bind(skeleton, choices))
     }
 
     fn possible(&mut self, choices: &Choices) -> bool {

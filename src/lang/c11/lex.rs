@@ -1,19 +1,31 @@
 //! Tokens of the C subset. It knows no grammar.
 
 use super::ast::IntLit;
+use super::types::kind;
 use crate::diag::{Diag, Result, Source, Span};
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Tok {
-    Word(String),
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tok<'a> {
+    Word(&'a str, Kind),
     Int(IntLit),
     Punct(&'static str),
     End,
 }
 
-#[derive(Clone, Debug)]
-pub struct Token {
-    pub tok: Tok,
+/// What a word may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name that a test may give.
+    Name,
+    /// A type, or a word that opens one.
+    Type,
+    /// A word that C keeps for statements.
+    Reserved,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'a> {
+    pub tok: Tok<'a>,
     pub span: Span,
 }
 
@@ -25,16 +37,32 @@ const PUNCT: &[&str] = &[
 ];
 
 /// The tokens of a part of a text; the last one is [`Tok::End`].
-pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
+pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
     let (start, end) = (span.start as usize, span.end as usize);
     let Some(text) = source.text.get(start..end) else {
         return Err(Diag::new(format!("bytes {start} to {end} of {} are no text", source.name)));
     };
+    let bytes = text.as_bytes();
+    let run = |from: usize, of: fn(u8) -> bool| {
+        bytes[from..].iter().position(|b| !of(*b)).unwrap_or(bytes.len() - from)
+    };
     let mut out = Vec::with_capacity(text.len() / 4);
     let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
+    while let Some(&first) = bytes.get(at) {
         let place = |len: usize| Span::new(start + at, start + at + len);
+        if first == b' ' || first == b'\n' {
+            at += 1;
+            continue;
+        }
+        if is_word(first) && !first.is_ascii_digit() {
+            let len = run(at, is_word);
+            let word = &text[at..at + len];
+            out.push(Token { tok: Tok::Word(word, kind(word)), span: place(len) });
+            at += len;
+            continue;
+        }
+        let rest = &text[at..];
+        let Some(c) = rest.chars().next() else { break };
         if c.is_whitespace() {
             at += c.len_utf8();
         } else if rest.starts_with("//") {
@@ -47,15 +75,8 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
                         .help("close it with `*/`"));
                 }
             }
-        } else if c.is_ascii_alphabetic() || c == '_' {
-            let len =
-                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            out.push(Token { tok: Tok::Word(rest[..len].to_string()), span: place(len) });
-            at += len;
         } else if c.is_ascii_digit() {
-            let len = rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'' || c == '.'))
-                .unwrap_or(rest.len());
+            let len = run(at, |b| is_word(b) || b == b'\'' || b == b'.');
             let lit = int(&rest[..len]).map_err(|message| Diag::at(source, place(len), message))?;
             out.push(Token { tok: Tok::Int(lit), span: place(len) });
             at += len;
@@ -87,14 +108,28 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token>> {
     Ok(out)
 }
 
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
 fn punctuation(rest: &str) -> Option<&'static str> {
-    // Most of the table is ruled out by the first byte alone.
+    // The commonest, and what rules out most of the table.
     let first = *rest.as_bytes().first()?;
+    match first {
+        b'(' => return Some("("),
+        b')' => return Some(")"),
+        b';' => return Some(";"),
+        b',' => return Some(","),
+        _ => {}
+    }
     PUNCT.iter().copied().find(|p| p.as_bytes()[0] == first && rest.starts_with(*p))
 }
 
 /// An integer constant with its prefix and suffix.
 fn int(text: &str) -> std::result::Result<IntLit, String> {
+    if let [digit @ b'0'..=b'9'] = text.as_bytes() {
+        return Ok(IntLit::plain(u128::from(digit - b'0')));
+    }
     let lower = text.to_ascii_lowercase();
     let (digits, radix) = if let Some(d) = lower.strip_prefix("0x") {
         (d, 16)

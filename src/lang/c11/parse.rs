@@ -4,7 +4,7 @@
 //! text can exhaust the stack, here or in what walks the tree.
 
 use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
-use super::lex::{Tok, Token, tokens};
+use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Type;
@@ -32,51 +32,11 @@ pub fn parse_type(source: &Source, span: Span) -> Result<Type> {
 
 pub(super) struct Parser<'a> {
     pub source: &'a Source,
-    tokens: Vec<Token>,
+    tokens: Vec<Token<'a>>,
+    /// Never past the last token.
     at: usize,
     pub depth: u32,
 }
-
-/// Words that open a type.
-const TYPE_WORDS: &[&str] = &[
-    "const",
-    "volatile",
-    "_Atomic",
-    "void",
-    "char",
-    "short",
-    "int",
-    "long",
-    "signed",
-    "unsigned",
-    "_Bool",
-    "float",
-    "double",
-    "struct",
-    "union",
-    "enum",
-    "static",
-    "extern",
-    "register",
-    "auto",
-    "inline",
-    "restrict",
-    "__restrict",
-    "__int128",
-    "__signed__",
-    "__volatile__",
-    "__const",
-    "__volatile",
-    "_Thread_local",
-    "__inline",
-    "__inline__",
-];
-
-/// Words that no variable may have.
-const RESERVED: &[&str] = &[
-    "if", "else", "while", "do", "for", "return", "break", "continue", "goto", "switch", "case",
-    "default", "sizeof", "typedef",
-];
 
 impl<'a> Parser<'a> {
     fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
@@ -85,17 +45,18 @@ impl<'a> Parser<'a> {
 
     // Tokens.
 
-    pub fn peek(&self) -> &Tok {
-        self.peek_at(0)
+    #[inline(always)]
+    pub fn peek(&self) -> Tok<'a> {
+        self.tokens[self.at].tok
     }
 
-    pub fn peek_at(&self, n: usize) -> &Tok {
+    pub fn peek_at(&self, n: usize) -> Tok<'a> {
         let last = self.tokens.len() - 1;
-        &self.tokens[(self.at + n).min(last)].tok
+        self.tokens[(self.at + n).min(last)].tok
     }
 
     pub fn span(&self) -> Span {
-        self.tokens[self.at.min(self.tokens.len() - 1)].span
+        self.tokens[self.at].span
     }
 
     /// The span of the token before.
@@ -103,20 +64,24 @@ impl<'a> Parser<'a> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
+    #[inline]
     pub fn skip(&mut self) {
         if self.at + 1 < self.tokens.len() {
             self.at += 1;
         }
     }
 
+    #[inline]
     pub fn is(&self, punct: &str) -> bool {
-        matches!(self.peek(), Tok::Punct(p) if *p == punct)
+        matches!(self.peek(), Tok::Punct(p) if p == punct)
     }
 
+    #[inline]
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Tok::Word(w) if w == word)
+        matches!(self.peek(), Tok::Word(w, _) if w == word)
     }
 
+    #[inline]
     pub fn eat(&mut self, punct: &str) -> bool {
         let found = self.is(punct);
         if found {
@@ -133,6 +98,7 @@ impl<'a> Parser<'a> {
         found
     }
 
+    #[inline]
     pub fn expect(&mut self, punct: &str, place: &str) -> Result<()> {
         if self.eat(punct) {
             return Ok(());
@@ -149,7 +115,7 @@ impl<'a> Parser<'a> {
 
     pub fn unexpected(&self, expected: &str) -> Box<Diag> {
         let found = match self.peek() {
-            Tok::Word(w) => format!("`{w}`"),
+            Tok::Word(w, _) => format!("`{w}`"),
             Tok::Int(i) => format!("`{}`", i.value),
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
@@ -157,7 +123,7 @@ impl<'a> Parser<'a> {
         let diag =
             Diag::at(self.source, self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
-            Tok::Word(w) if w == "switch" || w == "typedef" || w == "case" => {
+            Tok::Word(w, _) if w == "switch" || w == "typedef" || w == "case" => {
                 diag.help(format!("`{w}` is not part of the C subset; use `if`"))
             }
             _ => diag,
@@ -183,10 +149,9 @@ impl<'a> Parser<'a> {
     pub fn name(&mut self, what: &str) -> Result<(String, Span)> {
         let span = self.span();
         match self.peek() {
-            Tok::Word(w) if !is_keyword(w) => {
-                let name = w.clone();
+            Tok::Word(w, Kind::Name) => {
                 self.skip();
-                Ok((name, span))
+                Ok((w.to_string(), span))
             }
             _ => Err(self.unexpected(what)),
         }
@@ -197,21 +162,19 @@ impl<'a> Parser<'a> {
     /// Whether a type begins `n` tokens ahead: with a keyword of types or a known name, or, where
     /// a statement begins, with an unknown name that only a declaration can begin with.
     pub fn type_at(&self, n: usize, statement: bool) -> bool {
-        let Tok::Word(w) = self.peek_at(n) else {
+        let Tok::Word(w, kind) = self.peek_at(n) else {
             return false;
         };
-        if w == "std" && matches!(self.peek_at(n + 1), Tok::Punct("::")) {
-            return matches!(self.peek_at(n + 2), Tok::Word(w) if w == "atomic" || is_type_name(w));
+        match (kind, self.peek_at(n + 1)) {
+            (Kind::Type, _) => true,
+            (Kind::Reserved, _) => false,
+            (Kind::Name, Tok::Punct("::")) if w == "std" => {
+                matches!(self.peek_at(n + 2), Tok::Word("atomic", _) | Tok::Word(_, Kind::Type))
+            }
+            (Kind::Name, Tok::Punct("<")) if w == "atomic" => true,
+            (Kind::Name, Tok::Word(_, Kind::Name)) => statement,
+            _ => false,
         }
-        if TYPE_WORDS.contains(&w.as_str()) || is_type_name(w) {
-            return true;
-        }
-        if w == "atomic" && matches!(self.peek_at(n + 1), Tok::Punct("<")) {
-            return true;
-        }
-        !is_keyword(w)
-            && statement
-            && matches!(self.peek_at(n + 1), Tok::Word(next) if !is_keyword(next))
     }
 
     /// The words before a declarator: `const unsigned long`, `_Atomic(int*)`, `struct s`.
@@ -220,8 +183,8 @@ impl<'a> Parser<'a> {
         let (mut constant, mut volatile, mut atomic) = (false, false, false);
         let mut base: Option<Type> = None;
         let (mut signed, mut size, mut longs, mut plain) = (None, None, 0, false);
-        while let Tok::Word(w) = self.peek() {
-            match w.as_str() {
+        while let Tok::Word(w, kind) = self.peek() {
+            match w {
                 "const" | "__const" => constant = true,
                 "volatile" | "__volatile__" | "__volatile" => volatile = true,
                 "static" | "extern" | "register" | "auto" | "inline" | "__inline"
@@ -257,12 +220,11 @@ impl<'a> Parser<'a> {
                 "__int128" => size = Some(16),
                 "void" => base = Some(Type::Void),
                 "_Bool" => base = Some(Type::Named(BOOL.to_string())),
-                "float" | "double" => base = Some(Type::Named(w.clone())),
+                "float" | "double" => base = Some(Type::Named(w.to_string())),
                 "struct" | "union" | "enum" => {
-                    let word = w.clone();
                     self.skip();
-                    let (name, _) = self.name(&format!("the name of the {word}"))?;
-                    base = Some(Type::Named(format!("{word} {name}")));
+                    let (name, _) = self.name(&format!("the name of the {w}"))?;
+                    base = Some(Type::Named(format!("{w} {name}")));
                     continue;
                 }
                 _ => {
@@ -271,10 +233,10 @@ impl<'a> Parser<'a> {
                         && size.is_none()
                         && longs == 0
                         && !plain;
-                    if !none || (is_keyword(w) && !is_type_name(w)) {
+                    if !none || kind == Kind::Reserved {
                         break;
                     }
-                    base = Some(typedef(w).unwrap_or_else(|| Type::Named(w.clone())));
+                    base = Some(typedef(w).unwrap_or_else(|| Type::Named(w.to_string())));
                 }
             }
             self.skip();
@@ -290,8 +252,8 @@ impl<'a> Parser<'a> {
                 self.skip();
                 let ty = self.nested(Self::type_name)?;
                 self.expect(")", "after the type")?;
-                while let Tok::Word(w) = self.peek() {
-                    match w.as_str() {
+                while let Tok::Word(w, _) = self.peek() {
+                    match w {
                         "const" => constant = true,
                         "volatile" => volatile = true,
                         _ => break,
@@ -304,7 +266,7 @@ impl<'a> Parser<'a> {
                 let diag = self.unexpected("a type");
                 let known = ["int", "atomic_int", "uint64_t", "volatile", "void"];
                 return Err(match self.peek() {
-                    Tok::Word(w) => match nearest(w, known) {
+                    Tok::Word(w, _) => match nearest(w, known) {
                         Some(n) => diag.help(format!("did you mean `{n}`?")),
                         None => diag,
                     },
@@ -364,8 +326,8 @@ impl<'a> Parser<'a> {
             }
             self.skip();
             let (mut constant, mut volatile, mut atomic) = (false, false, false);
-            while let Tok::Word(w) = self.peek() {
-                match w.as_str() {
+            while let Tok::Word(w, _) = self.peek() {
+                match w {
                     "const" => constant = true,
                     "volatile" => volatile = true,
                     "_Atomic" => atomic = true,
@@ -389,7 +351,7 @@ impl<'a> Parser<'a> {
             return Ok((fill(inner, &base), name));
         }
         let name = match self.peek() {
-            Tok::Word(w) if !is_keyword(w) => Some(self.name("a name")?),
+            Tok::Word(_, Kind::Name) => Some(self.name("a name")?),
             _ => None,
         };
         Ok((self.arrays(base, parts)?, name))
@@ -421,7 +383,7 @@ impl<'a> Parser<'a> {
     fn function(&mut self) -> Result<Function> {
         let start = self.span();
         // `P0(...)` without a return type, as tests have it.
-        let bare = matches!(self.peek(), Tok::Word(w) if !is_keyword(w) && w != "__attribute__")
+        let bare = matches!(self.peek(), Tok::Word(w, Kind::Name) if w != "__attribute__")
             && matches!(self.peek_at(1), Tok::Punct("("));
         let base = if bare { Type::Void } else { self.specifiers()? };
         let mut ret = base;
@@ -480,7 +442,7 @@ impl<'a> Parser<'a> {
     fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         while !self.eat("}") {
-            if *self.peek() == Tok::End {
+            if self.peek() == Tok::End {
                 return Err(self.unexpected("`}` at the end of the block"));
             }
             out.push(self.statement()?);
@@ -505,10 +467,8 @@ impl<'a> Parser<'a> {
         if self.eat("{") {
             return Ok(StmtKind::Block(self.statements_to_brace()?));
         }
-        if let (Tok::Word(w), Tok::Punct(":")) = (self.peek(), self.peek_at(1))
-            && !is_keyword(w)
-        {
-            let label = w.clone();
+        if let (Tok::Word(w, Kind::Name), Tok::Punct(":")) = (self.peek(), self.peek_at(1)) {
+            let label = w.to_string();
             self.skip();
             self.skip();
             // A label may stand before a closing brace.
@@ -520,7 +480,7 @@ impl<'a> Parser<'a> {
             return Ok(StmtKind::Label(label, Box::new(target)));
         }
         let word = match self.peek() {
-            Tok::Word(w) => w.as_str(),
+            Tok::Word(w, _) => w,
             _ => "",
         };
         match word {
@@ -651,15 +611,6 @@ impl<'a> Parser<'a> {
             }
         }
     }
-}
-
-pub(super) fn is_keyword(word: &str) -> bool {
-    TYPE_WORDS.contains(&word) || RESERVED.contains(&word) || is_type_name(word)
-}
-
-/// Names of types: the known ones, and by convention all that end in `_t`.
-fn is_type_name(word: &str) -> bool {
-    word.ends_with("_t") || typedef(word).is_some()
 }
 
 /// Puts a type in the place of the hole that a declarator in parentheses was read around.

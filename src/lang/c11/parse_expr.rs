@@ -1,8 +1,8 @@
 //! Reads expressions, with C's precedences.
 
 use super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
-use super::lex::Tok;
-use super::parse::{MAX_DEPTH, Parser, is_keyword};
+use super::lex::{Kind, Tok};
+use super::parse::{MAX_DEPTH, Parser};
 use crate::diag::{Diag, Result, Span};
 
 impl Parser<'_> {
@@ -65,7 +65,7 @@ impl Parser<'_> {
             let Tok::Punct(p) = self.peek() else {
                 return Ok(left);
             };
-            let Some(op) = BinaryOp::ALL.into_iter().find(|op| op.text() == *p) else {
+            let Some(op) = BinaryOp::ALL.into_iter().find(|op| op.text() == p) else {
                 return Ok(left);
             };
             if op.precedence() < least {
@@ -91,13 +91,13 @@ impl Parser<'_> {
             Tok::Punct("*") => UnaryOp::Deref,
             Tok::Punct("&") => UnaryOp::Addr,
             Tok::Punct(p @ ("++" | "--")) => {
-                let up = *p == "++";
+                let up = p == "++";
                 self.skip();
                 let target = Box::new(self.unary()?);
                 let kind = ExprKind::Step { up, prefix: true, target };
                 return self.make(kind, start);
             }
-            Tok::Word(w) if w == "sizeof" => {
+            Tok::Word("sizeof", _) => {
                 self.skip();
                 if self.is("(") && self.type_at(1, false) {
                     self.skip();
@@ -141,12 +141,12 @@ impl Parser<'_> {
                     ExprKind::Index(Box::new(e), Box::new(index))
                 }
                 Tok::Punct(p @ ("++" | "--")) => {
-                    let up = *p == "++";
+                    let up = p == "++";
                     self.skip();
                     ExprKind::Step { up, prefix: false, target: Box::new(e) }
                 }
                 Tok::Punct(p @ ("." | "->")) => {
-                    let arrow = *p == "->";
+                    let arrow = p == "->";
                     self.skip();
                     let (name, _) = self.name("the name of a member")?;
                     ExprKind::Member { base: Box::new(e), arrow, name }
@@ -165,7 +165,6 @@ impl Parser<'_> {
         let start = self.span();
         match self.peek() {
             Tok::Int(lit) => {
-                let lit = *lit;
                 self.skip();
                 self.make(ExprKind::Int(lit), start)
             }
@@ -175,13 +174,13 @@ impl Parser<'_> {
                 self.expect(")", "after the expression")?;
                 Ok(e)
             }
-            Tok::Word(w) if w == "true" || w == "false" => {
+            Tok::Word(w @ ("true" | "false"), _) => {
                 let value = u128::from(w == "true");
                 self.skip();
                 self.make(ExprKind::Int(IntLit::plain(value)), start)
             }
-            Tok::Word(w) if !is_keyword(w) => {
-                let mut name = w.clone();
+            Tok::Word(w, Kind::Name) => {
+                let mut name = w.to_string();
                 self.skip();
                 // `std::f`, and `memory_order::relaxed`.
                 while (name == "std" || name == "memory_order") && self.eat("::") {

@@ -2,6 +2,11 @@
 //!
 //! Sizes are those of LP64; plain `char` is signed. It does not read text: the parser does.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::lex::Kind;
 use crate::litmus::Type;
 
 /// How this room writes C's boolean, for which [`Type`] has no variant of its own.
@@ -66,26 +71,86 @@ const ATOMIC_NAMES: &[(&str, u8, bool)] = &[
     ("ullong", 8, false),
 ];
 
+/// Words that open a type.
+const TYPE_WORDS: &[&str] = &[
+    "const",
+    "volatile",
+    "_Atomic",
+    "void",
+    "char",
+    "short",
+    "int",
+    "long",
+    "signed",
+    "unsigned",
+    "_Bool",
+    "float",
+    "double",
+    "struct",
+    "union",
+    "enum",
+    "static",
+    "extern",
+    "register",
+    "auto",
+    "inline",
+    "restrict",
+    "__restrict",
+    "__int128",
+    "__signed__",
+    "__volatile__",
+    "__const",
+    "__volatile",
+    "_Thread_local",
+    "__inline",
+    "__inline__",
+];
+
+/// Words that no variable may have.
+const RESERVED: &[&str] = &[
+    "if", "else", "while", "do", "for", "return", "break", "continue", "goto", "switch", "case",
+    "default", "sizeof", "typedef",
+];
+
+/// What is known of words: the types that names of one word stand for, and keywords.
+struct Words {
+    types: FxHashMap<String, Type>,
+    kinds: FxHashMap<String, Kind>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let boolean = || Type::Named(BOOL.to_string());
+    let mut types = FxHashMap::default();
+    types.insert("bool".to_string(), boolean());
+    let atomic = |t: Type| Type::Atomic(Box::new(t));
+    for (name, bytes, signed) in INT_NAMES {
+        let ty = Type::Int { bytes: *bytes, signed: *signed };
+        types.insert(format!("atomic_{name}"), atomic(ty.clone()));
+        types.insert(name.to_string(), ty);
+    }
+    for (name, bytes, signed) in ATOMIC_NAMES {
+        let ty = Type::Int { bytes: *bytes, signed: *signed };
+        types.insert(format!("atomic_{name}"), atomic(ty));
+    }
+    for name in ["atomic_bool", "atomic_flag"] {
+        types.insert(name.to_string(), atomic(boolean()));
+    }
+    let mut kinds: FxHashMap<String, Kind> =
+        types.keys().map(|name| (name.clone(), Kind::Type)).collect();
+    kinds.extend(TYPE_WORDS.iter().map(|w| (w.to_string(), Kind::Type)));
+    kinds.extend(RESERVED.iter().map(|w| (w.to_string(), Kind::Reserved)));
+    Words { types, kinds }
+});
+
 /// The type that a name of one word stands for, keywords left out.
 pub fn typedef(name: &str) -> Option<Type> {
-    let find = |table: &[(&str, u8, bool)], name: &str| {
-        table
-            .iter()
-            .find(|(n, ..)| *n == name)
-            .map(|&(_, bytes, signed)| Type::Int { bytes, signed })
-    };
-    if let Some(ty) = find(INT_NAMES, name) {
-        return Some(ty);
-    }
-    if name == "bool" {
-        return Some(Type::Named(BOOL.to_string()));
-    }
-    let atomic = name.strip_prefix("atomic_")?;
-    let ty = match atomic {
-        "bool" | "flag" => Type::Named(BOOL.to_string()),
-        _ => find(ATOMIC_NAMES, atomic).or_else(|| find(INT_NAMES, atomic))?,
-    };
-    Some(Type::Atomic(Box::new(ty)))
+    WORDS.types.get(name).cloned()
+}
+
+/// What a word may be used for. By convention all names that end in `_t` are of types.
+pub fn kind(word: &str) -> Kind {
+    let known = WORDS.kinds.get(word).copied();
+    known.unwrap_or(if word.ends_with("_t") { Kind::Type } else { Kind::Name })
 }
 
 /// How an integer type is written.

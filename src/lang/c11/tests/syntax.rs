@@ -221,7 +221,8 @@ fn some_type() -> impl Strategy<Value = Type> {
 
 fn some_name() -> impl Strategy<Value = String> {
     prop_oneof![
-        "[a-z]{1,3}[0-9]?".prop_filter("a word of C", |s| !super::super::parse::is_keyword(s)
+        "[a-z]{1,3}[0-9]?".prop_filter("a word of C", |s| super::super::types::kind(s)
+            == super::super::lex::Kind::Name
             && s != "true"
             && s != "std"),
         Just("r0".to_string()),

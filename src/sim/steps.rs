@@ -1,0 +1,422 @@
+//! A plan as a list of steps over numbered slots: what is static first, then what depends on
+//! the search, with bounds from below and from above.
+//!
+//! A node that depends on reads-from or coherence has a lower bound (from what is decided) and,
+//! where a negation asks for it, an upper bound (from what is still possible). A requirement
+//! whose lower bound already has a cycle cannot be mended by deciding more, so the search cuts
+//! there; on a complete execution both bounds are the value itself. This module does not know
+//! any execution.
+
+use crate::cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, Shape};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Bound {
+    /// The node does not depend on the search.
+    Static,
+    Low,
+    High,
+}
+
+pub(super) type Slot = u32;
+
+#[derive(Clone, Debug)]
+pub(super) enum Code {
+    SetUnion(Slot, Slot),
+    SetInter(Slot, Slot),
+    SetDiff(Slot, Slot),
+    SetComplement(Slot),
+    Domain(Slot),
+    Range(Slot),
+    FinalWrites(Bound),
+    StaticSet(BaseSet),
+    EmptySet,
+
+    RelUnion(Slot, Slot),
+    RelInter(Slot, Slot),
+    RelDiff(Slot, Slot),
+    RelComplement(Slot),
+    Seq(Slot, Slot),
+    Inverse(Slot),
+    Plus(Slot),
+    Cross(Slot, Slot),
+    IdentityOn(Slot),
+    RestrictDomain(Slot, Slot),
+    RestrictRange(Slot, Slot),
+    StaticRel(BaseRel),
+    EmptyRel,
+    Rf(Bound),
+    Co(Bound),
+
+    /// The least values that the variables can have, each that of its body.
+    Fix(Vec<Body>),
+}
+
+/// A variable of a recursive definition and what it is.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    pub(super) var: Slot,
+    pub(super) is_set: bool,
+    /// These compute `end`. What they share with earlier bodies stands there.
+    pub(super) steps: Vec<Step>,
+    pub(super) end: Slot,
+}
+
+impl Code {
+    pub(super) fn gives_relation(&self) -> bool {
+        !matches!(
+            self,
+            Code::SetUnion(..)
+                | Code::SetInter(..)
+                | Code::SetDiff(..)
+                | Code::SetComplement(_)
+                | Code::Domain(_)
+                | Code::Range(_)
+                | Code::FinalWrites(_)
+                | Code::StaticSet(_)
+                | Code::EmptySet
+                | Code::Fix(_)
+        )
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) out: Slot,
+    pub(super) code: Code,
+}
+
+/// When a check can be looked at, and what it looks at.
+#[derive(Clone, Debug)]
+pub(super) struct Test {
+    pub(super) check: usize,
+    pub(super) shape: Shape,
+    pub(super) negated: bool,
+    pub(super) is_set: bool,
+    /// Slot of the value on complete executions, and of the bound that decides early.
+    pub(super) low: Slot,
+    pub(super) early: Slot,
+    /// How many of the dynamic steps must have run.
+    pub(super) steps: usize,
+}
+
+/// A model ready to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(super) statics: Vec<Step>,
+    pub(super) dynamics: Vec<Step>,
+    pub(super) sets: u32,
+    pub(super) rels: u32,
+    /// Which relations are known once a skeleton is.
+    pub(super) static_rels: Vec<bool>,
+    /// Which sets depend on the search.
+    pub(super) dynamic_sets: Vec<bool>,
+    /// Requirements that depend on the search, cheapest first, and those that do not.
+    pub(super) requires: Vec<Test>,
+    pub(super) static_requires: Vec<Test>,
+    pub(super) flags: Vec<Test>,
+    pub checks: Vec<Check>,
+    /// Register events are looked at.
+    pub registers: bool,
+}
+
+/// Why a plan cannot run here.
+#[derive(Clone, Debug)]
+pub struct NotMonotone(pub String);
+
+struct Compiler<'p> {
+    plan: &'p Plan,
+    dynamic: Vec<bool>,
+    slots: rustc_hash::FxHashMap<(NodeId, Bound), Slot>,
+    vars: rustc_hash::FxHashMap<(u32, u32, Bound), Slot>,
+    statics: Vec<Step>,
+    dynamics: Vec<Step>,
+    /// Steps of the fixpoints being compiled, innermost last.
+    inner: Vec<Vec<Step>>,
+    /// Whether a node depends on a variable of some fixpoint.
+    open: Vec<bool>,
+    sets: u32,
+    rels: u32,
+}
+
+impl Program {
+    pub fn new(plan: &Plan) -> Result<Program, NotMonotone> {
+        let (dynamic, open) = depends(plan);
+        let mut c = Compiler {
+            plan,
+            dynamic,
+            slots: Default::default(),
+            vars: Default::default(),
+            statics: Vec::new(),
+            dynamics: Vec::new(),
+            inner: Vec::new(),
+            open,
+            sets: 0,
+            rels: 0,
+        };
+        let mut requires = Vec::new();
+        let mut static_requires = Vec::new();
+        let mut flags = Vec::new();
+        let mut order: Vec<usize> = (0..plan.checks.len()).collect();
+        order.sort_by_key(|i| cost(plan, &c.dynamic, plan.checks[*i].node));
+        for index in order {
+            let check = &plan.checks[index];
+            if check.kind == CheckKind::Assert {
+                continue;
+            }
+            // `irreflexive r+` is `acyclic r`, which needs no closure.
+            let (shape, node) = match (check.shape, &plan.nodes[check.node as usize]) {
+                (Shape::Irreflexive | Shape::Acyclic, Node::Plus(inner)) => {
+                    (Shape::Acyclic, *inner)
+                }
+                (shape, _) => (shape, check.node),
+            };
+            let is_static = !c.dynamic[node as usize];
+            let low = c.node(node, Bound::Low)?;
+            // What decides early: a requirement fails for good when its lower bound does (its
+            // upper, where negated); a flag can still be raised as far as the other bound goes.
+            let wants_high = match check.kind {
+                CheckKind::UndefinedUnless => !check.negated,
+                _ => check.negated,
+            };
+            let early = if wants_high { c.node(node, Bound::High)? } else { low };
+            let test = Test {
+                check: index,
+                shape,
+                negated: check.negated,
+                is_set: plan.is_set[node as usize],
+                low,
+                early,
+                steps: c.dynamics.len(),
+            };
+            match check.kind {
+                CheckKind::Require if is_static => static_requires.push(test),
+                CheckKind::Require => requires.push(test),
+                _ => flags.push(test),
+            }
+        }
+        let mut dynamic_sets = vec![false; c.sets as usize];
+        note_sets(&c.dynamics, &mut dynamic_sets);
+        let mut static_rels = vec![false; c.rels as usize];
+        for step in &c.statics {
+            match &step.code {
+                Code::Fix(bodies) => {
+                    for body in bodies.iter().filter(|b| !b.is_set) {
+                        static_rels[body.var as usize] = true;
+                    }
+                }
+                code if code.gives_relation() => static_rels[step.out as usize] = true,
+                _ => {}
+            }
+        }
+        Ok(Program {
+            static_rels,
+            dynamic_sets,
+            statics: c.statics,
+            dynamics: c.dynamics,
+            sets: c.sets,
+            rels: c.rels,
+            requires,
+            static_requires,
+            flags,
+            checks: plan.checks.clone(),
+            registers: plan.catdep,
+        })
+    }
+}
+
+/// Marks the sets that steps compute.
+fn note_sets(steps: &[Step], sets: &mut [bool]) {
+    for step in steps {
+        match &step.code {
+            Code::Fix(bodies) => {
+                for body in bodies {
+                    note_sets(&body.steps, sets);
+                    if body.is_set {
+                        sets[body.var as usize] = true;
+                    }
+                }
+            }
+            code if !code.gives_relation() => sets[step.out as usize] = true,
+            _ => {}
+        }
+    }
+}
+
+/// What it takes to compute a node: an estimate, by which cheap requirements come first.
+fn cost(plan: &Plan, dynamic: &[bool], node: NodeId) -> u32 {
+    let mut seen = vec![false; plan.nodes.len()];
+    let mut todo = vec![node];
+    let mut sum = 0;
+    while let Some(id) = todo.pop() {
+        let i = id as usize;
+        if seen[i] || !dynamic[i] {
+            continue;
+        }
+        seen[i] = true;
+        sum += match plan.nodes[i] {
+            Node::Plus(_) => 8,
+            Node::Fix(..) => 40,
+            Node::Seq(..) | Node::Inverse(_) => 4,
+            _ => 1,
+        };
+        if let Node::Fix(g, _) | Node::FixVar(g, _) = plan.nodes[i] {
+            todo.extend(&plan.groups[g as usize].bodies);
+        }
+        todo.extend(plan.nodes[i].operands());
+    }
+    sum
+}
+
+/// For each node, whether it depends on rf or co, and whether on a fixpoint variable that is
+/// not bound inside it.
+fn depends(plan: &Plan) -> (Vec<bool>, Vec<bool>) {
+    let n = plan.nodes.len();
+    let mut dynamic = vec![false; n];
+    let mut open = vec![false; n];
+    let mut group_dynamic = vec![false; plan.groups.len()];
+    // A group is dynamic where any body is; bodies may refer to the variables before the
+    // bodies are known to be, so go round until nothing changes.
+    loop {
+        let mut changed = false;
+        for (i, node) in plan.nodes.iter().enumerate() {
+            let d = match node {
+                Node::BaseRel(b) => matches!(b, BaseRel::Rf | BaseRel::Co),
+                Node::BaseSet(b) => *b == BaseSet::Fw,
+                Node::FixVar(g, _) | Node::Fix(g, _) => group_dynamic[*g as usize],
+                other => other.operands().any(|c| dynamic[c as usize]),
+            };
+            let o = match node {
+                Node::FixVar(..) => true,
+                Node::Fix(..) => false,
+                other => other.operands().any(|c| open[c as usize]),
+            };
+            changed |= d != dynamic[i] || o != open[i];
+            dynamic[i] = d;
+            open[i] = o;
+        }
+        for (g, group) in plan.groups.iter().enumerate() {
+            let d = group.bodies.iter().any(|b| dynamic[*b as usize]);
+            changed |= d != group_dynamic[g];
+            group_dynamic[g] = d;
+        }
+        if !changed {
+            return (dynamic, open);
+        }
+    }
+}
+
+impl Compiler<'_> {
+    fn fresh(&mut self, is_set: bool) -> Slot {
+        let counter = if is_set { &mut self.sets } else { &mut self.rels };
+        *counter += 1;
+        *counter - 1
+    }
+
+    fn flip(bound: Bound) -> Bound {
+        match bound {
+            Bound::Static => Bound::Static,
+            Bound::Low => Bound::High,
+            Bound::High => Bound::Low,
+        }
+    }
+
+    fn node(&mut self, id: NodeId, bound: Bound) -> Result<Slot, NotMonotone> {
+        let i = id as usize;
+        let bound = if self.dynamic[i] { bound } else { Bound::Static };
+        if let Node::FixVar(g, v) = self.plan.nodes[i] {
+            return self.vars.get(&(g, v, bound)).copied().ok_or_else(|| {
+                NotMonotone("a recursive definition that uses itself under a negation".into())
+            });
+        }
+        if let Some(slot) = self.slots.get(&(id, bound)) {
+            return Ok(*slot);
+        }
+        let is_set = self.plan.is_set[i];
+        let same = |c: &mut Self, n| c.node(n, bound);
+        let code = match self.plan.nodes[i].clone() {
+            Node::BaseSet(BaseSet::Fw) => Code::FinalWrites(bound),
+            Node::BaseSet(b) => Code::StaticSet(b),
+            Node::BaseRel(BaseRel::Rf) => Code::Rf(bound),
+            Node::BaseRel(BaseRel::Co) => Code::Co(bound),
+            Node::BaseRel(b) => Code::StaticRel(b),
+            Node::EmptySet => Code::EmptySet,
+            Node::EmptyRel => Code::EmptyRel,
+            Node::Union(a, b) => {
+                let (a, b) = (same(self, a)?, same(self, b)?);
+                if is_set { Code::SetUnion(a, b) } else { Code::RelUnion(a, b) }
+            }
+            Node::Inter(a, b) => {
+                let (a, b) = (same(self, a)?, same(self, b)?);
+                if is_set { Code::SetInter(a, b) } else { Code::RelInter(a, b) }
+            }
+            Node::Diff(a, b) => {
+                let (a, b) = (same(self, a)?, self.node(b, Self::flip(bound))?);
+                if is_set { Code::SetDiff(a, b) } else { Code::RelDiff(a, b) }
+            }
+            Node::Complement(a) => {
+                let a = self.node(a, Self::flip(bound))?;
+                if is_set { Code::SetComplement(a) } else { Code::RelComplement(a) }
+            }
+            Node::Seq(a, b) => Code::Seq(same(self, a)?, same(self, b)?),
+            Node::Inverse(a) => Code::Inverse(same(self, a)?),
+            Node::Plus(a) => Code::Plus(same(self, a)?),
+            Node::Cross(a, b) => Code::Cross(same(self, a)?, same(self, b)?),
+            Node::IdentityOn(a) => Code::IdentityOn(same(self, a)?),
+            Node::Domain(a) => Code::Domain(same(self, a)?),
+            Node::Range(a) => Code::Range(same(self, a)?),
+            Node::RestrictDomain(r, s) => Code::RestrictDomain(same(self, r)?, same(self, s)?),
+            Node::RestrictRange(r, s) => Code::RestrictRange(same(self, r)?, same(self, s)?),
+            Node::FixVar(..) => unreachable!("handled above"),
+            Node::Fix(group, index) => {
+                let g = &self.plan.groups[group as usize];
+                let bodies = g.bodies.clone();
+                let kinds = g.is_set.clone();
+                let mut vars = Vec::new();
+                for (v, is_set) in kinds.iter().enumerate() {
+                    let slot = self.fresh(*is_set);
+                    self.vars.insert((group, v as u32, bound), slot);
+                    vars.push(slot);
+                }
+                let mut solved = Vec::new();
+                for ((node, var), is_set) in bodies.iter().zip(&vars).zip(kinds) {
+                    self.inner.push(Vec::new());
+                    let end = self.node(*node, bound);
+                    let steps = self.inner.pop().unwrap_or_default();
+                    solved.push(Body { var: *var, is_set, steps, end: end? });
+                }
+                // Every variable of the group is solved by the one loop.
+                for (v, slot) in vars.iter().enumerate() {
+                    self.vars.remove(&(group, v as u32, bound));
+                    if v as u32 != index
+                        && let Some(other) =
+                            self.plan.nodes.iter().position(|n| *n == Node::Fix(group, v as u32))
+                    {
+                        self.slots.insert((other as NodeId, bound), *slot);
+                    }
+                }
+                // What the loop computes along the way is not valid outside it.
+                let own = vars[index as usize];
+                self.slots.retain(|(node, _), _| !self.open[*node as usize]);
+                self.slots.insert((id, bound), own);
+                let step = Step { out: own, code: Code::Fix(solved) };
+                self.emit(false, bound, step);
+                return Ok(own);
+            }
+        };
+        let out = self.fresh(is_set);
+        self.slots.insert((id, bound), out);
+        self.emit(self.open[i], bound, Step { out, code });
+        Ok(out)
+    }
+
+    /// Steps on variables of a fixpoint go into its loop; all others before it, once.
+    fn emit(&mut self, open: bool, bound: Bound, step: Step) {
+        if open && let Some(inner) = self.inner.last_mut() {
+            inner.push(step);
+        } else if bound == Bound::Static {
+            self.statics.push(step);
+        } else {
+            self.dynamics.push(step);
+        }
+    }
+}
