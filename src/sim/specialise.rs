@@ -7,13 +7,15 @@
 use smallvec::SmallVec;
 
 use super::eval::{Choices, Frame, Machine, Values, View};
-use super::steps::{Body, Code, Program, Slot, Step, Test};
+use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
 use crate::cat::plan::CheckKind;
 
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Needs {
     rf: bool,
     co: bool,
+    /// What is possible matters, not only what is decided.
+    possible: bool,
 }
 
 impl Live {
@@ -80,7 +82,11 @@ struct Facts {
 impl Step {
     /// What the result depends on, noted for its slot.
     fn note_needs(&self, rels: &mut [Needs], sets: &mut [Needs]) -> Needs {
-        let join = |a: Needs, b: Needs| Needs { rf: a.rf || b.rf, co: a.co || b.co };
+        let join = |a: Needs, b: Needs| Needs {
+            rf: a.rf || b.rf,
+            co: a.co || b.co,
+            possible: a.possible || b.possible,
+        };
         let rel = |s: &Slot| rels[*s as usize];
         let set = |s: &Slot| sets[*s as usize];
         let needs = match &self.code {
@@ -98,8 +104,11 @@ impl Step {
                 join(rel(a), rel(b))
             }
             Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => join(rel(r), set(s)),
-            Code::FinalWrites(_) | Code::Co(_) => Needs { rf: false, co: true },
-            Code::Rf(_) => Needs { rf: true, co: false },
+            Code::FinalWrites(bound) => {
+                Needs { rf: false, co: true, possible: *bound == Bound::High }
+            }
+            Code::Co(bound) => Needs { rf: false, co: true, possible: *bound == Bound::High },
+            Code::Rf(bound) => Needs { rf: true, co: false, possible: *bound == Bound::High },
             // The variables need what their bodies do, which may be other variables.
             Code::Fix(bodies) => {
                 let mut all = Needs::default();
@@ -236,6 +245,14 @@ impl Machine {
         if live.steps.iter().any(|s| matches!(s.code, Code::Fix(_))) {
             self.root.copy_from(&self.values);
         }
+        // With the least values in place, the root's are complete but for upper bounds.
+        for (step, needs) in live.steps.iter().zip(&live.needs) {
+            if needs.possible {
+                self.values.run(step, &self.frame, View::Bounds(choices, &self.root));
+            }
+        }
+        live.rf_done = (choices.rf_stamp, live.steps.len());
+        live.co_done = (choices.co_stamp, live.steps.len());
         self.live = live;
     }
 

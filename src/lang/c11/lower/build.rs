@@ -8,7 +8,7 @@
 use super::super::types::ValueType;
 use crate::diag::{Diag, Result, Source, Span};
 use crate::isa::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Bound of the instructions of one thread, helpers inlined.
 const MAX_INSTS: usize = 20_000;
@@ -127,8 +127,11 @@ impl<'a> Builder<'a> {
                 .text
                 .get(self.span.start as usize..self.span.end as usize)
                 .unwrap_or("");
-            let text: Vec<&str> = text.split_whitespace().collect();
-            self.code.insts.push(Inst { ops: Vec::new(), text: text.join(" "), span: self.span });
+            let text = match text.contains(['\n', '\t']) || text.contains("  ") {
+                true => text.split_whitespace().collect::<Vec<_>>().join(" "),
+                false => text.to_string(),
+            };
+            self.code.insts.push(Inst { ops: Vec::new(), text, span: self.span });
             self.states.push(State::default());
         }
         Ok(())

@@ -27,7 +27,7 @@ use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::Symbols;
 use crate::isa::ops::{Code, Reg, UnOp, Val};
 use build::{Builder, LabelId, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// What a plain access (`*x`, `*x = 1`) to an object of atomic type means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn thread_with(
         options,
         b: Builder::new(source),
         vars: Vec::new(),
-        scopes: vec![HashMap::new()],
+        scopes: vec![HashMap::default()],
         frames: Vec::new(),
         calls: 0,
     };
@@ -124,7 +124,7 @@ struct Frame {
 
 impl Frame {
     fn new(f: &Function, end: LabelId, result: Option<(Reg, ValueType)>) -> Frame {
-        let mut written = HashSet::new();
+        let mut written = HashSet::default();
         f.each_expr(&mut |e| {
             e.any(&mut |e| {
                 let target = match &e.kind {
@@ -149,7 +149,7 @@ impl Frame {
             name: f.name.clone(),
             end,
             result,
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             loops: Vec::new(),
             written,
             outermost,
@@ -274,7 +274,7 @@ impl Lower<'_> {
     }
 
     fn scoped(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
         let out = f(self);
         self.scopes.pop();
         out
@@ -522,7 +522,7 @@ impl Lower<'_> {
             }
         };
         let end = self.b.label();
-        let outer = std::mem::replace(&mut self.scopes, vec![HashMap::new()]);
+        let outer = std::mem::replace(&mut self.scopes, vec![HashMap::default()]);
         self.frames.push(Frame::new(f, end, result.clone()));
         for (p, value) in f.params.iter().zip(&values) {
             self.bind_argument(p, value)?;
