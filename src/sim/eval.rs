@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::search::Judge;
+use super::search::{Judge, Look};
 use super::skeleton::Skeleton;
 use super::specialise::Live;
 use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
@@ -297,13 +297,14 @@ impl Machine {
         true
     }
 
-    /// The requirement that is broken for good, by its index among the checks.
-    pub fn first_broken(&mut self, choices: &Choices) -> Option<usize> {
+    /// The requirement that is broken for good, by its index among the checks; of the first
+    /// `most` ones.
+    fn first_broken(&mut self, choices: &Choices, most: usize) -> Option<usize> {
         let mut live = std::mem::take(&mut self.live);
         live.turn_to(choices);
         let mut done = 0;
         let mut broken = None;
-        for test in &live.requires {
+        for test in live.requires.iter().take(most) {
             self.run_to(&live, &mut done, test.steps, choices);
             if !self.holds(test, test.early) {
                 broken = Some(test.check);
@@ -377,12 +378,14 @@ impl Judge for Compiled<'_> {
         self.machine.bind(self.program, skeleton, choices)
     }
 
-    fn possible(&mut self, choices: &Choices) -> bool {
-        self.machine.first_broken(choices).is_none()
+    fn possible(&mut self, choices: &Choices, look: Look) -> bool {
+        // The cheapest requirement comes first; most often it is coherence, which cuts most.
+        let most = if look == Look::Glance { 1 } else { usize::MAX };
+        self.machine.first_broken(choices, most).is_none()
     }
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
-        // Every decision was followed by a look at the requirements.
+        // The last decision was followed by a look at all requirements.
         if !self.machine.live.flags_possible {
             return Ok(Some(SmallVec::new()));
         }

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::eval::Choices;
-use super::search::Judge;
+use super::search::{Judge, Look};
 use super::skeleton::Skeleton;
 use crate::cat::exec::{Exec, Verdict};
 use crate::cat::plan::{BaseRel, BaseSet};
@@ -126,7 +126,7 @@ impl Judge for Interpreted<'_> {
         true
     }
 
-    fn possible(&mut self, _: &Choices) -> bool {
+    fn possible(&mut self, _: &Choices, _: Look) -> bool {
         true
     }
 

@@ -47,6 +47,17 @@ pub enum Stop {
     Model(String),
 }
 
+/// How much of a partial execution is worth a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Only what is cheap: little lies below.
+    Glance,
+    Whole,
+}
+
+/// Where at most so many executions lie below, looking at them costs less than at their parents.
+const FEW: u64 = 8;
+
 /// What decides whether executions are allowed.
 pub trait Judge {
     /// Prepares for a skeleton; false where no execution of it is allowed. All choices that are
@@ -54,7 +65,7 @@ pub trait Judge {
     fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool;
 
     /// Whether a partial execution may still become an allowed one. True is always sound.
-    fn possible(&mut self, choices: &Choices) -> bool;
+    fn possible(&mut self, choices: &Choices, look: Look) -> bool;
 
     /// The verdict on a complete execution: the flags that it raises, or `None` where it is not
     /// allowed.
@@ -81,6 +92,8 @@ pub struct Search<'s> {
     /// The source of each cell read, once decided.
     sources: Vec<Option<u16>>,
     order: Vec<Decision>,
+    /// See [`Search::count_leaves`].
+    leaves: Vec<u64>,
     /// The value of each access, once it follows from what is decided.
     values: Vec<Vec<Option<Val>>>,
     /// The index among the decisions from which on only coherence between pairs is open.
@@ -152,6 +165,7 @@ impl<'s> Search<'s> {
             choices,
             stamp: 0,
             order: Vec::new(),
+            leaves: Vec::new(),
             values,
             observed,
         };
@@ -214,11 +228,29 @@ impl<'s> Search<'s> {
             }
         }
         let reads = &self.skeleton.reads;
-        self.order.retain(|d| !matches!(d, Decision::Read(i) if reads[*i].candidates.len() == 1));
-        if !self.judge.bind(self.skeleton, &self.choices) || !self.judge.possible(&self.choices) {
+        let writes = &self.skeleton.writes;
+        self.order.retain(|d| match d {
+            Decision::Read(i) => reads[*i].candidates.len() != 1,
+            Decision::Last(cell) => writes[usize::from(*cell)].len() > 2,
+        });
+        if !self.judge.bind(self.skeleton, &self.choices) {
             return Ok(());
         }
+        self.count_leaves();
         self.decide(0).map(|_| ())
+    }
+
+    /// How many executions lie below each decision at most, but for what pairs of writes add.
+    fn count_leaves(&mut self) {
+        let mut leaves = 1u64;
+        self.leaves = vec![leaves; self.order.len() + 1];
+        for (level, decision) in self.order.iter().enumerate().rev() {
+            leaves = leaves.saturating_mul(match decision {
+                Decision::Read(i) => self.skeleton.reads[*i].candidates.len() as u64,
+                Decision::Last(cell) => self.skeleton.writes[usize::from(*cell)].len() as u64 - 1,
+            });
+            self.leaves[level] = leaves;
+        }
     }
 
     /// Counts a partial execution; stops where time or nodes are used up.
@@ -246,6 +278,11 @@ impl<'s> Search<'s> {
             if self.found.outcomes.contains(outcome) && !self.flags_open() {
                 return Ok(true);
             }
+        }
+        let last = level == self.order.len();
+        let look = if last || self.leaves[level] > FEW { Look::Whole } else { Look::Glance };
+        if !self.judge.possible(&self.choices, look) {
+            return Ok(false);
         }
         let fixed = outcome.is_some();
         match self.order.get(level).copied() {
@@ -281,8 +318,7 @@ impl<'s> Search<'s> {
             self.choices.rf_low.insert(source, event);
             let before = self.choices.rf_stamp;
             self.choices.rf_stamp = self.next_stamp();
-            let found =
-                if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
+            let found = self.decide(level + 1)?;
             self.choices.rf_low.remove(source, event);
             self.choices.rf_stamp = before;
             for other in &read.candidates {
@@ -299,9 +335,6 @@ impl<'s> Search<'s> {
 
     fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
         let writes = &self.skeleton.writes[usize::from(cell)];
-        if writes.len() <= 2 {
-            return self.decide(level + 1);
-        }
         let mut any = false;
         let saved =
             (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
@@ -316,8 +349,7 @@ impl<'s> Search<'s> {
                     self.order_pair(w, last);
                 }
             }
-            let found =
-                if self.judge.possible(&self.choices) { self.decide(level + 1)? } else { false };
+            let found = self.decide(level + 1)?;
             self.choices.co_low.copy_from(&saved.0);
             self.choices.co_high.copy_from(&saved.1);
             self.choices.co_stamp = saved.2;
@@ -377,7 +409,7 @@ impl<'s> Search<'s> {
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
             self.count()?;
-            let found = if self.judge.possible(&self.choices) {
+            let found = if self.judge.possible(&self.choices, Look::Whole) {
                 self.decide_pairs(outcome.clone())?
             } else {
                 false

@@ -11,7 +11,7 @@ use super::explain::{Failure, failures};
 use super::expr::Var;
 use super::interpreted::{Interpreted, choose, skeleton_exec};
 use super::program::{Cond, Program};
-use super::search::{Found, Judge, Search, holds};
+use super::search::{Found, Judge, Look, Search, holds};
 use super::skeleton::{Cells, Skeleton};
 use super::unfold::{Kind, Path};
 use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
@@ -185,8 +185,8 @@ impl Judge for Keep<'_> {
         self.inner.as_mut().is_none_or(|j| j.bind(skeleton, choices))
     }
 
-    fn possible(&mut self, choices: &Choices) -> bool {
-        self.inner.as_mut().is_none_or(|j| j.possible(choices))
+    fn possible(&mut self, choices: &Choices, look: Look) -> bool {
+        self.inner.as_mut().is_none_or(|j| j.possible(choices, look))
     }
 
     fn judge(
