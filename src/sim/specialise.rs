@@ -14,7 +14,8 @@ use crate::cat::plan::CheckKind;
 pub(super) struct Needs {
     rf: bool,
     co: bool,
-    /// What is possible matters, not only what is decided.
+    /// The value at the root is not the least one: what is possible matters, or what is taken
+    /// away.
     possible: bool,
 }
 
@@ -89,20 +90,16 @@ impl Step {
         };
         let rel = |s: &Slot| rels[*s as usize];
         let set = |s: &Slot| sets[*s as usize];
+        let taken = |n: Needs| Needs { possible: n != Needs::default(), ..n };
         let needs = match &self.code {
-            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::SetDiff(a, b) => {
-                join(set(a), set(b))
-            }
-            Code::Cross(a, b) => join(set(a), set(b)),
-            Code::SetComplement(a) | Code::IdentityOn(a) => set(a),
-            Code::Domain(a)
-            | Code::Range(a)
-            | Code::RelComplement(a)
-            | Code::Inverse(a)
-            | Code::Plus(a) => rel(a),
-            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::RelDiff(a, b) | Code::Seq(a, b) => {
-                join(rel(a), rel(b))
-            }
+            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::Cross(a, b) => join(set(a), set(b)),
+            Code::SetDiff(a, b) => join(set(a), taken(set(b))),
+            Code::SetComplement(a) => taken(set(a)),
+            Code::IdentityOn(a) => set(a),
+            Code::Domain(a) | Code::Range(a) | Code::Inverse(a) | Code::Plus(a) => rel(a),
+            Code::RelComplement(a) => taken(rel(a)),
+            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::Seq(a, b) => join(rel(a), rel(b)),
+            Code::RelDiff(a, b) => join(rel(a), taken(rel(b))),
             Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => join(rel(r), set(s)),
             Code::FinalWrites(bound) => {
                 Needs { rf: false, co: true, possible: *bound == Bound::High }
