@@ -6,6 +6,7 @@
 
 mod arith;
 mod atomic;
+pub mod decode;
 mod insn;
 mod lower;
 mod mnemonic;

@@ -1,0 +1,42 @@
+//! Static libraries: which member defines a name, and its bytes. It does not know what is in them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use object::read::archive::ArchiveFile;
+
+/// A library that would be linked.
+pub struct Library {
+    pub path: PathBuf,
+    data: Vec<u8>,
+    /// By name, the range of the member that defines it.
+    members: HashMap<String, (u64, u64)>,
+}
+
+impl Library {
+    pub fn open(path: &Path) -> Result<Library, String> {
+        let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let data = std::fs::read(path).map_err(|e| bad(&e))?;
+        let mut members = HashMap::new();
+        {
+            let archive = ArchiveFile::parse(data.as_slice()).map_err(|e| bad(&e))?;
+            if let Some(symbols) = archive.symbols().map_err(|e| bad(&e))? {
+                for symbol in symbols {
+                    let symbol = symbol.map_err(|e| bad(&e))?;
+                    let member = archive.member(symbol.offset()).map_err(|e| bad(&e))?;
+                    let name = String::from_utf8_lossy(symbol.name()).into_owned();
+                    members.entry(name).or_insert(member.file_range());
+                }
+            }
+        }
+        Ok(Library { path: path.to_path_buf(), data, members })
+    }
+
+    /// The member that defines a name, with a number that tells members apart.
+    pub fn member_of(&self, name: &str) -> Option<(u64, &[u8])> {
+        let (offset, size) = self.members.get(name)?;
+        let from = usize::try_from(*offset).ok()?;
+        let to = from.checked_add(usize::try_from(*size).ok()?)?;
+        Some((*offset, self.data.get(from..to)?))
+    }
+}

@@ -1,0 +1,452 @@
+//! Object files as they would lie in memory: sections at addresses, symbols resolved (from the
+//! libraries that would be linked too), relocations applied, so that what code computes with
+//! addresses comes out as numbers.
+//!
+//! It does not know instructions beyond the fields that relocations fill, nor litmus tests.
+
+pub mod library;
+mod relocate;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use object::{
+    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
+    SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
+};
+
+use crate::litmus::Arch;
+use library::Library;
+use relocate::{Fill, Fix};
+
+/// Everything lies within reach of the shortest calls, and below 2^31.
+const SECTIONS: u64 = 0x5a00_0000;
+const OFFSETS: u64 = 0x5a80_0000;
+const MISSING: u64 = 0x5ac0_0000;
+const END: u64 = 0x5b00_0000;
+/// The table of offsets is this large at most, so that its register reaches all of it.
+const MAX_OFFSETS: u64 = 0xf000;
+const MAX_OBJECTS: usize = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Code,
+    /// What no thread can change.
+    Constant,
+    Data,
+}
+
+struct Section {
+    at: u64,
+    bytes: Vec<u8>,
+    size: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub name: String,
+    pub start: u64,
+    pub end: u64,
+    /// Thumb code, on Arm.
+    pub thumb: bool,
+    /// What a resolver that runs at start-up stands for is not known.
+    pub indirect: bool,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub at: u64,
+    pub size: u64,
+}
+
+pub struct Image {
+    pub arch: Arch,
+    pub big: bool,
+    sections: Vec<Section>,
+    functions: BTreeMap<u64, Function>,
+    variables: BTreeMap<u64, Variable>,
+    globals: HashMap<String, Symbol>,
+    /// What has no definition anywhere, by its stand-in address.
+    missing: BTreeMap<u64, String>,
+    missing_at: HashMap<String, u64>,
+    offsets: HashMap<u64, u64>,
+    offset_values: Vec<u64>,
+    next: u64,
+    /// The offset-table's section of Power, from which its register is set.
+    toc: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Symbol {
+    at: u64,
+    thumb: bool,
+    /// Distance of the entry for callers that share the offset table (Power).
+    local_entry: u64,
+    weak: bool,
+}
+
+struct Loaded {
+    symbols: Vec<Option<Symbol>>,
+    undefined: Vec<(usize, String)>,
+    fixes: Vec<(usize, RawFix)>,
+}
+
+struct RawFix {
+    offset: u64,
+    kind: u32,
+    symbol: Option<usize>,
+    section: Option<u64>,
+    addend: i64,
+    implicit: bool,
+}
+
+impl Image {
+    /// An object file, with what it needs from libraries.
+    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, String> {
+        let mut image = Image {
+            arch,
+            big: false,
+            sections: Vec::new(),
+            functions: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            globals: HashMap::new(),
+            missing: BTreeMap::new(),
+            missing_at: HashMap::new(),
+            offsets: HashMap::new(),
+            offset_values: Vec::new(),
+            next: SECTIONS,
+            toc: None,
+        };
+        let mut loaded = vec![image.load(object)?];
+        let mut members = HashSet::new();
+        let mut done = 0;
+        while done < loaded.len() {
+            let names: Vec<String> =
+                loaded[done].undefined.iter().map(|(_, name)| name.clone()).collect();
+            done += 1;
+            for name in names {
+                if image.globals.contains_key(&name) || loaded.len() >= MAX_OBJECTS {
+                    continue;
+                }
+                let found = libraries.iter().enumerate().find_map(|(i, l)| {
+                    l.member_of(&name).map(|(at, data)| ((i, at), data))
+                });
+                if let Some((member, data)) = found
+                    && members.insert(member)
+                {
+                    loaded.push(image.load(data)?);
+                }
+            }
+        }
+        for object in &loaded {
+            image.fix(object)?;
+        }
+        Ok(image)
+    }
+
+    fn place(&mut self, size: u64, align: u64) -> Result<u64, String> {
+        let align = align.clamp(1, 4096).next_power_of_two();
+        let at = self.next.div_ceil(align) * align;
+        self.next = at.saturating_add(size.max(1));
+        if self.next >= OFFSETS {
+            return Err("unsupported: the object code is over 8 MiB".into());
+        }
+        Ok(at)
+    }
+
+    fn load(&mut self, bytes: &[u8]) -> Result<Loaded, String> {
+        let bad = |e: object::Error| format!("the object file cannot be read: {e}");
+        let file = object::File::parse(bytes).map_err(bad)?;
+        if self.sections.is_empty() {
+            self.big = !file.is_little_endian();
+        }
+        let mut places: HashMap<SectionIndex, (u64, usize)> = HashMap::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
+                continue;
+            };
+            let (write, alloc, code) = (sh_flags.0 & 1 != 0, sh_flags.0 & 2 != 0, sh_flags.0 & 4 != 0);
+            if !alloc || section.kind() == SectionKind::Note {
+                continue;
+            }
+            let name = section.name().unwrap_or_default();
+            // Tables that the linker fills and that nobody writes after.
+            let constant = !write || [".toc", ".got", ".data.rel.ro"].iter().any(|p| name.starts_with(p));
+            let kind = match (code, constant) {
+                (true, _) => Kind::Code,
+                (_, true) => Kind::Constant,
+                _ => Kind::Data,
+            };
+            let at = self.place(section.size(), section.align())?;
+            let bytes = section.data().map_err(bad)?.to_vec();
+            if name == ".toc" && self.toc.is_none() {
+                self.toc = Some(at);
+            }
+            places.insert(section.index(), (at, self.sections.len()));
+            self.sections.push(Section { at, bytes, size: section.size(), kind });
+        }
+        let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
+        for symbol in file.symbols() {
+            let index = symbol.index().0;
+            out.symbols.resize(out.symbols.len().max(index + 1), None);
+            let name = symbol.name().unwrap_or_default().to_string();
+            let (st_type, other) = match symbol.flags() {
+                SymbolFlags::Elf { st_info, st_other } => (st_info.0 & 15, st_other.0),
+                _ => (0, 0),
+            };
+            let at = match symbol.section() {
+                SymbolSection::Section(i) => match places.get(&i) {
+                    Some((at, _)) => at.wrapping_add(symbol.address()),
+                    None => continue,
+                },
+                SymbolSection::Common => {
+                    // The address of a common symbol is its alignment.
+                    let at = self.place(symbol.size(), symbol.address().max(16))?;
+                    let size = symbol.size();
+                    self.sections.push(Section { at, bytes: Vec::new(), size, kind: Kind::Data });
+                    at
+                }
+                SymbolSection::Absolute => symbol.address(),
+                _ => {
+                    if !name.is_empty() {
+                        out.undefined.push((index, name));
+                    }
+                    continue;
+                }
+            };
+            let thumb = self.arch == Arch::Arm && st_type == 2 && at & 1 == 1;
+            let at = if thumb { at & !1 } else { at };
+            let local_entry = match self.arch {
+                Arch::Ppc => (1u64 << (other >> 5 & 7)) >> 2 << 2,
+                _ => 0,
+            };
+            let value = Symbol { at, thumb, local_entry, weak: symbol.is_weak() };
+            out.symbols[index] = Some(value);
+            // 10: a function that is chosen when the program starts.
+            let indirect = st_type == 10;
+            if symbol.kind() == SymbolKind::Text && st_type == 2 || indirect {
+                let function = Function {
+                    name: name.clone(),
+                    start: at,
+                    end: at.saturating_add(symbol.size()),
+                    thumb,
+                    indirect,
+                };
+                let old = self.functions.get(&at);
+                if old.is_none_or(|old| old.end < function.end || old.indirect && !indirect) {
+                    self.functions.insert(at, function);
+                }
+            } else if matches!(symbol.section(), SymbolSection::Section(_) | SymbolSection::Common)
+                && st_type <= 1
+                && !name.is_empty()
+                && symbol.size() > 0
+            {
+                let variable = Variable { name: name.clone(), at, size: symbol.size() };
+                self.variables.insert(at, variable);
+            }
+            let known = self.globals.get(&name);
+            if symbol.is_global() && !name.is_empty() && known.is_none_or(|old| old.weak) {
+                self.globals.insert(name, value);
+            } else if !symbol.is_global() && st_type <= 2 && !name.is_empty() {
+                self.globals.entry(name).or_insert(Symbol { weak: true, ..value });
+            }
+        }
+        for section in file.sections() {
+            let Some((_, index)) = places.get(&section.index()) else {
+                continue;
+            };
+            for (offset, relocation) in section.relocations() {
+                let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                    continue;
+                };
+                let (symbol, section) = match relocation.target() {
+                    RelocationTarget::Symbol(i) => (Some(i.0), None),
+                    RelocationTarget::Section(i) => (None, places.get(&i).map(|p| p.0)),
+                    _ => (None, Some(0)),
+                };
+                out.fixes.push((
+                    *index,
+                    RawFix {
+                        offset,
+                        kind: r_type.0,
+                        symbol,
+                        section,
+                        addend: relocation.addend(),
+                        implicit: relocation.has_implicit_addend(),
+                    },
+                ));
+            }
+        }
+        Ok(out)
+    }
+
+    fn fix(&mut self, object: &Loaded) -> Result<(), String> {
+        let undefined: HashMap<usize, &str> =
+            object.undefined.iter().map(|(i, name)| (*i, name.as_str())).collect();
+        let mut fixes = Vec::with_capacity(object.fixes.len());
+        for (index, raw) in &object.fixes {
+            let name = raw.symbol.and_then(|s| undefined.get(&s).copied());
+            let symbol = match (raw.symbol, raw.section) {
+                (Some(i), _) => match (object.symbols.get(i).copied().flatten(), name) {
+                    (Some(symbol), _) => symbol,
+                    (None, Some(name)) => self.find(name),
+                    (None, None) => Symbol { at: 0, thumb: false, local_entry: 0, weak: false },
+                },
+                (None, at) => {
+                    Symbol { at: at.unwrap_or(0), thumb: false, local_entry: 0, weak: false }
+                }
+            };
+            let Some(section) = self.sections.get(*index) else {
+                continue;
+            };
+            fixes.push((
+                *index,
+                raw.offset,
+                Fix {
+                    kind: raw.kind,
+                    place: section.at + raw.offset,
+                    symbol: symbol.at,
+                    thumb: symbol.thumb,
+                    local_entry: symbol.local_entry,
+                    addend: raw.addend,
+                    implicit: raw.implicit,
+                },
+            ));
+        }
+        let mut fill = Fill::new(self.arch, self.big, OFFSETS, self.toc_base());
+        for (index, offset, fix) in &fixes {
+            fill.prepare(fix, self.sections[*index].bytes.get(*offset as usize..).unwrap_or(&[]));
+        }
+        for (index, offset, fix) in fixes {
+            let Some(section) = self.sections.get_mut(index) else {
+                continue;
+            };
+            let code = section.kind == Kind::Code;
+            let Some(bytes) = section.bytes.get_mut(offset as usize..) else {
+                continue;
+            };
+            let (offsets, values) = (&mut self.offsets, &mut self.offset_values);
+            let mut slot = |value: u64| -> u64 {
+                let next = OFFSETS + 16 + 8 * values.len() as u64;
+                *offsets.entry(value).or_insert_with(|| {
+                    values.push(value);
+                    next
+                })
+            };
+            match fill.apply(&fix, bytes, &mut slot) {
+                Ok(()) => {}
+                // Tables for debuggers and unwinders have kinds of their own.
+                Err(_) if !code => {}
+                Err(e) => return Err(format!("unsupported: {e}")),
+            }
+        }
+        if 8 * self.offset_values.len() as u64 > MAX_OFFSETS {
+            return Err("unsupported: the table of offsets is too large".into());
+        }
+        Ok(())
+    }
+
+    /// What Power's code takes for its table of offsets: 0x8000 past where it starts.
+    fn toc_base(&self) -> u64 {
+        self.toc.unwrap_or(OFFSETS) + 0x8000
+    }
+
+    /// A symbol by name; one that is nowhere gets an address that stands for it.
+    fn find(&mut self, name: &str) -> Symbol {
+        // Names that the linker makes.
+        let made = match name {
+            ".TOC." => Some(self.toc_base()),
+            "_GLOBAL_OFFSET_TABLE_" => Some(OFFSETS),
+            "_gp" | "_gp_disp" | "__gnu_local_gp" => Some(OFFSETS + 0x7ff0),
+            _ => None,
+        };
+        if let Some(at) = made {
+            return Symbol { at, thumb: false, local_entry: 0, weak: false };
+        }
+        if let Some(symbol) = self.globals.get(name) {
+            return *symbol;
+        }
+        let next = MISSING + 64 * self.missing.len() as u64;
+        let at = *self.missing_at.entry(name.to_string()).or_insert(next.min(END - 64));
+        self.missing.entry(at).or_insert_with(|| name.to_string());
+        Symbol { at, thumb: false, local_entry: 0, weak: false }
+    }
+
+    pub fn function_named(&self, name: &str) -> Option<&Function> {
+        let symbol = self.globals.get(name)?;
+        self.functions.get(&symbol.at)
+    }
+
+    pub fn symbol(&self, name: &str) -> Option<u64> {
+        self.globals.get(name).map(|s| s.at)
+    }
+
+    /// The function that an address of code lies in.
+    pub fn function_at(&self, at: u64) -> Option<Function> {
+        let (_, found) = self.functions.range(..=at).next_back()?;
+        let mut function = found.clone();
+        if function.end == function.start {
+            // A function without a size ends where the next one or its section does.
+            let section = self.section_at(at)?;
+            let next = self.functions.range(at + 1..).next().map(|(s, _)| *s);
+            let end = section.at + section.size;
+            function.end = next.map_or(end, |n| n.min(end));
+        }
+        (at < function.end).then_some(function)
+    }
+
+    fn section_at(&self, at: u64) -> Option<&Section> {
+        self.sections.iter().find(|s| (s.at..s.at.saturating_add(s.size)).contains(&at))
+    }
+
+    /// The code from an address to the end of its section.
+    pub fn code_at(&self, at: u64) -> Option<&[u8]> {
+        let section = self.section_at(at).filter(|s| s.kind == Kind::Code)?;
+        section.bytes.get((at - section.at) as usize..)
+    }
+
+    /// What lies at an address, where anything does.
+    pub fn kind_at(&self, at: u64) -> Option<Kind> {
+        if (OFFSETS..OFFSETS + 0x1_0000).contains(&at) {
+            return Some(Kind::Constant);
+        }
+        self.section_at(at).map(|s| s.kind)
+    }
+
+    /// The name of what is called or read and has no definition.
+    pub fn missing_at(&self, at: u64) -> Option<&str> {
+        let (start, name) = self.missing.range(..=at).next_back()?;
+        (at - start < 64).then_some(name.as_str())
+    }
+
+    /// The variable that an address lies in.
+    pub fn variable_at(&self, at: u64) -> Option<&Variable> {
+        let (_, v) = self.variables.range(..=at).next_back()?;
+        (at - v.at < v.size).then_some(v)
+    }
+
+    /// `size` bytes as a number.
+    pub fn read(&self, at: u64, size: u8) -> Option<u128> {
+        let mut bytes = [0u8; 16];
+        let bytes = bytes.get_mut(..usize::from(size))?;
+        if (OFFSETS..OFFSETS + 0x1_0000).contains(&at) {
+            let entry = usize::try_from((at - OFFSETS).checked_sub(16)? / 8).ok()?;
+            let value = self.offset_values.get(entry)?;
+            let offset = (at & 7) as usize;
+            let all = if self.big { value.to_be_bytes() } else { value.to_le_bytes() };
+            bytes.copy_from_slice(all.get(offset..offset + usize::from(size))?);
+        } else {
+            let section = self.section_at(at)?;
+            let from = (at - section.at) as usize;
+            for (i, b) in bytes.iter_mut().enumerate() {
+                *b = section.bytes.get(from + i).copied().unwrap_or(0);
+            }
+        }
+        Some(bytes.iter().enumerate().fold(0, |n, (i, b)| {
+            let shift = if self.big { usize::from(size) - 1 - i } else { i };
+            n | u128::from(*b) << (8 * shift)
+        }))
+    }
+}
