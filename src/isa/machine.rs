@@ -67,14 +67,27 @@ pub enum Flow {
     /// To an address in a register that is not the return address.
     JumpRegister,
     Return,
+    /// A return that is conditional; or on.
+    MayReturn,
     /// Nowhere: a trap.
     Trap,
 }
+
+/// What decoding an instruction needs to know of those before it; the default is where code is
+/// entered. Only Thumb has some: an IT instruction gives conditions to those after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State(pub u8);
 
 /// A decoder. Code is `bytes`, the first of them at address `at`. Errors name what was found.
 pub trait Decoder: Sync {
     /// The first instruction of `bytes`.
     fn decode(&self, bytes: &[u8], at: u64) -> Result<Decoded, String>;
+
+    /// The same after others: `state` is what those before left, and takes what this one leaves.
+    fn decode_after(&self, state: &mut State, bytes: &[u8], at: u64) -> Result<Decoded, String> {
+        let _ = state;
+        self.decode(bytes, at)
+    }
 
     /// How this dialect writes operands.
     fn style(&self) -> &'static Style;
