@@ -54,6 +54,9 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         profile: &profile,
         program: &program,
         observe: Observe::Condition,
+        libraries: Vec::new(),
+        flags: Default::default(),
+        instead: Default::default(),
         stop: &AtomicBool::new(false),
     };
     let result = compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped));

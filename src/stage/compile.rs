@@ -81,6 +81,9 @@ impl Map for Stage {
             profile: &self.profile,
             program,
             observe: self.observe,
+            libraries: Vec::new(),
+            flags: Default::default(),
+            instead: Default::default(),
             stop: &context.stop,
         };
         let mut out = vec![Outcome::Stopped; items.len()];

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::image::Image;
+use super::image::library::Library;
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use crate::diag::{Source, Span};
@@ -31,6 +33,12 @@ pub struct Compiler<'a> {
     pub profile: &'a Profile,
     pub program: &'a Path,
     pub observe: Observe,
+    /// What would be linked.
+    pub libraries: Vec<Library>,
+    /// Variables of the runtime that a processor's abilities decide.
+    pub flags: BTreeMap<String, u64>,
+    /// Functions that stand for those which are chosen at start-up.
+    pub instead: BTreeMap<String, String>,
     pub stop: &'a AtomicBool,
 }
 
@@ -69,7 +77,7 @@ impl Compiler<'_> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
         }
-        if self.profile.arch != Arch::X86_64 {
+        if lift::target::of(self.profile.arch, false, false).is_none() {
             return Err(format!(
                 "unsupported: code for {} cannot be lifted yet",
                 self.profile.arch.name()
@@ -92,8 +100,9 @@ impl Compiler<'_> {
         }
         match self.object(units) {
             Ok(object) => {
+                let image = Image::new(self.profile.arch, &object, &self.libraries);
                 for (n, (place, unit)) in units.iter().enumerate() {
-                    out[*place] = self.target(unit, n, &object).map_err(Trouble::Test);
+                    out[*place] = self.target(unit, n, &image).map_err(Trouble::Test);
                     // What stands beside a function can change how it is compiled; alone, it
                     // stands for itself.
                     if out[*place].is_err() && units.len() > 1 {
@@ -115,7 +124,8 @@ impl Compiler<'_> {
         let unit = Unit { test: unit.test, observe: unit.observe.clone() };
         let units = [(0, unit)];
         let object = self.object(&units)?;
-        self.target(&units[0].1, 0, &object).map_err(Trouble::Test)
+        let image = Image::new(self.profile.arch, &object, &self.libraries);
+        self.target(&units[0].1, 0, &image).map_err(Trouble::Test)
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -176,9 +186,13 @@ impl Compiler<'_> {
     }
 
     /// The assembly test that the object code of a test makes.
-    fn target(&self, unit: &Unit, n: usize, object: &[u8]) -> Result<Test, String> {
-        let file = object::File::parse(object)
-            .map_err(|e| format!("the object file cannot be read: {e}"))?;
+    fn target(
+        &self,
+        unit: &Unit,
+        n: usize,
+        image: &Result<Image, String>,
+    ) -> Result<Test, String> {
+        let image = image.as_ref().map_err(Clone::clone)?;
         let test = unit.test;
         let options = self.options(unit, n);
         let mut init: Vec<InitItem> =
@@ -201,8 +215,14 @@ impl Compiler<'_> {
                 locals.push((thread, local.clone(), name.clone()));
                 params.push(name);
             }
-            let given = Given { thread, params: &params };
-            let lifted = lift::x86::lift(&file, &options.function_name(&f.name), &given)
+            let given = Given {
+                thread,
+                params: &params,
+                globals: &[],
+                flags: &self.flags,
+                instead: &|name| self.instead.get(name).cloned(),
+            };
+            let lifted = lift::lift(image, &options.function_name(&f.name), &given)
                 .map_err(|e| format!("P{thread}: {e}"))?;
             private.extend(lifted.init);
             threads.push(Body::Asm(lifted.lines));

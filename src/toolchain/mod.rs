@@ -3,5 +3,6 @@
 
 pub mod compile;
 pub mod fingerprint;
+pub mod image;
 pub mod lift;
 pub mod process;

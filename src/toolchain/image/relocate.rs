@@ -257,11 +257,11 @@ fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
             fields(bytes, 0x001f_ffe0, ((value >> shift) as u32 & 0xffff) << 5)
         }
         // Literals and branches of 19 bits.
-        273 | 280 => fields(bytes, 0x00ff_ffe0, (from_here >> 2) as u32 << 5),
+        273 | 280 => fields(bytes, 0x00ff_ffe0, ((from_here >> 2) as u32) << 5),
         274 => adr(bytes, from_here),
         275 | 276 => adr(bytes, page(value)),
         277 | 278 => low(bytes, value, 0),
-        279 => fields(bytes, 0x0007_ffe0, (from_here >> 2) as u32 << 5),
+        279 => fields(bytes, 0x0007_ffe0, ((from_here >> 2) as u32) << 5),
         282 | 283 => fields(bytes, 0x03ff_ffff, (from_here >> 2) as u32),
         284 => low(bytes, value, 1),
         285 => low(bytes, value, 2),
@@ -269,7 +269,7 @@ fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
         299 => low(bytes, value, 4),
         311 => adr(bytes, page(slot(value))),
         312 => low(bytes, slot(value), 3),
-        309 => fields(bytes, 0x00ff_ffe0, (slot(value).wrapping_sub(fix.place) >> 2) as u32 << 5),
+        309 => fields(bytes, 0x00ff_ffe0, ((slot(value).wrapping_sub(fix.place) >> 2) as u32) << 5),
         _ => None,
     }
 }

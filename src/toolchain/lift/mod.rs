@@ -1,16 +1,40 @@
 //! Lifting: from object code back to litmus tests, with symbolic locations and no stack.
 //!
-//! One file an instruction set. What is not understood is refused by name and never guessed. It
-//! does not know compilers' options nor models.
+//! One way for every instruction set: `expand` lists the instructions with calls replaced by
+//! what they run, `values` follows what registers and stack slots hold, `flow` decides what of
+//! it stays, `write` prints that. `target` has what differs between instruction sets. What is not
+//! understood is refused by name and never guessed.
 
-pub mod x86;
+mod expand;
+mod flow;
+pub mod target;
+mod values;
+mod write;
 
+use std::collections::BTreeMap;
+
+use crate::isa::machine::Operand;
+use crate::isa::ops::Val;
 use crate::litmus::{InitItem, Line};
+use crate::toolchain::image::{Function, Image};
+use expand::{Expand, Kind};
+use flow::Analysis;
+use target::Target;
+use values::{Known, State, World};
 
-/// What a thread's function is given: the location behind each pointer parameter, in order.
+/// How often calls through registers are looked up before it is too much.
+const MAX_ROUNDS: usize = 64;
+
+/// What a thread's function is given: the location behind each pointer parameter, in order, and
+/// the locations that are variables of the object code, by symbol.
 pub struct Given<'a> {
     pub thread: usize,
     pub params: &'a [String],
+    pub globals: &'a [(String, String)],
+    /// Variables of the runtime library whose value is known.
+    pub flags: &'a BTreeMap<String, u64>,
+    /// Whose code stands for a function that is chosen at start-up.
+    pub instead: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// A lifted thread.
@@ -19,4 +43,147 @@ pub struct Lifted {
     pub lines: Vec<Line>,
     /// What the thread's registers and private locations hold at the start.
     pub init: Vec<InitItem>,
+}
+
+/// Lifts one function.
+pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, String> {
+    let function = image
+        .function_named(function)
+        .ok_or_else(|| format!("the object file has no function `{function}`"))?;
+    let target = target::of(image.arch, function.thumb, image.big).ok_or_else(|| {
+        format!("unsupported: code for {} cannot be lifted yet", image.arch.name())
+    })?;
+    let mut locations: Vec<String> = given.params.to_vec();
+    let mut globals = Vec::new();
+    for (symbol, location) in given.globals {
+        let Some(at) = image.symbol(symbol) else {
+            continue;
+        };
+        let size = image.variable_at(at).map_or(1, |v| v.size);
+        let number = match locations.iter().position(|l| l == location) {
+            Some(i) => i,
+            None => {
+                locations.push(location.clone());
+                locations.len() - 1
+            }
+        };
+        globals.push((at, size, number as u16));
+    }
+    let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
+    let world = World {
+        image,
+        globals: &globals,
+        flags: given.flags,
+        address_bits: isa.address_bits(),
+        stack_start: target.stack_start,
+    };
+    let mut resolved = BTreeMap::new();
+    for _ in 0..MAX_ROUNDS {
+        let expand = Expand {
+            image,
+            target: &target,
+            resolved: &resolved,
+            instead: &|f: &Function| (given.instead)(&f.name),
+        };
+        let mut flat = expand.run(function)?;
+        let start = start(&mut flat, &target, function.start, given.params.len());
+        let analysis = flow::follow(&flat, &world, start)?;
+        let found = open(&flat, &analysis, &target, image)?;
+        if found.is_empty() {
+            return write::write(&flat, &analysis, &world, &target, &locations, given);
+        }
+        for (at, to) in found {
+            if resolved.insert(at, to).is_some_and(|old| old != to) {
+                return Err(format!("unsupported: the code at {at:#x} calls different functions"));
+            }
+        }
+    }
+    Err("unsupported: there are too many calls through registers".into())
+}
+
+/// What is known where a function is entered.
+fn start(flat: &mut expand::Flat, target: &Target, entry: u64, params: usize) -> State {
+    let isa = crate::isa::of(target.arch);
+    let reg = |flat: &mut expand::Flat, name: &str| {
+        isa.and_then(|i| i.register(name)).map(|r| flat.code.reg(&r.name, r.bits, r.signed))
+    };
+    let mut known = Vec::new();
+    known.extend(reg(flat, target.stack).map(|r| (r, Known::Stack(0))));
+    if let Some(name) = target.entry {
+        known.extend(reg(flat, name).map(|r| (r, Known::int(entry))));
+    }
+    let mut slots = BTreeMap::new();
+    for i in 0..params {
+        let here = Known::Val(Val::Ptr { loc: i as u16, off: 0 });
+        match target.params.get(i) {
+            Some(name) => known.extend(reg(flat, name).map(|r| (r, here))),
+            None => {
+                let n = (i - target.params.len()) as i64;
+                let at = target.stack_params + n * i64::from(target.word);
+                slots.insert(at, (target.word, here));
+            }
+        }
+    }
+    // Whatever reads register 31 or its like as zero has no register for it.
+    let mut regs: Vec<Option<Known>> =
+        (0..flat.code.regs.len()).map(|r| Some(Known::Start(r as u16))).collect();
+    for (reg, val) in &flat.code.reg_init {
+        if let Some(r) = regs.get_mut(usize::from(*reg)) {
+            *r = Some(Known::Val(*val));
+        }
+    }
+    for (reg, value) in known {
+        if let Some(r) = regs.get_mut(usize::from(reg)) {
+            *r = Some(value);
+        }
+    }
+    State { regs, slots }
+}
+
+/// Where the jumps and calls through registers that are reached go.
+fn open(
+    flat: &expand::Flat,
+    analysis: &Analysis,
+    target: &Target,
+    image: &Image,
+) -> Result<Vec<(u64, u64)>, String> {
+    let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
+    let mut out = Vec::new();
+    for (node, state) in flat.nodes.iter().zip(&analysis.states) {
+        let (Kind::Open(d), Some(state)) = (&node.kind, state) else {
+            continue;
+        };
+        let value = |name: &str| {
+            let reg = isa.register(name)?;
+            let reg = flat.code.regs.iter().position(|r| r.name == reg.name)?;
+            match state.regs.get(reg).copied().flatten()? {
+                Known::Val(Val::Int(n)) => u64::try_from(n).ok(),
+                _ => None,
+            }
+        };
+        let to = match d.operands.last() {
+            Some(Operand::Reg(name)) => value(name),
+            Some(Operand::Text(name)) => value(name.trim_start_matches('*')),
+            Some(Operand::Mem(mem)) => {
+                let base = match &mem.base {
+                    Some(name) => value(name),
+                    None => Some(0),
+                };
+                let at = base.map(|b| b.wrapping_add(mem.offset as u64));
+                match target.arch {
+                    crate::litmus::Arch::X86_64 => {
+                        at.and_then(|at| image.read(at, 8)).map(|v| v as u64)
+                    }
+                    _ => at,
+                }
+            }
+            None if d.mnemonic.contains("ctr") => value("ctr"),
+            _ => None,
+        };
+        let to = to.ok_or_else(|| {
+            format!("unsupported: it is not plain where `{}` goes", d.mnemonic)
+        })?;
+        out.push((node.at, to & !u64::from(target.arch == crate::litmus::Arch::Arm)));
+    }
+    Ok(out)
 }

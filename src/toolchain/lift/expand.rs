@@ -1,0 +1,422 @@
+//! The code of a function and of everything that it calls, as one list of instructions in which
+//! calls are replaced by what they run, with the meaning of each.
+//!
+//! It does not know what values are; a call through a register waits for someone who does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::diag::{Source, Span};
+use crate::isa::Symbols;
+use crate::isa::machine::{Decoded, Flow, Mem, Operand, State};
+use crate::isa::ops::{BinOp, Code, Op, Port, Val};
+use crate::litmus::{Line, Type};
+use crate::toolchain::image::{Function, Image};
+
+use super::target::{Special, Target};
+
+const MAX_NODES: usize = 4096;
+const MAX_DEPTH: usize = 8;
+
+/// How an instruction is written, if it is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// As it was decoded.
+    Insn(Decoded),
+    /// It only sets registers to what is known; [`Node::ops`] say to what.
+    Made,
+    /// A jump that inlining adds.
+    Goto,
+    /// A jump or call through a register whose value is yet to be found.
+    Open(Decoded),
+    /// Nothing, where a label stands.
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub at: u64,
+    pub kind: Kind,
+    pub ops: Vec<Op>,
+}
+
+/// The list, with the registers that its ops name. Jumps go to places in it; its length is the
+/// end.
+pub struct Flat {
+    pub nodes: Vec<Node>,
+    pub code: Code,
+}
+
+pub struct Expand<'a> {
+    pub image: &'a Image,
+    pub target: &'a Target,
+    /// What jumps and calls through registers turned out to go to.
+    pub resolved: &'a BTreeMap<u64, u64>,
+    /// Whose code stands for a function that is chosen at start-up.
+    pub instead: &'a dyn Fn(&Function) -> Option<String>,
+}
+
+enum Draft {
+    Insn(Decoded),
+    Set(String, u64),
+    Load(String, u64, u8, bool),
+    AddStack(i64),
+    /// Part of a return: it restores registers.
+    Restore(Decoded),
+    Goto,
+    Open(Decoded),
+    Nothing,
+}
+
+#[derive(Default)]
+struct Lists {
+    drafts: Vec<(u64, Draft)>,
+    lines: Vec<Line>,
+    pending: Vec<usize>,
+    labels: usize,
+    depth: usize,
+}
+
+/// Code under inlining names no location.
+struct NoSymbols;
+
+impl Symbols for NoSymbols {
+    fn location(&mut self, _: &str) -> u16 {
+        u16::MAX
+    }
+    fn declare(&mut self, _: &str, _: &Type) -> u16 {
+        u16::MAX
+    }
+}
+
+fn name(label: usize) -> String {
+    format!("l{label}l")
+}
+
+impl Lists {
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels - 1
+    }
+
+    fn push(&mut self, at: u64, draft: Draft, text: String) -> Result<(), String> {
+        if self.lines.len() >= MAX_NODES {
+            return Err(format!("unsupported: the code has over {MAX_NODES} instructions"));
+        }
+        let labels = self.pending.drain(..).map(name).collect();
+        self.lines.push(Line { labels, text, span: Span::default() });
+        self.drafts.push((at, draft));
+        Ok(())
+    }
+}
+
+impl Expand<'_> {
+    pub fn run(&self, function: &Function) -> Result<Flat, String> {
+        let mut lists = Lists::default();
+        let end = lists.label();
+        self.function(function, function.start, end, &mut lists)?;
+        // The end has a line of its own while meaning is looked up.
+        lists.pending.push(end);
+        lists.push(0, Draft::Nothing, String::new())?;
+        let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
+        let source = Source::new("object code", "");
+        let mut code = isa.thread(&source, &lists.lines, &mut NoSymbols).map_err(|e| {
+            format!("unsupported: {e}").trim_end().replace('\n', " ")
+        })?;
+        let mut nodes = Vec::with_capacity(lists.drafts.len());
+        let insts = std::mem::take(&mut code.insts);
+        for ((at, draft), inst) in lists.drafts.into_iter().zip(insts) {
+            let (kind, ops) = self.node(at, draft, inst.ops, &mut code)?;
+            nodes.push(Node { at, kind, ops });
+        }
+        Ok(Flat { nodes, code })
+    }
+
+    fn node(
+        &self,
+        at: u64,
+        draft: Draft,
+        mut ops: Vec<Op>,
+        code: &mut Code,
+    ) -> Result<(Kind, Vec<Op>), String> {
+        let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
+        let mut reg = |name: &str| {
+            let r = isa.register(name).ok_or_else(|| format!("{name} is no register"))?;
+            Ok::<_, String>((code.reg(&r.name, r.bits, r.signed), r.bits))
+        };
+        Ok(match draft {
+            Draft::Insn(d) => (Kind::Insn(d), ops),
+            Draft::Restore(d) => {
+                ops.retain(|op| !matches!(op, Op::JumpTo { .. } | Op::Halt));
+                (Kind::Insn(d), ops)
+            }
+            Draft::Set(name, value) => {
+                let (reg, _) = reg(&name)?;
+                let val = Val::Int(value.into());
+                (Kind::Made, vec![Op::Const { dst: 0, val }, Op::WriteReg { reg, src: 0 }])
+            }
+            Draft::Load(name, from, size, signed) => {
+                let (reg, bits) = reg(&name)?;
+                let value = self.image.read(from, size).ok_or_else(|| {
+                    format!("unsupported: a constant at {from:#x}, where nothing lies (code at {at:#x})")
+                })?;
+                let value = match signed {
+                    true => crate::sim::expr::sign_extend(value, size * 8) as u128
+                        & crate::isa::ops::mask(bits),
+                    false => value,
+                };
+                let val = Val::Int(value);
+                (Kind::Made, vec![Op::Const { dst: 0, val }, Op::WriteReg { reg, src: 0 }])
+            }
+            Draft::AddStack(n) => {
+                let (reg, bits) = reg(self.target.stack)?;
+                let val = Val::Int(i128::from(n) as u128 & crate::isa::ops::mask(bits));
+                let port = Port::None;
+                let ops = vec![
+                    Op::ReadReg { dst: 0, reg, port },
+                    Op::Const { dst: 1, val },
+                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
+                    Op::WriteReg { reg, src: 2 },
+                ];
+                (Kind::Made, ops)
+            }
+            Draft::Goto => (Kind::Goto, ops),
+            Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),
+            Draft::Nothing => (Kind::Nothing, ops),
+        })
+    }
+
+    /// The instructions of a function that can be reached from where it is entered.
+    fn decode(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, String> {
+        let mut out = BTreeMap::new();
+        let mut todo = vec![(entry, State::default())];
+        let inside = |at: u64| (f.start..f.end).contains(&at);
+        while let Some((at, mut state)) = todo.pop() {
+            if out.contains_key(&at) || !inside(at) {
+                continue;
+            }
+            if out.len() >= MAX_NODES {
+                return Err(format!("unsupported: `{}` is too long", f.name));
+            }
+            let bytes = self.image.code_at(at).unwrap_or(&[]);
+            let decoded = self
+                .target
+                .decoder
+                .decode_after(&mut state, bytes, at)
+                .map_err(|e| format!("unsupported: {e} (in `{}`)", f.name))?;
+            let next = at + u64::from(decoded.len);
+            let target = code_operand(&decoded);
+            match decoded.flow {
+                Flow::Next | Flow::Call | Flow::CallRegister | Flow::MayReturn => {
+                    todo.push((next, state));
+                }
+                Flow::Jump => todo.extend(target.map(|t| (t, State::default()))),
+                Flow::Branch => {
+                    todo.extend(target.map(|t| (t, State::default())));
+                    todo.push((next, state));
+                }
+                Flow::JumpRegister => {
+                    todo.extend(self.resolved.get(&at).map(|t| (*t, State::default())));
+                }
+                Flow::Return | Flow::Trap => {}
+            }
+            out.insert(at, decoded);
+        }
+        Ok(out)
+    }
+
+    fn function(
+        &self,
+        f: &Function,
+        entry: u64,
+        ret: usize,
+        lists: &mut Lists,
+    ) -> Result<(), String> {
+        if lists.depth >= MAX_DEPTH {
+            return Err(format!("unsupported: calls are nested too deeply, at `{}`", f.name));
+        }
+        lists.depth += 1;
+        let code = self.decode(f, entry)?;
+        let mut ids: HashMap<u64, usize> = HashMap::new();
+        for at in code.keys() {
+            let label = lists.label();
+            ids.insert(*at, label);
+        }
+        let jump = |lists: &mut Lists, to: usize| {
+            let text = self.target.jump(&name(to));
+            lists.push(entry, Draft::Goto, text)
+        };
+        let first = code.keys().next().copied();
+        if first != Some(entry)
+            && let Some(to) = ids.get(&entry)
+        {
+            jump(lists, *to)?;
+        }
+        // Branches that leave the function end in code of their own behind it.
+        let mut stubs: BTreeSet<u64> = BTreeSet::new();
+        let mut stub_ids: HashMap<u64, usize> = HashMap::new();
+        let addresses: Vec<u64> = code.keys().copied().collect();
+        for (k, (at, d)) in code.iter().enumerate() {
+            lists.pending.push(ids[at]);
+            let next = at + u64::from(d.len);
+            let mut falls = true;
+            match d.flow {
+                Flow::Next | Flow::Trap => {
+                    falls = d.flow == Flow::Next;
+                    match self.target.special(d) {
+                        Some(Special::Set(r, value)) => {
+                            lists.push(*at, Draft::Set(r, value), String::new())?;
+                        }
+                        Some(Special::Load(r, from, size, signed)) => {
+                            let draft = Draft::Load(r, from, size, signed);
+                            lists.push(*at, draft, String::new())?;
+                        }
+                        None => {
+                            let text = self.text(d, &|_| None);
+                            lists.push(*at, Draft::Insn(d.clone()), text)?;
+                        }
+                    }
+                }
+                Flow::Jump | Flow::Branch => {
+                    let to = code_operand(d).ok_or("a branch without a target")?;
+                    let local = ids.get(&to).copied();
+                    if d.flow == Flow::Jump && local.is_none() {
+                        self.call(to, *at, ret, lists)?;
+                    } else {
+                        let label = match local {
+                            Some(label) => label,
+                            None => {
+                                stubs.insert(to);
+                                match stub_ids.get(&to) {
+                                    Some(l) => *l,
+                                    None => {
+                                        let l = lists.label();
+                                        stub_ids.insert(to, l);
+                                        l
+                                    }
+                                }
+                            }
+                        };
+                        let text = self.text(d, &|_| Some(label));
+                        lists.push(*at, Draft::Insn(d.clone()), text)?;
+                    }
+                    falls = d.flow == Flow::Branch;
+                }
+                Flow::Call => {
+                    let to = code_operand(d).ok_or("a call without a target")?;
+                    if to == next {
+                        return Err("unsupported: a call that only asks where it is".into());
+                    }
+                    let back = lists.label();
+                    let pushes = self.target.call_pushes();
+                    if pushes != 0 {
+                        lists.push(*at, Draft::AddStack(-pushes), String::new())?;
+                    }
+                    self.call(to, *at, back, lists)?;
+                    lists.pending.push(back);
+                }
+                Flow::CallRegister => match self.resolved.get(at) {
+                    Some(to) => {
+                        let back = lists.label();
+                        let pushes = self.target.call_pushes();
+                        if pushes != 0 {
+                            lists.push(*at, Draft::AddStack(-pushes), String::new())?;
+                        }
+                        self.call(*to, *at, back, lists)?;
+                        lists.pending.push(back);
+                    }
+                    None => {
+                        lists.push(*at, Draft::Open(d.clone()), String::new())?;
+                    }
+                },
+                Flow::JumpRegister => {
+                    falls = false;
+                    match self.resolved.get(at) {
+                        Some(to) => match ids.get(to) {
+                            Some(label) => jump(lists, *label)?,
+                            None => self.call(*to, *at, ret, lists)?,
+                        },
+                        None => lists.push(*at, Draft::Open(d.clone()), String::new())?,
+                    }
+                }
+                Flow::Return => {
+                    falls = false;
+                    let pushes = self.target.call_pushes();
+                    if pushes != 0 {
+                        lists.push(*at, Draft::AddStack(pushes), String::new())?;
+                    }
+                    if self.target.returns_by_load(d) {
+                        let text = self.text(d, &|_| None);
+                        lists.push(*at, Draft::Restore(d.clone()), text)?;
+                    }
+                    jump(lists, ret)?;
+                }
+                Flow::MayReturn => {
+                    let branch = self.target.conditional_return(d).ok_or_else(|| {
+                        format!("unsupported: `{}`, a return under a condition", d.mnemonic)
+                    })?;
+                    let text = self.text(&branch, &|_| Some(ret));
+                    lists.push(*at, Draft::Insn(branch), text)?;
+                }
+            }
+            if falls && addresses.get(k + 1) != Some(&next) {
+                match ids.get(&next) {
+                    Some(label) => jump(lists, *label)?,
+                    None => return Err(format!("unsupported: `{}` runs past its end", f.name)),
+                }
+            }
+        }
+        for to in stubs {
+            lists.pending.extend(stub_ids.get(&to));
+            self.call(to, to, ret, lists)?;
+        }
+        lists.depth -= 1;
+        Ok(())
+    }
+
+    /// What lies at an address runs, and goes on at `ret`.
+    fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        let Some(function) = self.image.function_at(to) else {
+            let name = self.image.missing_at(to).unwrap_or("something unknown");
+            return Err(format!(
+                "unsupported: a call of `{name}`, whose code is in no library at hand"
+            ));
+        };
+        if function.indirect {
+            let named = (self.instead)(&function)
+                .and_then(|name| self.image.function_named(&name).cloned())
+                .ok_or_else(|| {
+                    format!("unsupported: which code `{}` stands for is chosen at start-up", function.name)
+                })?;
+            lists.push(from, Draft::Nothing, String::new())?;
+            return self.function(&named, named.start, ret, lists);
+        }
+        if let Some(entry) = self.target.entry
+            && to == function.start
+        {
+            lists.push(from, Draft::Set(entry.to_string(), to), String::new())?;
+        }
+        self.function(&function, to, ret, lists)
+    }
+
+    fn text(&self, d: &Decoded, label: &dyn Fn(u64) -> Option<usize>) -> String {
+        d.text(self.target.decoder.style(), &|at| match label(at) {
+            Some(label) => name(label),
+            None => format!("{at:#x}"),
+        })
+    }
+}
+
+pub fn code_operand(d: &Decoded) -> Option<u64> {
+    d.operands.iter().find_map(|o| match o {
+        Operand::Code(at) => Some(*at),
+        _ => None,
+    })
+}
+
+pub fn memory_operand(d: &Decoded) -> Option<&Mem> {
+    d.operands.iter().find_map(|o| match o {
+        Operand::Mem(mem) => Some(mem),
+        _ => None,
+    })
+}
+

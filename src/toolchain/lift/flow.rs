@@ -1,0 +1,420 @@
+//! What of the code stays: values are followed forwards to a fixed point, then what matters is
+//! followed backwards. It does not know how anything is written.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::isa::ops::{Reg, Temp, Val};
+use crate::litmus::Arch;
+
+use super::expand::{Flat, Kind, Node, memory_operand};
+use super::target::Target;
+use super::values::{Access, Facts, Known, Place, State, Step, World, needed};
+
+const MAX_STEPS: usize = 200_000;
+
+/// What is known before each instruction (`None` where it is not reached), and what each does.
+pub struct Analysis {
+    pub states: Vec<Option<State>>,
+    pub facts: Vec<Facts>,
+    pub next: Vec<Vec<usize>>,
+}
+
+pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, String> {
+    let len = flat.nodes.len();
+    let mut states: Vec<Option<State>> = vec![None; len];
+    if let Some(first) = states.first_mut() {
+        *first = Some(start);
+    }
+    let mut todo = VecDeque::from([0usize]);
+    let mut steps = 0;
+    while let Some(i) = todo.pop_front() {
+        steps += 1;
+        if steps > MAX_STEPS {
+            return Err("unsupported: the code's loops are too many to follow".into());
+        }
+        let Some(state) = states.get(i).cloned().flatten() else {
+            continue;
+        };
+        let (_, out) = step(flat, world, i, state);
+        for (to, state) in out {
+            let Some(slot) = states.get_mut(to) else {
+                continue;
+            };
+            match slot {
+                None => {
+                    *slot = Some(state);
+                    todo.push_back(to);
+                }
+                Some(old) => {
+                    if old.join(&state) {
+                        todo.push_back(to);
+                    }
+                }
+            }
+        }
+    }
+    let mut facts = Vec::with_capacity(len);
+    let mut next = Vec::with_capacity(len);
+    for (i, state) in states.iter().enumerate() {
+        let (f, out) = match state {
+            Some(state) => step(flat, world, i, state.clone()),
+            None => (Facts::default(), Vec::new()),
+        };
+        facts.push(f);
+        next.push(out.into_iter().map(|(to, _)| to).collect());
+    }
+    Ok(Analysis { states, facts, next })
+}
+
+fn step(flat: &Flat, world: &World, i: usize, state: State) -> (Facts, Vec<(usize, State)>) {
+    let mut step = Step::new(world, state);
+    if let Some(node) = flat.nodes.get(i) {
+        step.run(&node.ops, true);
+    }
+    let mut out = step.out;
+    if step.on {
+        out.push((i + 1, step.state));
+    }
+    (step.facts, out)
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Drop,
+    Keep,
+    /// It only puts what is known into registers.
+    Constants(Vec<(Reg, Val)>),
+    /// It moves values between registers and slots of the stack.
+    Slots,
+    /// It goes there in any case.
+    Goto(usize),
+}
+
+/// What matters after an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    pub regs: Vec<u128>,
+    pub slots: BTreeSet<(i64, u8)>,
+}
+
+impl Live {
+    fn join(&mut self, other: &Live) -> bool {
+        let before = self.slots.len();
+        self.slots.extend(&other.slots);
+        let mut grown = before != self.slots.len();
+        if self.regs.len() < other.regs.len() {
+            self.regs.resize(other.regs.len(), 0);
+        }
+        for (a, b) in self.regs.iter_mut().zip(&other.regs) {
+            grown |= *b & !*a != 0;
+            *a |= b;
+        }
+        grown
+    }
+}
+
+pub struct Plan {
+    pub actions: Vec<Action>,
+    /// What matters after each instruction.
+    pub after: Vec<Live>,
+    /// What matters before the first.
+    pub start: Live,
+}
+
+pub fn overlap(a: (i64, u8), b: (i64, u8)) -> bool {
+    a.0 < b.0 + i64::from(b.1) && b.0 < a.0 + i64::from(a.1)
+}
+
+pub struct Decide<'a> {
+    pub flat: &'a Flat,
+    pub analysis: &'a Analysis,
+    pub world: &'a World<'a>,
+    pub target: &'a Target,
+}
+
+impl Decide<'_> {
+    pub fn run(&self) -> Result<Plan, String> {
+        let len = self.flat.nodes.len();
+        let regs = self.flat.code.regs.len();
+        let empty = Live { regs: vec![0; regs], slots: BTreeSet::new() };
+        let mut before = vec![empty.clone(); len];
+        let mut after = vec![empty.clone(); len];
+        for round in 0.. {
+            if round > 1000 {
+                return Err("unsupported: the code's loops are too many to follow".into());
+            }
+            let mut changed = false;
+            for i in (0..len).rev() {
+                if self.analysis.states[i].is_none() {
+                    continue;
+                }
+                for next in &self.analysis.next[i] {
+                    if let Some(live) = before.get(*next) {
+                        after[i].join(live);
+                    }
+                }
+                let action = self.action(i, &after[i]);
+                let live = self.before(i, &action, &after[i])?;
+                changed |= before[i].join(&live);
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut actions = Vec::with_capacity(len);
+        for (i, live) in after.iter().enumerate() {
+            let action = match self.analysis.states[i] {
+                Some(_) => self.action(i, live),
+                None => Action::Drop,
+            };
+            if self.analysis.states[i].is_some() {
+                self.check(i, &action, live)?;
+            }
+            actions.push(action);
+        }
+        let start = before.first().cloned().unwrap_or_default();
+        Ok(Plan { actions, after, start })
+    }
+
+    fn action(&self, i: usize, after: &Live) -> Action {
+        let facts = &self.analysis.facts[i];
+        let node = &self.flat.nodes[i];
+        let shared = |a: &Access| matches!(a.place, Place::Location(..) | Place::Open);
+        let odd = |a: &Access| matches!(a.place, Place::Frame | Place::Nowhere(_));
+        if let Kind::Goto = node.kind {
+            return facts.goes.map_or(Action::Drop, Action::Goto);
+        }
+        let odd = facts.accesses.iter().any(|a| odd(a) || a.atomic);
+        if facts.event || facts.accesses.iter().any(shared) || odd {
+            return Action::Keep;
+        }
+        let live: Vec<&(Reg, Option<Known>, bool)> = facts
+            .writes
+            .iter()
+            .filter(|(r, ..)| after.regs.get(usize::from(*r)).is_some_and(|m| *m != 0))
+            .collect();
+        let stores = facts.accesses.iter().any(|a| live_store(a, after));
+        if live.is_empty() && !stores {
+            return facts.goes.map_or(Action::Drop, Action::Goto);
+        }
+        let wide = |r: Reg| self.flat.code.regs[usize::from(r)].bits >= 32;
+        let known: Option<Vec<(Reg, Val)>> = live
+            .iter()
+            .map(|(r, known, certain)| match known {
+                Some(Known::Val(v)) if *certain && wide(*r) => Some((*r, *v)),
+                _ => None,
+            })
+            .collect();
+        let memory = facts.accesses.iter().any(|a| match a.place {
+            Place::Stack(_) => !a.store || live_store(a, after),
+            _ => true,
+        });
+        if let Some(mut known) = known
+            && !stores
+        {
+            // The last write counts.
+            known.reverse();
+            let mut seen = BTreeSet::new();
+            known.retain(|(r, _)| seen.insert(*r));
+            let address = known.iter().any(|(_, v)| {
+                self.world.location(Known::Val(*v)).is_some() || !matches!(v, Val::Int(_))
+            });
+            if memory || address || matches!(node.kind, Kind::Made) {
+                return Action::Constants(known);
+            }
+            return Action::Keep;
+        }
+        match facts.accesses.iter().any(|a| matches!(a.place, Place::Stack(_))) {
+            true => Action::Slots,
+            false => Action::Keep,
+        }
+    }
+
+    /// Whether the address of an access is written by name, so that the registers that make it
+    /// up do not matter.
+    pub fn named_address(&self, i: usize) -> bool {
+        let facts = &self.analysis.facts[i];
+        let named = facts
+            .accesses
+            .iter()
+            .all(|a| matches!(a.place, Place::Location(..) | Place::Stack(_) | Place::Constant(_)));
+        match &self.flat.nodes[i].kind {
+            Kind::Insn(d) => named && !facts.accesses.is_empty() && memory_operand(d).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether a register that holds the address of a location can be another one instead in
+    /// the text of an instruction.
+    pub fn can_rename(&self, i: usize, reg: Reg) -> bool {
+        let facts = &self.analysis.facts[i];
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return false;
+        };
+        let name = &self.flat.code.regs[usize::from(reg)].name;
+        let isa = crate::isa::of(self.target.arch);
+        let is = |text: &str| {
+            isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name)
+        };
+        use crate::isa::machine::Operand;
+        let mentioned = d.operands.iter().any(|o| match o {
+            Operand::Reg(r) => is(r),
+            Operand::Mem(m) => m.base.as_deref().is_some_and(is),
+            _ => false,
+        });
+        mentioned && !facts.writes.iter().any(|(r, ..)| *r == reg)
+    }
+
+    fn before(&self, i: usize, action: &Action, after: &Live) -> Result<Live, String> {
+        let facts = &self.analysis.facts[i];
+        let mut live = after.clone();
+        // What it writes for sure does not matter before.
+        let kill = |live: &mut Live| {
+            for (reg, _, certain) in &facts.writes {
+                if *certain && let Some(l) = live.regs.get_mut(usize::from(*reg)) {
+                    *l = 0;
+                }
+            }
+        };
+        match action {
+            Action::Drop | Action::Goto(_) => {
+                kill(&mut live);
+                self.kill_slots(facts, &mut live);
+                // A write that may not happen keeps what was there.
+            }
+            Action::Constants(_) => {
+                kill(&mut live);
+                self.kill_slots(facts, &mut live);
+            }
+            Action::Keep | Action::Slots => {
+                let named = self.named_address(i);
+                let places: Vec<(Temp, Place)> =
+                    facts.accesses.iter().map(|a| (a.temp, a.place)).collect();
+                let address = |t: Temp| {
+                    let place = places.iter().find(|(temp, _)| *temp == t).map(|(_, p)| *p);
+                    match place {
+                        Some(Place::Location(..)) => !named,
+                        Some(Place::Stack(_)) => false,
+                        _ => true,
+                    }
+                };
+                needed(&self.flat.nodes[i].ops, &mut live.regs, &address);
+                for (reg, known) in &facts.reads {
+                    let r = usize::from(*reg);
+                    let written = facts.writes.iter().any(|(w, _, c)| w == reg && *c);
+                    let base = if written { 0 } else { after.regs[r] };
+                    let Some(slot) = live.regs.get_mut(r) else { continue };
+                    match known {
+                        Some(Known::Val(v)) => {
+                            let location = self.world.location(Known::Val(*v)).is_some();
+                            if location && self.can_rename(i, *reg) {
+                                *slot = base;
+                            }
+                        }
+                        Some(Known::Stack(_) | Known::Frame) if named => *slot = base,
+                        Some(_) => {}
+                        None if self.target.arch != Arch::X86_64 => *slot = u128::MAX,
+                        None => {}
+                    }
+                }
+                self.kill_slots(facts, &mut live);
+                for a in &facts.accesses {
+                    if let Place::Stack(at) = a.place
+                        && (!a.store || a.atomic)
+                    {
+                        live.slots.insert((at, a.size));
+                    }
+                }
+            }
+        }
+        Ok(live)
+    }
+
+    fn kill_slots(&self, facts: &Facts, live: &mut Live) {
+        for a in &facts.accesses {
+            if let Place::Stack(at) = a.place
+                && a.store
+                && a.certain
+                && !a.atomic
+            {
+                let end = at + i64::from(a.size);
+                live.slots.retain(|(o, s)| *o < at || o + i64::from(*s) > end);
+            }
+        }
+    }
+
+    /// Refuses what stays and is not understood.
+    fn check(&self, i: usize, action: &Action, after: &Live) -> Result<(), String> {
+        if !matches!(action, Action::Keep | Action::Slots) {
+            return Ok(());
+        }
+        let facts = &self.analysis.facts[i];
+        let shown = || show(&self.flat.nodes[i], self.target);
+        for a in &facts.accesses {
+            match a.place {
+                Place::Frame => {
+                    return Err(format!(
+                        "unsupported: it is not plain where on the stack `{}` points",
+                        shown()
+                    ));
+                }
+                Place::Nowhere(at) => {
+                    let name = match (self.world.image.missing_at(at), self.world.image.variable_at(at)) {
+                        (Some(name), _) => format!("`{name}`, which is defined nowhere"),
+                        (_, Some(v)) => format!("`{}`, which is no location of the test", v.name),
+                        _ => format!("address {at:#x}"),
+                    };
+                    return Err(format!("unsupported: `{}` accesses {name}", shown()));
+                }
+                _ => {}
+            }
+        }
+        let live = self.before(i, action, after)?;
+        for (reg, known) in &facts.reads {
+            let r = usize::from(*reg);
+            let bits = live.regs.get(r).copied().unwrap_or(0);
+            let written = facts.writes.iter().any(|(w, _, c)| w == reg && *c);
+            let passed = if written { 0 } else { after.regs[r] };
+            if bits & !passed == 0 {
+                continue;
+            }
+            match known {
+                Some(Known::Stack(_) | Known::Frame) => {
+                    return Err(format!(
+                        "unsupported: `{}` uses an address on the stack as a value",
+                        shown()
+                    ));
+                }
+                Some(Known::Start(_)) if self.flat.code.regs[r].bits >= 32 => {
+                    return Err(format!(
+                        "unsupported: `{}` uses {}, which was never set",
+                        shown(),
+                        self.flat.code.regs[r].name
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A store to a slot of the stack that something reads.
+pub fn live_store(a: &Access, after: &Live) -> bool {
+    match a.place {
+        Place::Stack(at) => {
+            a.store && after.slots.iter().any(|slot| overlap(*slot, (at, a.size)))
+        }
+        _ => false,
+    }
+}
+
+pub fn show(node: &Node, target: &Target) -> String {
+    match &node.kind {
+        Kind::Insn(d) | Kind::Open(d) => {
+            d.text(target.decoder.style(), &|at| format!("{at:#x}"))
+        }
+        _ => "a jump".to_string(),
+    }
+}

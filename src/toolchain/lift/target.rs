@@ -1,0 +1,263 @@
+//! What lifting knows of each instruction set besides its decoder and its meaning: where
+//! parameters are, which registers may hold something new, and how to write a move.
+//!
+//! One table and a few functions; nothing here knows the code at hand.
+
+use crate::isa::machine::{Decoded, Decoder, Flow, Operand};
+use crate::litmus::Arch;
+
+pub struct Target {
+    pub arch: Arch,
+    pub decoder: &'static dyn Decoder,
+    /// The stack pointer.
+    pub stack: &'static str,
+    pub params: &'static [&'static str],
+    /// Where the parameters that are in no register begin, from the stack pointer at the start.
+    pub stack_params: i64,
+    /// Bytes of a register.
+    pub word: u8,
+    /// The stack pointer at the start, modulo 16.
+    pub stack_start: i64,
+    /// The register in which callers leave the address of what they call.
+    pub entry: Option<&'static str>,
+    /// Registers that may hold locations and spilled values, in order of preference.
+    pub spare: &'static [&'static str],
+}
+
+/// What stands for the place behind the call that is being inlined.
+pub const RETURN: u64 = u64::MAX;
+
+/// The target of a dialect; `None` where its code cannot be read.
+pub fn of(arch: Arch, thumb: bool, big: bool) -> Option<Target> {
+    let _ = thumb;
+    Some(match arch {
+        Arch::X86_64 => Target {
+            arch,
+            decoder: crate::isa::x86::decode::decoder(),
+            stack: "rsp",
+            params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
+            stack_params: 8,
+            word: 8,
+            stack_start: 8,
+            entry: None,
+            spare: &[
+                "r10", "r11", "r8", "r9", "rdi", "rsi", "rcx", "rdx", "rax", "rbx", "r12", "r13",
+                "r14", "r15", "rbp",
+            ],
+        },
+        Arch::Ppc => Target {
+            arch,
+            decoder: crate::isa::ppc::decode::decoder(big),
+            stack: "r1",
+            params: &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10"],
+            stack_params: 96,
+            word: 8,
+            stack_start: 0,
+            entry: Some("r12"),
+            spare: &[
+                "r11", "r12", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
+                "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31", "r10", "r9", "r8", "r7",
+                "r6", "r5", "r4", "r3",
+            ],
+        },
+        _ => return None,
+    })
+}
+
+/// A value that code computes from where it stands.
+pub enum Special {
+    /// The register takes this address.
+    Set(String, u64),
+    /// The register takes what lies at this address: so many bytes, sign-extended or not.
+    Load(String, u64, u8, bool),
+}
+
+impl Target {
+    /// An instruction that uses its own address.
+    pub fn special(&self, d: &Decoded) -> Option<Special> {
+        if d.flow != Flow::Next {
+            return None;
+        }
+        match (self.arch, d.mnemonic.as_str(), d.operands.as_slice()) {
+            (Arch::AArch64, "ADR" | "ADRP", [Operand::Reg(r), Operand::Code(at)]) => {
+                Some(Special::Set(r.clone(), *at))
+            }
+            (Arch::AArch64, "LDR" | "LDRSW", [Operand::Reg(r), Operand::Code(at)]) => {
+                let size = if r.starts_with('W') || d.mnemonic == "LDRSW" { 4 } else { 8 };
+                Some(Special::Load(r.clone(), *at, size, d.mnemonic == "LDRSW"))
+            }
+            (Arch::RiscV, "auipc", [Operand::Reg(r), Operand::Imm(n)]) => {
+                let upper = i64::from((*n as i32) << 12);
+                Some(Special::Set(r.clone(), d.at.wrapping_add(upper as u64)))
+            }
+            (Arch::Arm, "LDR", [Operand::Reg(r), Operand::Code(at)]) => {
+                Some(Special::Load(r.clone(), *at, 4, false))
+            }
+            (Arch::Arm, "ADR", [Operand::Reg(r), Operand::Code(at)]) => {
+                Some(Special::Set(r.clone(), *at))
+            }
+            _ => None,
+        }
+    }
+
+    /// A conditional return as a branch to [`RETURN`].
+    pub fn conditional_return(&self, d: &Decoded) -> Option<Decoded> {
+        let mut out = d.clone();
+        out.flow = Flow::Branch;
+        match self.arch {
+            Arch::Ppc => out.mnemonic = d.mnemonic.strip_suffix("lr")?.to_string(),
+            Arch::Arm => {
+                out.mnemonic = format!("B{}", d.mnemonic.strip_prefix("BX")?);
+                out.operands.clear();
+            }
+            _ => return None,
+        }
+        out.operands.push(Operand::Code(RETURN));
+        Some(out)
+    }
+
+    /// Whether a return restores registers as it goes.
+    pub fn returns_by_load(&self, d: &Decoded) -> bool {
+        self.arch == Arch::Arm
+            && ["POP", "LDM", "LDR"].iter().any(|m| d.mnemonic.to_ascii_uppercase().starts_with(m))
+    }
+
+    /// What a call takes off the stack pointer itself.
+    pub fn call_pushes(&self) -> i64 {
+        if self.arch == Arch::X86_64 { 8 } else { 0 }
+    }
+
+    /// The name of a part of a register, by its bytes.
+    pub fn view(&self, reg: &str, bytes: u8) -> String {
+        match self.arch {
+            Arch::AArch64 => match (reg.strip_prefix('X'), bytes) {
+                (Some(n), ..=4) => format!("W{n}"),
+                _ => reg.to_string(),
+            },
+            Arch::X86_64 => x86_view(reg, bytes),
+            _ => reg.to_string(),
+        }
+    }
+
+    pub fn jump(&self, label: &str) -> String {
+        match self.arch {
+            Arch::X86_64 => format!("jmp {label}"),
+            Arch::AArch64 | Arch::Arm => format!("B {label}"),
+            Arch::RiscV => format!("j {label}"),
+            _ => format!("b {label}"),
+        }
+    }
+
+    /// Copies the lowest bytes of a register, at least those.
+    pub fn copy(&self, to: &str, from: &str, bytes: u8) -> String {
+        let (to, from) = match self.arch {
+            Arch::X86_64 => {
+                let bytes = bytes.max(4);
+                (self.view(to, bytes), self.view(from, bytes))
+            }
+            _ => (self.view(to, bytes), self.view(from, bytes)),
+        };
+        match self.arch {
+            Arch::X86_64 => {
+                format!("mov{} {from},{to}", if bytes <= 4 { "l" } else { "q" })
+            }
+            Arch::AArch64 | Arch::Arm => format!("MOV {to},{from}"),
+            Arch::RiscV => format!("ori {to},{from},0"),
+            Arch::Ppc => format!("mr {to},{from}"),
+            _ => format!("move {to},{from}"),
+        }
+    }
+
+    /// Puts the lowest bytes of a register into another, extended to `to_bytes`.
+    pub fn extend(
+        &self,
+        to: &str,
+        from: &str,
+        bytes: u8,
+        to_bytes: u8,
+        signed: bool,
+    ) -> Option<String> {
+        if bytes >= to_bytes {
+            return Some(self.copy(to, from, bytes));
+        }
+        Some(match (self.arch, bytes, signed) {
+            (Arch::AArch64, 4, false) => self.copy(to, from, 4),
+            (Arch::AArch64, 1 | 2, false) => {
+                let (to, from) = (self.view(to, 4), self.view(from, 4));
+                format!("AND {to},{from},#{}", (1u32 << (8 * bytes)) - 1)
+            }
+            (Arch::AArch64, _, true) => {
+                let (to, from) = (self.view(to, to_bytes), self.view(from, 4));
+                let name = ["SXTB", "SXTH", "SXTW"][usize::from(bytes.min(4) / 2)];
+                format!("{name} {to},{from}")
+            }
+            (Arch::X86_64, 4, false) => self.copy(to, from, 4),
+            (Arch::X86_64, 1 | 2, _) => {
+                let (kind, size) = (if signed { 's' } else { 'z' }, if bytes == 1 { 'b' } else { 'w' });
+                format!("mov{kind}{size}l {},{}", self.view(from, bytes), self.view(to, 4))
+            }
+            (Arch::RiscV, 4, true) => format!("addiw {to},{from},0"),
+            (Arch::RiscV, 1, false) => format!("andi {to},{from},255"),
+            (Arch::Ppc, 4, true) => format!("extsw {to},{from}"),
+            (Arch::Ppc, 2, true) => format!("extsh {to},{from}"),
+            (Arch::Ppc, 1, true) => format!("extsb {to},{from}"),
+            (Arch::Ppc, 1 | 2, false) => format!("andi. {to},{from},{}", (1u32 << (8 * bytes)) - 1),
+            (Arch::Arm, 1 | 2, _) => {
+                let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
+                format!("{kind}XT{size} {to},{from}")
+            }
+            (Arch::Mips, 4, true) => format!("sll {to},{from},0"),
+            (Arch::Mips, 1, true) => format!("seb {to},{from}"),
+            (Arch::Mips, 2, true) => format!("seh {to},{from}"),
+            (Arch::Mips, 1 | 2, false) => format!("andi {to},{from},{}", (1u32 << (8 * bytes)) - 1),
+            _ => return None,
+        })
+    }
+
+    /// Puts a constant into a register.
+    pub fn constant(&self, reg: &str, value: u64) -> String {
+        let signed = value as i64;
+        match self.arch {
+            Arch::X86_64 if value <= u64::from(u32::MAX) => {
+                format!("movl ${signed},{}", self.view(reg, 4))
+            }
+            Arch::X86_64 => format!("movq ${signed},{}", self.view(reg, 8)),
+            Arch::AArch64 if value <= u64::from(u32::MAX) => {
+                format!("MOV {},#{value}", self.view(reg, 4))
+            }
+            Arch::AArch64 => format!("MOV {reg},#{value}"),
+            Arch::Arm => format!("MOV {reg},#{}", value as u32),
+            Arch::RiscV if (-2048..2048).contains(&signed) => format!("ori {reg},x0,{signed}"),
+            _ => format!("li {reg},{signed}"),
+        }
+    }
+
+    /// How a memory operand names a location itself, where the dialect has that.
+    pub fn direct(&self, location: &str, offset: i64) -> Option<String> {
+        match (self.arch, offset) {
+            (Arch::X86_64, 0) => Some(format!("({location})")),
+            (Arch::X86_64, _) => Some(format!("({location}{offset:+})")),
+            _ => None,
+        }
+    }
+}
+
+fn x86_view(reg: &str, bytes: u8) -> String {
+    if let Some(n) = reg.strip_prefix('r').filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+        let suffix = match bytes {
+            1 => "b",
+            2 => "w",
+            4 => "d",
+            _ => "",
+        };
+        return format!("%r{n}{suffix}");
+    }
+    let stem = reg.strip_prefix('r').unwrap_or(reg);
+    match (bytes, stem.strip_suffix('x')) {
+        (1, Some(letter)) => format!("%{letter}l"),
+        (1, None) => format!("%{stem}l"),
+        (2, _) => format!("%{stem}"),
+        (4, _) => format!("%e{stem}"),
+        _ => format!("%r{stem}"),
+    }
+}

@@ -1,0 +1,583 @@
+//! What registers and stack slots are known to hold: the effect of one instruction's micro-ops.
+//!
+//! What comes out of shared memory is never known, so that no dependency on it is lost. It does
+//! not know instruction sets.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::isa::ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
+use crate::sim::expr::{eval_bin, eval_un, truth};
+use crate::toolchain::image::{Image, Kind};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    Val(Val),
+    /// The stack pointer at the start, plus bytes.
+    Stack(i64),
+    /// Some address in the frame, or something computed from one.
+    Frame,
+    /// What this register held at the start.
+    Start(Reg),
+}
+
+impl Known {
+    pub fn int(n: u64) -> Known {
+        Known::Val(Val::Int(n.into()))
+    }
+}
+
+/// What is known at one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub regs: Vec<Option<Known>>,
+    pub slots: BTreeMap<i64, (u8, Known)>,
+}
+
+impl State {
+    /// Keeps what both sides agree on; whether anything was lost.
+    pub fn join(&mut self, other: &State) -> bool {
+        let mut lost = false;
+        for (mine, theirs) in self.regs.iter_mut().zip(&other.regs) {
+            if mine.is_some() && mine != theirs {
+                let frame = |k: &Option<Known>| matches!(k, Some(Known::Stack(_) | Known::Frame));
+                let new = (frame(mine) || frame(theirs)).then_some(Known::Frame);
+                lost |= *mine != new;
+                *mine = new;
+            } else if mine.is_none() && matches!(theirs, Some(Known::Stack(_) | Known::Frame)) {
+                *mine = Some(Known::Frame);
+                lost = true;
+            }
+        }
+        let before = self.slots.len();
+        self.slots.retain(|at, v| other.slots.get(at) == Some(v));
+        lost || before != self.slots.len()
+    }
+
+    fn forget(&mut self, at: i64, size: u8) {
+        let end = at + i64::from(size);
+        self.slots.retain(|o, (s, _)| *o + i64::from(*s) <= at || end <= *o);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A location of the test, plus bytes.
+    Location(u16, i64),
+    Stack(i64),
+    /// What lies in the object code and cannot change.
+    Constant(u64),
+    /// Somewhere in the frame.
+    Frame,
+    /// Where only a run tells.
+    Open,
+    /// Nothing that is known lies there.
+    Nowhere(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    pub place: Place,
+    pub size: u8,
+    pub store: bool,
+    /// Of an atomic instruction.
+    pub atomic: bool,
+    /// It happens in any case.
+    pub certain: bool,
+    pub temp: Temp,
+}
+
+/// What one instruction does where it is reached.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub reads: HashMap<Reg, Option<Known>>,
+    /// With whether it is written in any case.
+    pub writes: Vec<(Reg, Option<Known>, bool)>,
+    pub accesses: Vec<Access>,
+    /// It orders, ends, or chooses the way by something that is not known.
+    pub event: bool,
+    /// Where it goes by something that is known, if not on.
+    pub goes: Option<usize>,
+}
+
+/// The surroundings that do not change.
+pub struct World<'a> {
+    pub image: &'a Image,
+    /// Where test locations that are variables lie: address, size, number of the location.
+    pub globals: &'a [(u64, u64, u16)],
+    /// Variables of the runtime whose value is known, by name.
+    pub flags: &'a BTreeMap<String, u64>,
+    pub address_bits: u8,
+    pub stack_start: i64,
+}
+
+impl World<'_> {
+    /// The location that a known value is the address of.
+    pub fn location(&self, known: Known) -> Option<(u16, i64)> {
+        match known {
+            Known::Val(Val::Ptr { loc, off }) => Some((loc, off)),
+            Known::Val(Val::Int(n)) => {
+                let n = u64::try_from(n).ok()?;
+                let (at, _, loc) =
+                    self.globals.iter().find(|(at, size, _)| (*at..at + size).contains(&n))?;
+                Some((*loc, (n - at) as i64))
+            }
+            _ => None,
+        }
+    }
+
+    fn place(&self, addr: Option<Known>) -> Place {
+        let Some(known) = addr else {
+            return Place::Open;
+        };
+        if let Some((loc, off)) = self.location(known) {
+            return Place::Location(loc, off);
+        }
+        match known {
+            Known::Stack(at) => Place::Stack(at),
+            Known::Frame => Place::Frame,
+            Known::Val(Val::Int(n)) => {
+                let n = n as u64;
+                match self.image.kind_at(n) {
+                    Some(Kind::Code | Kind::Constant) => Place::Constant(n),
+                    Some(Kind::Data) if self.flag(n).is_some() => Place::Constant(n),
+                    _ => Place::Nowhere(n),
+                }
+            }
+            _ => Place::Nowhere(0),
+        }
+    }
+
+    fn flag(&self, at: u64) -> Option<u64> {
+        let variable = self.image.variable_at(at)?;
+        self.flags.get(&variable.name).copied()
+    }
+
+    fn un(&self, op: UnOp, a: Option<Known>, width: u8) -> Option<Known> {
+        match (op, a?) {
+            (_, Known::Val(v)) => eval_un(op, v, width).map(Known::Val),
+            (UnOp::ZeroExt { from } | UnOp::SignExt { from }, Known::Stack(at))
+                if from >= self.address_bits && width >= self.address_bits =>
+            {
+                Some(Known::Stack(at))
+            }
+            (UnOp::IsZero, Known::Stack(_) | Known::Frame) => Some(Known::Val(Val::ZERO)),
+            (_, Known::Stack(_) | Known::Frame) => Some(Known::Frame),
+            (UnOp::ZeroExt { from } | UnOp::SignExt { from }, k @ Known::Start(_))
+                if from >= self.address_bits =>
+            {
+                Some(k)
+            }
+            (_, Known::Start(_)) => None,
+        }
+    }
+
+    fn bin(&self, op: BinOp, a: Option<Known>, b: Option<Known>, width: u8) -> Option<Known> {
+        let whole = width >= self.address_bits;
+        let number = |v: Val| match v {
+            Val::Int(n) => {
+                let spare = 128 - u32::from(width.max(1));
+                Some(((n << spare) as i128 >> spare) as i64)
+            }
+            _ => None,
+        };
+        match (op, a, b) {
+            (_, Some(Known::Val(x)), Some(Known::Val(y))) => {
+                eval_bin(op, x, y, width).map(Known::Val)
+            }
+            (BinOp::Add, Some(Known::Stack(s)), Some(Known::Val(v)))
+            | (BinOp::Add, Some(Known::Val(v)), Some(Known::Stack(s)))
+                if whole =>
+            {
+                Some(number(v).map_or(Known::Frame, |n| Known::Stack(s.wrapping_add(n))))
+            }
+            (BinOp::Sub, Some(Known::Stack(s)), Some(Known::Val(v))) if whole => {
+                Some(number(v).map_or(Known::Frame, |n| Known::Stack(s.wrapping_sub(n))))
+            }
+            (BinOp::Sub, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
+                Some(Known::Val(Val::Int(i128::from(s.wrapping_sub(t)) as u128 & mask(width))))
+            }
+            (BinOp::Or | BinOp::Xor, Some(k @ Known::Stack(_)), Some(Known::Val(Val::ZERO)))
+            | (BinOp::Or | BinOp::Xor, Some(Known::Val(Val::ZERO)), Some(k @ Known::Stack(_)))
+                if whole =>
+            {
+                Some(k)
+            }
+            (BinOp::And | BinOp::Or, Some(k @ Known::Stack(s)), Some(Known::Stack(t)))
+                if s == t =>
+            {
+                Some(k)
+            }
+            // Alignment, which the start of the stack has by the calling convention.
+            (BinOp::And, Some(Known::Stack(s)), Some(Known::Val(v)))
+            | (BinOp::And, Some(Known::Val(v)), Some(Known::Stack(s)))
+                if whole =>
+            {
+                match number(v) {
+                    Some(n) if n < 0 && n >= -16 && n & (n - 1) == n * 2 => {
+                        Some(Known::Stack((s + self.stack_start & n) - self.stack_start))
+                    }
+                    _ => Some(Known::Frame),
+                }
+            }
+            (BinOp::Xor | BinOp::Sub, Some(Known::Start(r)), Some(Known::Start(s))) if r == s => {
+                Some(Known::Val(Val::ZERO))
+            }
+            (
+                BinOp::Or | BinOp::Xor | BinOp::Add | BinOp::Sub,
+                Some(k @ Known::Start(_)),
+                Some(Known::Val(Val::ZERO)),
+            )
+            | (
+                BinOp::Or | BinOp::Xor | BinOp::Add,
+                Some(Known::Val(Val::ZERO)),
+                Some(k @ Known::Start(_)),
+            ) if whole => Some(k),
+            (BinOp::And | BinOp::Or, Some(k @ Known::Start(r)), Some(Known::Start(s)))
+                if whole && r == s =>
+            {
+                Some(k)
+            }
+            (
+                BinOp::Eq
+                | BinOp::Ne
+                | BinOp::LtU
+                | BinOp::LeU
+                | BinOp::LtS
+                | BinOp::LeS,
+                _,
+                _,
+            ) => None,
+            (_, Some(Known::Stack(_) | Known::Frame), _)
+            | (_, _, Some(Known::Stack(_) | Known::Frame)) => Some(Known::Frame),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the ops of one instruction.
+pub struct Step<'a> {
+    world: &'a World<'a>,
+    pub state: State,
+    temps: Vec<Option<Known>>,
+    pub facts: Facts,
+    /// Where control goes, with what is known there.
+    pub out: Vec<(usize, State)>,
+    /// Whether control may go on.
+    pub on: bool,
+}
+
+impl<'a> Step<'a> {
+    pub fn new(world: &'a World<'a>, state: State) -> Step<'a> {
+        let (temps, out) = (Vec::new(), Vec::new());
+        Step { world, state, temps, facts: Facts::default(), out, on: true }
+    }
+
+    fn get(&self, t: Temp) -> Option<Known> {
+        self.temps.get(usize::from(t)).copied().flatten()
+    }
+
+    fn put(&mut self, t: Temp, known: Option<Known>) {
+        let t = usize::from(t);
+        if self.temps.len() <= t {
+            self.temps.resize(t + 1, None);
+        }
+        self.temps[t] = known;
+    }
+
+    fn reg(&self, reg: Reg) -> Option<Known> {
+        self.state.regs.get(usize::from(reg)).copied().flatten()
+    }
+
+    pub fn run(&mut self, ops: &[Op], certain: bool) {
+        for op in ops {
+            if !self.on {
+                return;
+            }
+            self.op(op, certain);
+        }
+    }
+
+    fn op(&mut self, op: &Op, certain: bool) {
+        match op {
+            Op::Const { dst, val } => self.put(*dst, Some(Known::Val(*val))),
+            Op::ReadReg { dst, reg, .. } => {
+                let known = self.reg(*reg);
+                if !self.facts.writes.iter().any(|(r, _, certain)| r == reg && *certain) {
+                    self.facts.reads.insert(*reg, known);
+                }
+                self.put(*dst, known);
+            }
+            Op::WriteReg { reg, src } => {
+                let known = self.get(*src);
+                if let Some(r) = self.state.regs.get_mut(usize::from(*reg)) {
+                    *r = known;
+                }
+                self.facts.writes.push((*reg, known, certain));
+            }
+            Op::Un { dst, op, a, width } => {
+                let known = self.world.un(*op, self.get(*a), *width);
+                self.put(*dst, known);
+            }
+            Op::Bin { dst, op, a, b, width } => {
+                let known = self.world.bin(*op, self.get(*a), self.get(*b), *width);
+                self.put(*dst, known);
+            }
+            Op::Select { dst, cond, yes, no } => {
+                let (yes, no) = (self.get(*yes), self.get(*no));
+                let frame = |k: Option<Known>| matches!(k, Some(Known::Stack(_) | Known::Frame));
+                let known = match self.get(*cond) {
+                    Some(Known::Val(v)) => if truth(v) { yes } else { no },
+                    _ => (frame(yes) || frame(no)).then_some(Known::Frame),
+                };
+                self.put(*dst, known);
+            }
+            Op::Choose { dst } => self.put(*dst, None),
+            Op::Assume { .. } => {}
+            Op::Load { dst, addr, size, tags } => {
+                let place = self.access(*addr, *size, (false, certain), *tags, *dst);
+                let known = match place {
+                    Place::Stack(at) => match self.state.slots.get(&at) {
+                        Some((s, known)) if s == size => Some(*known),
+                        _ => None,
+                    },
+                    Place::Constant(at) => {
+                        let value = match self.world.flag(at) {
+                            Some(value) => Some(u128::from(value)),
+                            None => self.world.image.read(at, *size),
+                        };
+                        value.map(|v| Known::Val(Val::Int(v & mask(size.saturating_mul(8)))))
+                    }
+                    _ => None,
+                };
+                self.put(*dst, known);
+            }
+            Op::Store { addr, src, size, tags } => {
+                let place = self.access(*addr, *size, (true, certain), *tags, *src);
+                self.stored(place, *size, self.get(*src));
+            }
+            Op::StoreEx { status, addr, src, size, tags, .. } => {
+                let place = self.access(*addr, *size, (true, certain), *tags | tag::EX, *src);
+                self.stored(place, *size, None);
+                self.put(*status, None);
+            }
+            Op::Rmw { dst, addr, size, tags, .. } => {
+                let place = self.access(*addr, *size, (true, certain), *tags | tag::X, *dst);
+                self.stored(place, *size, None);
+                self.put(*dst, None);
+            }
+            Op::Fence { .. } => self.facts.event = true,
+            Op::If { cond, yes, no } => match self.get(*cond) {
+                Some(Known::Val(v)) => self.run(if truth(v) { yes } else { no }, certain),
+                _ => self.both(yes, no),
+            },
+            Op::Branch { cond, target } => match self.get(*cond) {
+                Some(Known::Val(v)) => {
+                    if truth(v) {
+                        self.go(*target as usize);
+                    }
+                }
+                _ => {
+                    self.facts.event = true;
+                    self.out.push((*target as usize, self.state.clone()));
+                }
+            },
+            Op::Jump { target } => self.go(*target as usize),
+            Op::JumpTo { .. } | Op::Halt => {
+                self.facts.event = true;
+                self.on = false;
+            }
+        }
+    }
+
+    fn go(&mut self, target: usize) {
+        self.facts.goes = Some(target);
+        self.out.push((target, self.state.clone()));
+        self.on = false;
+    }
+
+    fn both(&mut self, yes: &[Op], no: &[Op]) {
+        let (state, temps) = (self.state.clone(), self.temps.clone());
+        self.run(yes, false);
+        let (on, after, left) = (self.on, self.state.clone(), std::mem::take(&mut self.temps));
+        (self.state, self.temps, self.on) = (state, temps, true);
+        self.run(no, false);
+        match (on, self.on) {
+            (true, true) => {
+                self.state.join(&after);
+                let len = self.temps.len().max(left.len());
+                self.temps.resize(len, None);
+                for (i, t) in self.temps.iter_mut().enumerate() {
+                    // Each side may assign what the other does not; then it is not used after.
+                    if left.get(i).copied().flatten() != *t {
+                        *t = None;
+                    }
+                }
+            }
+            (true, false) => (self.state, self.temps, self.on) = (after, left, true),
+            _ => {}
+        }
+    }
+
+    fn access(
+        &mut self,
+        addr: Temp,
+        size: u8,
+        (store, certain): (bool, bool),
+        tags: Tags,
+        temp: Temp,
+    ) -> Place {
+        let place = self.world.place(self.get(addr));
+        let atomic = tags.meets(tag::X | tag::EX);
+        self.facts.accesses.push(Access { place, size, store, atomic, certain, temp });
+        place
+    }
+
+    fn stored(&mut self, place: Place, size: u8, known: Option<Known>) {
+        match place {
+            Place::Stack(at) => {
+                self.state.forget(at, size);
+                if let Some(known) = known {
+                    let known = match known {
+                        Known::Val(Val::Int(n)) => {
+                            Known::Val(Val::Int(n & mask(size.saturating_mul(8))))
+                        }
+                        k if u32::from(size) * 8 >= u32::from(self.world.address_bits) => k,
+                        Known::Stack(_) => Known::Frame,
+                        _ => return,
+                    };
+                    self.state.slots.insert(at, (size, known));
+                }
+            }
+            Place::Frame => self.state.slots.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// The bits of registers that matter before some ops, given those that matter after. Addresses
+/// of accesses count where `address` says so of the access's number.
+pub fn needed(ops: &[Op], live: &mut [u128], address: &dyn Fn(Temp) -> bool) {
+    let mut temps = vec![0u128; 0];
+    let mut constants = HashMap::new();
+    gather(ops, &mut constants);
+    backwards(ops, live, &mut temps, &constants, address, true);
+}
+
+fn gather(ops: &[Op], out: &mut HashMap<Temp, u128>) {
+    for op in ops {
+        match op {
+            Op::Const { dst, val: Val::Int(n) } => {
+                out.insert(*dst, *n);
+            }
+            Op::If { yes, no, .. } => {
+                gather(yes, out);
+                gather(no, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn want(temps: &mut Vec<u128>, t: Temp, bits: u128) {
+    let t = usize::from(t);
+    if temps.len() <= t {
+        temps.resize(t + 1, 0);
+    }
+    temps[t] |= bits;
+}
+
+/// All bits up to the highest.
+fn up_to(bits: u128) -> u128 {
+    if bits == 0 { 0 } else { u128::MAX >> bits.leading_zeros() }
+}
+
+fn backwards(
+    ops: &[Op],
+    live: &mut [u128],
+    temps: &mut Vec<u128>,
+    constants: &HashMap<Temp, u128>,
+    address: &dyn Fn(Temp) -> bool,
+    certain: bool,
+) {
+    let all = u128::MAX;
+    for op in ops.iter().rev() {
+        let of = |temps: &Vec<u128>, t: Temp| temps.get(usize::from(t)).copied().unwrap_or(0);
+        match op {
+            Op::WriteReg { reg, src } => {
+                let reg = usize::from(*reg);
+                let bits = live.get(reg).copied().unwrap_or(0);
+                want(temps, *src, bits);
+                if certain && let Some(l) = live.get_mut(reg) {
+                    *l = 0;
+                }
+            }
+            Op::ReadReg { dst, reg, .. } => {
+                if let Some(l) = live.get_mut(usize::from(*reg)) {
+                    *l |= of(temps, *dst);
+                }
+            }
+            Op::Un { dst, op, a, .. } => {
+                let m = of(temps, *dst);
+                let bits = match op {
+                    UnOp::ZeroExt { from } => m & mask(*from),
+                    UnOp::SignExt { from } if m >> (*from).min(127) != 0 => {
+                        m & mask(*from) | 1 << (from.clamp(&1, &128) - 1)
+                    }
+                    UnOp::SignExt { .. } | UnOp::Not => m,
+                    UnOp::Neg => up_to(m),
+                    _ if m == 0 => 0,
+                    _ => all,
+                };
+                want(temps, *a, bits);
+            }
+            Op::Bin { dst, op, a, b, width } => {
+                let m = of(temps, *dst);
+                let count = constants.get(b).copied();
+                let (x, y) = match (op, count) {
+                    (BinOp::And, Some(c)) => (m & c, m),
+                    (BinOp::And | BinOp::Or | BinOp::Xor, _) => (m, m),
+                    (BinOp::Add | BinOp::Sub | BinOp::Mul, _) => (up_to(m), up_to(m)),
+                    (BinOp::Shl, Some(c)) if c < 128 => (m >> c, m),
+                    (BinOp::Shr, Some(c)) if c < 128 => (m << c & mask(*width), m),
+                    _ if m == 0 => (0, 0),
+                    _ => (all, all),
+                };
+                want(temps, *a, x);
+                want(temps, *b, y);
+            }
+            Op::Select { dst, cond, yes, no } => {
+                let m = of(temps, *dst);
+                want(temps, *cond, if m == 0 { 0 } else { all });
+                want(temps, *yes, m);
+                want(temps, *no, m);
+            }
+            Op::Load { dst, addr, .. } => {
+                if address(*dst) {
+                    want(temps, *addr, all);
+                }
+            }
+            Op::Store { addr, src, size, .. } | Op::StoreEx { addr, src, size, .. } => {
+                if address(*src) {
+                    want(temps, *addr, all);
+                }
+                want(temps, *src, mask(size.saturating_mul(8)));
+            }
+            Op::Rmw { addr, new, .. } => {
+                want(temps, *addr, all);
+                want(temps, *new, all);
+            }
+            Op::If { cond, yes, no } => {
+                let mut other = live.to_vec();
+                backwards(yes, live, temps, constants, address, certain);
+                backwards(no, &mut other, temps, constants, address, certain);
+                for (l, o) in live.iter_mut().zip(other) {
+                    *l |= o;
+                }
+                want(temps, *cond, all);
+            }
+            Op::Branch { cond, .. } | Op::Assume { cond } => want(temps, *cond, all),
+            Op::JumpTo { addr } => want(temps, *addr, all),
+            Op::Const { .. } | Op::Choose { .. } | Op::Fence { .. } | Op::Jump { .. } | Op::Halt => {}
+        }
+    }
+}

@@ -1,0 +1,728 @@
+//! What stays of the code, as text: locations by name or through a register that holds nothing
+//! else, slots of the stack as spare registers.
+//!
+//! It does not decide what stays.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::diag::{Source, Span};
+use crate::isa::machine::{Decoded, Mem, Operand, Update};
+use crate::isa::ops::{Op, Reg, Temp, UnOp, Val};
+use crate::isa::{Isa, Symbols};
+use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
+
+use super::expand::{Flat, Kind, memory_operand};
+use super::flow::{Action, Analysis, Decide, Plan, live_store, show};
+use super::target::Target;
+use super::values::{Known, Place, World};
+use super::{Given, Lifted};
+
+/// Something that an address register points to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Object {
+    Location(u16),
+    /// A part of the stack, by its first byte.
+    Private(i64),
+}
+
+/// What a group of stack slots becomes.
+#[derive(Clone, Debug)]
+enum Slot {
+    Register(String),
+    /// A location of its own, with its size.
+    Private(i64, u32),
+}
+
+struct Writer<'a> {
+    flat: &'a Flat,
+    analysis: &'a Analysis,
+    world: &'a World<'a>,
+    target: &'a Target,
+    isa: &'static dyn Isa,
+    decide: &'a Decide<'a>,
+    plan: &'a Plan,
+    locations: &'a [String],
+    given: &'a Given<'a>,
+    /// The slots that stay, by their first byte, with their last.
+    groups: Vec<(i64, i64, Slot)>,
+    /// The register that holds the address of an object, plus bytes.
+    pointers: BTreeMap<(Object, i64), String>,
+    free: Vec<String>,
+}
+
+pub fn write(
+    flat: &Flat,
+    analysis: &Analysis,
+    world: &World,
+    target: &Target,
+    locations: &[String],
+    given: &Given,
+) -> Result<Lifted, String> {
+    let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
+    let decide = Decide { flat, analysis, world, target };
+    let plan = decide.run()?;
+    let mut writer = Writer {
+        flat,
+        analysis,
+        world,
+        target,
+        isa,
+        decide: &decide,
+        plan: &plan,
+        locations,
+        given,
+        groups: Vec::new(),
+        pointers: BTreeMap::new(),
+        free: Vec::new(),
+    };
+    writer.free = writer.free_registers();
+    writer.group_slots()?;
+    let lines = writer.lines()?;
+    let init = writer.init()?;
+    writer.make_sure(&lines)?;
+    Ok(Lifted { lines, init })
+}
+
+/// Locations under their names, while the text is tried.
+struct Anything;
+
+impl Symbols for Anything {
+    fn location(&mut self, _: &str) -> u16 {
+        0
+    }
+    fn declare(&mut self, _: &str, _: &Type) -> u16 {
+        0
+    }
+}
+
+impl Writer<'_> {
+    fn canonical(&self, text: &str) -> Option<String> {
+        self.isa.register(text).map(|r| r.name)
+    }
+
+    fn known(&self, i: usize, name: &str) -> Option<Known> {
+        let name = self.canonical(name)?;
+        let reg = self.flat.code.regs.iter().position(|r| r.name == name)?;
+        self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten()
+    }
+
+    /// The registers that nothing which stays names, in order of preference: a parameter's own
+    /// for the location that it points to first.
+    fn free_registers(&self) -> Vec<String> {
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        let name = |r: usize| self.flat.code.regs.get(r).map(|r| r.name.clone());
+        let mut live = |l: &super::flow::Live| {
+            for (r, bits) in l.regs.iter().enumerate() {
+                if *bits != 0 {
+                    taken.extend(name(r));
+                }
+            }
+        };
+        live(&self.plan.start);
+        self.plan.after.iter().for_each(&mut live);
+        for (i, action) in self.plan.actions.iter().enumerate() {
+            if !matches!(action, Action::Keep | Action::Slots) {
+                continue;
+            }
+            for (reg, ..) in &self.analysis.facts[i].writes {
+                taken.extend(name(usize::from(*reg)));
+            }
+            let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+                continue;
+            };
+            let named = self.decide.named_address(i);
+            for operand in &d.operands {
+                match operand {
+                    Operand::Reg(r) if !self.renamed(i, r) => taken.extend(self.canonical(r)),
+                    Operand::Mem(m) if !named => {
+                        let base = m.base.as_deref().filter(|b| !self.renamed(i, b));
+                        taken.extend(base.and_then(|b| self.canonical(b)));
+                        let index = m.index.as_deref().unwrap_or("");
+                        let first = index.split([',', ' ']).next().unwrap_or("");
+                        taken.extend(self.canonical(first));
+                    }
+                    Operand::Text(text) => {
+                        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '$') {
+                            taken.extend(self.canonical(word));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.target
+            .spare
+            .iter()
+            .map(|s| s.to_string())
+            .filter(|s| !taken.contains(s))
+            .rev()
+            .collect()
+    }
+
+    /// Whether a mention of a register becomes one of the register that holds its location.
+    fn renamed(&self, i: usize, name: &str) -> bool {
+        let Some(known) = self.known(i, name) else {
+            return false;
+        };
+        let reg = self
+            .canonical(name)
+            .and_then(|n| self.flat.code.regs.iter().position(|r| r.name == n));
+        self.world.location(known).is_some()
+            && reg.is_some_and(|r| self.decide.can_rename(i, r as Reg))
+    }
+
+    /// Puts slots together that overlap, and gives each group a register or a place.
+    fn group_slots(&mut self) -> Result<(), String> {
+        let mut groups: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+        for (i, action) in self.plan.actions.iter().enumerate() {
+            if !matches!(action, Action::Keep | Action::Slots) {
+                continue;
+            }
+            for a in &self.analysis.facts[i].accesses {
+                let Place::Stack(at) = a.place else { continue };
+                if a.store && !a.atomic && !live_store(a, &self.plan.after[i]) {
+                    continue;
+                }
+                let mut group =
+                    (at, at + i64::from(a.size), BTreeSet::from([(at, a.size)]), vec![i]);
+                let (mut same, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| {
+                    g.0 < group.1 && group.0 < g.1
+                });
+                groups = rest;
+                for g in same.drain(..) {
+                    group.0 = group.0.min(g.0);
+                    group.1 = group.1.max(g.1);
+                    group.2.extend(g.2);
+                    group.3.extend(g.3);
+                }
+                groups.push(group);
+            }
+        }
+        groups.sort_by_key(|g| g.0);
+        for (from, to, shapes, users) in groups {
+            let one = shapes.len() == 1 && to - from <= i64::from(self.target.word);
+            let simple = one && users.iter().all(|i| self.is_simple(*i));
+            let slot = match simple.then(|| self.free.pop()).flatten() {
+                Some(reg) => Slot::Register(reg),
+                None => Slot::Private(from, (to - from) as u32),
+            };
+            self.groups.push((from, to, slot));
+        }
+        Ok(())
+    }
+
+    /// Whether an instruction works as well with a register in the place of its slot.
+    fn is_simple(&self, i: usize) -> bool {
+        if self.analysis.facts[i].accesses.iter().any(|a| a.atomic) {
+            return false;
+        }
+        if self.moves(i).is_some() {
+            return true;
+        }
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return false;
+        };
+        let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
+        self.target.arch == Arch::X86_64
+            && memory_operand(d).is_some()
+            && !d.operands.iter().any(vector)
+            && self.analysis.facts[i].accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
+    }
+
+    /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
+    /// register.
+    fn moves(&self, i: usize) -> Option<Vec<Move>> {
+        let facts = &self.analysis.facts[i];
+        let after = &self.plan.after[i];
+        let mut from: HashMap<Temp, Holds> = HashMap::new();
+        let mut out = Vec::new();
+        for op in &self.flat.nodes[i].ops {
+            match op {
+                Op::Const { dst, val: Val::Int(n) } => {
+                    from.insert(*dst, Holds::Number(u64::try_from(*n).ok()?));
+                }
+                Op::ReadReg { dst, reg, .. } => {
+                    from.insert(*dst, Holds::Reg(*reg));
+                }
+                Op::Un { dst, op: UnOp::ZeroExt { from: bits }, a, .. } => {
+                    let source = match from.get(a) {
+                        Some(Holds::Slot(at, size, _)) if u16::from(*size) * 8 <= u16::from(*bits) => {
+                            Holds::Slot(*at, *size, false)
+                        }
+                        Some(Holds::Reg(r)) => Holds::Low(*r, *bits),
+                        Some(Holds::Low(r, old)) => Holds::Low(*r, *bits.min(old)),
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Un { dst, op: UnOp::SignExt { from: bits }, a, .. } => {
+                    let source = match from.get(a) {
+                        Some(Holds::Slot(at, size, false)) if u16::from(*size) * 8 == u16::from(*bits) => {
+                            Holds::Slot(*at, *size, true)
+                        }
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Un { dst, .. } | Op::Bin { dst, .. } | Op::Select { dst, .. } | Op::Choose { dst } => {
+                    from.insert(*dst, Holds::Other);
+                }
+                Op::Load { dst, .. } => {
+                    let access = facts.accesses.iter().find(|a| a.temp == *dst && !a.store)?;
+                    let source = match access.place {
+                        Place::Stack(at) => Holds::Slot(at, access.size, false),
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Store { src, .. } => {
+                    let access = facts.accesses.iter().find(|a| a.temp == *src && a.store)?;
+                    let Place::Stack(at) = access.place else {
+                        return None;
+                    };
+                    if !live_store(access, after) {
+                        continue;
+                    }
+                    match from.get(src)? {
+                        Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
+                        Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
+                            out.push(Move::Spill(*r, at, access.size));
+                        }
+                        Holds::Number(n) => out.push(Move::Number(*n, at, access.size)),
+                        _ => return None,
+                    }
+                }
+                Op::WriteReg { reg, src } => {
+                    if after.regs.get(usize::from(*reg)).is_none_or(|m| *m == 0) {
+                        continue;
+                    }
+                    match from.get(src)? {
+                        Holds::Slot(at, size, signed) => {
+                            out.push(Move::Reload(*reg, *at, *size, *signed));
+                        }
+                        // The stack pointer and the like are known, and nothing asks for them.
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    fn slot(&self, at: i64) -> Option<&Slot> {
+        self.groups.iter().find(|g| g.0 <= at && at < g.1).map(|g| &g.2)
+    }
+
+    fn private_name(&self, at: i64) -> String {
+        if at < 0 {
+            format!("P{}_m{}", self.given.thread, -at)
+        } else {
+            format!("P{}_p{at}", self.given.thread)
+        }
+    }
+
+    /// The register that points to an object, plus bytes.
+    fn pointer(&mut self, object: Object, offset: i64) -> Result<String, String> {
+        if let Some(reg) = self.pointers.get(&(object.clone(), offset)) {
+            return Ok(reg.clone());
+        }
+        let own = match &object {
+            Object::Location(n) => self.target.params.get(usize::from(*n)).copied(),
+            Object::Private(_) => None,
+        };
+        // Its parameter's register first; else one that is no parameter of another location.
+        let others = &self.target.params[..self.target.params.len().min(self.given.params.len())];
+        let at = self
+            .free
+            .iter()
+            .position(|f| Some(f.as_str()) == own && offset == 0)
+            .or_else(|| self.free.iter().rposition(|f| !others.contains(&f.as_str())))
+            .or_else(|| self.free.len().checked_sub(1));
+        let reg = at.map(|at| self.free.remove(at)).ok_or(
+            "unsupported: the code leaves no register free for the addresses of its locations",
+        )?;
+        self.pointers.insert((object, offset), reg.clone());
+        Ok(reg)
+    }
+
+    fn lines(&mut self) -> Result<Vec<Line>, String> {
+        let len = self.flat.nodes.len();
+        let mut texts: Vec<Vec<Text>> = Vec::with_capacity(len);
+        for i in 0..len {
+            let text = match self.analysis.states[i] {
+                Some(_) => self.node(i)?,
+                None => Vec::new(),
+            };
+            texts.push(text);
+        }
+        // A jump to what comes next anyway is no jump; taking one away can make another so.
+        let dropped = |texts: &[Vec<Text>], i: usize, to: usize| {
+            i < to && texts.get(i + 1..to.min(len)).is_some_and(|t| t.iter().all(Vec::is_empty))
+        };
+        for i in (0..len).rev() {
+            if let [Text::Goto(to)] = texts[i].as_slice()
+                && dropped(&texts, i, *to)
+            {
+                texts[i].clear();
+            }
+        }
+        let mut targets = BTreeSet::new();
+        for text in texts.iter().flatten() {
+            if let Text::Goto(to) | Text::Branch(_, to) = text {
+                targets.insert(*to);
+            }
+        }
+        let names: BTreeMap<usize, String> = targets
+            .iter()
+            .enumerate()
+            .map(|(n, to)| (*to, format!("L{}{n}", self.given.thread)))
+            .collect();
+        let mut lines = Vec::new();
+        let mut labels = Vec::new();
+        for (i, text) in texts.into_iter().enumerate() {
+            labels.extend(names.get(&i).cloned());
+            for t in text {
+                let name = |to: &usize| names.get(to).cloned().unwrap_or_default();
+                let text = match &t {
+                    Text::Plain(text) => text.clone(),
+                    Text::Goto(to) => self.target.jump(&name(to)),
+                    Text::Branch(d, to) => {
+                        let label = name(to);
+                        d.text(self.target.decoder.style(), &|_| label.clone())
+                    }
+                };
+                lines.push(Line { labels: std::mem::take(&mut labels), text, span: Span::default() });
+            }
+        }
+        labels.extend(names.range(len..).map(|(_, n)| n.clone()));
+        if !labels.is_empty() {
+            lines.push(Line { labels, text: String::new(), span: Span::default() });
+        }
+        Ok(lines)
+    }
+
+    fn node(&mut self, i: usize) -> Result<Vec<Text>, String> {
+        let action = self.plan.actions[i].clone();
+        Ok(match action {
+            Action::Drop => Vec::new(),
+            Action::Goto(to) => vec![Text::Goto(to)],
+            Action::Constants(list) => {
+                let mut out = Vec::new();
+                for (reg, val) in list {
+                    out.push(Text::Plain(self.constant(i, reg, val)?));
+                }
+                out
+            }
+            Action::Slots => match self.moves(i) {
+                Some(moves) if self.all_registers(i) => {
+                    let mut out = Vec::new();
+                    for m in self.in_order(moves)? {
+                        out.push(Text::Plain(m));
+                    }
+                    out
+                }
+                _ => vec![self.kept(i)?],
+            },
+            Action::Keep => match &self.flat.nodes[i].kind {
+                Kind::Insn(_) => vec![self.kept(i)?],
+                Kind::Made => {
+                    return Err("unsupported: an address of code or the stack is used as a value".into());
+                }
+                Kind::Open(_) | Kind::Goto | Kind::Nothing => Vec::new(),
+            },
+        })
+    }
+
+    fn all_registers(&self, i: usize) -> bool {
+        self.analysis.facts[i].accesses.iter().all(|a| match a.place {
+            Place::Stack(at) => {
+                a.store && !live_store(a, &self.plan.after[i])
+                    || matches!(self.slot(at), Some(Slot::Register(_)))
+            }
+            _ => false,
+        })
+    }
+
+    /// Moves one after another; none may write what a later one reads.
+    fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, String> {
+        let mut out = Vec::new();
+        let mut written: BTreeSet<String> = BTreeSet::new();
+        for m in moves {
+            let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
+            let spare = |at: i64| match self.slot(at) {
+                Some(Slot::Register(r)) => Ok(r.clone()),
+                _ => Err("unsupported: a slot of the stack has no place".to_string()),
+            };
+            let (text, reads, writes) = match m {
+                Move::Spill(r, at, size) => {
+                    let (from, to) = (name(r), spare(at)?);
+                    (self.target.copy(&to, &from, size), from, to)
+                }
+                Move::Number(n, at, _) => {
+                    let to = spare(at)?;
+                    (self.target.constant(&to, n), String::new(), to)
+                }
+                Move::Reload(r, at, size, signed) => {
+                    let (from, to) = (spare(at)?, name(r));
+                    let bits = self.flat.code.regs[usize::from(r)].bits;
+                    let text = self
+                        .target
+                        .extend(&to, &from, size, bits / 8, signed)
+                        .ok_or("unsupported: a part of a register cannot be extended")?;
+                    (text, from, to)
+                }
+            };
+            if written.contains(&reads) {
+                return Err("unsupported: moves between slots that depend on each other".into());
+            }
+            written.insert(writes);
+            out.push(text);
+        }
+        Ok(out)
+    }
+
+    fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<String, String> {
+        let name = self.flat.code.regs[usize::from(reg)].name.clone();
+        if let Some((loc, off)) = self.world.location(Known::Val(val)) {
+            let pointer = self.pointer(Object::Location(loc), off)?;
+            return Ok(self.target.copy(&name, &pointer, self.target.word));
+        }
+        match val {
+            Val::Int(n) => {
+                let n = u64::try_from(n).map_err(|_| "unsupported: a constant of over 64 bits")?;
+                if self.world.image.kind_at(n).is_some() || self.world.image.missing_at(n).is_some()
+                {
+                    return Err(format!(
+                        "unsupported: `{}` uses an address of the object code as a value",
+                        show(&self.flat.nodes[i], self.target)
+                    ));
+                }
+                Ok(self.target.constant(&name, n))
+            }
+            _ => Err("unsupported: an address of code is used as a value".into()),
+        }
+    }
+
+    /// An instruction as it was, with memory and addresses by name.
+    fn kept(&mut self, i: usize) -> Result<Text, String> {
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return Err("unsupported: a jump on the stack".into());
+        };
+        let mut d = d.clone();
+        let named = self.decide.named_address(i);
+        for n in 0..d.operands.len() {
+            let new = match &d.operands[n] {
+                Operand::Mem(mem) if named => {
+                    let mem = mem.clone();
+                    self.named(i, &d, n, &mem)?
+                }
+                Operand::Mem(mem) => {
+                    let mut mem = mem.clone();
+                    if let Some(base) = mem.base.clone()
+                        && let Some(new) = self.substitute(i, &base)?
+                    {
+                        mem.base = Some(new);
+                    }
+                    Operand::Mem(mem)
+                }
+                Operand::Reg(name) => match self.substitute(i, &name.clone())? {
+                    Some(new) => Operand::Reg(new),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            d.operands[n] = new;
+        }
+        let target = self.flat.nodes[i].ops.iter().find_map(|op| match op {
+            Op::Branch { target, .. } | Op::Jump { target } => Some(*target as usize),
+            _ => None,
+        });
+        Ok(match target {
+            Some(to) => Text::Branch(d, to),
+            None => Text::Plain(d.text(self.target.decoder.style(), &|at| format!("{at:#x}"))),
+        })
+    }
+
+    /// The register that holds the location whose address this one holds here.
+    fn substitute(&mut self, i: usize, name: &str) -> Result<Option<String>, String> {
+        if !self.renamed(i, name) {
+            return Ok(None);
+        }
+        let known = self.known(i, name).and_then(|k| self.world.location(k));
+        let (Some((loc, off)), Some(view)) = (known, self.isa.register(name)) else {
+            return Ok(None);
+        };
+        let pointer = self.pointer(Object::Location(loc), off)?;
+        Ok(Some(self.target.view(&pointer, view.shown_bits / 8)))
+    }
+
+    /// A memory operand by its location.
+    fn named(&mut self, i: usize, d: &Decoded, n: usize, mem: &Mem) -> Result<Operand, String> {
+        let facts = &self.analysis.facts[i];
+        let mut at: Option<(Object, i64)> = None;
+        for a in &facts.accesses {
+            let here = match a.place {
+                Place::Location(loc, off) => (Object::Location(loc), off),
+                Place::Stack(at) => match self.slot(at) {
+                    Some(Slot::Private(from, _)) => (Object::Private(*from), at - from),
+                    Some(Slot::Register(reg)) => {
+                        let reg = reg.clone();
+                        return Ok(Operand::Reg(self.target.view(&reg, a.size)));
+                    }
+                    // A dead store beside what stays.
+                    None => return Err(self.refusal(i, "stores to a slot that nothing reads")),
+                },
+                Place::Constant(at) => match self.target.arch {
+                    // What cannot change is as good as a number, where the value is one.
+                    Arch::X86_64 => {
+                        let value = self.world.image.read(at, a.size).unwrap_or(0);
+                        let shift = 128 - 8 * u32::from(a.size.clamp(1, 16));
+                        let value = (value << shift) as i128 >> shift;
+                        return Ok(Operand::Imm(value as i64));
+                    }
+                    _ => return Err(self.refusal(i, "computes with a constant in memory")),
+                },
+                _ => return Err(self.refusal(i, "has an address that is not plain")),
+            };
+            at = Some(match at {
+                None => here,
+                Some((object, offset)) if object == here.0 => (object, offset.min(here.1)),
+                Some(_) => return Err(self.refusal(i, "accesses two locations")),
+            });
+        }
+        let Some((object, offset)) = at else {
+            return Ok(Operand::Mem(mem.clone()));
+        };
+        let name = match &object {
+            Object::Location(loc) => {
+                self.locations.get(usize::from(*loc)).cloned().unwrap_or_default()
+            }
+            Object::Private(from) => self.private_name(*from),
+        };
+        if let Some(text) = self.target.direct(&name, offset) {
+            return Ok(Operand::Text(text));
+        }
+        // Where the form has no offset, the register holds the sum.
+        let shape = |base: String, offset: i64| {
+            let plain = Mem { base: Some(base.clone()), offset, index: None, update: Update::None };
+            match (&mem.index, self.target.arch) {
+                (Some(_), Arch::Ppc) => {
+                    Mem { base: None, offset: 0, index: Some(base), update: Update::None }
+                }
+                _ => plain,
+            }
+        };
+        let offsets = !(mem.index.is_some() && self.target.arch == Arch::Ppc);
+        let mut tried = d.clone();
+        tried.operands[n] = Operand::Mem(shape(self.target.spare[0].to_string(), offset));
+        if offset == 0 || offsets && self.reads(&tried) {
+            let base = self.pointer(object, 0)?;
+            return Ok(Operand::Mem(shape(base, offset)));
+        }
+        let base = self.pointer(object, offset)?;
+        Ok(Operand::Mem(shape(base, 0)))
+    }
+
+    fn refusal(&self, i: usize, what: &str) -> String {
+        format!("unsupported: `{}` {what}", show(&self.flat.nodes[i], self.target))
+    }
+
+    fn reads(&self, d: &Decoded) -> bool {
+        let text = d.text(self.target.decoder.style(), &|at| format!("{at:#x}"));
+        let line = Line { labels: Vec::new(), text, span: Span::default() };
+        self.isa.thread(&Source::new("lifted", ""), &[line], &mut Anything).is_ok()
+    }
+
+    /// What is printed has to read.
+    fn make_sure(&self, lines: &[Line]) -> Result<(), String> {
+        let source = Source::new("lifted code", "");
+        match self.isa.thread(&source, lines, &mut Anything) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(format!("unsupported: {e}").trim_end().replace('\n', " ")),
+        }
+    }
+
+    fn init(&self) -> Result<Vec<InitItem>, String> {
+        let mut out = Vec::new();
+        let private = |name: String, size: u32| InitItem {
+            place: Where::Mem { name, index: None },
+            ty: Some(match size {
+                1 | 2 | 4 | 8 | 16 => Type::Int { bytes: size as u8, signed: true },
+                n => Type::Array(Box::new(Type::Int { bytes: 8, signed: true }), n.div_ceil(8).into()),
+            }),
+            value: None,
+            span: Span::default(),
+        };
+        for (_, _, slot) in &self.groups {
+            if let Slot::Private(from, size) = slot {
+                out.push(private(self.private_name(*from), *size));
+            }
+        }
+        let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
+            if offset != 0 {
+                return Err(format!("unsupported: the address {offset} bytes past `{location}` in a register"));
+            }
+            let value = Value::Addr { name: location, index: 0 };
+            out.push(InitItem {
+                place: Where::Reg { thread: self.given.thread, name: name.to_string() },
+                ty: None,
+                value: Some(InitValue::One(value)),
+                span: Span::default(),
+            });
+            Ok(())
+        };
+        let name_of =
+            |loc: u16| self.locations.get(usize::from(loc)).cloned().unwrap_or_default();
+        // What registers hold where the code is entered.
+        let mut done = BTreeSet::new();
+        if let Some(Some(state)) = self.analysis.states.first() {
+            for (r, bits) in self.plan.start.regs.iter().enumerate() {
+                if *bits == 0 {
+                    continue;
+                }
+                if let Some(Some(known)) = state.regs.get(r)
+                    && let Some((loc, off)) = self.world.location(*known)
+                {
+                    let name = &self.flat.code.regs[r].name;
+                    register(name, name_of(loc), off)?;
+                    done.insert(name.clone());
+                }
+            }
+        }
+        for ((object, offset), reg) in &self.pointers {
+            if done.contains(reg) {
+                continue;
+            }
+            let name = match object {
+                Object::Location(loc) => name_of(*loc),
+                Object::Private(from) => self.private_name(*from),
+            };
+            register(reg, name, *offset)?;
+        }
+        Ok(out)
+    }
+}
+
+enum Text {
+    Plain(String),
+    Goto(usize),
+    Branch(Decoded, usize),
+}
+
+enum Move {
+    Spill(Reg, i64, u8),
+    Number(u64, i64, u8),
+    Reload(Reg, i64, u8, bool),
+}
+
+/// What a temporary holds, as far as moves go.
+enum Holds {
+    Reg(Reg),
+    /// The lowest bits of a register.
+    Low(Reg, u8),
+    Number(u64),
+    Slot(i64, u8, bool),
+    Other,
+}
+
