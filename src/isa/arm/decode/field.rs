@@ -95,6 +95,12 @@ pub enum Field {
     ExtractT,
     InsertA,
     InsertT,
+    /// How many bits are left of a number (signed: one more than the field says).
+    Width(u8),
+    WidthSigned(u8),
+    /// The shift before a saturation, in A32 and in T32.
+    SaturateA,
+    SaturateT,
     /// Where branches go.
     TargetA,
     TargetExchangeA,
@@ -185,12 +191,12 @@ impl Field {
             }
             Field::MemT => mem(rn, bits(word, 0, 12).into(), Update::None),
             Field::Mem8T => {
-                let offset = direction(bit(word, 9), word & 0xff);
-                match (bit(word, 10), bit(word, 9), bit(word, 8)) {
-                    // Upwards without update is of another table row, or of unprivileged code.
-                    (true, true, false) => return None,
-                    (pre, _, writeback) => mem(rn, offset, update(pre, writeback)?),
+                let update = update_thumb(bit(word, 10), bit(word, 8))?;
+                // Upwards without update there are 12 bits; this is for unprivileged code.
+                if update == Update::None && bit(word, 9) {
+                    return None;
                 }
+                mem(rn, direction(bit(word, 9), word & 0xff), update)
             }
             Field::MemRegT => {
                 let shift = match bits(word, 4, 2) {
@@ -200,7 +206,7 @@ impl Field {
                 mem_index(rn, format!("{}{shift}", name(bits(word, 0, 4))), Update::None)
             }
             Field::MemWordsT => {
-                let update = update(bit(word, 24), bit(word, 21))?;
+                let update = update_thumb(bit(word, 24), bit(word, 21))?;
                 mem(rn, direction(up, 4 * (word & 0xff)), update)
             }
             Field::MemExT => mem(rn, 4 * i64::from(word & 0xff), Update::None),
@@ -235,6 +241,20 @@ impl Field {
                 let width = (msb + 1).checked_sub(lsb).filter(|n| *n > 0)?;
                 operands.push(imm(lsb));
                 imm(width)
+            }
+            Field::Width(low) => imm(bits(word, low, 5)),
+            Field::WidthSigned(low) => imm(bits(word, low, 5) + 1),
+            Field::SaturateA | Field::SaturateT => {
+                let (right, amount) = match self {
+                    Field::SaturateA => (bit(word, 6), bits(word, 7, 5)),
+                    _ => (bit(word, 21), low_bit_t(word)),
+                };
+                match shift(if right { 2 } else { 0 }, amount) {
+                    None => return Some(()),
+                    // A word shifted by all its bits is of A32 only.
+                    Some((_, 32)) if matches!(self, Field::SaturateT) => return None,
+                    Some(s) => Operand::Text(shift_text(s)),
+                }
             }
             Field::TargetA => place(pc, signed(word << 2, 26)),
             Field::TargetExchangeA => {
@@ -272,6 +292,14 @@ impl Field {
 /// The number of a VFP register of 64 bits.
 fn double(word: u32) -> u32 {
     bits(word, 22, 1) << 4 | bits(word, 12, 4)
+}
+
+/// How T32's bits P and W have it; without both it is another instruction.
+fn update_thumb(pre: bool, writeback: bool) -> Option<Update> {
+    match pre {
+        true => update(true, writeback),
+        false => writeback.then_some(Update::Post),
+    }
 }
 
 /// Of bit fields in T32.

@@ -151,6 +151,8 @@ const TABLE: &[Row] = &[
     row(0xfff0_8020, 0xf3c0_0000, "UBFX", &[R(8), R(16), ExtractT]),
     row(0xffff_8020, 0xf36f_0000, "BFC", &[R(8), InsertT]),
     row(0xfff0_8020, 0xf360_0000, "BFI", &[R(8), R(16), InsertT]),
+    row(0xffd0_8020, 0xf300_0000, "SSAT", &[R(8), WidthSigned(0), R(16), SaturateT]),
+    row(0xffd0_8020, 0xf380_0000, "USAT", &[R(8), Width(0), R(16), SaturateT]),
     row(0xffff_f0c0, 0xfa4f_f080, "SXTB", &[R(8), R(0), Rotate(4)]),
     row(0xfff0_f0c0, 0xfa40_f080, "SXTAB", &[R(8), R(16), R(0), Rotate(4)]),
     row(0xffff_f0c0, 0xfa0f_f080, "SXTH", &[R(8), R(0), Rotate(4)]),

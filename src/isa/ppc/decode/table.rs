@@ -52,6 +52,10 @@ fn even(word: u32) -> bool {
 pub const TABLE: &[Row] = &[
     row("nop", exact(0x6000_0000), &[]),
     row("trap", exact(0x7fe0_0008), &[]),
+    row("twi", p(3), &[Num(21, 5), A, Si]),
+    row("tdi", p(2), &[Num(21, 5), A, Si]),
+    row("tw", x(31, 4), &[Num(21, 5), A, B]),
+    row("td", x(31, 68), &[Num(21, 5), A, B]),
     row("isync", exact(0x4c00_012c), &[]),
     row("eieio", exact(0x7c00_06ac), &[]),
     row("sync", exact(0x7c00_04ac), &[]),
@@ -146,6 +150,7 @@ pub const TABLE: &[Row] = &[
     row("cntlzd", x_a(31, 58), AT).dot(),
     row("cnttzw", x_a(31, 538), AT).dot(),
     row("cnttzd", x_a(31, 570), AT).dot(),
+    row("popcntb", x_a(31, 122), AT),
     row("popcntw", x_a(31, 378), AT),
     row("popcntd", x_a(31, 506), AT),
     row("brw", x_a(31, 155), AT),
