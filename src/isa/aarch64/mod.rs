@@ -6,6 +6,7 @@
 //! models, other instruction sets, or whole tests.
 
 mod atomic;
+pub mod decode;
 mod emit;
 mod flow;
 mod int;

@@ -1,0 +1,1 @@
+//! Encodings and their text.
