@@ -146,6 +146,7 @@ proptest! {
             ("cpop", a.count_ones().into()),
             ("cpopw", wa.count_ones().into()),
             ("rev8", a.swap_bytes()),
+            ("orc.b", u64::from_le_bytes(a.to_le_bytes().map(|b| if b == 0 { 0 } else { 0xff }))),
         ];
         for (name, expected) in cases {
             prop_assert_eq!(op1(name, a), expected, "{} {:#x}", name, a);

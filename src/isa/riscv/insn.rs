@@ -64,6 +64,8 @@ pub enum Op1 {
     Ctz,
     Popcount,
     Reverse8,
+    /// Each byte that is not 0 becomes all ones.
+    OrBytes,
 }
 
 /// The ordering annotation of a memory access.

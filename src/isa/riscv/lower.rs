@@ -294,6 +294,16 @@ impl Lower<'_> {
             }
             Op1::Popcount => self.e.un(UnOp::PopCount, a, bits),
             Op1::Reverse8 => self.e.un(UnOp::ByteSwap, a, bits),
+            Op1::OrBytes => {
+                // The lowest bit of a byte becomes whether any is set, and then all of them.
+                let mut any = a;
+                for by in [1, 2, 4] {
+                    let moved = self.e.bin_int(BinOp::Shr, any, by, bits);
+                    any = self.e.bin(BinOp::Or, any, moved, bits);
+                }
+                let any = self.e.bin_int(BinOp::And, any, 0x0101_0101_0101_0101, bits);
+                self.e.bin_int(BinOp::Mul, any, 0xff, bits)
+            }
         }
     }
 

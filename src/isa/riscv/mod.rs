@@ -3,6 +3,7 @@
 //! `read` (with `table`, `regs`) makes an `insn` of a line, `lower` makes micro-ops of it. An
 //! AMO is one event that reads and writes. It does not know models.
 
+pub mod decode;
 mod insn;
 mod lower;
 mod read;

@@ -160,6 +160,7 @@ const UNARY: &[(&str, Op1, bool)] = &[
     ("cpop", Op1::Popcount, false),
     ("cpopw", Op1::Popcount, true),
     ("rev8", Op1::Reverse8, false),
+    ("orc.b", Op1::OrBytes, false),
 ];
 
 /// Pseudo-instructions of two registers: name, operation, 32 bits, x0 first, other operand.
