@@ -10,6 +10,7 @@ use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::Observe;
 use litmake::toolchain::compile::{Compiler, Trouble};
 use litmake::toolchain::process;
+use litmake::toolchain::runtime::Runtime;
 
 use super::check::Split;
 use super::common;
@@ -50,13 +51,12 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         let message = format!("the compiler `{}` is not installed", profile.compiler);
         (3, Diag::new(message).help("`litmake doctor` says how to get it"))
     })?;
+    let runtime = Runtime::of(&profile, &program);
     let compiler = Compiler {
         profile: &profile,
         program: &program,
         observe: Observe::Condition,
-        libraries: Vec::new(),
-        flags: Default::default(),
-        instead: Default::default(),
+        runtime: &runtime,
         stop: &AtomicBool::new(false),
     };
     let result = compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped));

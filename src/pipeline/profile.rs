@@ -20,8 +20,34 @@ const MAX_FAMILY: usize = 10_000;
 
 /// Profiles that come with the program.
 const BUILT_IN: &[(&str, &str)] = &[
-    ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
+    ("profiles/clang-aarch64-march.yaml", include_str!("../../profiles/clang-aarch64-march.yaml")),
+    ("profiles/clang-aarch64-new.yaml", include_str!("../../profiles/clang-aarch64-new.yaml")),
+    ("profiles/clang-aarch64-outline.yaml", include_str!("../../profiles/clang-aarch64-outline.yaml")),
+    ("profiles/clang-aarch64.yaml", include_str!("../../profiles/clang-aarch64.yaml")),
+    ("profiles/clang-armv7.yaml", include_str!("../../profiles/clang-armv7.yaml")),
+    ("profiles/clang-armv8.yaml", include_str!("../../profiles/clang-armv8.yaml")),
+    ("profiles/clang-mips64.yaml", include_str!("../../profiles/clang-mips64.yaml")),
+    ("profiles/clang-mips64el.yaml", include_str!("../../profiles/clang-mips64el.yaml")),
+    ("profiles/clang-mips64r6el.yaml", include_str!("../../profiles/clang-mips64r6el.yaml")),
+    ("profiles/clang-ppc64le-cpu.yaml", include_str!("../../profiles/clang-ppc64le-cpu.yaml")),
+    ("profiles/clang-ppc64le.yaml", include_str!("../../profiles/clang-ppc64le.yaml")),
+    ("profiles/clang-riscv64-march.yaml", include_str!("../../profiles/clang-riscv64-march.yaml")),
+    ("profiles/clang-riscv64.yaml", include_str!("../../profiles/clang-riscv64.yaml")),
+    ("profiles/clang-thumb.yaml", include_str!("../../profiles/clang-thumb.yaml")),
+    ("profiles/clang-x86_64-march.yaml", include_str!("../../profiles/clang-x86_64-march.yaml")),
     ("profiles/clang.yaml", include_str!("../../profiles/clang.yaml")),
+    ("profiles/gcc-aarch64-march.yaml", include_str!("../../profiles/gcc-aarch64-march.yaml")),
+    ("profiles/gcc-aarch64.yaml", include_str!("../../profiles/gcc-aarch64.yaml")),
+    ("profiles/gcc-armv7.yaml", include_str!("../../profiles/gcc-armv7.yaml")),
+    ("profiles/gcc-armv8.yaml", include_str!("../../profiles/gcc-armv8.yaml")),
+    ("profiles/gcc-mips64.yaml", include_str!("../../profiles/gcc-mips64.yaml")),
+    ("profiles/gcc-mips64el.yaml", include_str!("../../profiles/gcc-mips64el.yaml")),
+    ("profiles/gcc-ppc64le-cpu.yaml", include_str!("../../profiles/gcc-ppc64le-cpu.yaml")),
+    ("profiles/gcc-ppc64le.yaml", include_str!("../../profiles/gcc-ppc64le.yaml")),
+    ("profiles/gcc-riscv64.yaml", include_str!("../../profiles/gcc-riscv64.yaml")),
+    ("profiles/gcc-thumb.yaml", include_str!("../../profiles/gcc-thumb.yaml")),
+    ("profiles/gcc-x86_64-march.yaml", include_str!("../../profiles/gcc-x86_64-march.yaml")),
+    ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +62,9 @@ pub struct Profile {
     pub timeout: Duration,
     pub memory_mib: u64,
     pub mapping: BTreeMap<String, Vec<String>>,
+    /// What the runtime library finds out about the machine: the values of its variables, and
+    /// the functions that it chooses.
+    pub runtime: BTreeMap<String, String>,
     pub source: Source,
     pub span: Span,
 }
@@ -58,6 +87,10 @@ impl Profile {
             for line in code {
                 key.add("line", line.as_bytes());
             }
+        }
+        for (name, value) in &self.runtime {
+            key.add("runtime", name.as_bytes());
+            key.add("value", value.as_bytes());
         }
         key.finish()
     }
@@ -222,6 +255,9 @@ fn inherited(
     for (name, value) in base.mapping {
         file.mapping.entry(name).or_insert(value);
     }
+    for (name, value) in base.runtime {
+        file.runtime.entry(name).or_insert(value);
+    }
     Ok((file, source.clone(), path.to_path_buf()))
 }
 
@@ -299,6 +335,11 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 .collect::<Result<_>>()?,
             timeout: Duration::from_secs(file.timeout.as_ref().map_or(60, |t| t.value)),
             memory_mib: file.memory.as_ref().map_or(4096, |m| m.value),
+            runtime: file
+                .runtime
+                .iter()
+                .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
+                .collect::<Result<_>>()?,
             mapping: file
                 .mapping
                 .iter()

@@ -195,6 +195,11 @@ pub struct ProfileFile {
     /// MiB of memory that one compiler may take; 4096 where left out.
     #[serde(default)]
     pub memory: Option<Sp<u64>>,
+    /// What the runtime library finds out about the machine when a program starts: a number for
+    /// a variable of it (`__aarch64_have_lse_atomics: 1`), or a function's name for one that it
+    /// chooses (`__atomic_load_16: libat_load_16_i1`). By default what the arguments imply.
+    #[serde(default)]
+    pub runtime: BTreeMap<String, Sp<Scalar>>,
     /// An explicit table from atomic operations (`load seq_cst 32`) to assembly, for mappings
     /// that no compiler implements yet.
     #[serde(default)]

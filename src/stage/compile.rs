@@ -1,7 +1,7 @@
 //! `compile`: C tests through a compiler and back to litmus tests.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::read_test;
@@ -15,20 +15,42 @@ use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Observe};
 use crate::toolchain::compile::{Compiler, Trouble};
 use crate::toolchain::fingerprint::{self, fingerprint};
+use crate::toolchain::runtime::Runtime;
 
 type Found = std::result::Result<(PathBuf, Digest), String>;
 
 /// Compilers that were looked up already, by command and environment.
 #[derive(Default)]
-pub struct Compilers(HashMap<String, Found>);
+pub struct Compilers {
+    found: HashMap<String, Found>,
+    runtimes: HashMap<String, (Arc<Runtime>, Digest)>,
+}
 
 impl Compilers {
     pub fn find(&mut self, profile: &Profile, records: &dyn Records) -> Found {
         let key = format!("{} {:?}", profile.compiler, profile.env);
-        let entry = self.0.entry(key).or_insert_with(|| {
+        let entry = self.found.entry(key).or_insert_with(|| {
             let found: fingerprint::Fingerprint =
                 fingerprint(&profile.compiler, &profile.env, records)?;
             Ok((found.program, found.digest))
+        });
+        entry.clone()
+    }
+
+    /// The libraries that a profile's programs are linked with, and their digest.
+    fn runtime(
+        &mut self,
+        profile: &Profile,
+        program: &Path,
+        records: &dyn Records,
+    ) -> (Arc<Runtime>, Digest) {
+        // Levels of optimisation change nothing about where libraries are.
+        let args: Vec<&String> = profile.args.iter().filter(|a| !a.starts_with("-O")).collect();
+        let key = format!("{} {:?} {args:?}", profile.compiler, profile.env);
+        let entry = self.runtimes.entry(key).or_insert_with(|| {
+            let runtime = Runtime::of(profile, program);
+            let digest = runtime.digest(records);
+            (Arc::new(runtime), digest)
         });
         entry.clone()
     }
@@ -37,6 +59,7 @@ impl Compilers {
 pub struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, String>,
+    runtime: Arc<Runtime>,
     observe: Observe,
 }
 
@@ -55,14 +78,24 @@ pub fn stage(
         Ok((_, digest)) => *digest,
         Err(_) => Digest::of(b"missing"),
     };
+    let (runtime, libraries) = match &found {
+        Ok((program, _)) => compilers.runtime(&profile, program, records),
+        Err(_) => Default::default(),
+    };
     let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_COMPILE"))
         .with_text("stage", "compile")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
         .with(&format!("compiler {}", profile.compiler), compiler)
+        .with("runtime library", libraries)
         .with_text("observe", &format!("{:?}", options.observe));
     Ok((
-        Stage { program: found.map(|(program, _)| program), profile, observe: options.observe },
+        Stage {
+            program: found.map(|(program, _)| program),
+            runtime,
+            profile,
+            observe: options.observe,
+        },
         fingerprint,
     ))
 }
@@ -81,9 +114,7 @@ impl Map for Stage {
             profile: &self.profile,
             program,
             observe: self.observe,
-            libraries: Vec::new(),
-            flags: Default::default(),
-            instead: Default::default(),
+            runtime: &self.runtime,
             stop: &context.stop,
         };
         let mut out = vec![Outcome::Stopped; items.len()];

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::image::Image;
-use super::image::library::Library;
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
+use super::runtime::{self, Runtime};
 use crate::diag::{Source, Span};
 use crate::lang::c11::emit::{EmitOptions, HEADER, emit_c, observed_locals, shared_locations};
 use crate::litmus::{
@@ -34,11 +34,7 @@ pub struct Compiler<'a> {
     pub program: &'a Path,
     pub observe: Observe,
     /// What would be linked.
-    pub libraries: Vec<Library>,
-    /// Variables of the runtime that a processor's abilities decide.
-    pub flags: BTreeMap<String, u64>,
-    /// Functions that stand for those which are chosen at start-up.
-    pub instead: BTreeMap<String, String>,
+    pub runtime: &'a Runtime,
     pub stop: &'a AtomicBool,
 }
 
@@ -100,7 +96,7 @@ impl Compiler<'_> {
         }
         match self.object(units) {
             Ok(object) => {
-                let image = Image::new(self.profile.arch, &object, &self.libraries);
+                let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
                 for (n, (place, unit)) in units.iter().enumerate() {
                     out[*place] = self.target(unit, n, &image).map_err(Trouble::Test);
                     // What stands beside a function can change how it is compiled; alone, it
@@ -124,7 +120,7 @@ impl Compiler<'_> {
         let unit = Unit { test: unit.test, observe: unit.observe.clone() };
         let units = [(0, unit)];
         let object = self.object(&units)?;
-        let image = Image::new(self.profile.arch, &object, &self.libraries);
+        let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
         self.target(&units[0].1, 0, &image).map_err(Trouble::Test)
     }
 
@@ -150,19 +146,30 @@ impl Compiler<'_> {
             .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
         std::fs::write(dir.path().join("test.c"), &text)
             .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))?;
-        let mut args = self.profile.args.clone();
-        args.extend(
-            ["-w", "-g0", "-fno-stack-protector", "-c", "test.c", "-o", "test.o"].map(String::from),
-        );
-        let ended = process::run(&Request {
-            program: self.program,
-            args: &args,
-            env: &self.profile.env,
-            dir: dir.path(),
-            timeout: self.profile.timeout,
-            memory_mib: self.profile.memory_mib,
-            stop: self.stop,
-        });
+        // What the profile says comes after ours, and so counts.
+        let mut args: Vec<String> = ["-w", "-g0", "-fno-stack-protector"].map(String::from).into();
+        args.extend(self.profile.args.iter().cloned());
+        args.extend(["-c", "test.c", "-o", "test.o"].map(String::from));
+        let run = |args: &[String]| {
+            process::run(&Request {
+                program: self.program,
+                args,
+                env: &self.profile.env,
+                dir: dir.path(),
+                timeout: self.profile.timeout,
+                memory_mib: self.profile.memory_mib,
+                stop: self.stop,
+            })
+        };
+        let mut ended = run(&args);
+        // Without the target's C library, its headers are the compiler's own.
+        if let Ended::Exit { code: 1.., stderr, .. } = &ended
+            && (stderr.contains("file not found") || stderr.contains("No such file"))
+            && !args.iter().any(|a| a == "-ffreestanding")
+        {
+            args.insert(0, "-ffreestanding".to_string());
+            ended = run(&args);
+        }
         let name = &self.profile.compiler;
         let first = |s: &str| first_error(s);
         match ended {
@@ -200,6 +207,7 @@ impl Compiler<'_> {
         for (name, ty) in shared_locations(test) {
             declare(&mut init, &name, ty.bare().clone());
         }
+        let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
         let mut threads = Vec::new();
         let mut locals = Vec::new();
         let mut private = Vec::new();
@@ -219,8 +227,8 @@ impl Compiler<'_> {
                 thread,
                 params: &params,
                 globals: &[],
-                flags: &self.flags,
-                instead: &|name| self.instead.get(name).cloned(),
+                flags: &flags,
+                instead: &|name| chosen.get(name).cloned(),
             };
             let lifted = lift::lift(image, &options.function_name(&f.name), &given)
                 .map_err(|e| format!("P{thread}: {e}"))?;

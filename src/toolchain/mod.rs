@@ -6,3 +6,4 @@ pub mod fingerprint;
 pub mod image;
 pub mod lift;
 pub mod process;
+pub mod runtime;

@@ -57,6 +57,8 @@ pub struct Expand<'a> {
 
 enum Draft {
     Insn(Decoded),
+    /// One that reads where it stands, through this register in its text.
+    Here(Decoded, &'static str, u64),
     Set(String, u64),
     Load(String, u64, u8, bool),
     AddStack(i64),
@@ -145,6 +147,17 @@ impl Expand<'_> {
         };
         Ok(match draft {
             Draft::Insn(d) => (Kind::Insn(d), ops),
+            Draft::Here(d, name, value) => {
+                let (own, _) = reg(name)?;
+                for op in &mut ops {
+                    if let Op::ReadReg { dst, reg, .. } = op
+                        && *reg == own
+                    {
+                        *op = Op::Const { dst: *dst, val: Val::Int(value.into()) };
+                    }
+                }
+                (Kind::Insn(d), ops)
+            }
             Draft::Restore(d) => {
                 ops.retain(|op| !matches!(op, Op::JumpTo { .. } | Op::Halt));
                 (Kind::Insn(d), ops)
@@ -270,10 +283,16 @@ impl Expand<'_> {
                             let draft = Draft::Load(r, from, size, signed);
                             lists.push(*at, draft, String::new())?;
                         }
-                        None => {
-                            let text = self.text(d, &|_| None);
-                            lists.push(*at, Draft::Insn(d.clone()), text)?;
-                        }
+                        None => match self.target.position(d) {
+                            Some((shown, name, value)) => {
+                                let text = self.text(&shown, &|_| None);
+                                lists.push(*at, Draft::Here(d.clone(), name, value), text)?;
+                            }
+                            None => {
+                                let text = self.text(d, &|_| None);
+                                lists.push(*at, Draft::Insn(d.clone()), text)?;
+                            }
+                        },
                     }
                 }
                 Flow::Jump | Flow::Branch => {

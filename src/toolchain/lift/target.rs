@@ -8,6 +8,8 @@ use crate::litmus::Arch;
 
 pub struct Target {
     pub arch: Arch,
+    /// Thumb code, on Arm.
+    pub thumb: bool,
     pub decoder: &'static dyn Decoder,
     /// The stack pointer.
     pub stack: &'static str,
@@ -29,10 +31,57 @@ pub const RETURN: u64 = u64::MAX;
 
 /// The target of a dialect; `None` where its code cannot be read.
 pub fn of(arch: Arch, thumb: bool, big: bool) -> Option<Target> {
-    let _ = thumb;
     Some(match arch {
+        Arch::AArch64 => Target {
+            arch,
+            thumb,
+            decoder: &crate::isa::aarch64::decode::DECODER,
+            stack: "SP",
+            params: &["X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"],
+            stack_params: 0,
+            word: 8,
+            stack_start: 0,
+            entry: None,
+            spare: &[
+                "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X9", "X10",
+                "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X8", "X7", "X6", "X5", "X4",
+                "X3", "X2", "X1", "X0", "X29", "X30",
+            ],
+        },
+        Arch::Arm => Target {
+            arch,
+            thumb,
+            decoder: crate::isa::arm::decode::decoder(thumb),
+            stack: "SP",
+            params: &["R0", "R1", "R2", "R3"],
+            stack_params: 0,
+            word: 4,
+            stack_start: 0,
+            entry: None,
+            spare: &[
+                "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0",
+                "R14",
+            ],
+        },
+        Arch::RiscV => Target {
+            arch,
+            thumb,
+            decoder: crate::isa::riscv::decode::decoder(),
+            stack: "x2",
+            params: &["x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17"],
+            stack_params: 0,
+            word: 8,
+            stack_start: 0,
+            entry: None,
+            spare: &[
+                "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29",
+                "x30", "x31", "x9", "x8", "x7", "x6", "x5", "x17", "x16", "x15", "x14", "x13",
+                "x12", "x11", "x10", "x1",
+            ],
+        },
         Arch::X86_64 => Target {
             arch,
+            thumb,
             decoder: crate::isa::x86::decode::decoder(),
             stack: "rsp",
             params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
@@ -47,6 +96,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool) -> Option<Target> {
         },
         Arch::Ppc => Target {
             arch,
+            thumb,
             decoder: crate::isa::ppc::decode::decoder(big),
             stack: "r1",
             params: &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10"],
@@ -120,6 +170,34 @@ impl Target {
     pub fn returns_by_load(&self, d: &Decoded) -> bool {
         self.arch == Arch::Arm
             && ["POP", "LDM", "LDR"].iter().any(|m| d.mnemonic.to_ascii_uppercase().starts_with(m))
+    }
+
+    /// An instruction that reads where it stands, with another register for that, and the value.
+    pub fn position(&self, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
+        if self.arch != Arch::Arm || d.flow != Flow::Next {
+            return None;
+        }
+        let is_pc = |o: &Operand| match o {
+            Operand::Reg(r) => r == "PC",
+            Operand::Mem(m) => m.base.as_deref() == Some("PC"),
+            _ => false,
+        };
+        if !d.operands.iter().skip(1).any(is_pc) {
+            return None;
+        }
+        let text = d.text(self.decoder.style(), &|_| String::new());
+        let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let spare = self.spare.iter().copied().find(|s| !words.contains(s))?;
+        let mut out = d.clone();
+        for operand in out.operands.iter_mut().skip(1).filter(|o| is_pc(o)) {
+            match operand {
+                Operand::Reg(r) => *r = spare.to_string(),
+                Operand::Mem(m) => m.base = Some(spare.to_string()),
+                _ => {}
+            }
+        }
+        let ahead = if d.len == 2 || self.thumb { 4 } else { 8 };
+        Some((out, spare, d.at + ahead))
     }
 
     /// What a call takes off the stack pointer itself.

@@ -288,7 +288,7 @@ impl Writer<'_> {
                         Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
                             out.push(Move::Spill(*r, at, access.size));
                         }
-                        Holds::Number(n) => out.push(Move::Number(*n, at, access.size)),
+                        Holds::Number(n) => out.push(Move::Number(*n, at)),
                         _ => return None,
                     }
                 }
@@ -459,7 +459,7 @@ impl Writer<'_> {
                     let (from, to) = (name(r), spare(at)?);
                     (self.target.copy(&to, &from, size), from, to)
                 }
-                Move::Number(n, at, _) => {
+                Move::Number(n, at) => {
                     let to = spare(at)?;
                     (self.target.constant(&to, n), String::new(), to)
                 }
@@ -712,7 +712,7 @@ enum Text {
 
 enum Move {
     Spill(Reg, i64, u8),
-    Number(u64, i64, u8),
+    Number(u64, i64),
     Reload(Reg, i64, u8, bool),
 }
 
