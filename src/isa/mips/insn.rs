@@ -151,6 +151,13 @@ pub enum Insn {
         a: R,
         b: R,
     },
+    /// The product of words, added to what HI and LO hold or taken from it.
+    Accumulate {
+        signed: bool,
+        subtract: bool,
+        a: R,
+        b: R,
+    },
     FromHi(R),
     FromLo(R),
     ToHi(R),

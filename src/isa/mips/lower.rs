@@ -118,6 +118,23 @@ impl Lower<'_> {
                 let hi = self.e.divide(rem, a, b, width);
                 self.hi_lo(hi, lo, width);
             }
+            Insn::Accumulate { signed, subtract, a, b } => {
+                let (a, b) = (self.read(*a), self.read(*b));
+                let extend = match signed {
+                    true => UnOp::SignExt { from: 32 },
+                    false => UnOp::ZeroExt { from: 32 },
+                };
+                let (a, b) = (self.e.un(extend, a, W), self.e.un(extend, b, W));
+                let product = self.e.bin(BinOp::Mul, a, b, W);
+                let (hi, lo) = (self.read_special("HI"), self.read_special("LO"));
+                let hi = self.e.shift(BinOp::Shl, hi, 32, W);
+                let lo = self.e.zero_extend(lo, 32, W);
+                let old = self.e.bin(BinOp::Or, hi, lo, W);
+                let op = if *subtract { BinOp::Sub } else { BinOp::Add };
+                let new = self.e.bin(op, old, product, W);
+                let hi = self.e.shift(BinOp::Shr, new, 32, W);
+                self.hi_lo(hi, new, 32);
+            }
             Insn::FromHi(rd) => {
                 let v = self.read_special("HI");
                 self.write(*rd, v);

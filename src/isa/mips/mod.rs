@@ -2,6 +2,7 @@
 //!
 //! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
 
+pub mod decode;
 mod insn;
 mod lower;
 mod parse;

@@ -16,6 +16,9 @@ const NAMES: [&str; 36] = [
     "ra", "a4", "a5", "a6", "a7",
 ];
 
+/// The code of a trap that tells of a division by 0.
+const DIVIDE_BY_ZERO: i64 = 7;
+
 /// The number of a register name, with `$` in front or not.
 pub fn register(word: &str) -> Option<R> {
     let bare = word.strip_prefix('$');
@@ -76,6 +79,19 @@ impl Parser<'_, '_> {
             Form::Trap => {
                 self.skip();
                 Insn::Trap
+            }
+            Form::TrapEqual => {
+                let [a, b] = self.regs()?;
+                let code = self.cursor.eat(',').then(|| self.cursor.int()).transpose()?;
+                match (a == b, code) {
+                    (true, _) => Insn::Trap,
+                    // What compilers put beside a division.
+                    (false, Some(DIVIDE_BY_ZERO)) => Insn::Nop,
+                    _ => {
+                        let diag = self.cursor.fail("a trap under a condition is not supported");
+                        return Err(diag.help("write a branch to the end of the thread"));
+                    }
+                }
             }
             Form::Alu { op, word } => {
                 let (rd, a) = self.two_or_three()?;
@@ -169,6 +185,18 @@ impl Parser<'_, '_> {
                 let op = if signed { Alu::Div } else { Alu::Divu };
                 let b = Src::Reg(b);
                 Insn::Alu { op, word, rd, a, b }
+            }
+            Form::Accumulate { signed, subtract } => {
+                let [a, b] = self.regs()?;
+                Insn::Accumulate { signed, subtract, a, b }
+            }
+            Form::AddUpper { word, shift } => {
+                let (rd, a) = self.two_or_three()?;
+                let value = match self.disp()? {
+                    Disp::Imm(n) => Disp::Imm(signed(n) << shift),
+                    value => value,
+                };
+                Insn::Address { word, rd, a, value }
             }
             Form::FromHi => Insn::FromHi(self.reg()?),
             Form::FromLo => Insn::FromLo(self.reg()?),

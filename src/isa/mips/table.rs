@@ -9,6 +9,8 @@ pub enum Form {
     Directive,
     Set,
     Trap,
+    /// A trap where two registers are equal.
+    TrapEqual,
     Alu {
         op: Alu,
         word: bool,
@@ -44,6 +46,16 @@ pub enum Form {
     Divide {
         word: bool,
         signed: bool,
+    },
+    /// The product, added to HI and LO or taken from them.
+    Accumulate {
+        signed: bool,
+        subtract: bool,
+    },
+    /// An addition of a constant that is shifted left.
+    AddUpper {
+        word: bool,
+        shift: u8,
     },
     FromHi,
     FromLo,
@@ -164,6 +176,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("addu", alu(Alu::Add, true)),
     ("and", alu(Alu::And, false)),
     ("andi", imm(Alu::And, false)),
+    ("aui", Form::AddUpper { word: true, shift: 16 }),
     ("b", jump(false, Delayed)),
     ("bal", jump(true, Delayed)),
     ("balc", jump(true, Compact)),
@@ -213,6 +226,9 @@ pub const TABLE: &[(&str, Form)] = &[
     ("daddi", Form::AddImm { word: false }),
     ("daddiu", Form::AddImm { word: false }),
     ("daddu", alu(Alu::Add, false)),
+    ("dahi", Form::AddUpper { word: false, shift: 32 }),
+    ("dati", Form::AddUpper { word: false, shift: 48 }),
+    ("daui", Form::AddUpper { word: false, shift: 16 }),
     ("dclo", unary(Unary::Dclo)),
     ("dclz", unary(Unary::Dclz)),
     ("ddiv", Form::Divide { word: false, signed: true }),
@@ -278,6 +294,8 @@ pub const TABLE: &[(&str, Form)] = &[
     ("lui", Form::Lui),
     ("lw", load(4, true)),
     ("lwu", load(4, false)),
+    ("madd", Form::Accumulate { signed: true, subtract: false }),
+    ("maddu", Form::Accumulate { signed: false, subtract: false }),
     ("mfhi", Form::FromHi),
     ("mflo", Form::FromLo),
     ("mod", alu(Alu::Mod, true)),
@@ -285,6 +303,8 @@ pub const TABLE: &[(&str, Form)] = &[
     ("move", Form::Move),
     ("movn", Form::MoveIf { zero: false }),
     ("movz", Form::MoveIf { zero: true }),
+    ("msub", Form::Accumulate { signed: true, subtract: true }),
+    ("msubu", Form::Accumulate { signed: false, subtract: true }),
     ("mthi", Form::ToHi),
     ("mtlo", Form::ToLo),
     ("muh", alu(Alu::Muh, true)),
@@ -338,7 +358,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("sync_rmb", Form::Fence(tag::SYNC_RMB)),
     ("sync_wmb", Form::Fence(tag::SYNC_WMB)),
     ("synci", Form::Nop),
-    ("teq", Form::Nop),
+    ("teq", Form::TrapEqual),
     ("wsbh", unary(Unary::Wsbh)),
     ("xor", alu(Alu::Xor, false)),
     ("xori", imm(Alu::Xor, false)),

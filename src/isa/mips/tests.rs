@@ -159,6 +159,14 @@ fn symbols() {
 }
 
 #[test]
+fn traps() {
+    let got = |text: &str| two(&format!("{text}\nli $2,1")).reg("$2");
+    assert_eq!((got("teq $0,$0"), got("teq $3,$3,2"), got("break 6")), (0, 0, 0));
+    assert_eq!(got("teq $5,$0,7"), 1);
+    assert!(error("teq $5,$0").contains("a trap under a condition is not supported"));
+}
+
+#[test]
 fn diagnostics() {
     assert_eq!(
         error("addiux $2,$2,1"),
@@ -214,6 +222,19 @@ proptest! {
         let product = i64::from(sa) * i64::from(sb);
         prop_assert_eq!(one("mult $3,$4\nmfhi $2"), sext((product >> 32) as u32));
         prop_assert_eq!(one("mult $3,$4\nmflo $2"), sext(product as u32));
+        let held = i64::from(c as i32) << 32 | i64::from(wb);
+        let sum = held.wrapping_add(product);
+        let into = "mthi $2\nmtlo $4\n";
+        prop_assert_eq!(one(&format!("{into}madd $3,$4\nmfhi $2")), (sum >> 32) as u64);
+        prop_assert_eq!(one(&format!("{into}madd $3,$4\nmflo $2")), sext(sum as u32));
+        let less = (held as u64).wrapping_sub(u64::from(wa) * u64::from(wb));
+        prop_assert_eq!(one(&format!("{into}msubu $3,$4\nmfhi $2")), sext((less >> 32) as u32));
+        let upper = (i64::from(n) << 16) as u64;
+        prop_assert_eq!(one(&format!("aui $2,$3,{n}")), sext(wa.wrapping_add(n << 16)));
+        prop_assert_eq!(one(&format!("daui $2,$3,{n}")), a.wrapping_add(upper));
+        prop_assert_eq!(one("daui $2,$3,65535"), a.wrapping_sub(1 << 16));
+        prop_assert_eq!(one(&format!("dahi $2,{n}")), c.wrapping_add(upper << 16));
+        prop_assert_eq!(one(&format!("dati $2,$2,{n}")), c.wrapping_add(upper << 32));
         let wide = u128::from(a) * u128::from(b);
         prop_assert_eq!(one("dmultu $3,$4\nmfhi $2"), (wide >> 64) as u64);
         let (q, r) = match sb {
