@@ -186,6 +186,15 @@ pub struct Field {
     pub width: u8,
 }
 
+/// What a long product is added to: nothing, what the two registers hold as one number, or each
+/// of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plus {
+    Nothing,
+    Wide,
+    Both,
+}
+
 /// Where a block transfer goes: upwards or downwards from the base, which is in it or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
@@ -225,7 +234,7 @@ pub enum Kind {
     MulLong {
         flags: bool,
         signed: bool,
-        accumulate: bool,
+        plus: Plus,
         lo: R,
         hi: R,
         rn: R,
@@ -266,6 +275,13 @@ pub enum Kind {
         /// Added to.
         rn: Option<R>,
         rm: R,
+    },
+    /// To the nearest number that has `bits` bits.
+    Saturate {
+        signed: bool,
+        bits: u8,
+        rd: R,
+        operand: Operand,
     },
     Extract {
         signed: bool,
@@ -328,6 +344,7 @@ pub enum Kind {
         rt: R,
         rt2: Option<R>,
         rn: R,
+        offset: i64,
     },
     StoreEx {
         size: u8,
@@ -336,6 +353,7 @@ pub enum Kind {
         rt: R,
         rt2: Option<R>,
         rn: R,
+        offset: i64,
     },
     Swap {
         size: u8,

@@ -5,8 +5,8 @@
 //! the flags by control inside the instruction.
 
 use super::insn::{
-    Amount, Block, Cond, DataOp, Index, Insn, Kind, LR, Mem, Offset, Operand, PC, Shift, Symbol,
-    Unary,
+    Amount, Block, Cond, DataOp, Index, Insn, Kind, LR, Mem, Offset, Operand, PC, Plus, Shift,
+    Symbol, Unary,
 };
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
@@ -208,7 +208,7 @@ impl Lower<'_> {
                     self.set_nz(v, W);
                 }
             }
-            Kind::MulLong { flags, signed, accumulate, lo, hi, rn, rm } => {
+            Kind::MulLong { flags, signed, plus, lo, hi, rn, rm } => {
                 let mut wide = |reg: R| {
                     let t = self.read(reg);
                     match signed {
@@ -218,9 +218,18 @@ impl Lower<'_> {
                 };
                 let (n, m) = (wide(*rn), wide(*rm));
                 let mut v = self.e.bin(BinOp::Mul, n, m, 64);
-                if *accumulate {
-                    let a = self.read_pair(*lo, *hi, Port::None);
-                    v = self.e.bin(BinOp::Add, a, v, 64);
+                match plus {
+                    Plus::Nothing => {}
+                    Plus::Wide => {
+                        let a = self.read_pair(*lo, *hi, Port::None);
+                        v = self.e.bin(BinOp::Add, a, v, 64);
+                    }
+                    Plus::Both => {
+                        for reg in [*lo, *hi] {
+                            let a = self.read(reg);
+                            v = self.e.bin(BinOp::Add, a, v, 64);
+                        }
+                    }
                 }
                 self.write_pair(*lo, *hi, v);
                 if *flags {
@@ -279,6 +288,18 @@ impl Lower<'_> {
                     let n = self.read(*rn);
                     v = self.e.bin(BinOp::Add, n, v, W);
                 }
+                self.write(*rd, v);
+            }
+            Kind::Saturate { signed, bits, rd, operand } => {
+                let v = self.operand(operand, false).value;
+                let (least, most) = match signed {
+                    true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+                    false => (0, (1i128 << bits) - 1),
+                };
+                let least = self.e.signed(least, W);
+                let most = self.e.signed(most, W);
+                let v = self.e.bin(BinOp::MaxS, v, least, W);
+                let v = self.e.bin(BinOp::MinS, v, most, W);
                 self.write(*rd, v);
             }
             Kind::Extract { signed, rd, rn, field } => {
@@ -370,20 +391,22 @@ impl Lower<'_> {
                     self.e.store(addr, v, 4, Tags::NONE);
                 }
             }
-            Kind::LoadEx { size, tags, rt, rt2, rn } => {
+            Kind::LoadEx { size, tags, rt, rt2, rn, offset } => {
                 let addr = self.read_port(*rn, Port::Addr);
+                let addr = self.e.add_int(addr, *offset, W);
                 let v = self.e.load(addr, *size, *tags);
                 match rt2 {
                     Some(rt2) => self.write_pair(*rt, *rt2, v),
                     None => self.write(*rt, v),
                 }
             }
-            Kind::StoreEx { size, tags, rd, rt, rt2, rn } => {
+            Kind::StoreEx { size, tags, rd, rt, rt2, rn, offset } => {
                 let src = match rt2 {
                     Some(rt2) => self.read_pair(*rt, *rt2, Port::Data),
                     None => self.read_port(*rt, Port::Data),
                 };
                 let addr = self.read_port(*rn, Port::Addr);
+                let addr = self.e.add_int(addr, *offset, W);
                 let status = self.e.temp();
                 self.e.op(Op::StoreEx {
                     status,
@@ -533,8 +556,10 @@ impl Lower<'_> {
         match operand {
             Operand::Imm(n) => {
                 let value = self.e.int(u128::from(*n));
-                // Larger constants are encoded as rotated ones, whose top bit is the carry.
-                let rotated = want_carry && *n > 0xff;
+                // A byte that is rotated leaves its top bit as the carry; one that is repeated, as
+                // Thumb can have it, leaves the carry as it was.
+                let is_byte = (0..W).any(|turn| n.rotate_left(turn.into()) <= 0xff);
+                let rotated = want_carry && *n > 0xff && is_byte;
                 let carry = rotated.then(|| self.e.int(u128::from(*n >> 31)));
                 Shifted { value, carry }
             }

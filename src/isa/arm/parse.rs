@@ -124,9 +124,9 @@ impl Parser<'_, '_> {
                 let [rd, rn, rm, ra] = self.regs()?;
                 Kind::Mul { flags, rd, rn, rm, ra: Some((ra, subtract)) }
             }
-            Form::MulLong { signed, accumulate } => {
+            Form::MulLong { signed, plus } => {
                 let [lo, hi, rn, rm] = self.regs()?;
-                Kind::MulLong { flags, signed, accumulate, lo, hi, rn, rm }
+                Kind::MulLong { flags, signed, plus, lo, hi, rn, rm }
             }
             Form::MulTop { add, subtract } => {
                 let [rd, rn, rm] = self.regs()?;
@@ -153,6 +153,15 @@ impl Parser<'_, '_> {
                 Kind::Unary { op, rd, rm }
             }
             Form::Extend { signed, from, add } => self.extend(signed, from, add)?,
+            Form::Saturate { signed } => {
+                let rd = self.reg()?;
+                self.cursor.comma()?;
+                let (least, most) = if signed { (1, 32) } else { (0, 31) };
+                let bits = self.cursor.int_in("the width", least, most)? as u8;
+                self.cursor.comma()?;
+                let operand = self.operand()?;
+                Kind::Saturate { signed, bits, rd, operand }
+            }
             Form::Extract { signed } => {
                 let [rd, rn] = self.regs()?;
                 self.cursor.comma()?;
@@ -225,15 +234,15 @@ impl Parser<'_, '_> {
             },
             Form::LoadEx { size, tags } => {
                 let (rt, rt2) = self.one_or_pair(size)?;
-                let rn = self.plain_mem()?.base;
-                Kind::LoadEx { size, tags, rt, rt2, rn }
+                let (rn, offset) = self.exclusive(size)?;
+                Kind::LoadEx { size, tags, rt, rt2, rn, offset }
             }
             Form::StoreEx { size, tags } => {
                 let rd = self.reg()?;
                 self.cursor.comma()?;
                 let (rt, rt2) = self.one_or_pair(size)?;
-                let rn = self.plain_mem()?.base;
-                Kind::StoreEx { size, tags, rd, rt, rt2, rn }
+                let (rn, offset) = self.exclusive(size)?;
+                Kind::StoreEx { size, tags, rd, rt, rt2, rn, offset }
             }
             Form::Swap { size } => {
                 let [rt, rt2] = self.regs()?;
@@ -587,6 +596,19 @@ impl Parser<'_, '_> {
             return Err(diag);
         }
         Ok(mem)
+    }
+
+    /// Base and offset; Thumb's exclusives of words can have one.
+    fn exclusive(&mut self, size: u8) -> Result<(R, i64)> {
+        let at = self.cursor.clone();
+        let mem = self.mem()?;
+        match mem.offset {
+            Offset::Imm(0) if mem.index == Index::Offset => Ok((mem.base, 0)),
+            Offset::Imm(n @ 0..=1020) if mem.index == Index::Offset && size == 4 => {
+                Ok((mem.base, n))
+            }
+            _ => Err(at.fail("this instruction takes an address without offset, such as `[R0]`")),
+        }
     }
 
     fn mem(&mut self) -> Result<Mem> {

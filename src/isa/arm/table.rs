@@ -1,7 +1,7 @@
 //! The mnemonics of AArch32 taken apart: what they are, whether they set flags, when they are
 //! executed; and the names of barriers' domains.
 
-use super::insn::{Block, Cond, DataOp, Shift, Unary};
+use super::insn::{Block, Cond, DataOp, Plus, Shift, Unary};
 use crate::isa::ops::{Tags, tag};
 
 /// The kinds of instruction by the shape of their operands.
@@ -18,12 +18,13 @@ pub enum Form {
     Adr,
     Mul,
     MulAdd { subtract: bool },
-    MulLong { signed: bool, accumulate: bool },
+    MulLong { signed: bool, plus: Plus },
     MulTop { add: bool, subtract: bool },
     MulHalf { add: bool, tops: (bool, bool) },
     Div { signed: bool },
     Unary(Unary),
     Extend { signed: bool, from: u8, add: bool },
+    Saturate { signed: bool },
     Extract { signed: bool },
     Bfi,
     Bfc,
@@ -82,6 +83,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("cmn", Form::Data(DataOp::Cmn)),
     ("cmp", Form::Data(DataOp::Cmp)),
     ("cpy", Form::Data(DataOp::Mov)),
+    ("csdb", Form::Nop),
     ("dmb", Form::Dmb),
     ("dsb", Form::Dsb),
     ("eor", Form::Data(DataOp::Eor)),
@@ -143,9 +145,10 @@ pub const TABLE: &[(&str, Form)] = &[
     ("sbfx", Form::Extract { signed: true }),
     ("sdiv", Form::Div { signed: true }),
     ("sev", Form::Nop),
+    ("sevl", Form::Nop),
     ("smlabb", Form::MulHalf { add: true, tops: (false, false) }),
     ("smlabt", Form::MulHalf { add: true, tops: (false, true) }),
-    ("smlal", Form::MulLong { signed: true, accumulate: true }),
+    ("smlal", Form::MulLong { signed: true, plus: Plus::Wide }),
     ("smlatb", Form::MulHalf { add: true, tops: (true, false) }),
     ("smlatt", Form::MulHalf { add: true, tops: (true, true) }),
     ("smmla", Form::MulTop { add: true, subtract: false }),
@@ -153,9 +156,10 @@ pub const TABLE: &[(&str, Form)] = &[
     ("smmul", Form::MulTop { add: false, subtract: false }),
     ("smulbb", Form::MulHalf { add: false, tops: (false, false) }),
     ("smulbt", Form::MulHalf { add: false, tops: (false, true) }),
-    ("smull", Form::MulLong { signed: true, accumulate: false }),
+    ("smull", Form::MulLong { signed: true, plus: Plus::Nothing }),
     ("smultb", Form::MulHalf { add: false, tops: (true, false) }),
     ("smultt", Form::MulHalf { add: false, tops: (true, true) }),
+    ("ssat", Form::Saturate { signed: true }),
     ("stl", Form::StoreRelease { size: 4 }),
     ("stlb", Form::StoreRelease { size: 1 }),
     ("stlex", Form::StoreEx { size: 4, tags: EXL }),
@@ -193,13 +197,16 @@ pub const TABLE: &[(&str, Form)] = &[
     ("ubfx", Form::Extract { signed: false }),
     ("udf", Form::Trap),
     ("udiv", Form::Div { signed: false }),
-    ("umlal", Form::MulLong { signed: false, accumulate: true }),
-    ("umull", Form::MulLong { signed: false, accumulate: false }),
+    ("umaal", Form::MulLong { signed: false, plus: Plus::Both }),
+    ("umlal", Form::MulLong { signed: false, plus: Plus::Wide }),
+    ("umull", Form::MulLong { signed: false, plus: Plus::Nothing }),
+    ("usat", Form::Saturate { signed: false }),
     ("uxtab", Form::Extend { signed: false, from: 8, add: true }),
     ("uxtah", Form::Extend { signed: false, from: 16, add: true }),
     ("uxtb", Form::Extend { signed: false, from: 8, add: false }),
     ("uxth", Form::Extend { signed: false, from: 16, add: false }),
     ("wfe", Form::Nop),
+    ("wfi", Form::Nop),
     ("xor", Form::Data(DataOp::Eor)),
     ("yield", Form::Nop),
 ];
@@ -213,14 +220,15 @@ impl Form {
     fn can_set_flags(self) -> bool {
         match self {
             Form::Data(op) => !op.is_test(),
-            Form::Shift(_) | Form::Neg | Form::Mul | Form::MulLong { .. } => true,
+            Form::Shift(_) | Form::Neg | Form::Mul => true,
+            Form::MulLong { plus, .. } => plus != Plus::Both,
             Form::MulAdd { subtract } => !subtract,
             _ => false,
         }
     }
 
     fn can_be_conditional(self) -> bool {
-        !matches!(self, Form::It | Form::CompareBranch { .. } | Form::Literal | Form::Trap)
+        !matches!(self, Form::It | Form::CompareBranch { .. } | Form::Literal)
     }
 }
 

@@ -60,11 +60,20 @@ pub enum Unary {
     Cntlzd,
     Cnttzw,
     Cnttzd,
+    Popcntb,
     Popcntw,
     Popcntd,
     Brh,
     Brw,
     Brd,
+}
+
+/// Of a product of 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Low,
+    HighSigned,
+    HighUnsigned,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +113,8 @@ pub enum Disp {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addr {
-    Disp(R, Disp),
+    /// With no base where the code says 0 in the place of a register.
+    Disp(Option<R>, Disp),
     Index(R, R),
 }
 
@@ -141,6 +151,14 @@ pub enum When {
 pub enum Insn {
     Nop,
     Trap,
+    /// A trap where the comparison is one that `on` has: less, greater, equal, and less and
+    /// greater without sign, from the bit of 16 down.
+    TrapIf {
+        on: u8,
+        word: bool,
+        a: R,
+        b: Src,
+    },
     /// Immediate operands are of logical and multiply instructions.
     Alu {
         op: Alu,
@@ -170,6 +188,14 @@ pub enum Insn {
         rd: R,
         a: R,
         amount: u8,
+    },
+    /// A product, and a sum: its low half, or the high one.
+    MulAdd {
+        half: Half,
+        rd: R,
+        a: R,
+        b: R,
+        c: R,
     },
     Move {
         record: bool,

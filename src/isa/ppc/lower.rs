@@ -4,8 +4,8 @@
 //! of the condition register is a register of its own, written together by comparisons.
 
 use super::insn::{
-    Addr, Alu, CarryIn, CrBit, CrOp, Disp, EQ, Extend, GT, Insn, LT, Part, SO, Spr, Src, To, Unary,
-    When,
+    Addr, Alu, CarryIn, CrBit, CrOp, Disp, EQ, Extend, GT, Half, Insn, LT, Part, SO, Spr, Src, To,
+    Unary, When,
 };
 use crate::diag::{Diag, Result};
 use crate::isa::Symbols;
@@ -128,6 +128,48 @@ impl Lower<'_> {
         match insn {
             Insn::Nop => {}
             Insn::Trap => self.e.op(Op::Halt),
+            Insn::TrapIf { on, word, a, b } => {
+                let (a, b) = (self.read(*a), self.src(*b));
+                let width = if *word { 32 } else { W };
+                let comparisons = [
+                    (16, BinOp::LtS, a, b),
+                    (8, BinOp::LtS, b, a),
+                    (4, BinOp::Eq, a, b),
+                    (2, BinOp::LtU, a, b),
+                    (1, BinOp::LtU, b, a),
+                ];
+                let mut traps = self.e.int(0);
+                for (bit, op, a, b) in comparisons {
+                    if on & bit != 0 {
+                        let holds = self.e.bin(op, a, b, width);
+                        traps = self.e.bin(BinOp::Or, traps, holds, 1);
+                    }
+                }
+                let cond = self.e.is_zero(traps, 1);
+                let target = self.line + 1;
+                self.e.op(Op::Branch { cond, target });
+                self.e.op(Op::Halt);
+            }
+            Insn::MulAdd { half, rd, a, b, c } => {
+                let (a, b, c) = (self.read(*a), self.read(*b), self.read(*c));
+                let low = self.e.bin(BinOp::Mul, a, b, W);
+                let sum = self.e.bin(BinOp::Add, low, c, W);
+                let v = match half {
+                    Half::Low => sum,
+                    _ => {
+                        let carry = self.e.bin(BinOp::LtU, sum, low, W);
+                        let (op, above) = match half {
+                            Half::HighSigned => (BinOp::MulHiS, self.e.is_negative(c, W)),
+                            _ => (BinOp::MulHiU, self.e.int(0)),
+                        };
+                        // What is added has its sign in the high half.
+                        let high = self.e.bin(op, a, b, W);
+                        let high = self.e.bin(BinOp::Sub, high, above, W);
+                        self.e.bin(BinOp::Add, high, carry, W)
+                    }
+                };
+                self.write(*rd, v);
+            }
             Insn::Alu { op, record, rd, a, b } => {
                 // The preferred no-op, `ori 0,0,0`, and its kin: nothing changes.
                 let idle = matches!(op, Alu::Or | Alu::Xor) && *b == Src::Imm(0) && rd == a;
@@ -398,11 +440,14 @@ impl Lower<'_> {
         let (base, ea) = match addr {
             // Power reads 0 here, an absolute address where no location can be. herd reads the
             // register, and tests count on it.
-            Addr::Disp(base @ R(0), Disp::Imm(n)) => {
+            Addr::Disp(Some(base @ R(0)), Disp::Imm(n)) => {
                 let start = self.read_port(*base, Port::Addr);
                 (*base, self.e.add_int(start, *n, W))
             }
-            Addr::Disp(base, disp) => (*base, self.based(*base, disp, Port::Addr)?),
+            Addr::Disp(base, disp) => {
+                let base = base.unwrap_or(R(0));
+                (base, self.based(base, disp, Port::Addr)?)
+            }
             Addr::Index(a, b) => {
                 let base = self.read_base(*a, Port::Addr);
                 let index = self.read_port(*b, Port::Addr);
@@ -529,6 +574,21 @@ impl Lower<'_> {
             Unary::Cnttzd => {
                 let v = e.un(UnOp::BitReverse, a, W);
                 e.un(UnOp::Clz, v, W)
+            }
+            Unary::Popcntb => {
+                // Sums of neighbours: of bits, of pairs, of fours.
+                let mut v = a;
+                for (n, mask) in [
+                    (1, 0x5555_5555_5555_5555u128),
+                    (2, 0x3333_3333_3333_3333),
+                    (4, 0x0f0f_0f0f_0f0f_0f0f),
+                ] {
+                    let high = e.shift(BinOp::Shr, v, n, W);
+                    let high = e.bin_int(BinOp::And, high, mask, W);
+                    let low = e.bin_int(BinOp::And, v, mask, W);
+                    v = e.bin(BinOp::Add, high, low, W);
+                }
+                v
             }
             Unary::Popcntw => {
                 let low = e.un(UnOp::PopCount, a, 32);

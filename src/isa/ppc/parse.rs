@@ -69,6 +69,21 @@ impl Parser<'_, '_> {
                 Insn::Nop
             }
             Form::Trap => Insn::Trap,
+            Form::TrapIf { word, imm } => {
+                let on = self.cursor.int_in("the comparison", 0, 31)? as u8;
+                self.cursor.comma()?;
+                let a = self.reg()?;
+                self.cursor.comma()?;
+                let b = match imm {
+                    true => Src::Imm(self.cursor.int_in("the constant", -0x8000, 0x7fff)?),
+                    false => Src::Reg(self.reg()?),
+                };
+                Insn::TrapIf { on, word, a, b }
+            }
+            Form::MulAdd(half) => {
+                let [rd, a, b, c] = self.regs()?;
+                Insn::MulAdd { half, rd, a, b, c }
+            }
             Form::Data => {
                 while !self.cursor.at_end() {
                     self.cursor.take();
@@ -409,14 +424,17 @@ impl Parser<'_, '_> {
         }
         let disp = self.disp()?;
         let base = if self.cursor.eat('(') {
-            self.base()?
+            // A bare 0 is the number; of `r0`, herd takes what it holds.
+            let none = self.cursor.peek() == Tok::Num(0);
+            let base = self.base()?;
+            (!none).then_some(base)
         } else if matches!(disp, Disp::Symbol { .. })
             && !matches!(self.cursor.peek(), Tok::Punct(','))
         {
-            R(0)
+            None
         } else if self.cursor.eat(',') {
             // herd takes `lwz r1,0,r2` too.
-            self.reg()?
+            Some(self.reg()?)
         } else {
             return Err(self.cursor.expected("`(` and a register"));
         };

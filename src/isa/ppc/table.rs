@@ -1,12 +1,17 @@
 //! The mnemonics of Power, and the shape of what follows each.
 
-use super::insn::{Alu, CarryIn, CrBit, CrOp, EQ, Extend, GT, LT, Spr, Unary};
+use super::insn::{Alu, CarryIn, CrBit, CrOp, EQ, Extend, GT, Half, LT, Spr, Unary};
 use crate::isa::ops::{Tags, tag};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Nop,
     Trap,
+    TrapIf {
+        word: bool,
+        imm: bool,
+    },
+    MulAdd(Half),
     /// A word among the code that is no instruction; it is not run into.
     Data,
     Alu(Alu),
@@ -160,7 +165,12 @@ impl Form {
             Form::Alu(op) => !matches!(op, Alu::Modsw | Alu::Moduw | Alu::Modsd | Alu::Modud),
             Form::Unary(op) => !matches!(
                 op,
-                Unary::Brh | Unary::Brw | Unary::Brd | Unary::Popcntw | Unary::Popcntd
+                Unary::Brh
+                    | Unary::Brw
+                    | Unary::Brd
+                    | Unary::Popcntb
+                    | Unary::Popcntw
+                    | Unary::Popcntd
             ),
             Form::SubFrom | Form::Mr | Form::Not | Form::Rotate(_) | Form::Sra { .. } => true,
             Form::Carry { .. } | Form::SubCarry | Form::ExtendShift => true,
@@ -327,6 +337,9 @@ pub const TABLE: &[(&str, Form)] = &[
     ("lwzu", load_u(4, Zero, false)),
     ("lwzux", load_u(4, Zero, true)),
     ("lwzx", load_x(4, Zero)),
+    ("maddhd", Form::MulAdd(Half::HighSigned)),
+    ("maddhdu", Form::MulAdd(Half::HighUnsigned)),
+    ("maddld", Form::MulAdd(Half::Low)),
     ("mcrf", Form::Mcrf),
     ("mfcr", Form::Mfcr),
     ("mfctr", Form::FromSpr(Spr::Ctr)),
@@ -369,6 +382,7 @@ pub const TABLE: &[(&str, Form)] = &[
     ("plq", load(16, Zero)),
     ("plwa", load(4, Sign)),
     ("plwz", load(4, Zero)),
+    ("popcntb", Form::Unary(Unary::Popcntb)),
     ("popcntd", Form::Unary(Unary::Popcntd)),
     ("popcntw", Form::Unary(Unary::Popcntw)),
     ("pstb", store(1)),
@@ -445,7 +459,11 @@ pub const TABLE: &[(&str, Form)] = &[
     ("subi", Form::AddImm { high: false, negate: true }),
     ("subis", Form::AddImm { high: true, negate: true }),
     ("sync", Form::Sync),
+    ("td", Form::TrapIf { word: false, imm: false }),
+    ("tdi", Form::TrapIf { word: false, imm: true }),
     ("trap", Form::Trap),
+    ("tw", Form::TrapIf { word: true, imm: false }),
+    ("twi", Form::TrapIf { word: true, imm: true }),
     ("xor", Form::Alu(Alu::Xor)),
     ("xori", logic(Alu::Xor, false, false)),
     ("xoris", logic(Alu::Xor, true, false)),

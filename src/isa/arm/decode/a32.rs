@@ -11,7 +11,11 @@ use crate::isa::machine::{Flow, Operand};
 pub fn decode(word: u32, at: u64) -> Option<(u8, Part)> {
     let cond = (word >> 28) as u8;
     if cond == 15 {
-        return Some((AL, find(UNCONDITIONAL, word, at)?));
+        let part = match word & 0xff90_0000 {
+            0xf400_0000 => coprocessor::elements(word),
+            _ => find(UNCONDITIONAL, word, at),
+        };
+        return Some((AL, part?));
     }
     // Without the condition, the tables need not say it.
     let plain = word & 0x0fff_ffff;
@@ -21,7 +25,7 @@ pub fn decode(word: u32, at: u64) -> Option<(u8, Part)> {
             0x0320_f000 => Part::new(hint(plain & 0xff)?, Vec::new()),
             _ => match find(TABLE, plain, at) {
                 Some(part) => loads_pc(part, plain),
-                None => coprocessor::decode(plain, at)?,
+                None => coprocessor::decode(plain, at, false)?,
             },
         },
     };

@@ -4,11 +4,58 @@
 
 use super::field::Field::*;
 use super::field::{Row, find, row};
-use super::part::Part;
+use super::part::{Part, bit, bits, name, reg};
+use crate::isa::machine::Operand;
 
-pub fn decode(word: u32, at: u64) -> Option<Part> {
-    find(TABLE, word & 0x0fff_ffff, at)
+pub fn decode(word: u32, at: u64, thumb: bool) -> Option<Part> {
+    let word = word & 0x0fff_ffff;
+    let literals = if thumb { LITERALS_T } else { LITERALS_A };
+    find(literals, word, at).or_else(|| find(TABLE, word, at))
 }
+
+/// Structures of one element (VLD1, VST1), as copies of memory use them: whole registers from
+/// the base upwards.
+pub fn elements(word: u32) -> Option<Part> {
+    let count = match bits(word, 8, 4) {
+        0b0111 => 1,
+        0b1010 => 2,
+        0b0110 => 3,
+        0b0010 => 4,
+        _ => return None,
+    };
+    let align = match bits(word, 4, 2) {
+        0 => "",
+        1 => ":64",
+        2 if count != 1 && count != 3 => ":128",
+        3 if count == 4 => ":256",
+        _ => return None,
+    };
+    let suffix = [".8", ".16", ".32", ".64"][bits(word, 6, 2) as usize];
+    let first = bits(word, 22, 1) << 4 | bits(word, 12, 4);
+    if first + count > 32 {
+        return None;
+    }
+    let names: Vec<String> = (first..first + count).map(|n| format!("D{n}")).collect();
+    let base = format!("[{}{align}]", name(bits(word, 16, 4)));
+    let mut operands = vec![Operand::Text(format!("{{{}}}", names.join(",")))];
+    match bits(word, 0, 4) {
+        15 => operands.push(Operand::Text(base)),
+        13 => operands.push(Operand::Text(format!("{base}!"))),
+        index => operands.extend([Operand::Text(base), reg(index)]),
+    }
+    let part = Part::new(if bit(word, 21) { "VLD1" } else { "VST1" }, operands);
+    Some(Part { suffix, ..part })
+}
+
+const LITERALS_A: &[Row] = &[
+    row(0x0f3f_0f00, 0x0d1f_0b00, "VLDR", &[D, LiteralWordsA]),
+    row(0x0f3f_0f00, 0x0d1f_0a00, "VLDR", &[S, LiteralWordsA]),
+];
+
+const LITERALS_T: &[Row] = &[
+    row(0x0f3f_0f00, 0x0d1f_0b00, "VLDR", &[D, LiteralWordsT]),
+    row(0x0f3f_0f00, 0x0d1f_0a00, "VLDR", &[S, LiteralWordsT]),
+];
 
 const TABLE: &[Row] = &[
     row(

@@ -80,6 +80,7 @@ pub enum Field {
     /// A place relative to PC, in A32 with its direction in bit 23, and in T32.
     LiteralA,
     LiteralHalfA,
+    LiteralWordsA,
     LiteralT,
     LiteralWordsT,
     /// The base of a block, with its update in bit 21.
@@ -212,6 +213,7 @@ impl Field {
             Field::MemExT => mem(rn, 4 * i64::from(word & 0xff), Update::None),
             Field::LiteralA => place(pc, direction(up, bits(word, 0, 12))),
             Field::LiteralHalfA => place(pc, direction(up, half)),
+            Field::LiteralWordsA => place(pc, direction(up, 4 * (word & 0xff))),
             Field::LiteralT => place(pc_of_thumb(at), direction(up, bits(word, 0, 12))),
             Field::LiteralWordsT => place(pc_of_thumb(at), direction(up, 4 * (word & 0xff))),
             Field::BlockBase => block_base(rn, bit(word, 21)),

@@ -16,9 +16,12 @@ pub fn decode(word: u32, at: u64) -> Option<Part> {
     if let Some(part) = conditional_branch(word, at) {
         return Some(part);
     }
+    if word & 0xff90_0000 == 0xf900_0000 {
+        return coprocessor::elements(word);
+    }
     let part = match find(TABLE, word, at) {
         Some(part) => loads_pc(part, word),
-        None if word >> 28 == 14 => coprocessor::decode(word, at)?,
+        None if word >> 28 == 14 => coprocessor::decode(word, at, true)?,
         None => return None,
     };
     let returns = matches!(part.name, "POP" | "LDM" | "LDMDB")
