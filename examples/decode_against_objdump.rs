@@ -8,7 +8,7 @@
 //! not know, and totals are printed. Exit status 1 where anything differs. With `--read`, the
 //! text is also given to the litmus reader, and what it refuses is counted by mnemonic.
 //!
-//! A new instruction set needs a decoder in `isa::decoder` and a line in [`RULES`].
+//! A new instruction set needs an entry in [`RULES`].
 
 use clap::Parser;
 use litmake::diag::{Source, Span};
@@ -21,7 +21,7 @@ use std::process::{Command, ExitCode};
 
 #[derive(Parser)]
 struct Args {
-    /// AArch64, ARM, RISCV, PPC, MIPS, X86_64.
+    /// The name of an entry in the table of instruction sets.
     #[arg(long)]
     arch: String,
     #[arg(long, default_value = "llvm-objdump-22")]
@@ -38,6 +38,9 @@ struct Args {
     /// Also read the text as a litmus test's.
     #[arg(long)]
     read: bool,
+    /// Print every instruction: its bytes and the decoder's text.
+    #[arg(long)]
+    list: bool,
     /// Object files and archives.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -45,7 +48,11 @@ struct Args {
 
 /// What is particular to an instruction set.
 struct Rules {
+    /// What `--arch` says: the dialect, with the mode where there are several.
+    name: &'static str,
+    /// Whose reader takes the text.
     arch: Arch,
+    decoder: fn() -> &'static dyn Decoder,
     /// objdump's `--mattr`.
     mattr: &'static str,
     /// objdump's option for output without aliases, where it has one.
@@ -55,23 +62,14 @@ struct Rules {
     respell: fn(&str) -> String,
 }
 
-const RULES: &[Rules] = &[
-    Rules {
-        arch: Arch::AArch64,
-        mattr: "+all",
-        plain: &["-M", "no-aliases"],
-        respell: aarch64::respell,
-    },
-    Rules {
-        arch: Arch::RiscV,
-        mattr: "+a,+m,+f,+d,+c,+zacas,+zabha,+zalasr,+zba,+zbb,+zbs",
-        plain: &["-M", "no-aliases"],
-        respell: str::to_string,
-    },
-    Rules { arch: Arch::Mips, mattr: "", plain: &["-M", "no-aliases"], respell: str::to_string },
-    Rules { arch: Arch::Arm, mattr: "", plain: &["-M", "no-aliases"], respell: str::to_string },
-    Rules { arch: Arch::Ppc, mattr: "", plain: &["-M", "no-aliases"], respell: str::to_string },
-];
+const RULES: &[Rules] = &[Rules {
+    name: "AArch64",
+    arch: Arch::AArch64,
+    decoder: isa::aarch64::decode::decoder,
+    mattr: "+all",
+    plain: &["-M", "no-aliases"],
+    respell: aarch64::respell,
+}];
 
 /// One line of objdump's.
 struct Shown {
@@ -95,14 +93,12 @@ struct Totals {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let Some(rules) = RULES.iter().find(|r| r.arch.name().eq_ignore_ascii_case(&args.arch)) else {
-        eprintln!("no rules for `{}`: give one of the litmus dialects", args.arch);
+    let Some(rules) = RULES.iter().find(|r| r.name.eq_ignore_ascii_case(&args.arch)) else {
+        let names: Vec<&str> = RULES.iter().map(|r| r.name).collect();
+        eprintln!("no rules for `{}`: expected one of {}", args.arch, names.join(", "));
         return ExitCode::from(2);
     };
-    let Some(decoder) = isa::decoder(rules.arch) else {
-        eprintln!("{} has no decoder yet", rules.arch.name());
-        return ExitCode::from(2);
-    };
+    let decoder = (rules.decoder)();
     let mut totals = Totals::default();
     for file in &args.files {
         let listing = |plain: bool| objdump(&args, rules, plain, file);
@@ -216,6 +212,9 @@ fn compare(
         }
     };
     let text = decoded.text(decoder.style(), &|at| format!("{:#x}", at as i64));
+    if args.list {
+        println!("{:02x?} {text}", with.bytes);
+    }
     let ours = normal(&text);
     if !known {
         t.invented += 1;
@@ -269,7 +268,11 @@ fn normal(text: &str) -> String {
         match c {
             '#' => {}
             // A space counts between words only (`lsl 3`).
-            ' ' if out.ends_with(|c: char| c.is_ascii_alphanumeric()) => out.push(' '),
+            ' ' if out.ends_with(|c: char| c.is_ascii_alphanumeric())
+                && !rest.trim_start().starts_with(['}', ']', ',']) =>
+            {
+                out.push(' ')
+            }
             ' ' => {}
             _ => out.push(c),
         }
@@ -327,7 +330,38 @@ fn read(arch: Arch, text: &str) -> Result<(), String> {
 /// The decoder prints what both herd and this crate read: the base instruction where an alias
 /// is not known to one of them.
 mod aarch64 {
+    /// herd has one name for the conditions of the carry flag.
+    fn carry(text: &str) -> String {
+        for (from, to) in [("hs", "cs"), ("lo", "cc")] {
+            if let Some(rest) = text.strip_suffix(&format!(",{from}")) {
+                return format!("{rest},{to}");
+            }
+            for branch in ["b.", "bc."] {
+                if let Some(rest) = text.strip_prefix(&format!("{branch}{from} ")) {
+                    return format!("{branch}{to} {rest}");
+                }
+            }
+        }
+        text.to_string()
+    }
+
+    /// A move of what neither MOVZ nor MOVN gives is an ORR with the zero register.
+    fn wide_or_not(parts: &[&str]) -> String {
+        let long = !parts[0].starts_with('w');
+        let all = if long { u64::MAX } else { u32::MAX.into() };
+        let value = parts[1].parse::<i64>().unwrap_or(0) as u64 & all;
+        let one_piece = |v: u64| [0, 16, 32, 48].iter().any(|k| v & !(0xffff << k) == 0);
+        if one_piece(value) || one_piece(!value & all) {
+            return format!("mov {},{}", parts[0], parts[1]);
+        }
+        let zero = if long { "xzr" } else { "wzr" };
+        format!("orr {},{zero},{}", parts[0], value as i64)
+    }
+
     pub fn respell(text: &str) -> String {
+        // A shift by nothing is not written.
+        let text = carry(&text.replace(",lsl 0]", "]"));
+        let text = text.as_str();
         let (mnemonic, operands) = text.split_once(' ').unwrap_or((text, ""));
         let parts: Vec<&str> = operands.split(',').collect();
         let number = |i: usize| parts.get(i).and_then(|p| p.parse::<i64>().ok()).unwrap_or(0);
@@ -350,10 +384,12 @@ mod aarch64 {
                 field(raw(signed), (bits - number(2)) % bits, number(3) - 1)
             }
             "uxtb" | "sxtb" if parts.len() == 2 => extended(7),
+            "mov" if parts.len() == 2 && parts[1].parse::<i64>().is_ok() => wide_or_not(&parts),
+            "fmov" if operands.contains(".d[1]") => format!("mov {operands}"),
             "uxth" | "sxth" if parts.len() == 2 => extended(15),
             _ => {
                 // Unscaled offsets have the mnemonic of scaled ones.
-                for (from, to) in [("ldur", "ldr"), ("stur", "str")] {
+                for (from, to) in [("ldur", "ldr"), ("stur", "str"), ("prfum", "prfm")] {
                     if let Some(rest) = mnemonic.strip_prefix(from) {
                         return format!("{to}{rest} {operands}");
                     }

@@ -44,14 +44,6 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
     }
 }
 
-/// The decoder of machine code of a dialect, where there is one.
-pub fn decoder(arch: Arch) -> Option<&'static dyn machine::Decoder> {
-    match arch {
-        Arch::AArch64 => Some(&aarch64::decode::DECODER),
-        _ => None,
-    }
-}
-
 pub trait Isa: Sync {
     fn arch(&self) -> Arch;
 

@@ -341,7 +341,7 @@ fn binary(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
     let (sa, sb) = (signed(a, width), signed(b, width));
     let over = b >= u128::from(width);
     let flag = u128::from;
-    assert!(width <= 64 || matches!(op, BinOp::Shl | BinOp::Shr | BinOp::Or));
+    assert!(width <= 64 || !matches!(op, BinOp::MulHiU | BinOp::MulHiS));
     let v = match op {
         BinOp::Add => a.wrapping_add(b),
         BinOp::Sub => a.wrapping_sub(b),

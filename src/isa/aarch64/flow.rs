@@ -2,7 +2,7 @@
 
 use super::emit::{CONDITIONS, Cond, Emit, Lowered, Refusal};
 use super::operand::Operand;
-use super::regs::{Flag, View};
+use super::regs::{Flag, Name, View};
 use crate::isa::ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,6 +242,11 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
         Flow::Trap => e.push(Op::Halt),
         Flow::ReadSystem => {
             let d = e.gpr(0)?;
+            if let Some(thread) = thread_pointer(e, 1) {
+                let value = e.read_raw(&thread, Port::None);
+                e.write(&d, value);
+                return e.only(2);
+            }
             nzcv(e, 1)?;
             let bits = Flag::ALL.map(|flag| e.flag(flag));
             let mut all = e.int(0);
@@ -252,6 +257,12 @@ pub fn lower(flow: Flow, e: &mut Emit) -> Lowered {
             e.write(&d, all);
         }
         Flow::WriteSystem => {
+            if let Some(thread) = thread_pointer(e, 0) {
+                let s = e.gpr(1)?;
+                let value = e.read(&s, Port::None);
+                e.write(&thread, value);
+                return e.only(2);
+            }
             nzcv(e, 0)?;
             let s = e.gpr(1)?;
             let value = e.read_raw(&s, Port::None);
@@ -295,7 +306,10 @@ fn barrier(e: &Emit) -> Lowered<(Tags, Tags)> {
     let found = match e.operands.first() {
         None => OPTIONS.first(),
         Some(Operand::Word(w)) => OPTIONS.iter().find(|o| o.0.eq_ignore_ascii_case(w)),
-        Some(Operand::Imm(n)) => OPTIONS.iter().find(|o| i128::from(o.1) == *n),
+        // Other numbers of four bits are reserved, and act as SY.
+        Some(Operand::Imm(n @ 0..16)) => {
+            OPTIONS.iter().find(|o| i128::from(o.1) == *n).or(OPTIONS.first())
+        }
         _ => None,
     };
     match found {
@@ -314,14 +328,24 @@ fn barrier(e: &Emit) -> Lowered<(Tags, Tags)> {
     }
 }
 
-/// The flags are the one system register that tests use.
+/// The thread's pointer to data of its own is a register like any other.
+fn thread_pointer(e: &Emit, i: usize) -> Option<View> {
+    match e.operands.get(i) {
+        Some(Operand::Word(w)) if w.eq_ignore_ascii_case("TPIDR_EL0") => {
+            Some(View { name: Name::Thread, bits: 64 })
+        }
+        _ => None,
+    }
+}
+
+/// The flags, beside the thread pointer, are what tests use of the system registers.
 fn nzcv(e: &Emit, i: usize) -> Lowered {
     e.only(2)?;
     match e.operands.get(i) {
         Some(Operand::Word(w)) if w.eq_ignore_ascii_case("NZCV") => Ok(()),
         Some(_) => Err(Refusal::new("this system register is not supported")
             .on(i)
-            .help("`NZCV` is the one that is")),
+            .help("`NZCV` and `TPIDR_EL0` are")),
         None => Err(e.missing(i, "a system register")),
     }
 }

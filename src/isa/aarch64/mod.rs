@@ -1,9 +1,9 @@
 //! AArch64: litmus syntax and meaning as micro-ops.
 //!
-//! An instruction is a mnemonic and operands ([`operand::Parts`]), from text or later from
-//! machine code. The mnemonic says its class and variant ([`Kind`]), and each class gives its
-//! meaning in one place: [`int`], [`mem`], [`atomic`], [`flow`], [`simd`]. It does not know
-//! models, other instruction sets, or whole tests.
+//! An instruction is a mnemonic and operands ([`operand::Parts`]); machine code becomes text
+//! ([`decode`]) and is read like it. The mnemonic says its class and variant ([`Kind`]), and each
+//! class gives its meaning in one place: [`int`], [`mem`], [`atomic`], [`flow`], [`simd`]. It does
+//! not know models, other instruction sets, or whole tests.
 
 mod atomic;
 pub mod decode;
@@ -127,6 +127,10 @@ impl Isa for AArch64 {
                 shown_bits: 1,
                 signed: false,
             });
+        }
+        if name == "TPIDR_EL0" {
+            let name = name.to_string();
+            return Some(RegName { name, bits: 64, shown_bits: 64, signed: true });
         }
         // `V0.4S` is the register `V0` shown by elements.
         let word = match name.split_once('.') {

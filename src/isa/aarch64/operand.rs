@@ -14,6 +14,8 @@ pub enum Operand {
     /// `{V0.2D, V1.2D}`, with the lane after the brace where there is one.
     List(Vec<Vector>),
     Imm(i128),
+    /// The bits of a floating-point constant (`#1.5`), as 64 bits.
+    Float(u64),
     Shift(Shift, Option<u8>),
     Mem(Mem),
     /// A label, a location, a condition, a barrier's option, a system register.
@@ -234,7 +236,10 @@ impl<'a> Cursor<'a> {
                 if self.peek() == Some(b':') {
                     return self.symbol().map(Operand::Symbol);
                 }
-                self.number().map(Operand::Imm)
+                match self.float() {
+                    Some(value) => Ok(Operand::Float(value.to_bits())),
+                    None => self.number().map(Operand::Imm),
+                }
             }
             Some(_) if self.at_number() => self.number().map(Operand::Imm),
             Some(b) if is_word(b) => self.word_operand(),
@@ -275,6 +280,17 @@ impl<'a> Cursor<'a> {
             Some(v) => Ok(i128::from(v)),
             None => Err(self.fault(from, "expected a number of at most 64 bits")),
         }
+    }
+
+    /// A number with a point, such as `-0.25`.
+    fn float(&mut self) -> Option<f64> {
+        let rest = &self.text[self.pos..];
+        let mark = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+');
+        let len = rest.bytes().position(|b| !mark(b)).unwrap_or(rest.len());
+        let digits = &rest[..len];
+        let value = digits.parse().ok().filter(|_| digits.contains('.'))?;
+        self.pos += len;
+        Some(value)
     }
 
     fn small(&mut self) -> Parsed<u8> {
@@ -590,6 +606,7 @@ impl fmt::Display for Operand {
                 }
             }
             Operand::Imm(n) => write!(f, "#{n}"),
+            Operand::Float(bits) => write!(f, "#{:?}", f64::from_bits(*bits)),
             Operand::Shift(s, n) => write_shift(f, *s, *n),
             Operand::Mem(m) => m.fmt(f),
             Operand::Word(w) => f.write_str(w),

@@ -14,6 +14,8 @@ pub enum Name {
     /// Reads as zero, discards what is written.
     Zero,
     Vec(u8),
+    /// TPIDR_EL0.
+    Thread,
     /// `X%name`: some register of the writer's choosing, other than all that are named.
     Symbolic(Box<str>),
 }
@@ -100,6 +102,7 @@ impl View {
             Name::Gpr(n) => (format!("X{n}"), 64),
             Name::Sp => ("SP".to_string(), 64),
             Name::Zero => return None,
+            Name::Thread => ("TPIDR_EL0".to_string(), 64),
             Name::Vec(n) => (format!("V{n}"), 128),
             Name::Symbolic(s) => (format!("%{s}"), 64),
         })
@@ -121,6 +124,7 @@ impl fmt::Display for View {
             Name::Gpr(n) => write!(f, "{}{n}", if wide { 'X' } else { 'W' }),
             Name::Sp => f.write_str(if wide { "SP" } else { "WSP" }),
             Name::Zero => f.write_str(if wide { "XZR" } else { "WZR" }),
+            Name::Thread => f.write_str("TPIDR_EL0"),
             Name::Symbolic(s) => write!(f, "{}%{s}", if wide { 'X' } else { 'W' }),
             Name::Vec(n) => {
                 let letter = match self.bits {

@@ -129,6 +129,20 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
 pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
     match int {
         Int::Mov => mov(e),
+        // `ORR V0.4S,#1,LSL #8`, `BIC V0.8H,#1`.
+        Int::Logic { op, invert, flags: false }
+            if matches!(e.operands.get(1), Some(Operand::Imm(_)))
+                && matches!((op, invert), (BinOp::Or, false) | (BinOp::And, true)) =>
+        {
+            let (view, each) = constant(e, invert)?;
+            let old = e.read_raw(&view, Port::None);
+            let result = e.bin_const(op, old, each, 128);
+            // ORR and BIC of 64 bits clear the upper half.
+            let bits = vector(e, 0).map_or(view.bits, width);
+            let result = e.zero_ext(result, bits, 128);
+            e.write(&view, result);
+            Ok(())
+        }
         Int::Logic { op, invert, flags: false } => lanewise(e, |e, a, b, _| {
             let b = if invert { e.un(UnOp::Not, b, 128) } else { b };
             e.bin(op, a, b, 128)
@@ -302,9 +316,40 @@ fn mov(e: &mut Emit) -> Lowered {
     }
 }
 
-/// FMOV between registers: the bits, as they are.
+/// The bits of a constant as a floating-point number of `bits`. What an instruction can hold
+/// has few digits, so that none are lost.
+fn float_bits(value: f64, bits: u8) -> u64 {
+    match bits {
+        16 => {
+            let wide = value.to_bits();
+            let exponent = (wide >> 52 & 0x7ff).wrapping_sub(1023 - 15) & 0x1f;
+            wide >> 63 << 15 | exponent << 10 | wide >> 42 & 0x3ff
+        }
+        32 => (value as f32).to_bits().into(),
+        _ => value.to_bits(),
+    }
+}
+
+/// FMOV: the bits, as they are, between registers or from a constant.
 fn float_move(e: &mut Emit) -> Lowered {
     e.only(2)?;
+    if let Some(Operand::Float(value)) = e.operands.get(1) {
+        let value = f64::from_bits(*value);
+        return match e.operands.first() {
+            Some(Operand::Reg(v)) if v.is_vec() => {
+                let bits = e.int(float_bits(value, v.bits).into());
+                e.write(v, bits);
+                Ok(())
+            }
+            _ => {
+                let d = vector(e, 0)?;
+                let bits = e.int(float_bits(value, d.elem).into());
+                let all = replicated(e, bits, d);
+                e.write(&whole(d), all);
+                Ok(())
+            }
+        };
+    }
     if let Some(Operand::Vector(d)) = e.operands.first()
         && d.lane == Some(1)
         && d.elem == 64
@@ -315,15 +360,26 @@ fn float_move(e: &mut Emit) -> Lowered {
         return copy_out(e, false);
     }
     let (d, n) = (e.any_reg(0)?, e.any_reg(1)?);
-    if d.bits != n.bits {
+    // A half goes to and from the low bits of any general register.
+    let half = (d.bits == 16 && !n.is_vec()) || (n.bits == 16 && !d.is_vec());
+    if d.bits != n.bits && !half {
         return Err(Refusal::new("the registers have one width").on(1));
     }
     let value = e.read(&n, Port::None);
+    let value = if half { e.zero_ext(value, 16, 64) } else { value };
     e.write(&d, value);
     Ok(())
 }
 
 fn immediate(e: &mut Emit, invert: bool) -> Lowered {
+    let (view, value) = constant(e, invert)?;
+    let value = e.val(Val::Int(value));
+    e.write(&view, value);
+    Ok(())
+}
+
+/// The register, and what the immediate is in all its elements.
+fn constant(e: &Emit, invert: bool) -> Lowered<(View, u128)> {
     let n = wrap(e.imm(1)?);
     e.only(3)?;
     let n = match e.operands.get(2) {
@@ -343,9 +399,7 @@ fn immediate(e: &mut Emit, invert: bool) -> Lowered {
     let each = if invert { !n } else { n } & mask(elem);
     let value =
         (0..lanes).fold(0u128, |all, lane| all | each << (u32::from(lane) * u32::from(elem)));
-    let value = e.val(Val::Int(value));
-    e.write(&view, value);
-    Ok(())
+    Ok((view, value))
 }
 
 // Elements in memory.

@@ -3,6 +3,8 @@
 use super::fields::*;
 use super::{Flow, Out, Row, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("000101 kkkkkkkkkkkkkkkkkkkkkkkkkk", "B", &[target::<0, 26>, jump]),
     row("100101 kkkkkkkkkkkkkkkkkkkkkkkkkk", "BL", &[target::<0, 26>, call]),
@@ -24,6 +26,7 @@ pub const ROWS: &[Row] = &[
     row("1101011001011111000011 11111 11111", "RETAB", &[ret]),
     row("0000000000000000 kkkkkkkkkkkkkkkk", "UDF", &[unsigned::<0, 16>, trap]),
     row("11010100001 kkkkkkkkkkkkkkkk 00000", "BRK", &[unsigned::<5, 16>, trap]),
+    row("11010100010 kkkkkkkkkkkkkkkk 00000", "HLT", &[unsigned::<5, 16>]),
     row("11010100000 kkkkkkkkkkkkkkkk 00001", "SVC", &[unsigned::<5, 16>]),
     row("11010101000000110010 0000 000 11111", "NOP", &[]),
     row("11010101000000110010 kkkk kkk 11111", "HINT", &[unsigned::<5, 7>]),
@@ -34,6 +37,7 @@ pub const ROWS: &[Row] = &[
     row("11010101000000110011 1111 110 11111", "ISB", &[]),
     row("11010101000000110011 kkkk 110 11111", "ISB", &[unsigned::<8, 4>]),
     row("11010101000000110011 0000 111 11111", "SB", &[]),
+    row("1101010100 001 kkk 0111 kkkk kkk ttttt", "", &[cache, x::<RT>]),
     row("1101010100 11 kkkkkkkkkkkkkkk ttttt", "MRS", &[x::<RT>, system]),
     row("1101010100 01 kkkkkkkkkkkkkkk ttttt", "MSR", &[system, x::<RT>]),
 ];
@@ -98,8 +102,8 @@ fn compare_imm(w: Word, out: &mut Out) -> Option<()> {
 }
 
 const BARRIERS: [&str; 16] = [
-    "", "OSHLD", "OSHST", "OSH", "", "NSHLD", "NSHST", "NSH", "", "ISHLD", "ISHST", "ISH", "", "LD",
-    "ST", "SY",
+    "", "OSHLD", "OSHST", "OSH", "", "NSHLD", "NSHST", "NSH", "", "ISHLD", "ISHST", "ISH", "",
+    "LD", "ST", "SY",
 ];
 
 fn barrier(w: Word, out: &mut Out) -> Option<()> {
@@ -136,6 +140,20 @@ const SYSTEM: &[(&str, u32, bool)] = &[
 /// The number before these four has one bit, which is 1 in all of the table.
 const fn register(op1: u32, crn: u32, crm: u32, op2: u32) -> u32 {
     1 << 14 | op1 << 11 | crn << 7 | crm << 3 | op2
+}
+
+/// The maintenance of caches that code without privileges does.
+fn cache(w: Word, out: &mut Out) -> Option<()> {
+    let (name, what) = match (w.get(16, 3), w.get(8, 4), w.get(5, 3)) {
+        (3, 4, 1) => ("DC", "ZVA"),
+        (3, 5, 1) => ("IC", "IVAU"),
+        (3, 10, 1) => ("DC", "CVAC"),
+        (3, 11, 1) => ("DC", "CVAU"),
+        (3, 14, 1) => ("DC", "CIVAC"),
+        _ => return None,
+    };
+    out.name.push_str(name);
+    out.text(what)
 }
 
 fn system(w: Word, out: &mut Out) -> Option<()> {

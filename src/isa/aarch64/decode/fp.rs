@@ -4,6 +4,8 @@
 use super::fields::*;
 use super::{Out, Row, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     // Between general and vector registers.
     row("0 0011110 00 1 00 110 000000 nnnnn ddddd", "FMOV", &[w::<RD>, scalar::<RN>]),
@@ -12,8 +14,8 @@ pub const ROWS: &[Row] = &[
     row("s 0011110 11 1 00 111 000000 nnnnn ddddd", "FMOV", &[scalar::<RD>, r::<RN>]),
     row("1 0011110 01 1 00 110 000000 nnnnn ddddd", "FMOV", &[x::<RD>, scalar::<RN>]),
     row("1 0011110 01 1 00 111 000000 nnnnn ddddd", "FMOV", &[scalar::<RD>, x::<RN>]),
-    row("1 0011110 10 1 01 110 000000 nnnnn ddddd", "FMOV", &[x::<RD>, upper::<RN>]),
-    row("1 0011110 10 1 01 111 000000 nnnnn ddddd", "FMOV", &[upper::<RD>, x::<RN>]),
+    row("1 0011110 10 1 01 110 000000 nnnnn ddddd", "MOV", &[x::<RD>, upper::<RN>]),
+    row("1 0011110 10 1 01 111 000000 nnnnn ddddd", "MOV", &[upper::<RD>, x::<RN>]),
     // Conversions.
     row("s 0011110 tt 1 00 000 000000 nnnnn ddddd", "FCVTNS", &[r::<RD>, scalar::<RN>]),
     row("s 0011110 tt 1 00 001 000000 nnnnn ddddd", "FCVTNU", &[r::<RD>, scalar::<RN>]),
@@ -87,6 +89,7 @@ fn changes(w: Word, _: &mut Out) -> Option<()> {
     (w.get(15, 2) != w.get(22, 2)).then_some(())
 }
 
+/// A move to or from the upper half is one of an element.
 fn upper<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(format!("V{}.D[1]", w.get(AT, 5)))
 }

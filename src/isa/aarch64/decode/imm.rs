@@ -3,6 +3,8 @@
 use super::fields::*;
 use super::{Operand, Out, Row, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("0 kk 10000 kkkkkkkkkkkkkkkkkkk ddddd", "ADR", &[x::<RD>, near]),
     row("1 kk 10000 kkkkkkkkkkkkkkkkkkk ddddd", "ADRP", &[x::<RD>, page]),
@@ -17,7 +19,6 @@ pub const ROWS: &[Row] = &[
     row("s 00 100011 1 0010 kkkkkkkk nnnnn ddddd", "SMIN", &[r::<RD>, r::<RN>, signed::<10, 8>]),
     row("s 00 100011 1 0011 kkkkkkkk nnnnn ddddd", "UMIN", &[r::<RD>, r::<RN>, unsigned::<10, 8>]),
     row("s 00 100100 krrrrrr kkkkkk nnnnn ddddd", "AND", &[rsp::<RD>, r::<RN>, logical]),
-    row("s 01 100100 krrrrrr kkkkkk 11111 ddddd", "MOV", &[not_wide, rsp::<RD>, logical_signed]),
     row("s 01 100100 krrrrrr kkkkkk nnnnn ddddd", "ORR", &[rsp::<RD>, r::<RN>, logical]),
     row("s 10 100100 krrrrrr kkkkkk nnnnn ddddd", "EOR", &[rsp::<RD>, r::<RN>, logical]),
     row("s 11 100100 krrrrrr kkkkkk nnnnn 11111", "TST", &[r::<RN>, logical]),
@@ -30,7 +31,6 @@ pub const ROWS: &[Row] = &[
     row("1 00 100110 1 000000 011111 nnnnn ddddd", "SXTW", &[x::<RD>, w::<RN>]),
     row("s 00 100110 k rrrrrr x11111 nnnnn ddddd", "ASR", &[field, to_top, r::<RD>, r::<RN>, rotation]),
     row("s 00 100110 k rrrrrr kkkkkk nnnnn ddddd", "SBFM", &[field, r::<RD>, r::<RN>, rotation, last]),
-    row("s 01 100110 k rrrrrr kkkkkk 11111 ddddd", "BFC", &[field, inserts, r::<RD>, inserted]),
     row("s 01 100110 k rrrrrr kkkkkk nnnnn ddddd", "BFI", &[field, inserts, r::<RD>, r::<RN>, inserted]),
     row("s 01 100110 k rrrrrr kkkkkk nnnnn ddddd", "BFXIL", &[field, r::<RD>, r::<RN>, extracted]),
     row("s 10 100110 k rrrrrr x11111 nnnnn ddddd", "LSR", &[field, to_top, r::<RD>, r::<RN>, rotation]),
@@ -96,18 +96,6 @@ fn logical(w: Word, out: &mut Out) -> Option<()> {
 /// A number of the register's width as a move writes it: 32 bits have their own sign.
 fn number(w: Word, value: u64) -> i64 {
     if w.is(31) { value as i64 } else { i64::from(value as u32 as i32) }
-}
-
-fn logical_signed(w: Word, out: &mut Out) -> Option<()> {
-    out.imm(number(w, bitmask(w)?))
-}
-
-/// The move is of a number that MOVZ and MOVN cannot give.
-fn not_wide(w: Word, _: &mut Out) -> Option<()> {
-    let value = bitmask(w)?;
-    let inverted = if w.is(31) { !value } else { u64::from(!(value as u32)) };
-    let one_piece = |v: u64| [0, 16, 32, 48].iter().any(|k| v & !(0xffff << k) == 0);
-    (!one_piece(value) && !one_piece(inverted)).then_some(())
 }
 
 /// The immediate and the shift of a wide move.

@@ -3,6 +3,8 @@
 use super::fields::*;
 use super::{Mem, Operand, Out, Row, Update, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     // Exclusives.
     row("00 0010000 0 0 sssss 0 11111 nnnnn ttttt", "STXRB", &[w::<RS>, w::<RT>, bare]),
@@ -68,9 +70,9 @@ pub const ROWS: &[Row] = &[
     row("ss 111000 ar1 sssss 0 111 00 nnnnn ttttt", "LDUMIN", &[order::<23, 22>, small, sized::<RS>, sized::<RT>, bare]),
     row("ss 111000 ar1 sssss 1 000 00 nnnnn ttttt", "SWP", &[order::<23, 22>, small, sized::<RS>, sized::<RT>, bare]),
     // Of two registers at once (LSE128).
-    row("00 011001 ar1 uuuuu 0 001 00 nnnnn ttttt", "LDCLRP", &[order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
-    row("00 011001 ar1 uuuuu 0 011 00 nnnnn ttttt", "LDSETP", &[order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
-    row("00 011001 ar1 uuuuu 1 000 00 nnnnn ttttt", "SWPP", &[order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
+    row("00 011001 ar1 uuuuu 0 001 00 nnnnn ttttt", "LDCLRP", &[not31::<RT>, not31::<RT2U>, order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
+    row("00 011001 ar1 uuuuu 0 011 00 nnnnn ttttt", "LDSETP", &[not31::<RT>, not31::<RT2U>, order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
+    row("00 011001 ar1 uuuuu 1 000 00 nnnnn ttttt", "SWPP", &[not31::<RT>, not31::<RT2U>, order::<23, 22>, x::<RT>, x::<RT2U>, bare]),
     // Out of the code.
     row("00 011 0 00 kkkkkkkkkkkkkkkkkkk ttttt", "LDR", &[w::<RT>, target::<5, 19>]),
     row("01 011 0 00 kkkkkkkkkkkkkkkkkkk ttttt", "LDR", &[x::<RT>, target::<5, 19>]),

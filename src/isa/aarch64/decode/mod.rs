@@ -3,7 +3,8 @@
 //!
 //! The text is what both this crate's reader and herd's take, so an alias stands only where
 //! both know it (`CSET`, `MUL`, `LSL`; but `UBFM` for `UBFX` and `UXTB`, `ADDS WZR` for `CMN`,
-//! `HINT #25` for `PACIASP`), and an unscaled load is written `LDR`. It does not know what
+//! `ORR W0,WZR,#85` for a MOV of what MOVZ cannot give, `HINT #25` for `PACIASP`), and an unscaled
+//! load is written `LDR`. It does not know what
 //! instructions mean. Instructions are little endian whatever the data is.
 
 mod fields;
@@ -21,9 +22,11 @@ use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-pub struct AArch64Decoder;
+struct AArch64Decoder;
 
-pub static DECODER: AArch64Decoder = AArch64Decoder;
+pub fn decoder() -> &'static dyn Decoder {
+    &AArch64Decoder
+}
 
 /// An instruction and its address.
 #[derive(Clone, Copy)]

@@ -3,6 +3,8 @@
 use super::fields::*;
 use super::{Out, Row, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     // Logic on a shifted register.
     row("s 00 01010 tt 0 mmmmm kkkkkk nnnnn ddddd", "AND", &[fits::<10>, r::<RD>, r::<RN>, r::<RM>, shift]),

@@ -5,6 +5,8 @@ use super::fp::small_float;
 use super::simd_mem::SHAPES;
 use super::{Out, Row, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     // Copies of elements.
     row("0 q 001110000 iiiii 000001 nnnnn ddddd", "DUP", &[of_element, element::<RN>]),
@@ -73,7 +75,7 @@ pub const ROWS: &[Row] = &[
     row("0 q 1 01110 ss 11000 01010 10 nnnnn ddddd", "UMAXV", &[across, v::<RN>]),
     row("0 q 1 01110 ss 11000 11010 10 nnnnn ddddd", "UMINV", &[across, v::<RN>]),
     // Rearranging.
-    row("0 q 101110 000 mmmmm 0 kkkk 0 nnnnn ddddd", "EXT", &[bytes::<RD>, bytes::<RN>, bytes::<RM>, unsigned::<11, 4>]),
+    row("0 q 101110 000 mmmmm 0 kkkk 0 nnnnn ddddd", "EXT", &[within, bytes::<RD>, bytes::<RN>, bytes::<RM>, unsigned::<11, 4>]),
     row("0 q 001110 ss 0 mmmmm 0 001 10 nnnnn ddddd", "UZP1", &[v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 001110 ss 0 mmmmm 0 010 10 nnnnn ddddd", "TRN1", &[v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 001110 ss 0 mmmmm 0 011 10 nnnnn ddddd", "ZIP1", &[v::<RD>, v::<RN>, v::<RM>]),
@@ -86,6 +88,8 @@ pub const ROWS: &[Row] = &[
     row("0 q 0 011110 hhhh kkk 010101 nnnnn ddddd", "SHL", &[by_high::<RD>, by_high::<RN>, left]),
     row("0 q 0 011110 hhhh kkk 000001 nnnnn ddddd", "SSHR", &[by_high::<RD>, by_high::<RN>, right]),
     row("0 q 1 011110 hhhh kkk 000001 nnnnn ddddd", "USHR", &[by_high::<RD>, by_high::<RN>, right]),
+    row("0 q 0 011110 hhhh kkk 000101 nnnnn ddddd", "SSRA", &[by_high::<RD>, by_high::<RN>, right]),
+    row("0 q 1 011110 hhhh kkk 000101 nnnnn ddddd", "USRA", &[by_high::<RD>, by_high::<RN>, right]),
     row("01 0 111110 1hhh kkk 010101 nnnnn ddddd", "SHL", &[double::<RD>, double::<RN>, left]),
     row("01 0 111110 1hhh kkk 000001 nnnnn ddddd", "SSHR", &[double::<RD>, double::<RN>, right]),
     row("01 1 111110 1hhh kkk 000001 nnnnn ddddd", "USHR", &[double::<RD>, double::<RN>, right]),
@@ -120,6 +124,11 @@ fn no_doubles(w: Word, _: &mut Out) -> Option<()> {
 
 fn bytes<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(vector(w.get(AT, 5), 0, w.get(30, 1)))
+}
+
+/// A position in bytes that the register has.
+fn within(w: Word, _: &mut Out) -> Option<()> {
+    (w.is(30) || !w.is(14)).then_some(())
 }
 
 fn shaped<const LOG: u32>(w: Word, out: &mut Out) -> Option<()> {

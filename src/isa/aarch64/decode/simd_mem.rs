@@ -4,6 +4,8 @@ use super::fields::*;
 use super::mem::bare;
 use super::{Mem, Operand, Out, Row, Update, Word, row};
 
+// One row a line, whatever its length.
+#[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("0 q 0011000 l 0 00000 oooo ss nnnnn ttttt", "", &[several, bare]),
     row("0 q 0011001 l 0 mmmmm oooo ss nnnnn ttttt", "", &[several, stepped_all]),

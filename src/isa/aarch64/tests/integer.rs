@@ -276,3 +276,29 @@ fn vectors() {
     assert_eq!(m.get("X9"), u64::MAX.into());
     assert_eq!(m.from("V4").data, names(&["X1", "X2"]));
 }
+
+#[test]
+fn constants_and_halves_in_vectors() {
+    let m = Machine::new(&[("V4", u128::MAX), ("V5", u128::MAX), ("X1", 0x1_2345)]).run(
+        BASE,
+        "FMOV D0,#1.0; FMOV S1,#-0.25; FMOV H2,#2.5; FMOV V3.2S,#31.0; ORR V6.4S,#1,LSL #8; \
+         BIC V4.8H,#255,LSL #8; BIC V5.2S,#1; FMOV H7,W1; FMOV X2,H2",
+    );
+    assert_eq!(m.get("V0"), 1.0f64.to_bits().into());
+    assert_eq!(m.get("V1"), (-0.25f32).to_bits().into());
+    assert_eq!(m.get("V2"), 0x4100);
+    let each = u128::from(31.0f32.to_bits());
+    assert_eq!(m.get("V3"), each << 32 | each);
+    assert_eq!(m.get("V4"), 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff);
+    assert_eq!(m.get("V5"), 0xffff_fffe_ffff_fffe);
+    assert_eq!(m.get("V6"), 0x100_0000_0100_0000_0100_0000_0100);
+    assert_eq!((m.get("V7"), m.get("X2")), (0x2345, 0x4100));
+}
+
+#[test]
+fn thread_pointer() {
+    let m = Machine::new(&[("TPIDR_EL0", 0x1000), ("X1", 8)])
+        .run(BASE, "MRS X0,TPIDR_EL0; STR X1,[X0]; MSR TPIDR_EL0,X1");
+    assert_eq!((m.get("X0"), m.peek(0x1000, 8), m.get("TPIDR_EL0")), (0x1000, 8, 8));
+    assert_eq!(BASE.register("TPIDR_EL0").map(|r| r.bits), Some(64));
+}
