@@ -527,3 +527,85 @@ exists (0:r=1 /\\ 1:r=1)
     let (_, text) = s.litmake(&["compile", "--profile", "mine-O0", "tests/mp.litmus"]);
     assert!(!text.contains("rbp") && !text.contains("movq"), "addresses are names: {text}");
 }
+
+/// Synchronised message passing with a read-modify-write and a compare-and-swap that may fail,
+/// and the same without synchronisation.
+fn message_passing(name: &str, release: &str, acquire: &str) -> String {
+    format!(
+        "C {name}
+{{}}
+P0 (atomic_int* x, atomic_int* y, atomic_uchar* b) {{
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int old = atomic_fetch_add_explicit(y, 1, {release});
+  atomic_store_explicit(b, 200 + old, memory_order_relaxed);
+}}
+P1 (atomic_int* x, atomic_int* y, atomic_uchar* b) {{
+  int a = atomic_load_explicit(y, {acquire});
+  int c = atomic_load_explicit(x, memory_order_relaxed);
+  unsigned char d = atomic_load_explicit(b, memory_order_relaxed);
+}}
+exists (1:a=1 /\\ 1:c=0 /\\ 1:d=200)
+"
+    )
+}
+
+#[test]
+fn every_target_is_lifted_at_every_level() {
+    const CLANG: &str = "clang-16";
+    if litmake::toolchain::process::find(CLANG).is_none() {
+        eprintln!("skipped: {CLANG} is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    let (release, acquire) = ("memory_order_release", "memory_order_acquire");
+    s.write("good.litmus", &message_passing("good", release, acquire));
+    let relaxed = "memory_order_relaxed";
+    s.write("weak.litmus", &message_passing("weak", relaxed, relaxed));
+    let stack = ["SP", "rsp", "rbp", "x2)", "(r1)", "($29)", "_m"];
+    for target in ["x86_64", "aarch64", "armv7", "riscv64", "ppc64le", "mips64el"] {
+        for level in ["O0", "O2"] {
+            let profile = format!("{CLANG}-{target}-{level}");
+            let (status, text) = s.litmake(&["compile", "--profile", &profile, "good.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+            let frame = stack.iter().find(|word| text.contains(*word));
+            assert_eq!(frame, None, "{profile}: the stack is left in {text}");
+            s.write("lifted.litmus", &text);
+            let (status, text) = s.litmake(&["sim", "lifted.litmus"]);
+            assert!(status == 0 && text.contains("Observation good Never"), "{profile}: {text}");
+            let (status, text) = s.litmake(&["check", "--profile", &profile, "good.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+        // The lifted code is not stricter than the machine: what C allows is there.
+        let profile = format!("{CLANG}-{target}-O2");
+        let (_, text) = s.litmake(&["compile", "--profile", &profile, "weak.litmus"]);
+        s.write("lifted.litmus", &text);
+        let (_, text) = s.litmake(&["sim", "lifted.litmus"]);
+        let wanted = if target == "x86_64" { "Never" } else { "Sometimes" };
+        assert!(text.contains(&format!("Observation weak {wanted}")), "{profile}: {text}");
+    }
+}
+
+#[test]
+fn variables_are_lifted_by_name() {
+    const CLANG: &str = "clang-16";
+    if litmake::toolchain::process::find(CLANG).is_none() {
+        eprintln!("skipped: {CLANG} is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write(
+        "mp.litmus",
+        &message_passing("mp", "memory_order_release", "memory_order_acquire"),
+    );
+    for target in ["x86_64", "aarch64", "armv7", "riscv64", "ppc64le", "mips64el"] {
+        for storage in ["globals", "statics"] {
+            let profile = format!("{CLANG}-{target}-O2");
+            let args = ["compile", "--profile", &profile, "--storage", storage, "mp.litmus"];
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}, {storage}: {text}");
+            s.write("lifted.litmus", &text);
+            let (status, text) = s.litmake(&["sim", "lifted.litmus"]);
+            assert!(status == 0 && text.contains("Observation mp Never"), "{profile}: {text}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
 use litmake::pipeline::load::Disk;
-use litmake::pipeline::types::Observe;
+use litmake::pipeline::types::{Observe, Storage};
 use litmake::toolchain::compile::{Compiler, Trouble};
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
@@ -26,8 +26,29 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "whole")]
     split: Split,
 
+    /// Where the shared locations are: behind pointers that threads are given, or variables
+    #[arg(long, value_enum, default_value = "pointers")]
+    storage: StorageArg,
+
     #[arg(value_name = "TEST")]
     test: PathBuf,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum StorageArg {
+    Pointers,
+    Globals,
+    Statics,
+}
+
+impl From<StorageArg> for Storage {
+    fn from(arg: StorageArg) -> Storage {
+        match arg {
+            StorageArg::Pointers => Storage::Pointers,
+            StorageArg::Globals => Storage::Globals,
+            StorageArg::Statics => Storage::Statics,
+        }
+    }
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -56,6 +77,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         profile: &profile,
         program: &program,
         observe: Observe::Condition,
+        storage: args.storage.into(),
         runtime: &runtime,
         stop: &AtomicBool::new(false),
     };

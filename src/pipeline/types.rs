@@ -109,6 +109,20 @@ pub struct Compile {
     /// compared: those of the condition, all, or none. Keeping them can hide bugs.
     #[serde(default)]
     pub observe: Observe,
+    /// Where the shared locations are: behind pointers that threads are given, or variables,
+    /// global or static, as programs have them.
+    #[serde(default)]
+    pub storage: Storage,
+}
+
+/// Where shared locations are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Storage {
+    #[default]
+    Pointers,
+    Globals,
+    Statics,
 }
 
 /// Which locals are kept alive.

@@ -12,7 +12,7 @@ use crate::engine::store::Records;
 use crate::litmus;
 use crate::pipeline::plan::Node;
 use crate::pipeline::profile::Profile;
-use crate::pipeline::types::{self, Observe};
+use crate::pipeline::types::{self, Observe, Storage};
 use crate::toolchain::compile::{Compiler, Trouble};
 use crate::toolchain::fingerprint::{self, fingerprint};
 use crate::toolchain::runtime::Runtime;
@@ -61,6 +61,7 @@ pub struct Stage {
     program: std::result::Result<PathBuf, String>,
     runtime: Arc<Runtime>,
     observe: Observe,
+    storage: Storage,
 }
 
 pub fn stage(
@@ -88,13 +89,15 @@ pub fn stage(
         .with(&format!("profile {}", profile.name), profile.fingerprint())
         .with(&format!("compiler {}", profile.compiler), compiler)
         .with("runtime library", libraries)
-        .with_text("observe", &format!("{:?}", options.observe));
+        .with_text("observe", &format!("{:?}", options.observe))
+        .with_text("storage", &format!("{:?}", options.storage));
     Ok((
         Stage {
             program: found.map(|(program, _)| program),
             runtime,
             profile,
             observe: options.observe,
+            storage: options.storage,
         },
         fingerprint,
     ))
@@ -114,6 +117,7 @@ impl Map for Stage {
             profile: &self.profile,
             program,
             observe: self.observe,
+            storage: self.storage,
             runtime: &self.runtime,
             stop: &context.stop,
         };

@@ -12,12 +12,14 @@ use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use super::runtime::{self, Runtime};
 use crate::diag::{Source, Span};
-use crate::lang::c11::emit::{EmitOptions, HEADER, emit_c, observed_locals, shared_locations};
+use crate::lang::c11::emit::{
+    EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
+};
 use crate::litmus::{
     self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
 use crate::pipeline::profile::Profile;
-use crate::pipeline::types::Observe;
+use crate::pipeline::types::{self, Observe};
 
 /// Why a test has no target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,7 @@ pub struct Compiler<'a> {
     pub profile: &'a Profile,
     pub program: &'a Path,
     pub observe: Observe,
+    pub storage: types::Storage,
     /// What would be linked.
     pub runtime: &'a Runtime,
     pub stop: &'a AtomicBool,
@@ -73,7 +76,7 @@ impl Compiler<'_> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
         }
-        if lift::target::of(self.profile.arch, false, false).is_none() {
+        if lift::target::of(self.profile.arch, false, false, false).is_none() {
             return Err(format!(
                 "unsupported: code for {} cannot be lifted yet",
                 self.profile.arch.name()
@@ -127,6 +130,11 @@ impl Compiler<'_> {
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
         EmitOptions {
             observe: unit.observe.clone(),
+            storage: match self.storage {
+                types::Storage::Pointers => Storage::Params,
+                types::Storage::Globals => Storage::Globals,
+                types::Storage::Statics => Storage::Statics,
+            },
             prefix: format!("t{n}_"),
             ..EmitOptions::default()
         }
@@ -208,6 +216,13 @@ impl Compiler<'_> {
             declare(&mut init, &name, ty.bare().clone());
         }
         let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
+        let globals: Vec<(String, String)> = match options.storage {
+            Storage::Params => Vec::new(),
+            _ => shared_locations(test)
+                .into_iter()
+                .map(|(name, _)| (options.global_name(&name), name))
+                .collect(),
+        };
         let mut threads = Vec::new();
         let mut locals = Vec::new();
         let mut private = Vec::new();
@@ -215,7 +230,14 @@ impl Compiler<'_> {
             let Body::C(f) = body else {
                 return Err(format!("{} has a thread that is not C", test.name));
             };
-            let mut params: Vec<String> = f.params.iter().map(|p| p.name.clone()).collect();
+            let mut params: Vec<String> = Vec::new();
+            for p in &f.params {
+                let variable = options.storage != Storage::Params
+                    && matches!(p.ty.bare(), Type::Pointer(_));
+                if !variable {
+                    params.push(p.name.clone());
+                }
+            }
             for local in unit.observe.get(&f.name).into_iter().flatten() {
                 let name = out_name(&f.name, local);
                 let ty = crate::lang::c11::emit::local_type(f, local);
@@ -226,7 +248,7 @@ impl Compiler<'_> {
             let given = Given {
                 thread,
                 params: &params,
-                globals: &[],
+                globals: &globals,
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
             };

@@ -64,6 +64,8 @@ pub struct Variable {
 pub struct Image {
     pub arch: Arch,
     pub big: bool,
+    /// MIPS of release 6, which has encodings of its own.
+    pub release6: bool,
     sections: Vec<Section>,
     functions: BTreeMap<u64, Function>,
     variables: BTreeMap<u64, Variable>,
@@ -108,6 +110,7 @@ impl Image {
         let mut image = Image {
             arch,
             big: false,
+            release6: false,
             sections: Vec::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
@@ -161,6 +164,9 @@ impl Image {
         let file = object::File::parse(bytes).map_err(bad)?;
         if self.sections.is_empty() {
             self.big = !file.is_little_endian();
+            if let object::FileFlags::Elf { e_flags, .. } = file.flags() {
+                self.release6 = matches!(e_flags.0 >> 28, 9 | 10);
+            }
         }
         let mut places: HashMap<SectionIndex, (u64, usize)> = HashMap::new();
         for section in file.sections() {

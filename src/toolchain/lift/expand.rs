@@ -198,8 +198,27 @@ impl Expand<'_> {
         })
     }
 
+    /// The instructions of a function, in the order in which they are executed.
+    fn decode(&self, f: &Function, entry: u64) -> Result<Vec<Decoded>, String> {
+        if !self.target.has_delay_slots() {
+            return Ok(self.reachable(f, entry)?.into_values().collect());
+        }
+        let (mut out, mut at) = (Vec::new(), f.start);
+        while at < f.end {
+            if out.len() >= MAX_NODES {
+                return Err(format!("unsupported: `{}` is too long", f.name));
+            }
+            let bytes = self.image.code_at(at).unwrap_or(&[]);
+            let decoded = self.target.decoder.decode(bytes, at);
+            let decoded = decoded.map_err(|e| format!("unsupported: {e} (in `{}`)", f.name))?;
+            at += u64::from(decoded.len.max(1));
+            out.push(decoded);
+        }
+        crate::isa::mips::decode::without_delay_slots(out).map_err(|e| format!("unsupported: {e}"))
+    }
+
     /// The instructions of a function that can be reached from where it is entered.
-    fn decode(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, String> {
+    fn reachable(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, String> {
         let mut out = BTreeMap::new();
         let mut todo = vec![(entry, State::default())];
         let inside = |at: u64| (f.start..f.end).contains(&at);
@@ -250,15 +269,15 @@ impl Expand<'_> {
         lists.depth += 1;
         let code = self.decode(f, entry)?;
         let mut ids: HashMap<u64, usize> = HashMap::new();
-        for at in code.keys() {
+        for d in &code {
             let label = lists.label();
-            ids.insert(*at, label);
+            ids.entry(d.at).or_insert(label);
         }
         let jump = |lists: &mut Lists, to: usize| {
             let text = self.target.jump(&name(to));
             lists.push(entry, Draft::Goto, text)
         };
-        let first = code.keys().next().copied();
+        let first = code.first().map(|d| d.at);
         if first != Some(entry)
             && let Some(to) = ids.get(&entry)
         {
@@ -267,10 +286,14 @@ impl Expand<'_> {
         // Branches that leave the function end in code of their own behind it.
         let mut stubs: BTreeSet<u64> = BTreeSet::new();
         let mut stub_ids: HashMap<u64, usize> = HashMap::new();
-        let addresses: Vec<u64> = code.keys().copied().collect();
-        for (k, (at, d)) in code.iter().enumerate() {
-            lists.pending.push(ids[at]);
-            let next = at + u64::from(d.len);
+        let slots = self.target.has_delay_slots();
+        let mut labelled = BTreeSet::new();
+        for (k, d) in code.iter().enumerate() {
+            let at = &d.at;
+            if labelled.insert(*at) {
+                lists.pending.extend(ids.get(at));
+            }
+            let next = at.wrapping_add(u64::from(d.len));
             let mut falls = true;
             match d.flow {
                 Flow::Next | Flow::Trap => {
@@ -377,7 +400,15 @@ impl Expand<'_> {
                     lists.push(*at, Draft::Insn(branch), text)?;
                 }
             }
-            if falls && addresses.get(k + 1) != Some(&next) {
+            let follows = match code.get(k + 1) {
+                Some(after) => slots || after.at == next,
+                // What stands behind the last jump is padding.
+                None => slots,
+            };
+            if falls && slots && code.get(k + 1).is_none() {
+                lists.push(*at, Draft::Open(d.clone()), String::new())?;
+            }
+            if falls && !follows {
                 match ids.get(&next) {
                     Some(label) => jump(lists, *label)?,
                     None => return Err(format!("unsupported: `{}` runs past its end", f.name)),

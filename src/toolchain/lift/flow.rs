@@ -220,7 +220,9 @@ impl Decide<'_> {
             let address = known.iter().any(|(_, v)| {
                 self.world.location(Known::Val(*v)).is_some() || !matches!(v, Val::Int(_))
             });
-            if memory || address || matches!(node.kind, Kind::Made) {
+            // `xor %eax,%eax` and its like give a number whatever was there before.
+            let idle = facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
+            if memory || address || idle || matches!(node.kind, Kind::Made) {
                 return Action::Constants(known);
             }
             return Action::Keep;
@@ -266,6 +268,23 @@ impl Decide<'_> {
         mentioned && !facts.writes.iter().any(|(r, ..)| *r == reg)
     }
 
+    /// Whether an instruction's text names a register in its memory operand and nowhere else.
+    fn only_in_address(&self, i: usize, reg: Reg) -> bool {
+        use crate::isa::machine::Operand;
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return false;
+        };
+        let name = &self.flat.code.regs[usize::from(reg)].name;
+        let isa = crate::isa::of(self.target.arch);
+        let is = |text: &str| isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name);
+        let plain = d.operands.iter().any(|o| matches!(o, Operand::Reg(r) if is(r)));
+        let memory = d.operands.iter().any(|o| match o {
+            Operand::Mem(m) => [&m.base, &m.index].into_iter().flatten().any(|r| is(r)),
+            _ => false,
+        });
+        memory && !plain
+    }
+
     fn before(&self, i: usize, action: &Action, after: &Live) -> Result<Live, String> {
         let facts = &self.analysis.facts[i];
         let mut live = after.clone();
@@ -308,7 +327,8 @@ impl Decide<'_> {
                     match known {
                         Some(Known::Val(v)) => {
                             let location = self.world.location(Known::Val(*v)).is_some();
-                            if location && self.can_rename(i, *reg) {
+                            let gone = named && self.only_in_address(i, *reg);
+                            if location && (gone || self.can_rename(i, *reg)) {
                                 *slot = base;
                             }
                         }

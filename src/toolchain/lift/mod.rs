@@ -50,7 +50,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
     let function = image
         .function_named(function)
         .ok_or_else(|| format!("the object file has no function `{function}`"))?;
-    let target = target::of(image.arch, function.thumb, image.big).ok_or_else(|| {
+    let target = target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
         format!("unsupported: code for {} cannot be lifted yet", image.arch.name())
     })?;
     let mut locations: Vec<String> = given.params.to_vec();

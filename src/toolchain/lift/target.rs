@@ -30,12 +30,12 @@ pub struct Target {
 pub const RETURN: u64 = u64::MAX;
 
 /// The target of a dialect; `None` where its code cannot be read.
-pub fn of(arch: Arch, thumb: bool, big: bool) -> Option<Target> {
+pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> {
     Some(match arch {
         Arch::AArch64 => Target {
             arch,
             thumb,
-            decoder: &crate::isa::aarch64::decode::DECODER,
+            decoder: crate::isa::aarch64::decode::decoder(),
             stack: "SP",
             params: &["X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"],
             stack_params: 0,
@@ -110,7 +110,27 @@ pub fn of(arch: Arch, thumb: bool, big: bool) -> Option<Target> {
                 "r6", "r5", "r4", "r3",
             ],
         },
-        _ => return None,
+        Arch::Mips => {
+            use crate::isa::mips::decode::{Release, decoder};
+            let release = if release6 { Release::R6 } else { Release::R2 };
+            Target {
+                arch,
+                thumb,
+                decoder: decoder(big, release),
+                stack: "$29",
+                params: &["$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11"],
+                stack_params: 0,
+                word: 8,
+                stack_start: 0,
+                entry: Some("$25"),
+                spare: &[
+                    "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$12", "$13", "$14",
+                    "$15", "$24", "$30", "$25", "$3", "$2", "$11", "$10", "$9", "$8", "$7", "$6",
+                    "$5", "$4",
+                ],
+            }
+        }
+        Arch::C | Arch::X86 => return None,
     })
 }
 
@@ -148,6 +168,11 @@ impl Target {
             }
             _ => None,
         }
+    }
+
+    /// Whether instructions behind jumps are executed before them.
+    pub fn has_delay_slots(&self) -> bool {
+        self.arch == Arch::Mips
     }
 
     /// A conditional return as a branch to [`RETURN`].
@@ -276,6 +301,7 @@ impl Target {
             }
             (Arch::RiscV, 4, true) => format!("addiw {to},{from},0"),
             (Arch::RiscV, 1, false) => format!("andi {to},{from},255"),
+            (Arch::Ppc, 4, false) => format!("clrldi {to},{from},32"),
             (Arch::Ppc, 4, true) => format!("extsw {to},{from}"),
             (Arch::Ppc, 2, true) => format!("extsh {to},{from}"),
             (Arch::Ppc, 1, true) => format!("extsb {to},{from}"),
@@ -284,7 +310,7 @@ impl Target {
                 let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
                 format!("{kind}XT{size} {to},{from}")
             }
-            (Arch::Mips, 4, true) => format!("sll {to},{from},0"),
+            (Arch::Mips, 4, true) => format!("addu {to},{from},$0"),
             (Arch::Mips, 1, true) => format!("seb {to},{from}"),
             (Arch::Mips, 2, true) => format!("seh {to},{from}"),
             (Arch::Mips, 1 | 2, false) => format!("andi {to},{from},{}", (1u32 << (8 * bytes)) - 1),

@@ -360,10 +360,11 @@ impl<'a> Step<'a> {
                 self.stored(place, *size, None);
                 self.put(*status, None);
             }
-            Op::Rmw { dst, addr, size, tags, .. } => {
+            Op::Rmw { dst, addr, size, tags, body, .. } => {
                 let place = self.access(*addr, *size, (true, certain), *tags | tag::X, *dst);
                 self.stored(place, *size, None);
                 self.put(*dst, None);
+                self.run(body, certain);
             }
             Op::Fence { .. } => self.facts.event = true,
             Op::If { cond, yes, no } => match self.get(*cond) {
@@ -469,6 +470,7 @@ fn gather(ops: &[Op], out: &mut HashMap<Temp, u128>) {
             Op::Const { dst, val: Val::Int(n) } => {
                 out.insert(*dst, *n);
             }
+            Op::Rmw { body, .. } => gather(body, out),
             Op::If { yes, no, .. } => {
                 gather(yes, out);
                 gather(no, out);
@@ -562,9 +564,12 @@ fn backwards(
                 }
                 want(temps, *src, mask(size.saturating_mul(8)));
             }
-            Op::Rmw { addr, new, .. } => {
-                want(temps, *addr, all);
+            Op::Rmw { dst, addr, new, body, .. } => {
                 want(temps, *new, all);
+                backwards(body, live, temps, constants, address, certain);
+                if address(*dst) {
+                    want(temps, *addr, all);
+                }
             }
             Op::If { cond, yes, no } => {
                 let mut other = live.to_vec();

@@ -534,6 +534,13 @@ impl Writer<'_> {
             };
             d.operands[n] = new;
         }
+        // A locked operation that changes nothing is a fence; more tools read it as an addition.
+        if self.target.arch == Arch::X86_64
+            && let Some(size) = d.mnemonic.strip_prefix("lock or")
+            && d.operands.first() == Some(&Operand::Imm(0))
+        {
+            d.mnemonic = format!("lock add{size}");
+        }
         let target = self.flat.nodes[i].ops.iter().find_map(|op| match op {
             Op::Branch { target, .. } | Op::Jump { target } => Some(*target as usize),
             _ => None,
