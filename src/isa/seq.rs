@@ -21,6 +21,8 @@ pub enum What {
     Load,
     Store,
     StoreEx,
+    /// With the value that is written.
+    Rmw,
     Fence,
 }
 
@@ -247,7 +249,18 @@ impl Machine {
                         temps.insert(*status, Known { v, deps });
                     }
                 }
-                Op::Rmw { .. } => panic!("no instruction set has one"),
+                Op::Rmw { dst, addr, size, tags, body, new } => {
+                    let addr = get(temps, addr);
+                    let v = self.peek(addr.v, *size);
+                    let deps = Deps::from([self.loads]);
+                    self.loads += 1;
+                    temps.insert(*dst, Known { v, deps });
+                    self.ops(code, body, temps, inside);
+                    let src = get(temps, new);
+                    let v = src.v & mask(8 * *size);
+                    self.poke(addr.v, *size, v);
+                    self.event(What::Rmw, addr, src, v, *size, *tags, inside);
+                }
                 Op::Fence { tags } => {
                     let none = Known::default();
                     self.event(What::Fence, none.clone(), none, 0, 0, *tags, inside);

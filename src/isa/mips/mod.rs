@@ -1,6 +1,7 @@
 //! MIPS (32 and 64): litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
+//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning. `decode`
+//! makes text of machine code, without delay slots where asked.
 
 pub mod decode;
 mod insn;

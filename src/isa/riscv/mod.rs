@@ -1,7 +1,8 @@
 //! RISC-V: litmus and compiler syntax, and the meaning as micro-ops.
 //!
 //! `read` (with `table`, `regs`) makes an `insn` of a line, `lower` makes micro-ops of it. An
-//! AMO is one event that reads and writes. It does not know models.
+//! AMO is one event that reads and writes. `decode` makes text of machine code. It does not know
+//! models.
 
 pub mod decode;
 mod insn;

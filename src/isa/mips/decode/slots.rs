@@ -26,8 +26,8 @@ struct Delayed<'a> {
 /// `code` is in the order of its addresses, without gaps where branches are, and its operands
 /// of the kind [`Operand::Code`] are places in it (what a relocation fills in is not). Of
 /// instructions with the same address in the result, jumps go to the first; addresses and
-/// lengths cover what they covered. Refused are branches into delay
-/// slots (but for those that hold `nop`), branches in them, and those whose parts cannot be told.
+/// lengths cover what they covered. Refused are branches into delay slots (but for those that
+/// hold `nop`), branches in them, and slots of which the registers are not known.
 pub fn without_delay_slots(code: Vec<Decoded>) -> Result<Vec<Decoded>, String> {
     let targets: BTreeSet<u64> = code.iter().flat_map(targets).collect();
     let spare = SPARE.into_iter().find(|s| !code.iter().any(|i| mentions(i, s)));
