@@ -276,6 +276,19 @@ pub enum Kind {
         rn: Option<R>,
         rm: R,
     },
+    /// Sums of the parts of `bits` bits each; leaves their carries for `Select`.
+    AddParts {
+        bits: u8,
+        rd: R,
+        rn: R,
+        rm: R,
+    },
+    /// Byte by byte: of `rn` where the carry of the part is set, else of `rm`.
+    Select {
+        rd: R,
+        rn: R,
+        rm: R,
+    },
     /// To the nearest number that has `bits` bits.
     Saturate {
         signed: bool,

@@ -290,6 +290,39 @@ impl Lower<'_> {
                 }
                 self.write(*rd, v);
             }
+            Kind::AddParts { bits, rd, rn, rm } => {
+                let (n, m) = (self.read(*rn), self.read(*rm));
+                let mut v = self.e.int(0);
+                for low in (0..W).step_by((*bits).into()) {
+                    let part = |e: &mut Emit, t: Temp| {
+                        let t = e.shift(BinOp::Shr, t, low, W);
+                        e.zero_extend(t, *bits, W)
+                    };
+                    let (a, b) = (part(&mut self.e, n), part(&mut self.e, m));
+                    let sum = self.e.bin(BinOp::Add, a, b, W);
+                    let carry = self.e.bit(sum, *bits, W);
+                    for byte in low / 8..(low + bits) / 8 {
+                        let reg = part_carry(self.code, byte);
+                        self.e.write(reg, carry);
+                    }
+                    let sum = self.e.zero_extend(sum, *bits, W);
+                    let sum = self.e.shift(BinOp::Shl, sum, low, W);
+                    v = self.e.bin(BinOp::Or, v, sum, W);
+                }
+                self.write(*rd, v);
+            }
+            Kind::Select { rd, rn, rm } => {
+                let (n, m) = (self.read(*rn), self.read(*rm));
+                let mut v = self.e.int(0);
+                for byte in 0..4 {
+                    let reg = part_carry(self.code, byte);
+                    let carry = self.e.read(reg, Port::None);
+                    let from = self.e.select(carry, n, m);
+                    let from = self.e.bin_int(BinOp::And, from, 0xff << (8 * byte), W);
+                    v = self.e.bin(BinOp::Or, v, from, W);
+                }
+                self.write(*rd, v);
+            }
             Kind::Saturate { signed, bits, rd, operand } => {
                 let v = self.operand(operand, false).value;
                 let (least, most) = match signed {
@@ -748,6 +781,13 @@ impl Lower<'_> {
             }
         }
     }
+}
+
+/// The carries that parallel sums leave, one a byte.
+pub const PART_CARRIES: [&str; 4] = ["GE0", "GE1", "GE2", "GE3"];
+
+fn part_carry(code: &mut Code, byte: u8) -> Reg {
+    code.reg(PART_CARRIES[usize::from(byte) % 4], 1, false)
 }
 
 /// `ANDEQ R0,R0,R0`, of which the encoding is 0: it changes nothing, and herd takes it so.

@@ -11,11 +11,11 @@ mod table;
 mod tests;
 
 use self::insn::{Cond, Insn, Kind};
-use self::lower::{Flag, Lower, reg_name};
+use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
-use super::ops::{Code, Inst, Label};
+use super::ops::{Code, Inst, Label, Reg};
 use super::{Isa, RegName, Symbols};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{Arch, Line};
@@ -64,8 +64,12 @@ impl Isa for Arm {
             let (text, span) = (line.text.clone(), line.span);
             code.insts.push(Inst { ops, text, span });
         }
-        let flags = Flag::ALL.map(|flag| flag.reg(&mut code));
-        remove_unseen(&mut code, &flags);
+        let mut hidden = Flag::ALL.map(|flag| flag.reg(&mut code)).to_vec();
+        // Few tests have them.
+        let carries = code.regs.iter().enumerate();
+        let carries = carries.filter(|(_, reg)| PART_CARRIES.contains(&reg.name.as_str()));
+        hidden.extend(carries.map(|(i, _)| i as Reg));
+        remove_unseen(&mut code, &hidden);
         Ok(code)
     }
 

@@ -153,6 +153,14 @@ impl Parser<'_, '_> {
                 Kind::Unary { op, rd, rm }
             }
             Form::Extend { signed, from, add } => self.extend(signed, from, add)?,
+            Form::AddParts { bits } => {
+                let [rd, rn, rm] = self.regs()?;
+                Kind::AddParts { bits, rd, rn, rm }
+            }
+            Form::Select => {
+                let [rd, rn, rm] = self.regs()?;
+                Kind::Select { rd, rn, rm }
+            }
             Form::Saturate { signed } => {
                 let rd = self.reg()?;
                 self.cursor.comma()?;

@@ -243,6 +243,55 @@ fn blocks_and_calls() {
 }
 
 #[test]
+fn bytes_side_by_side() {
+    let mut m = Machine::default();
+    m.set("R0", 0xff01_80fe).set("R1", 0x0102_8001).set("R2", 0x1111_1111).set("R3", 0x2222_2222);
+    m.run(&V7, "uadd8 r4, r0, r1\nsel r5, r2, r3\nuadd16 r6, r0, r1\nsel r7, r2, r3");
+    assert_eq!((m.reg("R4"), m.reg("R5")), (0x0003_00ff, 0x1122_1122));
+    assert_eq!((m.reg("R6"), m.reg("R7")), (0x0003_00ff, 0x1111_1111));
+    // A false condition leaves the carries as they were.
+    let mut m = Machine::default();
+    m.set("R0", 0xff01_80fe).set("R1", 0x0102_8001).set("R2", 0x1111_1111).set("R3", 0x2222_2222);
+    m.run(&V7, "uadd8 r4, r0, r1\ncmp r0, r0\nuadd8ne r4, r2, r2\nsel r5, r2, r3");
+    assert_eq!(m.reg("R5"), 0x1122_1122);
+}
+
+#[test]
+fn saturations_and_sums_of_products() {
+    let mut m = Machine::default();
+    m.set("R0", 300).set("R1", -300i32 as u32 as u128).set("R2", 3).set("R3", 5);
+    m.run(&V7, "usat r4, #8, r0\nusat r5, #8, r1\nssat r6, #8, r1\nssat r7, #9, r1, asr #2");
+    assert_eq!((m.reg("R4"), m.reg("R5")), (255, 0));
+    assert_eq!((m.reg("R6") as u32 as i32, m.reg("R7") as u32 as i32), (-128, -75));
+    m.run(&V7, "umaal r2, r3, r0, r1");
+    assert_eq!(m.reg("R3") << 32 | m.reg("R2"), 300 * (0xffff_ffff - 299) + 8);
+}
+
+#[test]
+fn carry_of_repeated_constants() {
+    // A repeated byte is no rotated one: the carry stays as it was.
+    let carry = |text: &str| {
+        let mut m = Machine::default();
+        m.set("R0", 1);
+        m.run(&V7, &format!("cmp r0, #2\n{text}\nmovcs r1, #1"));
+        m.reg("R1")
+    };
+    assert_eq!(carry("movs r2, #0xff00ff00"), 0);
+    assert_eq!(carry("movs r2, #0xff000000"), 1);
+}
+
+#[test]
+fn exclusives_with_offsets() {
+    let mut m = Machine::default();
+    let x = m.location("x");
+    m.set("R0", x);
+    m.poke(x + 8, 4, 5);
+    m.run(&V7, "ldrex r2, [r0, #8]\nadd r2, r2, #1\nstrex r3, r2, [r0, #8]");
+    assert_eq!((m.peek(x + 8, 4), m.reg("R3")), (6, 0));
+    assert!(error("ldrexb r2, [r0, #8]").contains("an address without offset"));
+}
+
+#[test]
 fn diagnostics() {
     assert_eq!(
         error("MOV R0,#1\nLDRQ R1,[R0]"),

@@ -539,7 +539,10 @@ impl Lower<'_> {
             Alu::Divwu => e.divide(BinOp::DivU, a, b, 32),
             Alu::Divd => e.divide(BinOp::DivS, a, b, W),
             Alu::Divdu => e.divide(BinOp::DivU, a, b, W),
-            Alu::Modsw => e.divide(BinOp::RemS, a, b, 32),
+            Alu::Modsw => {
+                let v = e.divide(BinOp::RemS, a, b, 32);
+                e.sign_extend(v, 32, W)
+            }
             Alu::Moduw => e.divide(BinOp::RemU, a, b, 32),
             Alu::Modsd => e.divide(BinOp::RemS, a, b, W),
             Alu::Modud => e.divide(BinOp::RemU, a, b, W),

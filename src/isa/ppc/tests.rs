@@ -159,6 +159,29 @@ fn calls_return() {
 }
 
 #[test]
+fn conditional_traps_end_the_thread() {
+    let text = "twi 4,r3,5\nli r4,1\ntdi 16,r3,4\nli r5,1\ntd 1,r3,r6\nli r7,1";
+    let mut m = Machine::default();
+    m.set("r3", 5);
+    m.run(&Ppc, text);
+    assert_eq!((m.reg("r4"), m.reg("r5")), (0, 0));
+    let mut m = Machine::default();
+    m.set("r3", 6).set("r6", 1);
+    m.run(&Ppc, text);
+    assert_eq!((m.reg("r4"), m.reg("r5"), m.reg("r7")), (1, 1, 0));
+}
+
+#[test]
+fn a_bare_0_is_no_base() {
+    let mut m = Machine::default();
+    m.set("r0", 0x1000);
+    m.poke(4, 4, 7);
+    m.poke(0x1004, 4, 9);
+    m.run(&Ppc, "lwz r5,4(0)\nlwz r6,4(r0)\nstwu r5,8(r7)");
+    assert_eq!((m.reg("r5"), m.reg("r6"), m.reg("r7")), (7, 9, 8));
+}
+
+#[test]
 fn diagnostics() {
     assert_eq!(
         error("lwzz r1,0(r2)"),
@@ -223,6 +246,9 @@ proptest! {
         prop_assert_eq!(one("mullw r5,r3,r4"), (i64::from(sa) * i64::from(sb)) as u64);
         prop_assert_eq!(one("mulhwu r5,r3,r4"), (u64::from(wa) * u64::from(wb)) >> 32);
         prop_assert_eq!(one("mulhd r5,r3,r4"), ((a as i64 as i128 * b as i64 as i128) >> 64) as u64);
+        // The high half is undefined; machines extend the sign.
+        let rest = if sb == 0 { 0 } else { sa.wrapping_rem(sb) };
+        prop_assert_eq!(one("modsw r5,r3,r4"), rest as u64);
         prop_assert_eq!(one("divwu r5,r3,r4"), u64::from(wa.checked_div(wb).unwrap_or(0)));
         let quotient = if b == 0 { 0 } else { (a as i64).wrapping_div(b as i64) };
         prop_assert_eq!(one("divd r5,r3,r4"), quotient as u64);
@@ -237,6 +263,14 @@ proptest! {
         prop_assert_eq!(one("addis r5,r3,-1"), a.wrapping_sub(0x10000));
         prop_assert_eq!(one("addis r5,r3,65535"), a.wrapping_sub(0x10000));
         prop_assert_eq!(one("mulli r5,r3,-7"), a.wrapping_mul(7).wrapping_neg());
+        prop_assert_eq!(one("maddld r5,r3,r4,r5"), a.wrapping_mul(b).wrapping_add(c));
+        let signed = |n: u64| i128::from(n as i64);
+        let high = (signed(a) * signed(b) + signed(c)) >> 64;
+        prop_assert_eq!(one("maddhd r5,r3,r4,r5"), high as u64);
+        let high = (u128::from(a) * u128::from(b) + u128::from(c)) >> 64;
+        prop_assert_eq!(one("maddhdu r5,r3,r4,r5"), high as u64);
+        let ones = a.to_le_bytes().map(|byte| byte.count_ones() as u8);
+        prop_assert_eq!(one("popcntb r5,r3"), u64::from_le_bytes(ones));
         // Sums of two words, the carry between them.
         let sum = (u128::from(a) | u128::from(b) << 64).wrapping_add(u128::from(c));
         prop_assert_eq!(one("addc r6,r3,r5\naddze r5,r4"), (sum >> 64) as u64);

@@ -246,6 +246,9 @@ const TABLE: &[Row] = &[
     row(0x0fe0_0070, 0x07e0_0050, "UBFX", &[R(12), R(0), ExtractA]),
     row(0x0fe0_007f, 0x07c0_001f, "BFC", &[R(12), InsertA]),
     row(0x0fe0_0070, 0x07c0_0010, "BFI", &[R(12), R(0), InsertA]),
+    row(0x0ff0_0ff0, 0x0650_0f90, "UADD8", &[R(12), R(16), R(0)]),
+    row(0x0ff0_0ff0, 0x0650_0f10, "UADD16", &[R(12), R(16), R(0)]),
+    row(0x0ff0_0ff0, 0x0680_0fb0, "SEL", &[R(12), R(16), R(0)]),
     row(0x0fe0_0030, 0x06a0_0010, "SSAT", &[R(12), WidthSigned(16), R(0), SaturateA]),
     row(0x0fe0_0030, 0x06e0_0010, "USAT", &[R(12), Width(16), R(0), SaturateA]),
     // Control.
