@@ -1,7 +1,8 @@
 //! AArch32 (Armv7 and Armv8): litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
+//! `parse`, `barrier` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
 
+mod barrier;
 pub mod decode;
 mod insn;
 mod lower;

@@ -30,6 +30,8 @@ pub const TABLE: &[Row] = &[
     row("stxvx", x1(396), &[Xt, X]),
     row("lxvd2x", x1(844), &[Xt, X]),
     row("stxvd2x", x1(972), &[Xt, X]),
+    row("lxvw4x", x1(780), &[Xt, X]),
+    row("stxvw4x", x1(908), &[Xt, X]),
     row("mfvsrd", (0xfc00_fffe, 31 << 26 | 51 << 1), &[A, Xt]),
     row("mtvsrd", (0xfc00_fffe, 31 << 26 | 179 << 1), &[Xt, A]),
     row("mfvsrld", (0xfc00_fffe, 31 << 26 | 307 << 1), &[A, Xt]),
