@@ -1,7 +1,8 @@
 //! T32's instructions of 2 bytes. Most of them set the flags outside IT blocks, and in them not.
 
 use super::part::{
-    PC, Part, SP, bit, bits, block_base, hint, imm, list, mem, mem_index, name, reg, signed, to_pc,
+    PC, Part, SP, bit, bits, block_base, hint, imm, list, mem, mem_index, name as name_of, reg,
+    signed, to_pc,
 };
 use crate::isa::machine::{Flow, Operand, State, Update};
 
@@ -87,10 +88,6 @@ pub fn decode(half: u32, at: u64, in_block: bool) -> Option<Part> {
         0b11100 => part("B", vec![code(pc, signed(half << 1, 12))]).flow(Flow::Jump),
         _ => return None,
     })
-}
-
-fn name_of(n: u32) -> String {
-    name(n)
 }
 
 /// On two low registers, the first of which is the result's.
