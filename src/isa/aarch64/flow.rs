@@ -40,7 +40,8 @@ pub enum Flow {
     WriteSystem,
 }
 
-/// Instructions that hint, authenticate return addresses in place, or mark branch targets.
+/// Instructions that hint, sign and authenticate return addresses in place or strip what that
+/// adds (addresses here are never signed), or mark branch targets.
 const NOPS: &[&str] = &[
     "NOP",
     "HINT",
@@ -64,6 +65,12 @@ const NOPS: &[&str] = &[
     "AUTIA1716",
     "AUTIB1716",
     "XPACLRI",
+    "PACIA",
+    "PACIB",
+    "AUTIA",
+    "AUTIB",
+    "XPACI",
+    "XPACD",
     "CSDB",
     "SB",
     "SSBB",

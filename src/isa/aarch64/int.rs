@@ -7,8 +7,8 @@ use super::emit::{Emit, Lowered, Refusal, wrap};
 use super::operand::{Operand, Shift};
 use super::regs::{Flag, View};
 use crate::isa::ops::{BinOp, Port, Temp, UnOp, Val};
-use table::{Alter, Field, Unary};
-pub use table::{Int, TABLE};
+use table::{Alter, Field};
+pub use table::{Int, TABLE, Unary};
 
 mod table;
 

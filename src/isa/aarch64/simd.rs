@@ -3,7 +3,7 @@
 //! but addition.
 
 use super::emit::{Emit, Lowered, Refusal, wrap};
-use super::int::{Int, mask};
+use super::int::{Int, Unary, mask};
 use super::operand::{Index, Operand, Shift, Vector};
 use super::regs::{Name, View};
 use crate::isa::ops::{BinOp, Port, Tags, Temp, UnOp, Val, tag};
@@ -23,7 +23,10 @@ pub enum Simd {
     Immediate {
         invert: bool,
     },
-    AddAcross,
+    /// `long`: the sum has twice the bits of an element.
+    AddAcross {
+        long: bool,
+    },
     /// LD1 to LD4 and ST1 to ST4, of whole registers or of one lane.
     Load {
         ways: u8,
@@ -48,7 +51,8 @@ pub const TABLE: &[(&str, Simd)] = &[
     ("FCSEL", Simd::Select),
     ("MOVI", Simd::Immediate { invert: false }),
     ("MVNI", Simd::Immediate { invert: true }),
-    ("ADDV", Simd::AddAcross),
+    ("ADDV", Simd::AddAcross { long: false }),
+    ("UADDLV", Simd::AddAcross { long: true }),
     ("LD1", Simd::Load { ways: 1, tags: Tags::NONE }),
     ("LD2", Simd::Load { ways: 2, tags: Tags::NONE }),
     ("LD3", Simd::Load { ways: 3, tags: Tags::NONE }),
@@ -96,15 +100,16 @@ pub fn lower(simd: Simd, e: &mut Emit) -> Lowered {
             Ok(())
         }
         Simd::Immediate { invert } => immediate(e, invert),
-        Simd::AddAcross => {
+        Simd::AddAcross { long } => {
             let d = e.any_reg(0)?;
             let n = vector(e, 1)?;
             e.only(2)?;
             let all = e.read_raw(&whole(n), Port::None);
             let mut sum = e.int(0);
+            let bits = if long { 2 * n.elem.min(64) } else { n.elem };
             for lane in 0..n.count {
                 let part = lane_value(e, all, n.elem, lane);
-                sum = e.bin(BinOp::Add, sum, part, n.elem);
+                sum = e.bin(BinOp::Add, sum, part, bits);
             }
             e.write(&d, sum);
             Ok(())
@@ -165,6 +170,23 @@ pub fn lower_int(int: Int, e: &mut Emit) -> Lowered {
             let a = e.read_raw(&whole(n), Port::None);
             let result = e.un(UnOp::Not, a, 128);
             let result = e.zero_ext(result, width(d), 128);
+            e.write(&whole(d), result);
+            Ok(())
+        }
+        // How compilers count bits without FEAT_CSSC.
+        Int::Unary(Unary::Cnt) => {
+            let (d, n) = (vector(e, 0)?, vector(e, 1)?);
+            e.only(2)?;
+            if (d.elem, n.elem) != (8, 8) || d.count != n.count {
+                return Err(Refusal::new("bits are counted in bytes, such as `V0.8B`").on(0));
+            }
+            let all = e.read_raw(&whole(n), Port::None);
+            let mut result = e.int(0);
+            for lane in 0..d.count {
+                let part = lane_value(e, all, 8, lane);
+                let part = e.un(UnOp::PopCount, part, 8);
+                result = placed(e, result, part, 8, lane);
+            }
             e.write(&whole(d), result);
             Ok(())
         }

@@ -37,7 +37,7 @@ pub const ROWS: &[Row] = &[
     row("11010101000000110011 1111 110 11111", "ISB", &[]),
     row("11010101000000110011 kkkk 110 11111", "ISB", &[unsigned::<8, 4>]),
     row("11010101000000110011 0000 111 11111", "SB", &[]),
-    row("1101010100 001 kkk 0111 kkkk kkk ttttt", "", &[cache, x::<RT>]),
+    row("1101010100 001 011 0111 kkkk kkk ttttt", "", &[cache, x::<RT>]),
     row("1101010100 11 kkkkkkkkkkkkkkk ttttt", "MRS", &[x::<RT>, system]),
     row("1101010100 01 kkkkkkkkkkkkkkk ttttt", "MSR", &[system, x::<RT>]),
 ];
@@ -144,12 +144,12 @@ const fn register(op1: u32, crn: u32, crm: u32, op2: u32) -> u32 {
 
 /// The maintenance of caches that code without privileges does.
 fn cache(w: Word, out: &mut Out) -> Option<()> {
-    let (name, what) = match (w.get(16, 3), w.get(8, 4), w.get(5, 3)) {
-        (3, 4, 1) => ("DC", "ZVA"),
-        (3, 5, 1) => ("IC", "IVAU"),
-        (3, 10, 1) => ("DC", "CVAC"),
-        (3, 11, 1) => ("DC", "CVAU"),
-        (3, 14, 1) => ("DC", "CIVAC"),
+    let (name, what) = match (w.get(8, 4), w.get(5, 3)) {
+        (4, 1) => ("DC", "ZVA"),
+        (5, 1) => ("IC", "IVAU"),
+        (10, 1) => ("DC", "CVAC"),
+        (11, 1) => ("DC", "CVAU"),
+        (14, 1) => ("DC", "CIVAC"),
         _ => return None,
     };
     out.name.push_str(name);

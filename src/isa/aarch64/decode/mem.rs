@@ -79,6 +79,16 @@ pub const ROWS: &[Row] = &[
     row("10 011 0 00 kkkkkkkkkkkkkkkkkkk ttttt", "LDRSW", &[x::<RT>, target::<5, 19>]),
     row("11 011 0 00 kkkkkkkkkkkkkkkkkkk ttttt", "PRFM", &[prefetch, target::<5, 19>]),
     row("ss 011 1 00 kkkkkkkkkkkkkkkkkkk ttttt", "LDR", &[two_of, target::<5, 19>]),
+    // Copies and fills of blocks, in three steps (MOPS).
+    row("00 011001 000 sssss 0000 01 nnnnn ddddd", "CPYFP", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011001 010 sssss 0000 01 nnnnn ddddd", "CPYFM", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011001 100 sssss 0000 01 nnnnn ddddd", "CPYFE", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011101 000 sssss 0000 01 nnnnn ddddd", "CPYP", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011101 010 sssss 0000 01 nnnnn ddddd", "CPYM", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011101 100 sssss 0000 01 nnnnn ddddd", "CPYE", &[stepped::<RD>, stepped::<RS>, counted::<RN>]),
+    row("00 011001 110 sssss 0000 01 nnnnn ddddd", "SETP", &[stepped::<RD>, counted::<RN>, x::<RS>]),
+    row("00 011001 110 sssss 0100 01 nnnnn ddddd", "SETM", &[stepped::<RD>, counted::<RN>, x::<RS>]),
+    row("00 011001 110 sssss 1000 01 nnnnn ddddd", "SETE", &[stepped::<RD>, counted::<RN>, x::<RS>]),
     // Pairs.
     row("ss 101 v 000 0 kkkkkkk uuuuu nnnnn ttttt", "STNP", &[not_signed, pair]),
     row("ss 101 v 000 1 kkkkkkk uuuuu nnnnn ttttt", "LDNP", &[not_signed, pair]),
@@ -128,6 +138,23 @@ fn stepped_up<const N: i64>(w: Word, out: &mut Out) -> Option<()> {
 
 fn stepped_down<const N: i64>(w: Word, out: &mut Out) -> Option<()> {
     mem(w, out, -(N << w.get(30, 2)), None, Update::Pre)
+}
+
+/// An address that is moved on, and a count that goes down; both are registers of their own.
+fn stepped<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    distinct(w)?;
+    out.text(format!("[{}]!", general(w.get(AT, 5), true, false)))
+}
+
+fn counted<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.text(format!("{}!", general(w.get(AT, 5), true, false)))
+}
+
+/// The registers of a block operation differ; only what a block is filled with may be zero.
+fn distinct(w: Word) -> Option<()> {
+    let (d, n, s) = (w.get(RD, 5), w.get(RN, 5), w.get(RS, 5));
+    let fill = w.get(22, 2) == 3;
+    (d != n && d != s && n != s && d != 31 && n != 31 && (fill || s != 31)).then_some(())
 }
 
 /// Two to this power is the bytes of an access of one register.

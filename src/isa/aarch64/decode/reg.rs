@@ -71,6 +71,12 @@ pub const ROWS: &[Row] = &[
     row("s 10 11010110 00000 000110 nnnnn ddddd", "CTZ", &[r::<RD>, r::<RN>]),
     row("s 10 11010110 00000 000111 nnnnn ddddd", "CNT", &[r::<RD>, r::<RN>]),
     row("s 10 11010110 00000 001000 nnnnn ddddd", "ABS", &[r::<RD>, r::<RN>]),
+    row("1 10 11010110 00001 000000 nnnnn ddddd", "PACIA", &[x::<RD>, rsp::<RN>]),
+    row("1 10 11010110 00001 000001 nnnnn ddddd", "PACIB", &[x::<RD>, rsp::<RN>]),
+    row("1 10 11010110 00001 000100 nnnnn ddddd", "AUTIA", &[x::<RD>, rsp::<RN>]),
+    row("1 10 11010110 00001 000101 nnnnn ddddd", "AUTIB", &[x::<RD>, rsp::<RN>]),
+    row("1 10 11010110 00001 010000 11111 ddddd", "XPACI", &[x::<RD>]),
+    row("1 10 11010110 00001 010001 11111 ddddd", "XPACD", &[x::<RD>]),
     // Three sources.
     row("s 00 11011000 mmmmm 0 11111 nnnnn ddddd", "MUL", &[r::<RD>, r::<RN>, r::<RM>]),
     row("s 00 11011000 mmmmm 0 aaaaa nnnnn ddddd", "MADD", &[r::<RD>, r::<RN>, r::<RM>, r::<RA>]),

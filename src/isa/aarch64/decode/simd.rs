@@ -82,8 +82,7 @@ pub const ROWS: &[Row] = &[
     row("0 q 001110 ss 0 mmmmm 0 101 10 nnnnn ddddd", "UZP2", &[v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 001110 ss 0 mmmmm 0 110 10 nnnnn ddddd", "TRN2", &[v::<RD>, v::<RN>, v::<RM>]),
     row("0 q 001110 ss 0 mmmmm 0 111 10 nnnnn ddddd", "ZIP2", &[v::<RD>, v::<RN>, v::<RM>]),
-    row("0 0 0 01110 ss 10000 10010 10 nnnnn ddddd", "XTN", &[v::<RD>, wider::<RN>]),
-    row("0 1 0 01110 ss 10000 10010 10 nnnnn ddddd", "XTN2", &[v::<RD>, wider::<RN>]),
+    row("0 q 0 01110 ss 10000 10010 10 nnnnn ddddd", "XTN", &[second, v::<RD>, wider::<RN>]),
     // Shifts.
     row("0 q 0 011110 hhhh kkk 010101 nnnnn ddddd", "SHL", &[by_high::<RD>, by_high::<RN>, left]),
     row("0 q 0 011110 hhhh kkk 000001 nnnnn ddddd", "SSHR", &[by_high::<RD>, by_high::<RN>, right]),
@@ -93,9 +92,66 @@ pub const ROWS: &[Row] = &[
     row("01 0 111110 1hhh kkk 010101 nnnnn ddddd", "SHL", &[double::<RD>, double::<RN>, left]),
     row("01 0 111110 1hhh kkk 000001 nnnnn ddddd", "SSHR", &[double::<RD>, double::<RN>, right]),
     row("01 1 111110 1hhh kkk 000001 nnnnn ddddd", "USHR", &[double::<RD>, double::<RN>, right]),
-    row("0 0 0 011110 hhhh kkk 101001 nnnnn ddddd", "SSHLL", &[longer::<RD>, by_high::<RN>, left]),
-    row("0 0 1 011110 hhhh kkk 101001 nnnnn ddddd", "USHLL", &[longer::<RD>, by_high::<RN>, left]),
-    row("0 0 0 011110 hhhh kkk 100001 nnnnn ddddd", "SHRN", &[by_high::<RD>, longer::<RN>, right]),
+    row("0 q 0 011110 hhhh kkk 101001 nnnnn ddddd", "SSHLL", &[second, longer::<RD>, by_high::<RN>, left]),
+    row("0 q 1 011110 hhhh kkk 101001 nnnnn ddddd", "USHLL", &[second, longer::<RD>, by_high::<RN>, left]),
+    row("0 q 0 011110 hhhh kkk 100001 nnnnn ddddd", "SHRN", &[second, by_high::<RD>, longer::<RN>, right]),
+    // What vectorised loops use besides.
+    row("0 q 0 01110 ss 1 mmmmm 000001 nnnnn ddddd", "SHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 000001 nnnnn ddddd", "UHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 000101 nnnnn ddddd", "SRHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 000101 nnnnn ddddd", "URHADD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 000011 nnnnn ddddd", "SQADD", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 000011 nnnnn ddddd", "UQADD", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 001011 nnnnn ddddd", "SQSUB", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 001011 nnnnn ddddd", "UQSUB", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 010001 nnnnn ddddd", "SSHL", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 010001 nnnnn ddddd", "USHL", &[v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 011101 nnnnn ddddd", "SABD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 011101 nnnnn ddddd", "UABD", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 011111 nnnnn ddddd", "SABA", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 011111 nnnnn ddddd", "UABA", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 100101 nnnnn ddddd", "MLA", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 100101 nnnnn ddddd", "MLS", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 101001 nnnnn ddddd", "SMAXP", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 101011 nnnnn ddddd", "SMINP", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 101011 nnnnn ddddd", "UMINP", &[no_doubles, v::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 10000 00000 10 nnnnn ddddd", "REV32", &[up_to_halves, v::<RD>, v::<RN>]),
+    row("0 q 0 01110 ss 10000 00001 10 nnnnn ddddd", "REV16", &[only_bytes, v::<RD>, v::<RN>]),
+    row("0 q 0 01110 ss 10000 00100 10 nnnnn ddddd", "CLS", &[no_doubles, v::<RD>, v::<RN>]),
+    row("0 q 1 01110 ss 10000 00100 10 nnnnn ddddd", "CLZ", &[no_doubles, v::<RD>, v::<RN>]),
+    row("0 q 1 01110 01 10000 00101 10 nnnnn ddddd", "RBIT", &[bytes::<RD>, bytes::<RN>]),
+    row("0 q 0 01110 ss 10000 00010 10 nnnnn ddddd", "SADDLP", &[doubled::<RD>, v::<RN>]),
+    row("0 q 1 01110 ss 10000 00010 10 nnnnn ddddd", "UADDLP", &[doubled::<RD>, v::<RN>]),
+    row("0 q 0 01110 ss 10000 00110 10 nnnnn ddddd", "SADALP", &[doubled::<RD>, v::<RN>]),
+    row("0 q 1 01110 ss 10000 00110 10 nnnnn ddddd", "UADALP", &[doubled::<RD>, v::<RN>]),
+    row("0 q 1 01110 ss 10000 01000 10 nnnnn ddddd", "CMGE", &[v::<RD>, v::<RN>, zero]),
+    row("0 q 1 01110 ss 10000 01001 10 nnnnn ddddd", "CMLE", &[v::<RD>, v::<RN>, zero]),
+    row("0 q 0 01110 ss 11000 01010 10 nnnnn ddddd", "SMAXV", &[across, v::<RN>]),
+    row("0 q 0 01110 ss 11000 11010 10 nnnnn ddddd", "SMINV", &[across, v::<RN>]),
+    row("0 q 0 01110 ss 11000 00011 10 nnnnn ddddd", "SADDLV", &[across_long, v::<RN>]),
+    row("0 q 1 01110 ss 11000 00011 10 nnnnn ddddd", "UADDLV", &[across_long, v::<RN>]),
+    row("0 q 0 01110 ss 1 mmmmm 0000 00 nnnnn ddddd", "SADDL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0000 00 nnnnn ddddd", "UADDL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 0010 00 nnnnn ddddd", "SSUBL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0010 00 nnnnn ddddd", "USUBL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 0101 00 nnnnn ddddd", "SABAL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0101 00 nnnnn ddddd", "UABAL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 0111 00 nnnnn ddddd", "SABDL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0111 00 nnnnn ddddd", "UABDL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 1000 00 nnnnn ddddd", "SMLAL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 1000 00 nnnnn ddddd", "UMLAL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 1010 00 nnnnn ddddd", "SMLSL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 1010 00 nnnnn ddddd", "UMLSL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 1100 00 nnnnn ddddd", "SMULL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 1100 00 nnnnn ddddd", "UMULL", &[second, wider::<RD>, v::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 0001 00 nnnnn ddddd", "SADDW", &[second, wider::<RD>, wider::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0001 00 nnnnn ddddd", "UADDW", &[second, wider::<RD>, wider::<RN>, v::<RM>]),
+    row("0 q 0 01110 ss 1 mmmmm 0011 00 nnnnn ddddd", "SSUBW", &[second, wider::<RD>, wider::<RN>, v::<RM>]),
+    row("0 q 1 01110 ss 1 mmmmm 0011 00 nnnnn ddddd", "USUBW", &[second, wider::<RD>, wider::<RN>, v::<RM>]),
+    row("0 q 001110 000 mmmmm 0 ll 0 00 nnnnn ddddd", "TBL", &[bytes::<RD>, bytes_listed, bytes::<RM>]),
+    row("0 q 001110 000 mmmmm 0 ll 1 00 nnnnn ddddd", "TBX", &[bytes::<RD>, bytes_listed, bytes::<RM>]),
+    row("0 q 1 011110 hhhh kkk 010001 nnnnn ddddd", "SRI", &[by_high::<RD>, by_high::<RN>, right]),
+    row("0 q 1 011110 hhhh kkk 010101 nnnnn ddddd", "SLI", &[by_high::<RD>, by_high::<RN>, left]),
 ];
 
 fn vector(n: u32, log: u32, whole: u32) -> String {
@@ -116,6 +172,43 @@ fn wider<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     let size = w.get(22, 2);
     (size < 3).then_some(())?;
     out.reg(vector(w.get(AT, 5), size + 1, 1))
+}
+
+/// Elements of twice the size, in as many bits.
+fn doubled<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    let size = w.get(22, 2);
+    (size < 3).then_some(())?;
+    out.reg(vector(w.get(AT, 5), size + 1, w.get(30, 1)))
+}
+
+/// The form that works on the upper half is called so.
+fn second(w: Word, out: &mut Out) -> Option<()> {
+    if w.is(30) {
+        out.name.push('2');
+    }
+    Some(())
+}
+
+/// The result of a sum that has twice the bits of an element.
+fn across_long(w: Word, out: &mut Out) -> Option<()> {
+    let (size, whole) = (w.get(22, 2), w.is(30));
+    if size == 3 || (size == 2 && !whole) {
+        return None;
+    }
+    out.reg(format!("{}{}", ['H', 'S', 'D', 'D'][size as usize], w.get(RD, 5)))
+}
+
+fn bytes_listed(w: Word, out: &mut Out) -> Option<()> {
+    let names = (0..=w.get(13, 2)).map(|i| vector((w.get(RN, 5) + i) % 32, 0, 1));
+    out.text(format!("{{{}}}", names.collect::<Vec<_>>().join(",")))
+}
+
+fn only_bytes(w: Word, _: &mut Out) -> Option<()> {
+    (w.get(22, 2) == 0).then_some(())
+}
+
+fn up_to_halves(w: Word, _: &mut Out) -> Option<()> {
+    (w.get(22, 2) < 2).then_some(())
 }
 
 fn no_doubles(w: Word, _: &mut Out) -> Option<()> {

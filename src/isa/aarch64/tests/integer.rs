@@ -296,6 +296,14 @@ fn constants_and_halves_in_vectors() {
 }
 
 #[test]
+fn bits_are_counted_in_vectors() {
+    let m = Machine::new(&[("X1", 0xff00_0301_8000_00ff)])
+        .run(BASE, "FMOV D0,X1; CNT V1.8B,V0.8B; ADDV B2,V1.8B; UADDLV H3,V0.8B");
+    assert_eq!(m.get("V1"), 0x0800_0201_0100_0008);
+    assert_eq!((m.get("V2"), m.get("V3")), (20, 0xff + 3 + 1 + 0x80 + 0xff));
+}
+
+#[test]
 fn thread_pointer() {
     let m = Machine::new(&[("TPIDR_EL0", 0x1000), ("X1", 8)])
         .run(BASE, "MRS X0,TPIDR_EL0; STR X1,[X0]; MSR TPIDR_EL0,X1");

@@ -151,9 +151,13 @@ fn undefined(d: &Decoded) -> bool {
 /// without jumps.
 fn usable(word: u32, memory: bool) -> Option<String> {
     let decoded = decoder().decode(&word.to_le_bytes(), 0).ok()?;
-    // qemu 7 lacks FEAT_CSSC.
-    const NEW: [&str; 7] = ["SMAX", "SMIN", "UMAX", "UMIN", "CTZ", "CNT", "ABS"];
-    if outside(&decoded) || NEW.contains(&decoded.mnemonic.as_str()) {
+    // qemu 7 lacks FEAT_CSSC, and signs addresses and strips signatures, which here is nothing.
+    const NEW: [&str; 13] = [
+        "SMAX", "SMIN", "UMAX", "UMIN", "CTZ", "CNT", "ABS", "XPACI", "XPACD", "PACIA", "PACIB",
+        "AUTIA", "AUTIB",
+    ];
+    let vector = matches!(decoded.operands.first(), Some(Operand::Reg(r)) if r.starts_with('V'));
+    if outside(&decoded) || (NEW.contains(&decoded.mnemonic.as_str()) && !vector) {
         return None;
     }
     let known = |name: &str| {
