@@ -14,4 +14,5 @@ pub mod rel;
 pub mod report;
 pub mod sim;
 pub mod stage;
+pub mod stats;
 pub mod toolchain;

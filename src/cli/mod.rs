@@ -6,12 +6,14 @@ mod check;
 mod common;
 mod compile;
 mod completions;
+mod confidence;
 mod doctor;
 mod dry;
 mod explain;
 mod graph;
 mod history;
 mod merge;
+mod mutants;
 mod run;
 mod schema;
 mod sim;
@@ -37,6 +39,8 @@ enum Command {
     Compile(compile::Args),
     Sim(sim::Args),
     Explain(explain::Args),
+    Mutants(mutants::Args),
+    Confidence(confidence::Args),
     Graph(graph::Args),
     Merge(merge::Args),
     Baseline(baseline::Args),
@@ -53,6 +57,8 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => compile::main(args),
         Command::Sim(args) => sim::main(args),
         Command::Explain(args) => explain::main(args),
+        Command::Mutants(args) => mutants::main(args),
+        Command::Confidence(args) => confidence::main(args),
         Command::Graph(args) => graph::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Baseline(args) => baseline::main(args),

@@ -7,6 +7,7 @@ pub mod github;
 pub mod junit;
 pub mod merge;
 pub mod picture;
+pub mod plot;
 pub mod terminal;
 
 use std::collections::BTreeMap;

@@ -97,7 +97,7 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
     out
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -1,0 +1,93 @@
+//! `litmake mutants`: how good a testing environment is, and how sure one may be.
+
+mod analyses;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use litmake::diag::{Diag, Result};
+use litmake::stats::results::{MAX_BYTES, Results};
+
+use super::common;
+
+/// Judge testing environments by mutants: run them, and analyse what came out.
+///
+/// Result files have the form of the MC Mutants artifact.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Score(analyses::Score),
+    Merge(analyses::Merge),
+    Correlate(analyses::Correlate),
+}
+
+pub fn main(args: Args) -> ExitCode {
+    let done = match &args.command {
+        Command::Score(a) => analyses::score(a),
+        Command::Merge(a) => analyses::merge(a),
+        Command::Correlate(a) => analyses::correlate(a),
+    };
+    match done {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => common::fail(&e),
+    }
+}
+
+/// Results that belong together: one device a file.
+pub struct Set {
+    pub name: String,
+    pub devices: Vec<(String, Results)>,
+}
+
+pub fn read(path: &Path) -> Result<Results> {
+    let at = |e: String| Diag::new(format!("{}: {e}", path.display()));
+    let size = std::fs::metadata(path)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?
+        .len();
+    if size > MAX_BYTES {
+        return Err(at(format!("{size} bytes are too many for a result file")));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    Results::read(&text).map_err(at)
+}
+
+fn part(path: Option<&std::ffi::OsStr>) -> String {
+    path.map_or(String::new(), |p| p.to_string_lossy().into_owned())
+}
+
+/// Reads files as one set, or as one a folder.
+pub fn sets(paths: &[PathBuf], by_folder: bool) -> Result<Vec<Set>> {
+    let mut out: Vec<Set> = Vec::new();
+    for path in paths {
+        let folder = part(path.parent().and_then(Path::file_name));
+        let stem = part(path.file_stem());
+        let name = if by_folder { folder.clone() } else { String::new() };
+        let results = read(path)?;
+        let at = match out.iter().position(|s| s.name == name) {
+            Some(at) => at,
+            None => {
+                out.push(Set { name, devices: Vec::new() });
+                out.len() - 1
+            }
+        };
+        let devices = &mut out[at].devices;
+        let taken = |n: &String| devices.iter().any(|(d, _)| d == n);
+        let mut device = stem.clone();
+        if taken(&device) {
+            device = format!("{folder}/{stem}");
+        }
+        let mut n = 2;
+        while taken(&device) {
+            device = format!("{folder}/{stem}#{n}");
+            n += 1;
+        }
+        devices.push((device, results));
+    }
+    Ok(out)
+}

@@ -1,0 +1,217 @@
+//! Plots as SVG: grouped bars and lines. It draws numbers and does not know what they are of.
+
+use std::fmt::Write;
+
+use super::picture::escaped;
+
+/// Distinct also for most who do not tell all colours apart.
+const COLORS: [&str; 8] =
+    ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222"];
+const WIDE: f64 = 460.0;
+const HIGH: f64 = 240.0;
+const LEFT: f64 = 64.0;
+const TOP: f64 = 34.0;
+const BELOW: f64 = 44.0;
+
+/// How a vertical axis maps values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// From 0 to 100.
+    Percent,
+    /// Powers of ten; what is not positive stands on the ground.
+    Log,
+}
+
+/// One panel: groups along the axis, in each a bar (or a point of a line) a series.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    pub title: String,
+    pub scale: Scale,
+    pub groups: Vec<String>,
+    /// A value a group and series.
+    pub values: Vec<Vec<Option<f64>>>,
+    pub lines: bool,
+}
+
+/// Panels in rows of two, and what the colours mean.
+pub fn svg(title: &str, series: &[String], panels: &[Panel]) -> String {
+    let cell = (LEFT + WIDE + 20.0, TOP + HIGH + BELOW);
+    let columns = panels.len().clamp(1, 2);
+    let rows = panels.len().div_ceil(columns);
+    let width = cell.0 * columns as f64;
+    let legend = 30.0 + 18.0 * series.len().div_ceil(4) as f64;
+    let height = 36.0 + cell.1 * rows as f64 + legend;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
+        escaped(title)
+    );
+    for (i, panel) in panels.iter().enumerate() {
+        let x = cell.0 * (i % columns) as f64 + LEFT;
+        let y = 36.0 + cell.1 * (i / columns) as f64 + TOP;
+        panel.draw(x, y, &mut out);
+    }
+    let y = 36.0 + cell.1 * rows as f64 + 16.0;
+    for (i, name) in series.iter().enumerate() {
+        let (x, y) = (LEFT + 230.0 * (i % 4) as f64, y + 18.0 * (i / 4) as f64);
+        let _ = writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{:.1}\" width=\"12\" height=\"12\" fill=\"{}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            y - 10.0,
+            color(i),
+            x + 18.0,
+            y,
+            escaped(name)
+        );
+    }
+    out + "</svg>\n"
+}
+
+fn color(series: usize) -> &'static str {
+    COLORS[series % COLORS.len()]
+}
+
+impl Panel {
+    /// The powers of ten between which the values lie.
+    fn decades(&self) -> (i32, i32) {
+        let seen = || self.values.iter().flatten().flatten().copied().filter(|v| *v > 0.0);
+        let least = seen().fold(f64::INFINITY, f64::min);
+        let most = seen().fold(0.0, f64::max);
+        if most <= 0.0 {
+            return (0, 1);
+        }
+        let low = least.log10().floor().clamp(-300.0, 300.0) as i32;
+        let high = most.log10().ceil().clamp(-300.0, 300.0) as i32;
+        (low.max(high - 12), high.max(low + 1))
+    }
+
+    /// Where a value stands between the ground (0) and the top (1).
+    fn place(&self, value: f64) -> f64 {
+        let at = match self.scale {
+            Scale::Percent => value / 100.0,
+            Scale::Log if value <= 0.0 => 0.0,
+            Scale::Log => {
+                let (low, high) = self.decades();
+                (value.log10() - f64::from(low)) / f64::from(high - low)
+            }
+        };
+        at.clamp(0.0, 1.0)
+    }
+
+    fn draw(&self, x: f64, y: f64, out: &mut String) {
+        let _ =
+            writeln!(out, "<text x=\"{x}\" y=\"{:.1}\">{}</text>", y - 10.0, escaped(&self.title));
+        let ticks: Vec<(f64, String)> = match self.scale {
+            Scale::Percent => {
+                (0..=5).map(|i| (f64::from(i) * 20.0, format!("{} %", i * 20))).collect()
+            }
+            Scale::Log => {
+                let (low, high) = self.decades();
+                let step = ((high - low) / 6).max(1);
+                let all = (low..=high).step_by(step as usize);
+                all.map(|e| (10f64.powi(e), format!("1e{e}"))).collect()
+            }
+        };
+        for (value, text) in ticks {
+            let at = y + HIGH * (1.0 - self.place(value));
+            let _ = writeln!(
+                out,
+                "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#dddddd\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
+                x + WIDE,
+                x - 6.0,
+                at + 4.0
+            );
+        }
+        let _ = writeln!(
+            out,
+            "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"black\"/>",
+            x + WIDE,
+            y + HIGH,
+            y + HIGH
+        );
+        let slot = WIDE / self.groups.len().max(1) as f64;
+        // Labels that would run into each other are left out.
+        let widest = self.groups.iter().map(|g| g.chars().count()).max().unwrap_or(1);
+        let every = ((widest as f64 * 7.0 / slot).ceil() as usize).max(1);
+        for (g, name) in self.groups.iter().enumerate().filter(|(g, _)| g % every == 0) {
+            let _ = writeln!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                x + slot * (g as f64 + 0.5),
+                y + HIGH + 16.0,
+                escaped(name)
+            );
+        }
+        if self.lines { self.draw_lines(x, y, slot, out) } else { self.draw_bars(x, y, slot, out) }
+    }
+
+    fn draw_bars(&self, x: f64, y: f64, slot: f64, out: &mut String) {
+        for (g, values) in self.values.iter().enumerate() {
+            let bar = slot * 0.8 / values.len().max(1) as f64;
+            for (s, value) in values.iter().enumerate() {
+                let Some(value) = value else { continue };
+                let high = HIGH * self.place(*value);
+                let _ = writeln!(
+                    out,
+                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{bar:.1}\" height=\"{high:.1}\" \
+                     fill=\"{}\"><title>{}: {value}</title></rect>",
+                    x + slot * (g as f64 + 0.1) + bar * s as f64,
+                    y + HIGH - high,
+                    color(s),
+                    escaped(&self.groups[g])
+                );
+            }
+        }
+    }
+
+    fn draw_lines(&self, x: f64, y: f64, slot: f64, out: &mut String) {
+        let series = self.values.iter().map(Vec::len).max().unwrap_or(0);
+        for s in 0..series {
+            let points: Vec<String> = self
+                .values
+                .iter()
+                .enumerate()
+                .filter_map(|(g, values)| {
+                    let value = (*values.get(s)?)?;
+                    let at = y + HIGH * (1.0 - self.place(value));
+                    Some(format!("{:.1},{at:.1}", x + slot * (g as f64 + 0.5)))
+                })
+                .collect();
+            let _ = writeln!(
+                out,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>",
+                points.join(" "),
+                color(s)
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plot_has_what_it_was_given() {
+        let panel = |scale, lines| Panel {
+            title: "a < b".into(),
+            scale,
+            groups: vec!["one".into(), "two".into()],
+            values: vec![vec![Some(100.0), None], vec![Some(0.0), Some(1e9)]],
+            lines,
+        };
+        let series = ["s".to_string(), "t".to_string()];
+        let panels = [panel(Scale::Percent, false), panel(Scale::Log, true)];
+        let text = svg("T", &series, &panels);
+        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
+        assert!(text.contains("a &lt; b") && !text.contains("NaN") && !text.contains("inf"));
+        assert_eq!(text.matches("<title>").count(), 3);
+        assert_eq!(text.matches("<polyline").count(), 2);
+        assert!(text.contains("height=\"240.0\""));
+        assert!(!svg("", &[], &[]).contains("NaN"));
+    }
+}

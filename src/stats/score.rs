@@ -1,0 +1,217 @@
+//! Mutation scores and average death rates, by mutator and in all (figure 5 of the paper).
+
+use serde_json::{Map, Value, json};
+
+use super::results::{Counts, Results};
+use super::{rounded, sum};
+
+/// The mutators of the paper, in its order; others come behind.
+pub const MUTATORS: [&str; 3] = ["reversing_po", "weakening_po", "weakening_sw"];
+
+/// The mutator that a test of the artifact comes from, told by its name.
+pub fn mutator_by_name(test: &str) -> &'static str {
+    if test.contains("Mutations") {
+        "reversing_po"
+    } else if test.contains("Coherency") {
+        "weakening_po"
+    } else {
+        "weakening_sw"
+    }
+}
+
+/// The environment in which a test showed its behaviour most often a second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    pub test: String,
+    pub mutator: String,
+    pub env: String,
+    pub rate: f64,
+    pub counts: Counts,
+    pub killed: bool,
+}
+
+/// A share of mutants killed, and how fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    pub killed: usize,
+    pub of: usize,
+    pub mutation_score_pct: f64,
+    pub avg_death_rate_per_s: f64,
+}
+
+impl Part {
+    fn of<'a>(best: impl Iterator<Item = &'a Best>) -> Part {
+        let best: Vec<&Best> = best.collect();
+        let killed = best.iter().filter(|b| b.killed).count();
+        let of = best.len();
+        let share = if of == 0 { 0.0 } else { killed as f64 / of as f64 };
+        let mean = if of == 0 { 0.0 } else { sum(best.iter().map(|b| b.rate)) / of as f64 };
+        Part {
+            killed,
+            of,
+            mutation_score_pct: share * 100.0,
+            avg_death_rate_per_s: rounded(mean, 3),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "killed": self.killed,
+            "of": self.of,
+            "mutation_score_pct": self.mutation_score_pct,
+            "avg_death_rate_per_s": self.avg_death_rate_per_s,
+        })
+    }
+}
+
+/// One device's scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    pub environments: usize,
+    /// Grouped by mutator, in each group in the order of the file.
+    pub best: Vec<Best>,
+    /// By mutator: those of the paper always, others where there are such tests.
+    pub parts: Vec<(String, Part)>,
+    pub all: Part,
+}
+
+/// The best environment of each test, in the order of the file.
+pub fn best_of(results: &Results) -> Vec<Best> {
+    let told = results.mutators();
+    let mut at = rustc_hash::FxHashMap::default();
+    let mut out: Vec<Best> = Vec::new();
+    for env in &results.environments {
+        for (name, counts) in &env.tests {
+            let rate = counts.rate();
+            // Without a time there is no rate, but what was seen was seen.
+            let killed = rate > 0.0 || (!counts.is_timed() && counts.weak > 0);
+            let i = *at.entry(name.as_str()).or_insert_with(|| {
+                let mutator = told.get(name.as_str()).copied();
+                out.push(Best {
+                    test: name.clone(),
+                    mutator: mutator.unwrap_or_else(|| mutator_by_name(name)).to_string(),
+                    env: env.key.clone(),
+                    rate,
+                    counts: *counts,
+                    killed: false,
+                });
+                out.len() - 1
+            });
+            out[i].killed |= killed;
+            if rate > out[i].rate {
+                out[i] = Best { env: env.key.clone(), rate, counts: *counts, ..out[i].clone() };
+            }
+        }
+    }
+    out
+}
+
+pub fn score(results: &Results) -> Score {
+    let mut best = best_of(results);
+    let mut names: Vec<String> = MUTATORS.iter().map(|m| m.to_string()).collect();
+    for b in &best {
+        if !names.contains(&b.mutator) {
+            names.push(b.mutator.clone());
+        }
+    }
+    // The order counts: it is the order of summation in `all`.
+    best.sort_by_key(|b| names.iter().position(|n| *n == b.mutator));
+    let parts = names
+        .into_iter()
+        .map(|name| {
+            let part = Part::of(best.iter().filter(|b| b.mutator == name));
+            (name, part)
+        })
+        .collect();
+    Score { environments: results.environments.len(), all: Part::of(best.iter()), parts, best }
+}
+
+/// All devices together: each pair of a test and a device counts once.
+pub fn total<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Part {
+    let all: Vec<&Score> = scores.into_iter().collect();
+    Part::of(all.iter().flat_map(|s| &s.best))
+}
+
+impl Score {
+    pub fn part(&self, mutator: &str) -> Part {
+        self.parts.iter().find(|(n, _)| n == mutator).map_or(Part::default(), |(_, p)| *p)
+    }
+
+    /// The scores, without the single tests.
+    pub fn json(&self) -> Map<String, Value> {
+        let mut out = Map::new();
+        for (name, part) in &self.parts {
+            out.insert(name.clone(), part.json());
+        }
+        out.insert("all".into(), self.all.json());
+        out.insert("_environments".into(), self.environments.into());
+        out
+    }
+
+    /// The best environment of each test.
+    pub fn per_test_json(&self) -> Value {
+        let one = |b: &Best| {
+            let value = json!({
+                "rate": b.rate,
+                "env": env_json(&b.env),
+                "weak": b.counts.weak,
+                "durationSeconds": b.counts.seconds,
+            });
+            (b.test.clone(), value)
+        };
+        Value::Object(self.best.iter().map(one).collect())
+    }
+}
+
+/// An environment's number as a number.
+pub fn env_json(key: &str) -> Value {
+    key.parse::<u64>().map_or_else(|_| key.into(), Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(text: &str) -> Results {
+        Results::read(text).unwrap()
+    }
+
+    #[test]
+    fn the_first_best_environment_counts() {
+        let r = results(
+            r#"{"0": {"RR Mutations Default": {"weak": 0, "durationSeconds": 2.0},
+                      "Store Coherency": {"weak": 1, "durationSeconds": 16}},
+                "1": {"RR Mutations Default": {"weak": 8, "durationSeconds": 2.0},
+                      "MP": {"weak": 3, "durationSeconds": 0}},
+                "2": {"RR Mutations Default": {"weak": 4, "durationSeconds": 1.0}}}"#,
+        );
+        let s = score(&r);
+        assert_eq!(s.environments, 3);
+        let rr = &s.best[0];
+        assert_eq!((rr.rate, rr.env.as_str()), (4.0, "1"));
+        // 1/16 is a tie, and rounds to the even digit.
+        assert_eq!(s.part("weakening_po").avg_death_rate_per_s, 0.062);
+        // Killed, though no time was measured.
+        let sw = s.part("weakening_sw");
+        assert_eq!((sw.killed, sw.of, sw.avg_death_rate_per_s), (1, 1, 0.0));
+        assert_eq!(s.all.killed, 3);
+        assert_eq!(s.all.mutation_score_pct, 100.0);
+        assert_eq!(total([&s, &s]).of, 6);
+    }
+
+    #[test]
+    fn a_mutator_without_tests_is_empty() {
+        let s = score(&results(r#"{"0": {"A": {"weak": 0, "durationSeconds": 1}}}"#));
+        assert_eq!(s.part("reversing_po"), Part::default());
+        assert_eq!(s.part("weakening_sw").of, 1);
+    }
+
+    #[test]
+    fn files_may_name_other_mutators() {
+        let s = score(&results(
+            r#"{"0": {"A": {"weak": 1, "durationSeconds": 1}}, "mutators": {"A": "weakening_scope"}}"#,
+        ));
+        assert_eq!(s.part("weakening_scope").killed, 1);
+        assert_eq!(s.part("weakening_sw").of, 0);
+    }
+}
