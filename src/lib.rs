@@ -6,9 +6,11 @@
 pub mod cat;
 pub mod diag;
 pub mod engine;
+pub mod gpu;
 pub mod isa;
 pub mod lang;
 pub mod litmus;
+pub mod mutate;
 pub mod pipeline;
 pub mod rel;
 pub mod report;

@@ -1,0 +1,7 @@
+//! Runs tests on GPUs: code generation, environments, histograms.
+//!
+//! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of
+//! the C dialect whose accesses are relaxed atomics; what it may show comes from the simulator.
+
+pub mod oracle;
+pub mod program;

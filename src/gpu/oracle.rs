@@ -1,0 +1,316 @@
+//! What a test may show: every outcome by its index, classed by models.
+//!
+//! An outcome is the values of all reads and the final values of all locations. Those that the
+//! model does not allow are violations, all of them, whatever the test's condition asks for.
+
+use std::collections::BTreeSet;
+
+use super::program::{Op, Operand, Program, RmwOp};
+use crate::cat::{self, LoadOptions};
+use crate::diag::{Diag, Result, Span};
+use crate::litmus::{CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
+use crate::sim::{Model, Options, Simulator};
+
+/// The model of relaxed accesses and fences across workgroups.
+pub const MODEL: &str = "wgsl-rel-acq";
+/// More outcomes than this are not counted one by one.
+const MAX_OUTCOMES: u64 = 1 << 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Of the threads one after the other.
+    Sequential,
+    /// Of some interleaving.
+    Interleaved,
+    /// Of none, and allowed.
+    Weak,
+    Forbidden,
+}
+
+impl Class {
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Sequential => "seq",
+            Class::Interleaved => "interleaved",
+            Class::Weak => "weak",
+            Class::Forbidden => "forbidden",
+        }
+    }
+}
+
+/// Models that tests are judged by; made once for many tests.
+pub struct Models {
+    allowed: Model,
+    interleaved: Model,
+    simulator: Simulator,
+}
+
+impl Models {
+    /// The model that says what is allowed: a name or a path.
+    pub fn new(allowed: &str) -> Result<Models> {
+        let load =
+            |name: &str| Model::load(&cat::load(name, &LoadOptions::new(crate::litmus::Arch::C))?);
+        Ok(Models {
+            allowed: load(allowed)?,
+            interleaved: load("sc")?,
+            simulator: Simulator::default(),
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    /// What an outcome shows, in order.
+    pub observed: Vec<Place>,
+    /// How many values are told apart in each; larger ones are no outcome of any execution.
+    pub radix: Vec<u32>,
+    /// By index.
+    pub classes: Vec<Class>,
+    /// Whether the test's condition looks for it, by index.
+    pub target: Vec<bool>,
+}
+
+impl Oracle {
+    pub fn new(test: &Test, program: &Program, models: &mut Models) -> Result<Oracle> {
+        let observed = program.observed();
+        let radix = radix(program);
+        let size = radix
+            .iter()
+            .try_fold(1u64, |n, r| n.checked_mul(u64::from(*r)).filter(|n| *n <= MAX_OUTCOMES));
+        let Some(size) = size else {
+            return Err(Diag::new(format!(
+                "{}: more than {MAX_OUTCOMES} outcomes could show; use fewer reads or smaller values",
+                test.name
+            )));
+        };
+        let mut whole = test.clone();
+        whole.locations = observed
+            .iter()
+            .map(|p| Observed { place: p.clone(), ty: None, span: Span::default() })
+            .collect();
+        let mut oracle = Oracle {
+            classes: vec![Class::Forbidden; size as usize],
+            target: vec![false; size as usize],
+            observed,
+            radix,
+        };
+        for (class, outcomes) in [
+            (Class::Weak, oracle.simulated(&whole, &models.allowed, &mut models.simulator)?),
+            (
+                Class::Interleaved,
+                oracle.simulated(&whole, &models.interleaved, &mut models.simulator)?,
+            ),
+            (Class::Sequential, sequential(program)),
+        ] {
+            for outcome in outcomes {
+                let Some(i) = oracle.index(&outcome) else {
+                    return Err(Diag::new(format!(
+                        "{}: the outcome {outcome:?} has a value that no write gives",
+                        test.name
+                    )));
+                };
+                // What is forbidden stays so, even where threads run one after the other.
+                if class == Class::Weak || oracle.classes[i] != Class::Forbidden {
+                    oracle.classes[i] = class;
+                }
+            }
+        }
+        for i in 0..oracle.target.len() {
+            oracle.target[i] = oracle.holds(&test.condition.prop, &oracle.outcome(i))?;
+        }
+        Ok(oracle)
+    }
+
+    fn simulated(
+        &self,
+        test: &Test,
+        model: &Model,
+        simulator: &mut Simulator,
+    ) -> Result<BTreeSet<Vec<u32>>> {
+        let outcomes = simulator.simulate(test, model, &Options::default())?;
+        let mut out = BTreeSet::new();
+        for state in &outcomes.states {
+            let value = |place: &Place| {
+                let label = place.to_string();
+                let named = |l: &str| {
+                    l == label || l.trim_start_matches('[').trim_end_matches(']') == label
+                };
+                let text = state.iter().find(|(l, _)| named(l)).map(|(_, v)| v.as_str());
+                text.and_then(|t| t.parse().ok())
+            };
+            let values: Option<Vec<u32>> = self.observed.iter().map(value).collect();
+            match values {
+                Some(values) => out.insert(values),
+                None => {
+                    return Err(Diag::new(format!(
+                        "{}: a state of the simulator is not understood",
+                        test.name
+                    )));
+                }
+            };
+        }
+        Ok(out)
+    }
+
+    /// The index of an outcome, if all its values are told apart.
+    pub fn index(&self, outcome: &[u32]) -> Option<usize> {
+        let mut index = 0;
+        for (value, radix) in outcome.iter().zip(&self.radix) {
+            if value >= radix {
+                return None;
+            }
+            index = index * *radix as usize + *value as usize;
+        }
+        Some(index)
+    }
+
+    pub fn outcome(&self, mut index: usize) -> Vec<u32> {
+        let mut out: Vec<u32> = self
+            .radix
+            .iter()
+            .rev()
+            .map(|radix| {
+                let value = index % *radix as usize;
+                index /= *radix as usize;
+                value as u32
+            })
+            .collect();
+        out.reverse();
+        out
+    }
+
+    /// `1:r0=1; x=2;`
+    pub fn text(&self, index: usize) -> String {
+        let pairs = self.observed.iter().zip(self.outcome(index));
+        pairs.map(|(p, v)| format!("{p}={v};")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// How many outcomes are allowed.
+    pub fn allowed(&self) -> usize {
+        self.classes.iter().filter(|c| **c != Class::Forbidden).count()
+    }
+
+    fn holds(&self, prop: &Prop, outcome: &[u32]) -> Result<bool> {
+        Ok(match prop {
+            Prop::True => true,
+            Prop::False => false,
+            Prop::Not(p) => !self.holds(p, outcome)?,
+            Prop::And(ps) => {
+                for p in ps {
+                    if !self.holds(p, outcome)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Prop::Or(ps) => {
+                for p in ps {
+                    if self.holds(p, outcome)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            Prop::Implies(a, b) => !self.holds(a, outcome)? || self.holds(b, outcome)?,
+            Prop::Cmp(place, op, side) => {
+                let value = |place: &Place| {
+                    let i = self.observed.iter().position(|p| p == place);
+                    i.map(|i| i128::from(outcome[i])).ok_or_else(|| {
+                        Diag::new(format!(
+                            "the condition asks for {place}, which no read or write of the test has"
+                        ))
+                    })
+                };
+                let left = value(place)?;
+                let right = match side {
+                    Side::Value(Value::Int(v)) => *v,
+                    Side::Place(p) => value(p)?,
+                    _ => return Err(Diag::new("conditions of tests on GPUs compare with numbers")),
+                };
+                match op {
+                    CmpOp::Eq => left == right,
+                    CmpOp::Ne => left != right,
+                    CmpOp::Lt => left < right,
+                    CmpOp::Le => left <= right,
+                    CmpOp::Gt => left > right,
+                    CmpOp::Ge => left >= right,
+                }
+            }
+        })
+    }
+}
+
+/// The outcomes of running the threads one after the other, in every order.
+fn sequential(program: &Program) -> BTreeSet<Vec<u32>> {
+    fn orders(left: &mut Vec<usize>, taken: &mut Vec<usize>, f: &mut dyn FnMut(&[usize])) {
+        if left.is_empty() {
+            return f(taken);
+        }
+        for i in 0..left.len() {
+            let t = left.remove(i);
+            taken.push(t);
+            orders(left, taken, f);
+            taken.pop();
+            left.insert(i, t);
+        }
+    }
+    let mut out = BTreeSet::new();
+    let mut left: Vec<usize> = (0..program.threads.len()).collect();
+    orders(&mut left, &mut Vec::new(), &mut |order| {
+        out.insert(program.run_in_order(order));
+    });
+    out
+}
+
+/// For each observed thing, one more than the largest value that it could have.
+fn radix(program: &Program) -> Vec<u32> {
+    let depends = program.threads.iter().flatten().any(|op| match op {
+        Op::Store { value, .. } | Op::Rmw { value, .. } => matches!(value, Operand::Register(_)),
+        _ => false,
+    });
+    let largest = |location: Option<usize>| -> u64 {
+        let here = |l: usize| location.is_none_or(|x| x == l);
+        let inits = program.locations.iter().enumerate().filter(|(l, _)| here(*l));
+        let mut most = inits.map(|(_, (_, v))| u64::from(*v)).max().unwrap_or(0);
+        let (mut added, mut bits, mut below) = (0u64, false, false);
+        for op in program.threads.iter().flatten() {
+            let (location, value, rmw) = match op {
+                Op::Store { location, value } => (*location, value, RmwOp::Exchange),
+                Op::Rmw { op, location, value, .. } => (*location, value, *op),
+                _ => continue,
+            };
+            let Operand::Const(c) = value else { continue };
+            if !here(location) {
+                continue;
+            }
+            match rmw {
+                RmwOp::Add => added += u64::from(*c),
+                RmwOp::Sub => below |= *c > 0,
+                RmwOp::Or | RmwOp::Xor => {
+                    bits = true;
+                    most = most.max(u64::from(*c));
+                }
+                RmwOp::And => {}
+                RmwOp::Exchange => most = most.max(u64::from(*c)),
+            }
+        }
+        let most = most + added;
+        match (below, bits) {
+            (true, _) => u64::from(u32::MAX),
+            (_, true) => (most + 1).next_power_of_two().saturating_sub(1),
+            _ => most,
+        }
+    };
+    let all = largest(None);
+    let of = |l: usize| if depends { all } else { largest(Some(l)) };
+    let mut read = vec![0; program.registers.len()];
+    for op in program.threads.iter().flatten() {
+        match op {
+            Op::Load { location, register } => read[*register] = of(*location),
+            Op::Rmw { location, register: Some(r), .. } => read[*r] = of(*location),
+            _ => {}
+        }
+    }
+    let finals = (0..program.locations.len()).map(of);
+    read.into_iter().chain(finals).map(|v| u32::try_from(v + 1).unwrap_or(u32::MAX)).collect()
+}

@@ -1,0 +1,408 @@
+//! What a GPU runs of a test: threads of atomic accesses and fences, made from the C dialect.
+//!
+//! It does not know how threads are laid out on a device. What it cannot run it refuses by name.
+
+use std::fmt::Write;
+
+use crate::diag::{Diag, Result};
+use crate::lang::c11::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
+use crate::litmus::{Arch, Body, InitValue, Place, Test, Value};
+
+pub const MAX_THREADS: usize = 4;
+pub const MAX_LOCATIONS: usize = 4;
+pub const MAX_OPS: usize = 64;
+const MAX_REGISTERS: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub name: String,
+    /// Names and initial values.
+    pub locations: Vec<(String, u32)>,
+    pub threads: Vec<Vec<Op>>,
+    /// What reads give: thread and name.
+    pub registers: Vec<(usize, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    Load {
+        location: usize,
+        register: usize,
+    },
+    Store {
+        location: usize,
+        value: Operand,
+    },
+    /// Gives the old value; nothing looks at it where there is no register.
+    Rmw {
+        op: RmwOp,
+        location: usize,
+        value: Operand,
+        register: Option<usize>,
+    },
+    /// Across workgroups, or inside one alone.
+    Fence {
+        near: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    Const(u32),
+    /// What an earlier read of the thread gave.
+    Register(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RmwOp {
+    Exchange,
+    Add,
+    Sub,
+    Or,
+    And,
+    Xor,
+}
+
+impl RmwOp {
+    /// The name of the function in WGSL.
+    pub fn wgsl(self) -> &'static str {
+        match self {
+            RmwOp::Exchange => "atomicExchange",
+            RmwOp::Add => "atomicAdd",
+            RmwOp::Sub => "atomicSub",
+            RmwOp::Or => "atomicOr",
+            RmwOp::And => "atomicAnd",
+            RmwOp::Xor => "atomicXor",
+        }
+    }
+
+    pub fn apply(self, old: u32, operand: u32) -> u32 {
+        match self {
+            RmwOp::Exchange => operand,
+            RmwOp::Add => old.wrapping_add(operand),
+            RmwOp::Sub => old.wrapping_sub(operand),
+            RmwOp::Or => old | operand,
+            RmwOp::And => old & operand,
+            RmwOp::Xor => old ^ operand,
+        }
+    }
+}
+
+impl Program {
+    pub fn new(test: &Test) -> Result<Program> {
+        if test.arch != Arch::C {
+            return Err(Diag::new(format!(
+                "{}: tests of {} do not run on GPUs",
+                test.name,
+                test.arch.name()
+            ))
+            .help("give tests of the C dialect with relaxed atomics"));
+        }
+        if !(2..=MAX_THREADS).contains(&test.threads.len()) {
+            return Err(Diag::new(format!(
+                "{}: {} threads; GPUs run tests of 2 to {MAX_THREADS}",
+                test.name,
+                test.threads.len()
+            )));
+        }
+        let mut program = Program {
+            name: test.name.clone(),
+            locations: Vec::new(),
+            threads: Vec::new(),
+            registers: Vec::new(),
+        };
+        for item in &test.init {
+            let Place::Mem { name, index: None } = &item.place else {
+                return Err(Diag::at(
+                    &test.source,
+                    item.span,
+                    "only plain locations are initialised on GPUs",
+                ));
+            };
+            let value = match &item.value {
+                None => 0,
+                Some(InitValue::One(Value::Int(v))) => match u32::try_from(*v) {
+                    Ok(v) => v,
+                    Err(_) => {
+                        return Err(Diag::at(
+                            &test.source,
+                            item.span,
+                            "a value of 32 bits is expected",
+                        ));
+                    }
+                },
+                Some(_) => {
+                    return Err(Diag::at(
+                        &test.source,
+                        item.span,
+                        "locations hold numbers on GPUs, no addresses or arrays",
+                    ));
+                }
+            };
+            program.locations.push((name.clone(), value));
+        }
+        for (t, body) in test.threads.iter().enumerate() {
+            let Body::C(function) = body else {
+                return Err(Diag::new(format!("{}: thread {t} is no C function", test.name)));
+            };
+            let ops = Thread { test, function, thread: t, program: &mut program }.read()?;
+            program.threads.push(ops);
+        }
+        if program.locations.len() > MAX_LOCATIONS {
+            return Err(Diag::new(format!(
+                "{}: {} locations; GPUs run tests of up to {MAX_LOCATIONS}",
+                test.name,
+                program.locations.len()
+            )));
+        }
+        if program.registers.len() > MAX_REGISTERS {
+            return Err(Diag::new(format!("{}: more than {MAX_REGISTERS} reads", test.name)));
+        }
+        Ok(program)
+    }
+
+    /// Names of what an outcome shows: the registers, then the locations.
+    pub fn observed(&self) -> Vec<Place> {
+        let registers =
+            self.registers.iter().map(|(t, r)| Place::Reg { thread: *t, name: r.clone() });
+        let mem = self.locations.iter().map(|(x, _)| Place::Mem { name: x.clone(), index: None });
+        registers.chain(mem).collect()
+    }
+
+    /// Whether the compiler is not to see that accesses go to one place.
+    pub fn has_one_location(&self) -> bool {
+        self.locations.len() == 1
+    }
+
+    pub fn has_near_fences(&self) -> bool {
+        self.threads.iter().flatten().any(|op| matches!(op, Op::Fence { near: true }))
+    }
+
+    /// The outcome of running the threads one after the other.
+    pub fn run_in_order(&self, order: &[usize]) -> Vec<u32> {
+        let mut registers = vec![0; self.registers.len()];
+        let mut memory: Vec<u32> = self.locations.iter().map(|(_, v)| *v).collect();
+        for op in order.iter().filter_map(|t| self.threads.get(*t)).flatten() {
+            let value = |v: &Operand, registers: &[u32]| match v {
+                Operand::Const(c) => *c,
+                Operand::Register(r) => registers[*r],
+            };
+            match op {
+                Op::Load { location, register } => registers[*register] = memory[*location],
+                Op::Store { location, value: v } => memory[*location] = value(v, &registers),
+                Op::Rmw { op, location, value: v, register } => {
+                    let old = memory[*location];
+                    memory[*location] = op.apply(old, value(v, &registers));
+                    if let Some(r) = register {
+                        registers[*r] = old;
+                    }
+                }
+                Op::Fence { .. } => {}
+            }
+        }
+        registers.extend(memory);
+        registers
+    }
+
+    /// `W x=1 ; F ; r0=R y || ...`, for people.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (t, ops) in self.threads.iter().enumerate() {
+            if t > 0 {
+                out += " || ";
+            }
+            for (i, op) in ops.iter().enumerate() {
+                if i > 0 {
+                    out += " ; ";
+                }
+                self.op_text(op, &mut out);
+            }
+        }
+        out
+    }
+
+    fn op_text(&self, op: &Op, out: &mut String) {
+        let place = |l: &usize| self.locations[*l].0.as_str();
+        let name = |r: &usize| self.registers[*r].1.as_str();
+        let operand = |v: &Operand| match v {
+            Operand::Const(c) => c.to_string(),
+            Operand::Register(r) => name(r).to_string(),
+        };
+        let _ = match op {
+            Op::Load { location, register } => {
+                write!(out, "{}=R {}", name(register), place(location))
+            }
+            Op::Store { location, value } => {
+                write!(out, "W {}={}", place(location), operand(value))
+            }
+            Op::Rmw { op, location, value, register } => {
+                if let Some(r) = register {
+                    let _ = write!(out, "{}=", name(r));
+                }
+                match op {
+                    RmwOp::Exchange => write!(out, "XCHG {}={}", place(location), operand(value)),
+                    op => {
+                        let word = op.wgsl().trim_start_matches("atomic").to_uppercase();
+                        write!(out, "{word} {},{}", place(location), operand(value))
+                    }
+                }
+            }
+            Op::Fence { near: false } => write!(out, "F"),
+            Op::Fence { near: true } => write!(out, "F.near"),
+        };
+    }
+}
+
+/// One thread while it is read.
+struct Thread<'a> {
+    test: &'a Test,
+    function: &'a Function,
+    thread: usize,
+    program: &'a mut Program,
+}
+
+impl Thread<'_> {
+    fn read(&mut self) -> Result<Vec<Op>> {
+        let mut ops = Vec::new();
+        for stmt in &self.function.body {
+            match &stmt.kind {
+                StmtKind::Empty => {}
+                StmtKind::Expr(e) => match &e.kind {
+                    ExprKind::Assign(None, target, call) => {
+                        let ExprKind::Name(name) = &target.kind else {
+                            return Err(
+                                self.refuse(e, "assignments to shared memory that are not atomic")
+                            );
+                        };
+                        ops.push(self.call(call, Some(name))?);
+                    }
+                    _ => ops.push(self.call(e, None)?),
+                },
+                StmtKind::Decl(list) => {
+                    for d in list {
+                        if let Some(init) = &d.init {
+                            ops.push(self.call(init, Some(&d.name))?);
+                        }
+                    }
+                }
+                _ => {
+                    return Err(Diag::at(
+                        &self.test.source,
+                        stmt.span,
+                        "GPUs run straight lines of atomic accesses and fences alone",
+                    )
+                    .help("leave control flow out"));
+                }
+            }
+            if ops.len() > MAX_OPS {
+                return Err(Diag::at(
+                    &self.test.source,
+                    self.function.span,
+                    format!("a thread has more than {MAX_OPS} accesses"),
+                ));
+            }
+        }
+        Ok(ops)
+    }
+
+    fn refuse(&self, e: &Expr, what: &str) -> Box<Diag> {
+        Diag::at(&self.test.source, e.span, format!("GPUs do not run {what}"))
+            .help("calls of atomic_load, atomic_store, atomic_exchange, atomic_fetch_* and of fences are run")
+    }
+
+    fn call(&mut self, e: &Expr, to: Option<&str>) -> Result<Op> {
+        let ExprKind::Call(function, args) = &e.kind else {
+            return Err(self.refuse(e, "this expression"));
+        };
+        let (base, orders) = match function.strip_suffix("_explicit") {
+            Some(base) => (base, 1),
+            None => (function.as_str(), 0),
+        };
+        if let "atomic_thread_fence" | "atomic_signal_fence" = base {
+            return Ok(Op::Fence { near: base == "atomic_signal_fence" });
+        }
+        let rmw = match base.strip_prefix("atomic_") {
+            Some("exchange") => Some(RmwOp::Exchange),
+            Some("fetch_add") => Some(RmwOp::Add),
+            Some("fetch_sub") => Some(RmwOp::Sub),
+            Some("fetch_or") => Some(RmwOp::Or),
+            Some("fetch_and") => Some(RmwOp::And),
+            Some("fetch_xor") => Some(RmwOp::Xor),
+            Some("load" | "store") => None,
+            _ => return Err(self.refuse(e, &format!("`{function}`"))),
+        };
+        let values = if base == "atomic_load" { 1 } else { 2 };
+        if args.len() != values + orders {
+            return Err(self.refuse(e, &format!("`{function}` with {} arguments", args.len())));
+        }
+        // The accesses of WGSL are relaxed, whatever their fences are.
+        if orders == 0
+            || !matches!(&args[values].kind, ExprKind::Name(n) if n == "memory_order_relaxed")
+        {
+            return Err(self.refuse(e, "atomic accesses that are not relaxed"));
+        }
+        let location = self.location(&args[0])?;
+        if base == "atomic_load" {
+            // A value that nothing reads still makes the access.
+            let register = self.register(to.unwrap_or("unused"), e)?;
+            return Ok(Op::Load { location, register });
+        }
+        let value = self.operand(&args[1])?;
+        match rmw {
+            None if to.is_some() => Err(self.refuse(e, "the value of a store")),
+            None => Ok(Op::Store { location, value }),
+            Some(op) => {
+                let register = to.map(|r| self.register(r, e)).transpose()?;
+                Ok(Op::Rmw { op, location, value, register })
+            }
+        }
+    }
+
+    fn location(&mut self, e: &Expr) -> Result<usize> {
+        let name = match &e.kind {
+            ExprKind::Name(name) => name,
+            ExprKind::Unary(UnaryOp::Addr, inner) => match &inner.kind {
+                ExprKind::Name(name) => name,
+                _ => return Err(self.refuse(e, "accesses to computed places")),
+            },
+            _ => return Err(self.refuse(e, "accesses to computed places")),
+        };
+        if let Some(i) = self.program.locations.iter().position(|(x, _)| x == name) {
+            return Ok(i);
+        }
+        if self.function.params.iter().all(|p| p.name != *name) {
+            return Err(
+                self.refuse(e, &format!("accesses to `{name}`, which is no shared location"))
+            );
+        }
+        self.program.locations.push((name.clone(), 0));
+        Ok(self.program.locations.len() - 1)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.program.registers.iter().position(|(t, r)| *t == self.thread && r == name)
+    }
+
+    /// A new register: names are written once, so that each read has its own.
+    fn register(&mut self, name: &str, e: &Expr) -> Result<usize> {
+        if self.find(name).is_some() {
+            return Err(self.refuse(e, &format!("threads that give `{name}` a second value")));
+        }
+        self.program.registers.push((self.thread, name.to_string()));
+        Ok(self.program.registers.len() - 1)
+    }
+
+    fn operand(&self, e: &Expr) -> Result<Operand> {
+        match &e.kind {
+            ExprKind::Int(lit) => match u32::try_from(lit.value) {
+                Ok(v) => Ok(Operand::Const(v)),
+                Err(_) => Err(self.refuse(e, "values of more than 32 bits")),
+            },
+            ExprKind::Name(name) => match self.find(name) {
+                Some(r) => Ok(Operand::Register(r)),
+                None => Err(self.refuse(e, &format!("`{name}`, which was not read before"))),
+            },
+            _ => Err(self.refuse(e, "this value")),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The tests of the paper: their programs and outcomes, as listed beside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::gpu::oracle::{Class, MODEL, Models, Oracle};
+use crate::gpu::program::Program;
+use crate::litmus::Place;
+
+struct Row {
+    name: &'static str,
+    program: &'static str,
+    target: Option<&'static str>,
+    classes: [Listed; 3],
+}
+
+struct Listed {
+    outcomes: Vec<BTreeMap<String, u32>>,
+    more: usize,
+}
+
+fn assignments(text: &str, between: &str) -> BTreeMap<String, u32> {
+    let pair = |p: &str| {
+        let (name, value) = p.trim().split_once('=').unwrap();
+        (name.to_string(), value.parse().unwrap())
+    };
+    text.split(between).map(pair).collect()
+}
+
+fn listed(text: &str) -> Listed {
+    let mut out = Listed { outcomes: Vec::new(), more: 0 };
+    for part in text.split(" / ").filter(|p| *p != "-") {
+        match part.strip_prefix('+') {
+            Some(n) => out.more = n.parse().unwrap(),
+            None => out.outcomes.push(assignments(part, ",")),
+        }
+    }
+    out
+}
+
+fn rows() -> Vec<Row> {
+    let lines = include_str!("expected.tsv").lines().filter(|l| !l.starts_with('#'));
+    lines
+        .map(|line| {
+            let f: Vec<&'static str> = line.split('\t').collect();
+            Row {
+                name: f[0],
+                program: f[1],
+                target: (f[2] != "-").then_some(f[2]),
+                classes: [listed(f[3]), listed(f[4]), listed(f[5])],
+            }
+        })
+        .collect()
+}
+
+fn short(place: &Place) -> String {
+    match place {
+        Place::Reg { name, .. } | Place::Mem { name, .. } => name.clone(),
+    }
+}
+
+#[test]
+fn the_tests_of_the_paper_and_their_outcomes() {
+    let conformance = conformance().unwrap();
+    let mutants = mutants().unwrap();
+    assert_eq!((conformance.len(), mutants.len()), (20, 32));
+    let mut models = Models::new(MODEL).unwrap();
+    let mut seen = BTreeSet::new();
+    for row in rows() {
+        let find = |m: &&Mutant| {
+            if row.target.is_some() { m.key == row.name } else { m.test.name == row.name }
+        };
+        let of = if row.target.is_some() { &mutants } else { &conformance };
+        let m = of.iter().find(find).unwrap_or_else(|| panic!("no {}", row.name));
+        seen.insert(m.test.name.clone());
+        let program = Program::new(&m.test).unwrap();
+        assert_eq!(program.text(), row.program, "{}", row.name);
+        let oracle = Oracle::new(&m.test, &program, &mut models).unwrap();
+        let outcome = |i: usize| -> BTreeMap<String, u32> {
+            oracle.observed.iter().map(short).zip(oracle.outcome(i)).collect()
+        };
+        let shows = |i: usize, part: &BTreeMap<String, u32>| {
+            let all = outcome(i);
+            part.iter().all(|(k, v)| all.get(k) == Some(v))
+        };
+        for (class, listed) in
+            [Class::Sequential, Class::Interleaved, Class::Weak].into_iter().zip(&row.classes)
+        {
+            let ours: Vec<usize> =
+                (0..oracle.classes.len()).filter(|i| oracle.classes[*i] == class).collect();
+            // What is not listed does not vary, so that each listed outcome is one of ours.
+            assert_eq!(ours.len(), listed.outcomes.len() + listed.more, "{}: {class:?}", row.name);
+            for part in &listed.outcomes {
+                assert_eq!(
+                    ours.iter().filter(|i| shows(**i, part)).count(),
+                    1,
+                    "{}: {part:?}",
+                    row.name
+                );
+            }
+        }
+        let targets = (0..oracle.target.len()).filter(|i| oracle.target[*i]);
+        match row.target {
+            // A mutant's target is allowed: of reversed order it is an interleaving.
+            Some(target) => {
+                let want = assignments(target, " & ");
+                let all: Vec<usize> = targets.collect();
+                assert!(all.iter().all(|i| shows(*i, &want)), "{}", row.name);
+                let class = match m.mutator {
+                    Mutator::ReversingPoLoc => Class::Interleaved,
+                    _ => Class::Weak,
+                };
+                assert_eq!(
+                    all.iter().filter(|i| oracle.classes[**i] == class).count(),
+                    1,
+                    "{}",
+                    row.name
+                );
+            }
+            None => {
+                let all: Vec<usize> = targets.collect();
+                assert!(!all.is_empty(), "{}", row.name);
+                assert!(all.iter().all(|i| oracle.classes[*i] == Class::Forbidden), "{}", row.name);
+            }
+        }
+    }
+    assert_eq!(seen.len(), 52);
+}
+
+#[test]
+fn mutants_name_what_they_mutate() {
+    let names: BTreeSet<String> = conformance().unwrap().into_iter().map(|m| m.test.name).collect();
+    let all: Vec<Mutant> = mutants().unwrap().into_iter().chain(scope_mutants().unwrap()).collect();
+    for m in &all {
+        assert!(names.contains(m.mutates.as_deref().unwrap()), "{}", m.test.name);
+        assert!(m.test.info.iter().any(|(k, v)| k == "Key" && *v == m.key));
+    }
+    let unique: BTreeSet<&str> = all.iter().map(|m| m.test.name.as_str()).collect();
+    assert_eq!(unique.len(), 50);
+}
+
+#[test]
+fn narrowed_fences_do_not_forbid() {
+    let mut models = Models::new(MODEL).unwrap();
+    for m in scope_mutants().unwrap() {
+        let program = Program::new(&m.test).unwrap();
+        let oracle = Oracle::new(&m.test, &program, &mut models).unwrap();
+        let weak =
+            (0..oracle.target.len()).any(|i| oracle.target[i] && oracle.classes[i] == Class::Weak);
+        assert!(weak, "{}", m.test.name);
+    }
+}
+
+#[test]
+fn keys_of_single_instances_are_those_of_the_artifact() {
+    for (pte, site) in [
+        ("Message Passing Default", "Message Passing Single Instance"),
+        ("Message Passing Barrier Variant 1", "Message Passing Single Instance Barrier 1"),
+        ("Store Coherency", "Store Single Instance Coherency"),
+        ("Read RMW", "Read Single Instance RMW"),
+        ("2+2 Write RMW Barrier 2", "2+2 Write Single Instance RMW Barrier 2"),
+        ("RR Mutations Default", "RR Mutations Single Instance"),
+        ("WW Mutations RMW", "WW Mutations Single Instance RMW"),
+    ] {
+        assert_eq!(site_key(pte), site);
+    }
+}
