@@ -3,5 +3,15 @@
 //! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of
 //! the C dialect whose accesses are relaxed atomics; what it may show comes from the simulator.
 
+pub mod device;
+pub mod environment;
+pub mod layout;
 pub mod oracle;
 pub mod program;
+pub mod random;
+pub mod run;
+pub mod session;
+pub mod wgsl;
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,40 @@ impl Mutator {
     }
 }
 
+/// Which tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// The paper's mutants.
+    Mutants,
+    /// The tests that they come from.
+    Conformance,
+    /// Mutants whose fences reach less far.
+    Scope,
+    All,
+}
+
+impl Suite {
+    pub const ALL: [Suite; 4] = [Suite::Mutants, Suite::Conformance, Suite::Scope, Suite::All];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Suite::Mutants => "mutants",
+            Suite::Conformance => "conformance",
+            Suite::Scope => "scope",
+            Suite::All => "all",
+        }
+    }
+
+    pub fn tests(self) -> Result<Vec<Mutant>> {
+        Ok(match self {
+            Suite::Mutants => mutants()?,
+            Suite::Conformance => conformance()?,
+            Suite::Scope => scope_mutants()?,
+            Suite::All => [conformance()?, mutants()?, scope_mutants()?].concat(),
+        })
+    }
+}
+
 /// A conformance test or a mutant.
 #[derive(Clone, Debug)]
 pub struct Mutant {

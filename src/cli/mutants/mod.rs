@@ -1,6 +1,7 @@
 //! `litmake mutants`: how good a testing environment is, and how sure one may be.
 
 mod analyses;
+mod run;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ enum Command {
     Score(analyses::Score),
     Merge(analyses::Merge),
     Correlate(analyses::Correlate),
+    Run(run::Run),
+    List(run::List),
+    Devices(run::Devices),
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -31,6 +35,9 @@ pub fn main(args: Args) -> ExitCode {
         Command::Score(a) => analyses::score(a),
         Command::Merge(a) => analyses::merge(a),
         Command::Correlate(a) => analyses::correlate(a),
+        Command::Run(a) => run::run(a),
+        Command::List(a) => run::list(a),
+        Command::Devices(a) => run::devices(a),
     };
     match done {
         Ok(status) => ExitCode::from(status),

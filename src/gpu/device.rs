@@ -1,0 +1,391 @@
+//! Finding a GPU and talking to it: adapters, pipelines, submissions under a watchdog.
+//!
+//! It does not know what tests are. A device that is lost or hangs is an error of what was being
+//! done; the caller opens a new one and goes on.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What went wrong with a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no such device.
+    Missing(String),
+    /// It was lost, or hangs: nothing more can be done with it.
+    Gone(String),
+    /// It said no to what it was given, and would again.
+    Refused(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Missing(e) | Trouble::Gone(e) | Trouble::Refused(e) => f.write_str(e),
+        }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, Trouble>;
+
+/// How shaders are compiled, as far as that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variant {
+    /// Accesses are kept in bounds.
+    pub bounds: bool,
+    /// Loops are kept finite.
+    pub loops: bool,
+}
+
+impl Variant {
+    pub const ALL: [Variant; 4] = [
+        Variant { bounds: true, loops: true },
+        Variant { bounds: true, loops: false },
+        Variant { bounds: false, loops: true },
+        Variant { bounds: false, loops: false },
+    ];
+
+    pub fn name(self) -> &'static str {
+        match (self.bounds, self.loops) {
+            (true, true) => "checked",
+            (true, false) => "bounds",
+            (false, true) => "loops",
+            (false, false) => "unchecked",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Variant> {
+        Variant::ALL.into_iter().find(|v| v.name() == word)
+    }
+}
+
+/// What a device says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    pub name: String,
+    pub vendor: u32,
+    pub device: u32,
+    pub kind: String,
+    pub driver: String,
+    pub driver_info: String,
+    pub subgroup: u32,
+}
+
+impl Info {
+    fn of(adapter: &wgpu::Adapter) -> Info {
+        let i = adapter.get_info();
+        Info {
+            kind: format!("{:?}", i.device_type).to_lowercase(),
+            name: i.name,
+            vendor: i.vendor,
+            device: i.device,
+            driver: i.driver,
+            driver_info: i.driver_info,
+            subgroup: i.subgroup_min_size,
+        }
+    }
+
+    pub fn is_cpu(&self) -> bool {
+        self.kind == "cpu"
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "vendor": self.vendor,
+            "device": self.device,
+            "type": self.kind,
+            "driver": self.driver,
+            "driverInfo": self.driver_info,
+        })
+    }
+}
+
+impl std::fmt::Display for Info {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}; {} {})", self.name, self.kind, self.driver, self.driver_info)
+    }
+}
+
+/// Waits for a future that is ready at once or after other threads have done their part.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn found() -> Vec<wgpu::Adapter> {
+    let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
+    desc.backends = wgpu::Backends::VULKAN;
+    let instance = wgpu::Instance::new(desc);
+    wait(instance.enumerate_adapters(wgpu::Backends::VULKAN))
+}
+
+/// The devices here, best first: real ones before those in software.
+fn ranked() -> Vec<(Info, wgpu::Adapter)> {
+    let mut all: Vec<_> = found().into_iter().map(|a| (Info::of(&a), a)).collect();
+    let order = ["discretegpu", "integratedgpu", "virtualgpu", "other", "cpu"];
+    all.sort_by_key(|(i, _)| order.iter().position(|k| *k == i.kind).unwrap_or(order.len()));
+    all
+}
+
+pub fn list() -> Vec<Info> {
+    ranked().into_iter().map(|(i, _)| i).collect()
+}
+
+/// Finds out what a device is without opening it.
+pub fn choose(name: Option<&str>) -> Result<Info> {
+    pick(name).map(|(info, _)| info)
+}
+
+fn pick(name: Option<&str>) -> Result<(Info, wgpu::Adapter)> {
+    let mut all = ranked();
+    if all.is_empty() {
+        return Err(Trouble::Missing(
+            "there is no Vulkan device here; install the driver of the GPU, or mesa-vulkan-drivers for one in software".into(),
+        ));
+    }
+    let fits = |i: &Info| {
+        name.is_none_or(|n| i.name.to_lowercase().contains(&n.to_lowercase()) || i.kind.contains(n))
+    };
+    match all.iter().position(|(i, _)| fits(i)) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => {
+            let names: Vec<String> = all.iter().map(|(i, _)| i.to_string()).collect();
+            Err(Trouble::Missing(format!(
+                "no device fits `{}`; there are: {}",
+                name.unwrap_or_default(),
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+pub struct Device {
+    pub info: Info,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) timestamps: bool,
+    /// How long one submission may take.
+    pub timeout: Duration,
+    said: Arc<Mutex<Said>>,
+    resident: Mutex<Option<u32>>,
+}
+
+/// What the device reported out of turn.
+#[derive(Default)]
+struct Said {
+    lost: Option<String>,
+    error: Option<String>,
+}
+
+impl Device {
+    /// Opens the best device, or the best of those whose name or kind has this in it.
+    pub fn open(name: Option<&str>) -> Result<Device> {
+        let (info, adapter) = pick(name)?;
+        let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let desc = wgpu::DeviceDescriptor {
+            label: Some("litmake"),
+            required_features: if timestamps {
+                wgpu::Features::TIMESTAMP_QUERY
+            } else {
+                wgpu::Features::empty()
+            },
+            required_limits: adapter.limits(),
+            ..Default::default()
+        };
+        let (device, queue) = wait(adapter.request_device(&desc))
+            .map_err(|e| Trouble::Missing(format!("{info} cannot be opened: {e}")))?;
+        let said = Arc::new(Mutex::new(Said::default()));
+        let (lost, error) = (said.clone(), said.clone());
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                let mut said = lost.lock().unwrap_or_else(PoisonError::into_inner);
+                said.lost.get_or_insert(format!("the device was lost: {message}"));
+            }
+        });
+        device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| {
+            let mut said = error.lock().unwrap_or_else(PoisonError::into_inner);
+            said.error.get_or_insert(e.to_string());
+        }));
+        Ok(Device {
+            info,
+            device,
+            queue,
+            timestamps,
+            timeout: Duration::from_secs(120),
+            said,
+            resident: Mutex::new(None),
+        })
+    }
+
+    /// What the device has reported since the last look.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lost) = &said.lost {
+            return Err(Trouble::Gone(lost.clone()));
+        }
+        match said.error.take() {
+            Some(e) if e.contains("lost") => Err(Trouble::Gone(e)),
+            Some(e) => Err(Trouble::Refused(e)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn shader(&self, text: &str, variant: Variant) -> Result<wgpu::ShaderModule> {
+        let desc = wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        };
+        let checks = wgpu::ShaderRuntimeChecks {
+            bounds_checks: variant.bounds,
+            force_loop_bounding: variant.loops,
+            ..wgpu::ShaderRuntimeChecks::checked()
+        };
+        // SAFETY: the text is generated here. Its loops count up to a bound that is a parameter,
+        // and its addresses are remainders of what the buffers are sized for.
+        let module = unsafe { self.device.create_shader_module_trusted(desc, checks) };
+        self.check()?;
+        Ok(module)
+    }
+
+    pub(super) fn pipeline(
+        &self,
+        layout: &wgpu::PipelineLayout,
+        module: &wgpu::ShaderModule,
+        entry: &str,
+    ) -> Result<wgpu::ComputePipeline> {
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry),
+            layout: Some(layout),
+            module,
+            entry_point: Some(entry),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        self.check()?;
+        Ok(pipeline)
+    }
+
+    pub(super) fn buffer(&self, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: size.max(4).next_multiple_of(4),
+            usage,
+            mapped_at_creation: false,
+        });
+        self.check()?;
+        Ok(buffer)
+    }
+
+    /// Submits work and waits until it is done; one that takes too long is taken as hanging.
+    pub(super) fn finish(&self, encoder: wgpu::CommandEncoder) -> Result<()> {
+        let index = self.queue.submit([encoder.finish()]);
+        self.wait_for(Some(index))?;
+        self.check()
+    }
+
+    fn wait_for(&self, index: Option<wgpu::SubmissionIndex>) -> Result<()> {
+        let wait = wgpu::PollType::Wait { submission_index: index, timeout: Some(self.timeout) };
+        match self.device.poll(wait) {
+            Ok(_) => Ok(()),
+            Err(wgpu::PollError::Timeout) => Err(Trouble::Gone(format!(
+                "{} gave no answer for {} s and is taken as hanging",
+                self.info.name,
+                self.timeout.as_secs_f64()
+            ))),
+            Err(e) => Err(Trouble::Gone(e.to_string())),
+        }
+    }
+
+    /// The content of a buffer that can be mapped.
+    pub(super) fn read(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>> {
+        let mapped = Arc::new(Mutex::new(None));
+        let told = mapped.clone();
+        buffer.map_async(wgpu::MapMode::Read, .., move |r| {
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(r);
+        });
+        self.wait_for(None)?;
+        self.check()?;
+        match mapped.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(Ok(())) => {}
+            other => return Err(Trouble::Gone(format!("results could not be read: {other:?}"))),
+        }
+        let bytes = match buffer.get_mapped_range(..) {
+            Ok(view) => view.to_vec(),
+            Err(e) => return Err(Trouble::Gone(format!("results could not be read: {e:?}"))),
+        };
+        buffer.unmap();
+        Ok(bytes)
+    }
+
+    /// How many workgroups run at once, as one of them sees it: the spin barrier waits for no
+    /// more. Measured once.
+    pub fn resident(&self, most: u32) -> Result<u32> {
+        let mut known = self.resident.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(n) = *known {
+            return Ok(n.min(most));
+        }
+        let n = self.measure_resident()?;
+        *known = Some(n);
+        Ok(n.min(most))
+    }
+
+    fn measure_resident(&self) -> Result<u32> {
+        const GROUPS: u32 = super::environment::MAX_WORKGROUPS;
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> n: array<atomic<u32>, 2>;
+@compute @workgroup_size({})
+fn main(@builtin(local_invocation_id) l: vec3<u32>) {{
+  if (l.x == 0u) {{
+    let ticket = atomicAdd(&n[0], 1u);
+    var seen = ticket + 1u;
+    for (var i = 0u; i < 16384u && seen < {GROUPS}u; i++) {{ seen = atomicAdd(&n[0], 0u); }}
+    if (ticket == 0u) {{ atomicStore(&n[1], seen); }}
+  }}
+}}
+",
+            super::environment::WORKGROUP
+        );
+        let module = self.shader(&text, Variant { bounds: true, loops: true })?;
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        self.check()?;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let counts = self.buffer(8, usage)?;
+        let back = self.buffer(8, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)?;
+        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: counts.as_entire_binding() }],
+        });
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_pipeline(&pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(GROUPS, 1, 1);
+        }
+        encoder.copy_buffer_to_buffer(&counts, 0, &back, 0, 8);
+        self.finish(encoder)?;
+        let bytes = self.read(&back)?;
+        let word = bytes.get(4..8).and_then(|b| b.try_into().ok()).map_or(1, u32::from_le_bytes);
+        Ok(word.max(1))
+    }
+}

@@ -1,0 +1,407 @@
+//! Tests on one device, over many environments: what it takes to go on when the device is lost,
+//! and results in the artifact's form.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::device::{Device, Info, Trouble, Variant};
+use super::environment::{Environment, Preset, Scheme};
+use super::oracle::{Class, Models, Oracle};
+use super::program::Program;
+use super::run::{Buffers, Loaded, Measured, Request};
+use super::wgsl::{Memory, Reach, Shape};
+use crate::diag::Result;
+use crate::litmus::Test;
+use crate::mutate::mcm;
+use crate::stats::results::{Counts, Environment as Row, Results};
+
+/// A test with what must be known of it to run it and to say what came out.
+#[derive(Clone)]
+pub struct Prepared {
+    /// Its name in results.
+    pub key: String,
+    pub name: String,
+    /// The mutator that made it; `None` for tests that are to show no violation.
+    pub mutator: Option<String>,
+    pub program: Program,
+    pub oracle: Oracle,
+}
+
+impl Prepared {
+    pub fn new(test: &Test, scheme: Scheme, models: &mut Models) -> Result<Prepared> {
+        let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
+        let is_mutant = info("Mutates").is_some();
+        let program = Program::new(test)?;
+        let oracle = Oracle::new(test, &program, models)?;
+        let key = match (info("Key"), scheme) {
+            (Some(key), Scheme::Parallel) if is_mutant => key,
+            (Some(key), Scheme::Single) if is_mutant => mcm::site_key(&key),
+            _ => test.name.clone(),
+        };
+        Ok(Prepared {
+            key,
+            name: test.name.clone(),
+            mutator: if is_mutant { info("Mutator") } else { None },
+            program,
+            oracle,
+        })
+    }
+
+    pub fn is_mutant(&self) -> bool {
+        self.mutator.is_some()
+    }
+}
+
+/// How tests are run, apart from the environments.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub preset: Preset,
+    pub environments: u32,
+    pub iterations: u32,
+    /// Of one test in one environment.
+    pub time: Option<Duration>,
+    /// Iterations a submission; 0: by time.
+    pub batch: u32,
+    pub seed: String,
+    pub variant: Variant,
+    pub reach: Reach,
+    pub memory: Memory,
+    pub spin_anywhere: bool,
+    /// Takes the place of the drawn parameters.
+    pub overrides: Vec<(String, u32)>,
+}
+
+impl Setup {
+    pub fn new(preset: Preset) -> Setup {
+        Setup {
+            preset,
+            environments: preset.environments(),
+            iterations: preset.iterations(),
+            time: None,
+            batch: 0,
+            seed: "webgpu".into(),
+            variant: Variant { bounds: true, loops: true },
+            reach: Reach::Workgroups,
+            memory: Memory::Storage,
+            spin_anywhere: false,
+            overrides: Vec::new(),
+        }
+    }
+
+    /// The environments, by number.
+    pub fn draw(&self) -> std::result::Result<Vec<Environment>, String> {
+        let mut all = self.preset.draw(&self.seed, self.environments);
+        for env in &mut all {
+            for (name, value) in &self.overrides {
+                env.set(name, *value)?;
+            }
+            // A changed minimum moves the maximum along.
+            env.max_workgroups = env.max_workgroups.max(env.testing_workgroups);
+            env.check()?;
+        }
+        Ok(all)
+    }
+
+    pub fn shape(&self, program: &Program) -> Shape {
+        Shape {
+            reach: self.reach,
+            memory: self.memory,
+            ..Shape::new(self.preset.scheme(), program)
+        }
+    }
+
+    /// What of it is recorded with results, and decides them.
+    pub fn json(&self) -> Value {
+        json!({
+            "preset": self.preset.name(),
+            "environments": self.environments,
+            "iterations": self.iterations,
+            "seconds": self.time.map(|t| t.as_secs_f64()),
+            "batch": self.batch,
+            "seed": self.seed,
+            "variant": self.variant.name(),
+            "reach": match self.reach {
+                Reach::Workgroups => "workgroups".to_string(),
+                Reach::Workgroup => "workgroup".to_string(),
+                Reach::Subgroup(n) => format!("subgroup of {n}"),
+            },
+            "memory": match self.memory {
+                Memory::Storage => "storage",
+                Memory::Workgroup => "workgroup",
+            },
+            "spin": self.spin_anywhere,
+            "set": self.overrides.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect::<Map<_, _>>(),
+        })
+    }
+}
+
+/// What one test did in one environment, as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    pub seq: u64,
+    pub interleaved: u64,
+    pub weak: u64,
+    #[serde(rename = "durationSeconds")]
+    pub seconds: f64,
+    #[serde(rename = "deviceSeconds", default, skip_serializing_if = "Option::is_none")]
+    pub device_seconds: Option<f64>,
+    pub iterations: u32,
+    pub submissions: u32,
+    /// Outcomes that the model forbids.
+    pub violations: u64,
+    /// By outcome, those that showed.
+    pub outcomes: BTreeMap<String, u64>,
+}
+
+/// What stands for values that no execution gives.
+pub const UNKNOWN: &str = "other values";
+
+impl Cell {
+    pub fn new(measured: &Measured, test: &Prepared) -> Cell {
+        let c = measured.counts(&test.oracle, test.is_mutant());
+        let text = |i: usize| {
+            if i < test.oracle.classes.len() { test.oracle.text(i) } else { UNKNOWN.to_string() }
+        };
+        Cell {
+            seq: c.seq,
+            interleaved: c.interleaved,
+            weak: c.weak,
+            seconds: (measured.seconds * 1e6).round() / 1e6,
+            device_seconds: measured.device_seconds,
+            iterations: measured.iterations,
+            submissions: measured.submissions,
+            violations: measured.violations(&test.oracle),
+            outcomes: measured
+                .outcomes
+                .iter()
+                .enumerate()
+                .filter(|(_, n)| **n > 0)
+                .map(|(i, n)| (text(i), *n))
+                .collect(),
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            seq: self.seq,
+            interleaved: self.interleaved,
+            weak: self.weak,
+            seconds: self.seconds,
+        }
+    }
+}
+
+/// One test's results over all environments, as a pipeline stores them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub test: String,
+    pub key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutator: Option<String>,
+    pub device: String,
+    pub setup: Value,
+    /// By environment number.
+    pub cells: Vec<Cell>,
+    /// Outcomes that showed and are forbidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<BTreeMap<String, String>>,
+}
+
+/// An outcome as names and values.
+fn state(oracle: &Oracle, index: usize) -> BTreeMap<String, String> {
+    let values = oracle.outcome(index);
+    oracle.observed.iter().zip(values).map(|(p, v)| (p.to_string(), v.to_string())).collect()
+}
+
+impl Record {
+    pub fn new(test: &Prepared, device: &Info, setup: &Setup) -> Record {
+        Record {
+            test: test.name.clone(),
+            key: test.key.clone(),
+            mutator: test.mutator.clone(),
+            device: device.to_string(),
+            setup: setup.json(),
+            ..Record::default()
+        }
+    }
+
+    /// Says which forbidden outcomes showed, once all environments ran.
+    pub fn conclude(&mut self, test: &Prepared) {
+        let shown = |i: &usize| {
+            let text = test.oracle.text(*i);
+            self.cells.iter().any(|c| c.outcomes.contains_key(&text))
+        };
+        let of = |class: fn(Class) -> bool| {
+            (0..test.oracle.classes.len()).filter(move |i| class(test.oracle.classes[*i]))
+        };
+        let mut violations: Vec<_> =
+            of(|c| c == Class::Forbidden).filter(shown).map(|i| state(&test.oracle, i)).collect();
+        if self.cells.iter().any(|c| c.outcomes.contains_key(UNKNOWN)) {
+            violations.push(BTreeMap::from([("outcome".into(), UNKNOWN.into())]));
+        }
+        if !violations.is_empty() {
+            self.allowed = of(|c| c != Class::Forbidden).map(|i| state(&test.oracle, i)).collect();
+        }
+        self.violations = violations;
+    }
+}
+
+/// Results of many tests in the artifact's form.
+pub fn results(
+    records: &[Record],
+    environments: &[Environment],
+    device: &Value,
+    setup: &Setup,
+) -> Results {
+    let mut out = Results::default();
+    for (i, env) in environments.iter().enumerate() {
+        let mut row = Row { key: i.to_string(), params: env.params(), ..Row::default() };
+        let mut more = Map::new();
+        for record in records {
+            let Some(cell) = record.cells.get(i) else { continue };
+            row.tests.push((record.key.clone(), cell.counts()));
+            let mut value = serde_json::to_value(cell).unwrap_or_default();
+            if let Some(fields) = value.as_object_mut() {
+                for counted in ["seq", "interleaved", "weak", "durationSeconds"] {
+                    fields.remove(counted);
+                }
+            }
+            more.insert(record.key.clone(), value);
+        }
+        row.other.insert("more".into(), Value::Object(more));
+        out.environments.push(row);
+    }
+    let mutators: Map<String, Value> = records
+        .iter()
+        .filter_map(|r| Some((r.key.clone(), Value::from(r.mutator.clone()?))))
+        .collect();
+    out.other.insert("randomSeed".into(), setup.seed.clone().into());
+    out.other.insert("mutators".into(), Value::Object(mutators));
+    out.other.insert("device".into(), device.clone());
+    out.other.insert("setup".into(), setup.json());
+    out.other.insert("litmake".into(), env!("CARGO_PKG_VERSION").into());
+    out
+}
+
+/// A device that is opened when it is needed, and again when it was lost.
+pub struct Session {
+    wanted: Option<String>,
+    device: Option<Arc<Device>>,
+    buffers: Buffers,
+    /// The test that ran last, so that the next environment need not compile it again.
+    loaded: Option<(String, Shape, Variant, Loaded)>,
+    /// How often a device was lost.
+    pub lost: u32,
+}
+
+/// A device that is lost more often is not opened again.
+const MAX_LOST: u32 = 8;
+
+impl Session {
+    pub fn new(wanted: Option<&str>) -> Session {
+        Session {
+            wanted: wanted.map(str::to_string),
+            device: None,
+            buffers: Buffers::default(),
+            loaded: None,
+            lost: 0,
+        }
+    }
+
+    pub fn device(&mut self) -> super::device::Result<Arc<Device>> {
+        if let Some(device) = &self.device {
+            return Ok(device.clone());
+        }
+        if self.lost > MAX_LOST {
+            return Err(Trouble::Missing(
+                "the device was lost too often; it is not tried again".into(),
+            ));
+        }
+        let device = Arc::new(Device::open(self.wanted.as_deref())?);
+        self.device = Some(device.clone());
+        Ok(device)
+    }
+
+    /// Runs a test in one environment. Where the device is lost or hangs, that is the error, and
+    /// the next call opens a new one.
+    pub fn measure(
+        &mut self,
+        test: &Prepared,
+        shape: Shape,
+        variant: Variant,
+        request: &Request,
+    ) -> super::device::Result<Measured> {
+        let device = self.device()?;
+        let done = self.with(&device, test, shape, variant, request);
+        if let Err(Trouble::Gone(_)) = &done {
+            self.lost += 1;
+            // Ending what belongs to a device that hangs would wait for it.
+            std::mem::forget(self.loaded.take());
+            std::mem::forget(std::mem::take(&mut self.buffers));
+            std::mem::forget(self.device.take());
+            std::mem::forget(device);
+        }
+        done
+    }
+
+    fn with(
+        &mut self,
+        device: &Device,
+        test: &Prepared,
+        shape: Shape,
+        variant: Variant,
+        request: &Request,
+    ) -> super::device::Result<Measured> {
+        let fits = |(name, s, v, _): &(String, Shape, Variant, Loaded)| {
+            *name == test.key && *s == shape && *v == variant
+        };
+        if !self.loaded.as_ref().is_some_and(fits) {
+            let loaded =
+                Loaded::new(device, test.program.clone(), test.oracle.clone(), shape, variant)?;
+            self.loaded = Some((test.key.clone(), shape, variant, loaded));
+        }
+        match &self.loaded {
+            Some((.., loaded)) => loaded.measure(device, &mut self.buffers, request),
+            None => Err(Trouble::Refused("the test is not loaded".into())),
+        }
+    }
+
+    /// Runs a test in all environments of a setup; `stop` is asked between them.
+    pub fn record(
+        &mut self,
+        test: &Prepared,
+        setup: &Setup,
+        environments: &[Environment],
+        stop: &dyn Fn() -> bool,
+        each: &mut dyn FnMut(usize, &Cell),
+    ) -> super::device::Result<Option<Record>> {
+        let device = self.device()?;
+        let mut record = Record::new(test, &device.info, setup);
+        let shape = setup.shape(&test.program);
+        for (i, env) in environments.iter().enumerate() {
+            if stop() {
+                return Ok(None);
+            }
+            let request = Request {
+                env: *env,
+                iterations: setup.iterations,
+                time: setup.time,
+                batch: setup.batch,
+                seed: format!("{}/{i}/{}", setup.seed, test.key),
+                spin_anywhere: setup.spin_anywhere,
+            };
+            let measured = self.measure(test, shape, setup.variant, &request)?;
+            let cell = Cell::new(&measured, test);
+            each(i, &cell);
+            record.cells.push(cell);
+        }
+        record.conclude(test);
+        Ok(Some(record))
+    }
+}

@@ -1,0 +1,181 @@
+//! Runs on the device that is here, if there is one: what no model allows must not show.
+
+use std::time::Duration;
+
+use super::device::{Device, Variant};
+use super::environment::{Environment, Preset, Scheme};
+use super::oracle::{MODEL, Models, Oracle};
+use super::program::Program;
+use super::run::{Buffers, Loaded, Measured, Request};
+use super::wgsl::{Memory, Reach, Shape};
+use crate::diag::Source;
+use crate::litmus::{self, Test};
+use crate::mutate::mcm;
+
+fn device() -> Option<Device> {
+    match Device::open(None) {
+        Ok(device) => Some(device),
+        Err(e) => {
+            eprintln!("skipped: {e}");
+            None
+        }
+    }
+}
+
+fn environment() -> Environment {
+    Environment {
+        testing_workgroups: 4,
+        max_workgroups: 8,
+        shuffle_pct: 100,
+        mem_stress_pct: 50,
+        pre_stress_pct: 50,
+        scratch_memory_size: 1024,
+        mem_stride: 3,
+        stress_line_size: 16,
+        stress_target_lines: 2,
+        mem_stress_iterations: 16,
+        pre_stress_iterations: 8,
+        ..Environment::default()
+    }
+}
+
+fn request(env: Environment, iterations: u32) -> Request {
+    Request { env, iterations, time: None, batch: 0, seed: "test".into(), spin_anywhere: false }
+}
+
+fn run(
+    device: &Device,
+    models: &mut Models,
+    test: &Test,
+    shape: impl Fn(&Program) -> Shape,
+    variant: Variant,
+    request: &Request,
+) -> (Measured, Oracle) {
+    let program = Program::new(test).unwrap();
+    let oracle = Oracle::new(test, &program, models).unwrap();
+    let shape = shape(&program);
+    let loaded = Loaded::new(device, program, oracle, shape, variant).unwrap();
+    let measured = loaded.measure(device, &mut Buffers::default(), request).unwrap();
+    let of = |i: usize| format!("{} of {}", measured.outcomes[i], loaded.oracle.text(i));
+    let violations = measured.violations(&loaded.oracle);
+    let shown: Vec<String> =
+        (0..loaded.oracle.classes.len()).filter(|i| measured.outcomes[*i] > 0).map(of).collect();
+    assert_eq!(violations, 0, "{} ({shape:?}): {shown:?}", test.name);
+    assert_eq!(measured.total(), measured.instances, "{}", test.name);
+    assert_eq!(measured.iterations, request.iterations);
+    (measured, loaded.oracle)
+}
+
+const UNCHECKED: Variant = Variant { bounds: false, loops: false };
+
+#[test]
+fn all_tests_of_the_paper_show_what_is_allowed() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(MODEL).unwrap();
+    let tests = mcm::conformance().unwrap().into_iter().chain(mcm::mutants().unwrap());
+    for m in tests.chain(mcm::scope_mutants().unwrap()) {
+        let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
+        let (measured, oracle) =
+            run(&device, &mut models, &m.test, shape, UNCHECKED, &request(environment(), 6));
+        assert_eq!(measured.instances, 4 * 256 * 6);
+        let counts = measured.counts(&oracle, m.mutates.is_some());
+        assert_eq!(counts.instances(), measured.instances);
+        assert!(counts.seq > 0, "{}", m.test.name);
+    }
+}
+
+#[test]
+fn single_instances_and_other_reaches_and_memories() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(MODEL).unwrap();
+    let tests = mcm::conformance().unwrap();
+    let picked =
+        tests.iter().filter(|m| ["MP-CO", "SB-relacq", "CoWW-RMW"].contains(&m.test.name.as_str()));
+    for m in picked {
+        let site = |p: &Program| Shape::new(Scheme::Single, p);
+        let (measured, _) =
+            run(&device, &mut models, &m.test, site, UNCHECKED, &request(environment(), 20));
+        assert_eq!(measured.instances, 20);
+        for (reach, memory) in [
+            (Reach::Workgroup, Memory::Storage),
+            (Reach::Workgroup, Memory::Workgroup),
+            (Reach::Subgroup(device.info.subgroup.max(4)), Memory::Storage),
+            (Reach::Subgroup(device.info.subgroup.max(4)), Memory::Workgroup),
+        ] {
+            let shape = |p: &Program| Shape { reach, memory, ..Shape::new(Scheme::Parallel, p) };
+            run(&device, &mut models, &m.test, shape, Variant::ALL[0], &request(environment(), 3));
+        }
+    }
+}
+
+const IRIW: &str = "C IRIW
+{ x=0; y=5; }
+P0(atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+P1(atomic_int* x, atomic_int* y) {
+  int a = atomic_load_explicit(x, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acq_rel);
+  int b = atomic_load_explicit(y, memory_order_relaxed);
+}
+P2(atomic_int* y) { atomic_fetch_add_explicit(y, 2, memory_order_relaxed); }
+P3(atomic_int* x, atomic_int* y, atomic_int* z) {
+  int a = atomic_load_explicit(y, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acq_rel);
+  int b = atomic_load_explicit(x, memory_order_relaxed);
+  atomic_store_explicit(z, a, memory_order_relaxed);
+}
+exists (1:a=1 /\\ 1:b=5 /\\ 3:a=7 /\\ 3:b=0)
+";
+
+#[test]
+fn four_threads_three_locations_and_other_initial_values() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(MODEL).unwrap();
+    let test = litmus::read(&Source::new("t", IRIW)).unwrap();
+    let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
+    let (measured, oracle) =
+        run(&device, &mut models, &test, shape, UNCHECKED, &request(environment(), 5));
+    assert_eq!(oracle.observed.len(), 7);
+    assert!(measured.counts(&oracle, true).seq > 0);
+}
+
+#[test]
+fn batches_and_time_limits_change_no_sums() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(MODEL).unwrap();
+    let test = &mcm::mutants().unwrap()[0].test;
+    let program = Program::new(test).unwrap();
+    let oracle = Oracle::new(test, &program, &mut models).unwrap();
+    let shape = Shape::new(Scheme::Parallel, &program);
+    let loaded = Loaded::new(&device, program, oracle, shape, UNCHECKED).unwrap();
+    let mut buffers = Buffers::default();
+    for (batch, submissions) in [(1, 7), (3, 3), (100, 1)] {
+        let r = Request { batch, ..request(environment(), 7) };
+        let m = loaded.measure(&device, &mut buffers, &r).unwrap();
+        assert_eq!((m.total(), m.submissions), (7 * 1024, submissions));
+    }
+    let r = Request { time: Some(Duration::ZERO), ..request(environment(), 7) };
+    assert_eq!(loaded.measure(&device, &mut buffers, &r).unwrap().iterations, 1);
+    let env = Environment { testing_workgroups: 1, ..environment() };
+    let error = loaded.measure(&device, &mut buffers, &request(env, 1)).unwrap_err();
+    assert!(error.to_string().contains("`testingWorkgroups` is 1"), "{error}");
+}
+
+#[test]
+fn environments_of_the_paper_run() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(MODEL).unwrap();
+    let test = &mcm::conformance().unwrap()[0].test;
+    let envs = Preset::Pte.draw("webgpu", 12);
+    let env = envs.iter().min_by_key(|e| e.testing_workgroups).unwrap();
+    let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
+    run(&device, &mut models, test, shape, Variant::ALL[0], &request(*env, 2));
+}
+
+#[test]
+fn a_device_that_is_not_there_is_said() {
+    let error = Device::open(Some("no such device")).err().unwrap().to_string();
+    assert!(
+        error.contains("no such device") || error.contains("there is no Vulkan device"),
+        "{error}"
+    );
+}
