@@ -42,7 +42,9 @@ fn main() {
     let tests = ["src/litmus", "src/lang", "src/isa", "src/rel.rs"];
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
+    let gpu = [&simulate[..], &["src/gpu", "src/stage/run.rs"]].concat();
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));
     println!("cargo::rustc-env=LITMAKE_COMPILE={}", digest(&compile));
+    println!("cargo::rustc-env=LITMAKE_GPU={}", digest(&gpu));
 }

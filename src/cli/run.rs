@@ -180,6 +180,13 @@ pub fn once(
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
     let mut report = collect::collect(plan, built, &engine);
+    for (path, text) in stage::run::result_files(plan, built, &engine) {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
+        }
+        write(&path, &text)?;
+    }
     if !finished && !engine.options.fail_fast {
         // The handler of the interrupt ends the program.
         std::thread::sleep(std::time::Duration::from_secs(2));
@@ -191,7 +198,7 @@ pub fn once(
             (0..plan.nodes.len()).any(|i| {
                 let node = &plan.nodes[i];
                 let at = built.node_of[i];
-                node.kind.name() == "compare"
+                matches!(node.kind.name(), "compare" | "run")
                     && node.profile.iter().map(|p| &p.name).eq(f.profiles.iter())
                     && collect::place(&engine, at, &f.test).is_some()
                     && part.is_none_or(|p| litmake::engine::run::in_part(&f.test, p))

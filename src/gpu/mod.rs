@@ -11,6 +11,7 @@ pub mod program;
 pub mod random;
 pub mod run;
 pub mod session;
+pub mod tuning;
 pub mod wgsl;
 
 #[cfg(test)]

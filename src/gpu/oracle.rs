@@ -264,53 +264,57 @@ fn sequential(program: &Program) -> BTreeSet<Vec<u32>> {
 
 /// For each observed thing, one more than the largest value that it could have.
 fn radix(program: &Program) -> Vec<u32> {
-    let depends = program.threads.iter().flatten().any(|op| match op {
-        Op::Store { value, .. } | Op::Rmw { value, .. } => matches!(value, Operand::Register(_)),
-        _ => false,
-    });
-    let largest = |location: Option<usize>| -> u64 {
-        let here = |l: usize| location.is_none_or(|x| x == l);
-        let inits = program.locations.iter().enumerate().filter(|(l, _)| here(*l));
-        let mut most = inits.map(|(_, (_, v))| u64::from(*v)).max().unwrap_or(0);
-        let (mut added, mut bits, mut below) = (0u64, false, false);
+    let inits: Vec<u64> = program.locations.iter().map(|(_, v)| u64::from(*v)).collect();
+    let mut memory = inits.clone();
+    let mut read = vec![0u64; program.registers.len()];
+    // Values travel from location to location through registers; where that never settles, as
+    // for a sum of itself, no bound is known.
+    let rounds = program.threads.iter().map(Vec::len).sum::<usize>() + 2;
+    for round in 0..=rounds {
+        for op in program.threads.iter().flatten() {
+            match op {
+                Op::Load { location, register }
+                | Op::Rmw { location, register: Some(register), .. } => {
+                    read[*register] = memory[*location];
+                }
+                _ => {}
+            }
+        }
+        let mut next = inits.clone();
+        let mut added = vec![0u64; next.len()];
+        let mut bits = vec![false; next.len()];
         for op in program.threads.iter().flatten() {
             let (location, value, rmw) = match op {
                 Op::Store { location, value } => (*location, value, RmwOp::Exchange),
                 Op::Rmw { op, location, value, .. } => (*location, value, *op),
                 _ => continue,
             };
-            let Operand::Const(c) = value else { continue };
-            if !here(location) {
-                continue;
-            }
+            let value = match value {
+                Operand::Const(c) => u64::from(*c),
+                Operand::Register(r) => read[*r],
+            };
             match rmw {
-                RmwOp::Add => added += u64::from(*c),
-                RmwOp::Sub => below |= *c > 0,
-                RmwOp::Or | RmwOp::Xor => {
-                    bits = true;
-                    most = most.max(u64::from(*c));
+                RmwOp::Add => added[location] = added[location].saturating_add(value),
+                // Below 0 it goes round.
+                RmwOp::Sub if value > 0 => added[location] = u64::from(u32::MAX),
+                RmwOp::Sub | RmwOp::And => {}
+                RmwOp::Or | RmwOp::Xor | RmwOp::Exchange => {
+                    bits[location] |= rmw != RmwOp::Exchange;
+                    next[location] = next[location].max(value);
                 }
-                RmwOp::And => {}
-                RmwOp::Exchange => most = most.max(u64::from(*c)),
             }
         }
-        let most = most + added;
-        match (below, bits) {
-            (true, _) => u64::from(u32::MAX),
-            (_, true) => (most + 1).next_power_of_two().saturating_sub(1),
-            _ => most,
+        for ((value, added), bits) in next.iter_mut().zip(added).zip(bits) {
+            *value = value.saturating_add(added).min(u64::from(u32::MAX));
+            if bits {
+                *value = (*value + 1).next_power_of_two() - 1;
+            }
         }
-    };
-    let all = largest(None);
-    let of = |l: usize| if depends { all } else { largest(Some(l)) };
-    let mut read = vec![0; program.registers.len()];
-    for op in program.threads.iter().flatten() {
-        match op {
-            Op::Load { location, register } => read[*register] = of(*location),
-            Op::Rmw { location, register: Some(r), .. } => read[*r] = of(*location),
-            _ => {}
+        if next == memory {
+            break;
         }
+        memory = if round == rounds { vec![u64::from(u32::MAX); next.len()] } else { next };
     }
-    let finals = (0..program.locations.len()).map(of);
-    read.into_iter().chain(finals).map(|v| u32::try_from(v + 1).unwrap_or(u32::MAX)).collect()
+    let all = read.into_iter().chain(memory);
+    all.map(|v| u32::try_from(v.saturating_add(1)).unwrap_or(u32::MAX)).collect()
 }

@@ -63,7 +63,7 @@ fn gives(kind: &Kind) -> Gives {
     match kind {
         Kind::Generate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
         Kind::Simulate(_) => Gives::Outcomes,
-        Kind::Compare(_) => Gives::Verdicts,
+        Kind::Compare(_) | Kind::Run(_) => Gives::Verdicts,
     }
 }
 

@@ -22,7 +22,10 @@ const MAX_FAMILY: usize = 10_000;
 const BUILT_IN: &[(&str, &str)] = &[
     ("profiles/clang-aarch64-march.yaml", include_str!("../../profiles/clang-aarch64-march.yaml")),
     ("profiles/clang-aarch64-new.yaml", include_str!("../../profiles/clang-aarch64-new.yaml")),
-    ("profiles/clang-aarch64-outline.yaml", include_str!("../../profiles/clang-aarch64-outline.yaml")),
+    (
+        "profiles/clang-aarch64-outline.yaml",
+        include_str!("../../profiles/clang-aarch64-outline.yaml"),
+    ),
     ("profiles/clang-aarch64.yaml", include_str!("../../profiles/clang-aarch64.yaml")),
     ("profiles/clang-armv7.yaml", include_str!("../../profiles/clang-armv7.yaml")),
     ("profiles/clang-armv8.yaml", include_str!("../../profiles/clang-armv8.yaml")),

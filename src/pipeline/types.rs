@@ -80,6 +80,9 @@ pub struct Stage {
     /// Kind: compares outcomes of sources with outcomes of targets.
     #[serde(default)]
     pub compare: Option<Sp<Compare>>,
+    /// Kind: runs tests on a device and counts what they show.
+    #[serde(default)]
+    pub run: Option<Sp<Run>>,
 }
 
 /// Options of `generate`.
@@ -88,7 +91,12 @@ pub struct Stage {
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
     /// and lists (`@all`: a path a line, relative to the list). Relative to the pipeline file.
+    #[serde(default)]
     pub files: Words,
+    /// In place of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
+    /// Mutants, or `all` of them.
+    #[serde(default)]
+    pub suite: Words,
     /// Globs over paths to leave out.
     #[serde(default)]
     pub exclude: Words,
@@ -169,6 +177,88 @@ pub struct Compare {
     pub source: Sp<String>,
     /// The `simulate` stage that says what the targets allow.
     pub target: Sp<String>,
+}
+
+/// Options of `run`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The stage whose tests are run.
+    pub from: Sp<String>,
+    /// What they run on.
+    pub device: RunDevice,
+    /// A part of the name or kind of the device; the best one where left out.
+    #[serde(default)]
+    pub adapter: Option<Sp<String>>,
+    /// The kind of environments: `pte` (where left out), `site`, `pte_baseline` or
+    /// `site_baseline`.
+    #[serde(default)]
+    pub preset: Option<Sp<String>>,
+    /// How many environments are drawn; the preset's number where left out.
+    #[serde(default)]
+    pub environments: Option<Sp<u32>>,
+    /// Iterations of a test in an environment; the preset's number where left out.
+    #[serde(default)]
+    pub iterations: Option<Sp<u32>>,
+    /// Seconds after which a test leaves an environment, done or not.
+    #[serde(default)]
+    pub seconds: Option<Sp<f64>>,
+    /// Iterations a submission, from 1 to 128; as many as fit into 60 ms where left out.
+    #[serde(default)]
+    pub batch: Option<Sp<u32>>,
+    /// The seed of everything that is random; `webgpu`, as in the paper, where left out.
+    #[serde(default)]
+    pub seed: Option<Sp<String>>,
+    /// How shaders are compiled: `checked` (where left out), `bounds`, `loops` or `unchecked`.
+    #[serde(default)]
+    pub variant: Option<Sp<String>>,
+    /// Where the threads of a test are.
+    #[serde(default)]
+    pub reach: RunReach,
+    /// Where the locations of a test are.
+    #[serde(default)]
+    pub memory: RunMemory,
+    /// Whether threads wait for each other also on CPUs, where they do so in vain.
+    #[serde(default)]
+    pub spin: bool,
+    /// The model that says what is allowed; `wgsl-rel-acq` where left out.
+    #[serde(default)]
+    pub model: Option<Sp<String>>,
+    /// Parameters of the environments that take other values than those drawn.
+    #[serde(default)]
+    pub set: BTreeMap<String, Sp<u32>>,
+    /// Another number measures again what is stored.
+    #[serde(default)]
+    pub again: Option<Sp<u32>>,
+    /// A file for the results in the form of the MC Mutants artifact, relative to this file.
+    #[serde(default)]
+    pub results: Option<Sp<String>>,
+}
+
+/// What tests run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunDevice {
+    Gpu,
+}
+
+/// Where the threads of a test are: in different workgroups, in one, or side by side in one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunReach {
+    #[default]
+    Workgroups,
+    Workgroup,
+    Subgroup,
+}
+
+/// Where the locations of a test are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunMemory {
+    #[default]
+    Storage,
+    Workgroup,
 }
 
 /// A profile, or a family of them: compiler, flags, target and model.
@@ -260,10 +350,11 @@ pub enum Kind {
     Simulate(Simulate),
     Dedupe(Dedupe),
     Compare(Compare),
+    Run(Run),
 }
 
 impl Kind {
-    pub const NAMES: [&str; 5] = ["generate", "compile", "simulate", "dedupe", "compare"];
+    pub const NAMES: [&str; 6] = ["generate", "compile", "simulate", "dedupe", "compare", "run"];
 
     pub fn name(&self) -> &'static str {
         match self {
@@ -272,6 +363,7 @@ impl Kind {
             Kind::Simulate(_) => "simulate",
             Kind::Dedupe(_) => "dedupe",
             Kind::Compare(_) => "compare",
+            Kind::Run(_) => "run",
         }
     }
 
@@ -283,17 +375,32 @@ impl Kind {
             Kind::Simulate(s) => vec![&s.from],
             Kind::Dedupe(d) => vec![&d.from],
             Kind::Compare(c) => vec![&c.source, &c.target],
+            Kind::Run(r) => vec![&r.from],
         }
     }
 
     /// Every string in which variables may stand.
     pub fn strings(&mut self) -> Vec<&mut Sp<String>> {
         match self {
-            Kind::Generate(g) => g.files.0.iter_mut().chain(&mut g.exclude.0).collect(),
+            Kind::Generate(g) => {
+                let files = g.files.0.iter_mut().chain(&mut g.exclude.0);
+                files.chain(&mut g.suite.0).collect()
+            }
             Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
             Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
             Kind::Dedupe(d) => vec![&mut d.from],
             Kind::Compare(c) => vec![&mut c.source, &mut c.target],
+            Kind::Run(r) => {
+                let optional = [
+                    &mut r.adapter,
+                    &mut r.preset,
+                    &mut r.seed,
+                    &mut r.variant,
+                    &mut r.model,
+                    &mut r.results,
+                ];
+                std::iter::once(&mut r.from).chain(optional.into_iter().flatten()).collect()
+            }
         }
     }
 }
@@ -309,7 +416,7 @@ impl Stage {
                 }
             )*};
         }
-        take!(generate => Generate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare);
+        take!(generate => Generate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare, run => Run);
         out
     }
 }

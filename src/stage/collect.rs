@@ -6,7 +6,9 @@ use super::compare::Verdict;
 use super::{Built, ITEM, UNREADABLE};
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
+use crate::gpu::session::Record;
 use crate::pipeline::plan::Plan;
+use crate::pipeline::types::Kind;
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
 
 /// Puts the item's name into a message that was stored without it.
@@ -76,10 +78,35 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
     out
 }
 
+/// A device that showed what the model forbids.
+fn violation(model: Option<String>, found: &Found, source: String) -> Option<Finding> {
+    let record: Record = serde_json::from_slice(&found.content).ok()?;
+    let finding = Finding {
+        class: Class::Conformance,
+        test: found.item.clone(),
+        source,
+        profiles: vec![record.device.clone()],
+        model_source: model.unwrap_or_default(),
+        outcomes: Outcomes {
+            forbidden: record.violations,
+            source: record.allowed,
+            target: Vec::new(),
+        },
+        reproducer: format!("litmake mutants run --suite all --only {}", record.test),
+        ..Finding::default()
+    };
+    Some(finding.identify())
+}
+
 fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option<Finding> {
-    let verdict = Verdict::decode(&found.content).ok()?;
     let i = built.of_plan[found.node];
     let node = &plan.nodes[i];
+    if let Kind::Run(_) = node.kind {
+        let tests = *engine.graph.nodes[found.node].inputs.first()?;
+        let text = content(engine, tests, &found.item).unwrap_or_default();
+        return violation(built.models[i].clone(), found, text);
+    }
+    let verdict = Verdict::decode(&found.content).ok()?;
     let model = |input: usize| {
         let stage = node.inputs.get(input)?;
         built.models[*stage].clone()
@@ -96,10 +123,7 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
     let text = |input: usize| -> Option<String> {
         let simulate = built.node_of[*node.inputs.get(input)?];
         let tests = *engine.graph.nodes[simulate].inputs.first()?;
-        let (shard, row) = place(engine, tests, &found.item)?;
-        let cell = *engine.cells(tests, shard).ok()?.get(row)?;
-        let bytes = engine.content(tests, shard, row, cell).ok()?;
-        String::from_utf8(bytes).ok()
+        content(engine, tests, &found.item)
     };
     let finding = Finding {
         class: if profiles.is_empty() { Class::Model } else { Class::Concurrency },
@@ -118,6 +142,14 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
         ..Finding::default()
     };
     Some(finding.identify())
+}
+
+/// The text of an item in a node.
+fn content(engine: &Engine, node: usize, item: &str) -> Option<String> {
+    let (shard, row) = place(engine, node, item)?;
+    let cell = *engine.cells(node, shard).ok()?.get(row)?;
+    let bytes = engine.content(node, shard, row, cell).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// Where an item stands in a node's list.

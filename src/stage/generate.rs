@@ -48,7 +48,7 @@ impl Files {
             exclude.add(glob(&path.to_string_lossy()).map_err(|e| at(pattern.span, e))?);
         }
         if options.files.is_empty() {
-            return Err(at(node.span, "`files` is empty".into()));
+            return Err(at(node.span, "there are no `files`, and no `suite`".into()));
         }
         for pattern in options.files.iter() {
             if is_pattern(&pattern.value) {

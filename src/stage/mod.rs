@@ -6,7 +6,9 @@ pub mod compare;
 pub mod compile;
 pub mod dedupe;
 pub mod generate;
+pub mod run;
 pub mod simulate;
+pub mod suite;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -64,6 +66,18 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
             out.graph.nodes.len() - 1
         };
         let last = match &node.kind {
+            Kind::Generate(options) if !options.suite.is_empty() => {
+                if !options.files.is_empty() {
+                    return Err(Diag::at(
+                        &node.source,
+                        node.span,
+                        "tests come from files or from a suite, not from both",
+                    )
+                    .help("make two stages of it"));
+                }
+                let suites = Arc::new(suite::Suites::new(node, options)?);
+                add(inputs, Fingerprint::default(), Work::Source(suites), false)
+            }
             Kind::Generate(options) => {
                 let files = Arc::new(generate::Files::new(node, options)?);
                 let at = add(inputs, Fingerprint::default(), Work::Source(files.clone()), false);
@@ -90,6 +104,11 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 );
                 let both = vec![inputs[0], canon];
                 add(both, Fingerprint::default(), Work::Distinct, false)
+            }
+            Kind::Run(options) => {
+                let (work, fingerprint, model) = run::stage(node, options)?;
+                out.models[i] = Some(model);
+                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
             Kind::Compare(_) => {
                 add(inputs, compare::fingerprint(), Work::Map(Arc::new(compare::Compare)), false)

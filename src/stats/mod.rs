@@ -9,6 +9,7 @@ pub mod correlate;
 pub mod merge;
 pub mod results;
 pub mod score;
+pub mod search;
 mod special;
 
 /// Rounds as a decimal with some digits behind the point: the exact binary value, ties to even.

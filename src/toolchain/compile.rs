@@ -201,12 +201,7 @@ impl Compiler<'_> {
     }
 
     /// The assembly test that the object code of a test makes.
-    fn target(
-        &self,
-        unit: &Unit,
-        n: usize,
-        image: &Result<Image, String>,
-    ) -> Result<Test, String> {
+    fn target(&self, unit: &Unit, n: usize, image: &Result<Image, String>) -> Result<Test, String> {
         let image = image.as_ref().map_err(Clone::clone)?;
         let test = unit.test;
         let options = self.options(unit, n);
@@ -232,8 +227,8 @@ impl Compiler<'_> {
             };
             let mut params: Vec<String> = Vec::new();
             for p in &f.params {
-                let variable = options.storage != Storage::Params
-                    && matches!(p.ty.bare(), Type::Pointer(_));
+                let variable =
+                    options.storage != Storage::Params && matches!(p.ty.bare(), Type::Pointer(_));
                 if !variable {
                     params.push(p.name.clone());
                 }

@@ -77,8 +77,7 @@ impl Runtime {
 /// The values of the runtime's variables under a profile.
 pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
     let lse = profile.args.iter().any(|a| implies_lse(a));
-    let mut out =
-        BTreeMap::from([("__aarch64_have_lse_atomics".to_string(), u64::from(lse))]);
+    let mut out = BTreeMap::from([("__aarch64_have_lse_atomics".to_string(), u64::from(lse))]);
     for (name, value) in &profile.runtime {
         if let Ok(n) = value.parse() {
             out.insert(name.clone(), n);

@@ -2,6 +2,7 @@
 
 mod analyses;
 mod run;
+mod tune;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ enum Command {
     Merge(analyses::Merge),
     Correlate(analyses::Correlate),
     Run(run::Run),
+    Tune(tune::Tune),
     List(run::List),
     Devices(run::Devices),
 }
@@ -36,6 +38,7 @@ pub fn main(args: Args) -> ExitCode {
         Command::Merge(a) => analyses::merge(a),
         Command::Correlate(a) => analyses::correlate(a),
         Command::Run(a) => run::run(a),
+        Command::Tune(a) => tune::tune(a),
         Command::List(a) => run::list(a),
         Command::Devices(a) => run::devices(a),
     };

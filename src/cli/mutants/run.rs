@@ -192,6 +192,14 @@ impl Tests {
 }
 
 impl How {
+    pub fn preset(&self) -> Preset {
+        self.preset
+    }
+
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// The setup and its environments; the size of subgroups is the device's.
     pub fn setup(&self, subgroup: u32) -> Result<(Setup, Vec<Environment>)> {
         let mut setup = Setup::new(self.preset);

@@ -133,9 +133,10 @@ impl Image {
                 if image.globals.contains_key(&name) || loaded.len() >= MAX_OBJECTS {
                     continue;
                 }
-                let found = libraries.iter().enumerate().find_map(|(i, l)| {
-                    l.member_of(&name).map(|(at, data)| ((i, at), data))
-                });
+                let found = libraries
+                    .iter()
+                    .enumerate()
+                    .find_map(|(i, l)| l.member_of(&name).map(|(at, data)| ((i, at), data)));
                 if let Some((member, data)) = found
                     && members.insert(member)
                 {
@@ -173,13 +174,15 @@ impl Image {
             let SectionFlags::Elf { sh_flags, .. } = section.flags() else {
                 continue;
             };
-            let (write, alloc, code) = (sh_flags.0 & 1 != 0, sh_flags.0 & 2 != 0, sh_flags.0 & 4 != 0);
+            let (write, alloc, code) =
+                (sh_flags.0 & 1 != 0, sh_flags.0 & 2 != 0, sh_flags.0 & 4 != 0);
             if !alloc || section.kind() == SectionKind::Note {
                 continue;
             }
             let name = section.name().unwrap_or_default();
             // Tables that the linker fills and that nobody writes after.
-            let constant = !write || [".toc", ".got", ".data.rel.ro"].iter().any(|p| name.starts_with(p));
+            let constant =
+                !write || [".toc", ".got", ".data.rel.ro"].iter().any(|p| name.starts_with(p));
             let kind = match (code, constant) {
                 (true, _) => Kind::Code,
                 (_, true) => Kind::Constant,

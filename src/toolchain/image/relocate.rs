@@ -66,9 +66,7 @@ impl Fill {
             Arch::Mips => mips(fix, bytes, slot, self.offsets + 0x7ff0, self.big),
             Arch::C | Arch::X86 => None,
         };
-        done.ok_or_else(|| {
-            format!("relocation {} of {} is not known", fix.kind, self.arch.name())
-        })
+        done.ok_or_else(|| format!("relocation {} of {} is not known", fix.kind, self.arch.name()))
     }
 
     fn riscv(&mut self, fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {

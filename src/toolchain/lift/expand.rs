@@ -121,9 +121,9 @@ impl Expand<'_> {
         lists.push(0, Draft::Nothing, String::new())?;
         let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
         let source = Source::new("object code", "");
-        let mut code = isa.thread(&source, &lists.lines, &mut NoSymbols).map_err(|e| {
-            format!("unsupported: {e}").trim_end().replace('\n', " ")
-        })?;
+        let mut code = isa
+            .thread(&source, &lists.lines, &mut NoSymbols)
+            .map_err(|e| format!("unsupported: {e}").trim_end().replace('\n', " "))?;
         let mut nodes = Vec::with_capacity(lists.drafts.len());
         let insts = std::mem::take(&mut code.insts);
         for ((at, draft), inst) in lists.drafts.into_iter().zip(insts) {
@@ -170,11 +170,15 @@ impl Expand<'_> {
             Draft::Load(name, from, size, signed) => {
                 let (reg, bits) = reg(&name)?;
                 let value = self.image.read(from, size).ok_or_else(|| {
-                    format!("unsupported: a constant at {from:#x}, where nothing lies (code at {at:#x})")
+                    format!(
+                        "unsupported: a constant at {from:#x}, where nothing lies (code at {at:#x})"
+                    )
                 })?;
                 let value = match signed {
-                    true => crate::sim::expr::sign_extend(value, size * 8) as u128
-                        & crate::isa::ops::mask(bits),
+                    true => {
+                        crate::sim::expr::sign_extend(value, size * 8) as u128
+                            & crate::isa::ops::mask(bits)
+                    }
                     false => value,
                 };
                 let val = Val::Int(value);
@@ -435,7 +439,10 @@ impl Expand<'_> {
             let named = (self.instead)(&function)
                 .and_then(|name| self.image.function_named(&name).cloned())
                 .ok_or_else(|| {
-                    format!("unsupported: which code `{}` stands for is chosen at start-up", function.name)
+                    format!(
+                        "unsupported: which code `{}` stands for is chosen at start-up",
+                        function.name
+                    )
                 })?;
             lists.push(from, Draft::Nothing, String::new())?;
             return self.function(&named, named.start, ret, lists);
@@ -469,4 +476,3 @@ pub fn memory_operand(d: &Decoded) -> Option<&Mem> {
         _ => None,
     })
 }
-

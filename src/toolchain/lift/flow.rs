@@ -221,7 +221,8 @@ impl Decide<'_> {
                 self.world.location(Known::Val(*v)).is_some() || !matches!(v, Val::Int(_))
             });
             // `xor %eax,%eax` and its like give a number whatever was there before.
-            let idle = facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
+            let idle =
+                facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
             if memory || address || idle || matches!(node.kind, Kind::Made) {
                 return Action::Constants(known);
             }
@@ -256,9 +257,7 @@ impl Decide<'_> {
         };
         let name = &self.flat.code.regs[usize::from(reg)].name;
         let isa = crate::isa::of(self.target.arch);
-        let is = |text: &str| {
-            isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name)
-        };
+        let is = |text: &str| isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name);
         use crate::isa::machine::Operand;
         let mentioned = d.operands.iter().any(|o| match o {
             Operand::Reg(r) => is(r),
@@ -380,11 +379,14 @@ impl Decide<'_> {
                     ));
                 }
                 Place::Nowhere(at) => {
-                    let name = match (self.world.image.missing_at(at), self.world.image.variable_at(at)) {
-                        (Some(name), _) => format!("`{name}`, which is defined nowhere"),
-                        (_, Some(v)) => format!("`{}`, which is no location of the test", v.name),
-                        _ => format!("address {at:#x}"),
-                    };
+                    let name =
+                        match (self.world.image.missing_at(at), self.world.image.variable_at(at)) {
+                            (Some(name), _) => format!("`{name}`, which is defined nowhere"),
+                            (_, Some(v)) => {
+                                format!("`{}`, which is no location of the test", v.name)
+                            }
+                            _ => format!("address {at:#x}"),
+                        };
                     return Err(format!("unsupported: `{}` accesses {name}", shown()));
                 }
                 _ => {}
@@ -423,18 +425,14 @@ impl Decide<'_> {
 /// A store to a slot of the stack that something reads.
 pub fn live_store(a: &Access, after: &Live) -> bool {
     match a.place {
-        Place::Stack(at) => {
-            a.store && after.slots.iter().any(|slot| overlap(*slot, (at, a.size)))
-        }
+        Place::Stack(at) => a.store && after.slots.iter().any(|slot| overlap(*slot, (at, a.size))),
         _ => false,
     }
 }
 
 pub fn show(node: &Node, target: &Target) -> String {
     match &node.kind {
-        Kind::Insn(d) | Kind::Open(d) => {
-            d.text(target.decoder.style(), &|at| format!("{at:#x}"))
-        }
+        Kind::Insn(d) | Kind::Open(d) => d.text(target.decoder.style(), &|at| format!("{at:#x}")),
         _ => "a jump".to_string(),
     }
 }

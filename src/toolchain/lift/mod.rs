@@ -50,9 +50,10 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
     let function = image
         .function_named(function)
         .ok_or_else(|| format!("the object file has no function `{function}`"))?;
-    let target = target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
-        format!("unsupported: code for {} cannot be lifted yet", image.arch.name())
-    })?;
+    let target =
+        target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
+            format!("unsupported: code for {} cannot be lifted yet", image.arch.name())
+        })?;
     let mut locations: Vec<String> = given.params.to_vec();
     let mut globals = Vec::new();
     for (symbol, location) in given.globals {
@@ -180,9 +181,8 @@ fn open(
             None if d.mnemonic.contains("ctr") => value("ctr"),
             _ => None,
         };
-        let to = to.ok_or_else(|| {
-            format!("unsupported: it is not plain where `{}` goes", d.mnemonic)
-        })?;
+        let to =
+            to.ok_or_else(|| format!("unsupported: it is not plain where `{}` goes", d.mnemonic))?;
         out.push((node.at, to & !u64::from(target.arch == crate::litmus::Arch::Arm)));
     }
     Ok(out)

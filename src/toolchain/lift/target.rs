@@ -296,7 +296,8 @@ impl Target {
             }
             (Arch::X86_64, 4, false) => self.copy(to, from, 4),
             (Arch::X86_64, 1 | 2, _) => {
-                let (kind, size) = (if signed { 's' } else { 'z' }, if bytes == 1 { 'b' } else { 'w' });
+                let (kind, size) =
+                    (if signed { 's' } else { 'z' }, if bytes == 1 { 'b' } else { 'w' });
                 format!("mov{kind}{size}l {},{}", self.view(from, bytes), self.view(to, 4))
             }
             (Arch::RiscV, 4, true) => format!("addiw {to},{from},0"),
@@ -307,7 +308,8 @@ impl Target {
             (Arch::Ppc, 1, true) => format!("extsb {to},{from}"),
             (Arch::Ppc, 1 | 2, false) => format!("andi. {to},{from},{}", (1u32 << (8 * bytes)) - 1),
             (Arch::Arm, 1 | 2, _) => {
-                let (kind, size) = (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
+                let (kind, size) =
+                    (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
                 format!("{kind}XT{size} {to},{from}")
             }
             (Arch::Mips, 4, true) => format!("addu {to},{from},$0"),

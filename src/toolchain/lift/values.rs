@@ -237,16 +237,9 @@ impl World<'_> {
             {
                 Some(k)
             }
-            (
-                BinOp::Eq
-                | BinOp::Ne
-                | BinOp::LtU
-                | BinOp::LeU
-                | BinOp::LtS
-                | BinOp::LeS,
-                _,
-                _,
-            ) => None,
+            (BinOp::Eq | BinOp::Ne | BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS, _, _) => {
+                None
+            }
             (_, Some(Known::Stack(_) | Known::Frame), _)
             | (_, _, Some(Known::Stack(_) | Known::Frame)) => Some(Known::Frame),
             _ => None,
@@ -326,7 +319,13 @@ impl<'a> Step<'a> {
                 let (yes, no) = (self.get(*yes), self.get(*no));
                 let frame = |k: Option<Known>| matches!(k, Some(Known::Stack(_) | Known::Frame));
                 let known = match self.get(*cond) {
-                    Some(Known::Val(v)) => if truth(v) { yes } else { no },
+                    Some(Known::Val(v)) => {
+                        if truth(v) {
+                            yes
+                        } else {
+                            no
+                        }
+                    }
                     _ => (frame(yes) || frame(no)).then_some(Known::Frame),
                 };
                 self.put(*dst, known);
@@ -582,7 +581,11 @@ fn backwards(
             }
             Op::Branch { cond, .. } | Op::Assume { cond } => want(temps, *cond, all),
             Op::JumpTo { addr } => want(temps, *addr, all),
-            Op::Const { .. } | Op::Choose { .. } | Op::Fence { .. } | Op::Jump { .. } | Op::Halt => {}
+            Op::Const { .. }
+            | Op::Choose { .. }
+            | Op::Fence { .. }
+            | Op::Jump { .. }
+            | Op::Halt => {}
         }
     }
 }

@@ -164,9 +164,8 @@ impl Writer<'_> {
         let Some(known) = self.known(i, name) else {
             return false;
         };
-        let reg = self
-            .canonical(name)
-            .and_then(|n| self.flat.code.regs.iter().position(|r| r.name == n));
+        let reg =
+            self.canonical(name).and_then(|n| self.flat.code.regs.iter().position(|r| r.name == n));
         self.world.location(known).is_some()
             && reg.is_some_and(|r| self.decide.can_rename(i, r as Reg))
     }
@@ -185,9 +184,8 @@ impl Writer<'_> {
                 }
                 let mut group =
                     (at, at + i64::from(a.size), BTreeSet::from([(at, a.size)]), vec![i]);
-                let (mut same, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|g| {
-                    g.0 < group.1 && group.0 < g.1
-                });
+                let (mut same, rest): (Vec<_>, Vec<_>) =
+                    groups.into_iter().partition(|g| g.0 < group.1 && group.0 < g.1);
                 groups = rest;
                 for g in same.drain(..) {
                     group.0 = group.0.min(g.0);
@@ -246,7 +244,9 @@ impl Writer<'_> {
                 }
                 Op::Un { dst, op: UnOp::ZeroExt { from: bits }, a, .. } => {
                     let source = match from.get(a) {
-                        Some(Holds::Slot(at, size, _)) if u16::from(*size) * 8 <= u16::from(*bits) => {
+                        Some(Holds::Slot(at, size, _))
+                            if u16::from(*size) * 8 <= u16::from(*bits) =>
+                        {
                             Holds::Slot(*at, *size, false)
                         }
                         Some(Holds::Reg(r)) => Holds::Low(*r, *bits),
@@ -257,14 +257,19 @@ impl Writer<'_> {
                 }
                 Op::Un { dst, op: UnOp::SignExt { from: bits }, a, .. } => {
                     let source = match from.get(a) {
-                        Some(Holds::Slot(at, size, false)) if u16::from(*size) * 8 == u16::from(*bits) => {
+                        Some(Holds::Slot(at, size, false))
+                            if u16::from(*size) * 8 == u16::from(*bits) =>
+                        {
                             Holds::Slot(*at, *size, true)
                         }
                         _ => Holds::Other,
                     };
                     from.insert(*dst, source);
                 }
-                Op::Un { dst, .. } | Op::Bin { dst, .. } | Op::Select { dst, .. } | Op::Choose { dst } => {
+                Op::Un { dst, .. }
+                | Op::Bin { dst, .. }
+                | Op::Select { dst, .. }
+                | Op::Choose { dst } => {
                     from.insert(*dst, Holds::Other);
                 }
                 Op::Load { dst, .. } => {
@@ -392,7 +397,11 @@ impl Writer<'_> {
                         d.text(self.target.decoder.style(), &|_| label.clone())
                     }
                 };
-                lines.push(Line { labels: std::mem::take(&mut labels), text, span: Span::default() });
+                lines.push(Line {
+                    labels: std::mem::take(&mut labels),
+                    text,
+                    span: Span::default(),
+                });
             }
         }
         labels.extend(names.range(len..).map(|(_, n)| n.clone()));
@@ -427,7 +436,9 @@ impl Writer<'_> {
             Action::Keep => match &self.flat.nodes[i].kind {
                 Kind::Insn(_) => vec![self.kept(i)?],
                 Kind::Made => {
-                    return Err("unsupported: an address of code or the stack is used as a value".into());
+                    return Err(
+                        "unsupported: an address of code or the stack is used as a value".into()
+                    );
                 }
                 Kind::Open(_) | Kind::Goto | Kind::Nothing => Vec::new(),
             },
@@ -656,7 +667,10 @@ impl Writer<'_> {
             place: Where::Mem { name, index: None },
             ty: Some(match size {
                 1 | 2 | 4 | 8 | 16 => Type::Int { bytes: size as u8, signed: true },
-                n => Type::Array(Box::new(Type::Int { bytes: 8, signed: true }), n.div_ceil(8).into()),
+                n => Type::Array(
+                    Box::new(Type::Int { bytes: 8, signed: true }),
+                    n.div_ceil(8).into(),
+                ),
             }),
             value: None,
             span: Span::default(),
@@ -668,7 +682,9 @@ impl Writer<'_> {
         }
         let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
             if offset != 0 {
-                return Err(format!("unsupported: the address {offset} bytes past `{location}` in a register"));
+                return Err(format!(
+                    "unsupported: the address {offset} bytes past `{location}` in a register"
+                ));
             }
             let value = Value::Addr { name: location, index: 0 };
             out.push(InitItem {
@@ -679,8 +695,7 @@ impl Writer<'_> {
             });
             Ok(())
         };
-        let name_of =
-            |loc: u16| self.locations.get(usize::from(loc)).cloned().unwrap_or_default();
+        let name_of = |loc: u16| self.locations.get(usize::from(loc)).cloned().unwrap_or_default();
         // What registers hold where the code is entered.
         let mut done = BTreeSet::new();
         if let Some(Some(state)) = self.analysis.states.first() {
@@ -732,4 +747,3 @@ enum Holds {
     Slot(i64, u8, bool),
     Other,
 }
-

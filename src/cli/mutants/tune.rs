@@ -1,0 +1,295 @@
+//! `litmake mutants tune`: finds a good environment for each mutant, and runs the conformance
+//! tests in those.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use litmake::diag::{Diag, Result};
+use litmake::gpu::environment::Environment;
+use litmake::gpu::run::Request;
+use litmake::gpu::session::{Prepared, Session, Setup};
+use litmake::gpu::tuning::{Database, Entry, Key, OnDevice, entry};
+use litmake::mutate::mcm::Suite;
+use litmake::stats::confidence::excluded_rate;
+use litmake::stats::merge::{Budget, Target, reproducibility};
+use litmake::stats::search::{Bench, Found, Goal, Replay, adaptive, in_order};
+
+use super::run::{How, Tests};
+
+/// Find an environment for each mutant in which it is killed often enough.
+///
+/// Exit status: 0, done; 1, a conformance test showed a violation, or a mutant that an earlier
+/// driver of the device let reach the goal does not reach it any more; 2, wrong input; 3, there
+/// is no device, or it failed.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake mutants tune --budget 4 --limit 600 --db tuning.json --conform
+  litmake mutants tune --replay pte/amd.json --budget 4       the search on recorded rates")]
+pub struct Tune {
+    #[command(flatten)]
+    tests: Tests,
+
+    #[command(flatten)]
+    how: How,
+
+    /// The reproducibility score to reach, in percent
+    #[arg(long, value_name = "R", default_value = "99.999", value_parser = Target::read)]
+    rep: Target,
+
+    /// Seconds within which a mutant has to reach it
+    #[arg(long, value_name = "S", default_value = "4", value_parser = Budget::read)]
+    budget: Budget,
+
+    /// End after so many seconds of device time
+    #[arg(long, value_name = "S", default_value_t = 3600.0)]
+    limit: f64,
+
+    /// Draw environments one after the other, as the paper does, in place of adapting
+    #[arg(long)]
+    random: bool,
+
+    /// The tuning database, kept by vendor, device, driver and compile variant
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+
+    /// Then run each conformance test in the environments of its mutants, for the budget
+    #[arg(long)]
+    conform: bool,
+
+    /// Search on recorded rates and compare with random search; nothing runs
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+
+    /// How often a replay is repeated
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    repeat: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn tune(args: &Tune) -> Result<u8> {
+    let goal = Goal { target: args.rep.clone(), budget: args.budget.seconds, limit: args.limit };
+    if goal.limit.is_nan() || goal.limit <= 0.0 {
+        return Err(Diag::new(format!("{} is no time in seconds", goal.limit)));
+    }
+    match &args.replay {
+        Some(path) => replay(args, path, goal),
+        None => on_device(args, &goal),
+    }
+}
+
+/// Seconds that each run costs on top, in a replay: preparing memory and reading results.
+const OVERHEAD: f64 = 0.002;
+
+fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
+    let results = super::read(path)?;
+    let goal = Goal { limit: goal.limit.max(1e7), ..goal };
+    let reachable = Replay::new(&results, OVERHEAD, 0).reachable(&goal);
+    let mut all: [Vec<Found>; 3] = [Vec::new(), Vec::new(), Vec::new()];
+    for seed in 0..args.repeat {
+        let mut bench = Replay::new(&results, OVERHEAD, seed);
+        let order = bench.order();
+        all[0].push(in_order(&mut bench, &goal, &order, false));
+        all[1].push(in_order(&mut Replay::new(&results, OVERHEAD, seed), &goal, &order, true));
+        all[2].push(adaptive(&mut Replay::new(&results, OVERHEAD, seed), &goal, seed));
+    }
+    let mean = |list: &[Found], f: &dyn Fn(&Found) -> f64| {
+        list.iter().map(f).sum::<f64>() / list.len().max(1) as f64
+    };
+    let names = ["random, whole runs", "random, ended at the goal", "adaptive"];
+    let adaptive_last = mean(&all[2], &Found::last);
+    let mut out = serde_json::Map::new();
+    if !args.json {
+        println!(
+            "{reachable} mutants have an environment with {} % in {} s",
+            args.rep.text, args.budget.text
+        );
+    }
+    for (name, list) in names.iter().zip(&all) {
+        let count = mean(list, &|f| f.count() as f64);
+        let last = mean(list, &Found::last);
+        let same = mean(list, &|f| f.count_at(adaptive_last) as f64);
+        if args.json {
+            out.insert(
+                name.to_string(),
+                serde_json::json!({
+                    "reached": count, "seconds": last, "times_adaptive": last / adaptive_last,
+                    "reached_when_adaptive_is_done": same,
+                }),
+            );
+        } else {
+            println!(
+                "  {name:26} {count:6.2} reached, the last after {last:>10.2} s of device time ({:.2} times); {same:.2} when adaptive is done",
+                last / adaptive_last
+            );
+        }
+    }
+    if args.json {
+        out.insert("reachable".into(), reachable.into());
+        println!("{}", serde_json::to_string_pretty(&out).unwrap_or_default());
+    }
+    Ok(0)
+}
+
+fn database(args: &Tune) -> Result<Database> {
+    let Some(path) = &args.db else { return Ok(Database::default()) };
+    match std::fs::read_to_string(path) {
+        Ok(text) => {
+            Database::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Database::default()),
+        Err(e) => Err(Diag::new(format!("cannot read {}: {e}", path.display()))),
+    }
+}
+
+fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
+    let mut db = database(args)?;
+    let mut models = args.tests.models()?;
+    let scheme = args.how.preset().scheme();
+    let tests = args
+        .tests
+        .read()?
+        .iter()
+        .map(|t| Prepared::new(t, scheme, &mut models))
+        .collect::<Result<Vec<_>>>()?;
+    let mut session = Session::new(args.how.device());
+    let info = match session.device() {
+        Ok(device) => device.info.clone(),
+        Err(e) => {
+            eprintln!("error: {e}");
+            return Ok(3);
+        }
+    };
+    let (setup, environments) = args.how.setup(info.subgroup)?;
+    eprintln!("{info}: {} tests, {} environments", tests.len(), environments.len());
+    let mut bench = OnDevice::new(&mut session, &tests, &environments, &setup);
+    let found = match args.random {
+        true => {
+            let order: Vec<usize> = (0..bench.environments()).collect();
+            in_order(&mut bench, goal, &order, true)
+        }
+        false => adaptive(&mut bench, goal, seed(&setup.seed)),
+    };
+    let troubles = std::mem::take(&mut bench.troubles);
+    let tuned = entry(
+        Key::new(&info, setup.variant),
+        args.rep.share * 100.0,
+        goal.budget,
+        &tests,
+        &environments,
+        &found,
+    );
+    let changes = db.changes(&tuned);
+    let mut status = u8::from(changes.iter().any(|c| c.lost));
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&tuned).unwrap_or_default());
+    } else {
+        say(args, &tests, &tuned, &found);
+        for c in &changes {
+            let word = if c.lost { "lost" } else { "won" };
+            println!(
+                "{word} against driver {}: {} ({:.3} /s, was {:.3} /s)",
+                c.driver, c.test, c.after, c.before
+            );
+        }
+    }
+    if let Some(path) = &args.db {
+        db.put(tuned.clone());
+        super::super::run::write(path, &db.write())?;
+    }
+    if args.conform {
+        status = status.max(conform(args, &mut session, &setup, &tests, &tuned)?);
+    }
+    for (test, trouble) in &troubles {
+        eprintln!("error: {test}: {trouble}");
+    }
+    Ok(if troubles.is_empty() { status } else { 3 })
+}
+
+fn seed(text: &str) -> u64 {
+    litmake::gpu::random::Rng::of(text, &["tune"]).next()
+}
+
+fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {
+    for test in tests {
+        let Some(best) = tuned.tests.get(&test.key) else { continue };
+        let again = reproducibility(best.rate(), args.budget.seconds) * 100.0;
+        let word = if best.reached { "" } else { "  not reached" };
+        println!(
+            "  {:44} {:>14.3} /s  {again:>9.5} % in {} s{word}",
+            test.key,
+            best.rate(),
+            args.budget.text
+        );
+    }
+    println!(
+        "{} of {} mutants reach {} % in {} s; {:.2} s of device time, {} runs, the last reached after {:.2} s",
+        found.count(),
+        tests.len(),
+        args.rep.text,
+        args.budget.text,
+        found.spent,
+        found.pulls,
+        found.last()
+    );
+}
+
+/// Each conformance test in the environments of its mutants.
+fn conform(
+    args: &Tune,
+    session: &mut Session,
+    setup: &Setup,
+    mutants: &[Prepared],
+    tuned: &Entry,
+) -> Result<u8> {
+    let mut models = args.tests.models()?;
+    let mut status = 0;
+    for m in Suite::Conformance.tests()? {
+        let test = Prepared::new(&m.test, setup.preset.scheme(), &mut models)?;
+        // A mutant's name begins with what it mutates.
+        let own = |p: &&Prepared| p.name.starts_with(&format!("{}.", test.name));
+        let environments: Vec<Environment> = mutants
+            .iter()
+            .filter(own)
+            .filter_map(|p| tuned.tests.get(&p.key)?.environment())
+            .collect();
+        let (mut violations, mut instances, mut seconds) = (0, 0, 0.0);
+        for (i, env) in environments.iter().enumerate() {
+            let request = Request {
+                env: *env,
+                iterations: u32::MAX,
+                time: Duration::try_from_secs_f64(args.budget.seconds / environments.len() as f64)
+                    .ok(),
+                batch: setup.batch,
+                seed: format!("{}/conform/{i}/{}", setup.seed, test.key),
+                spin_anywhere: setup.spin_anywhere,
+            };
+            match session.measure(&test, setup.shape(&test.program), setup.variant, &request) {
+                Ok(m) => {
+                    violations += m.violations(&test.oracle);
+                    instances += m.instances;
+                    seconds += m.seconds;
+                }
+                Err(e) => {
+                    eprintln!("error: {}: {e}", test.name);
+                    status = 3;
+                }
+            }
+        }
+        if environments.is_empty() {
+            println!("  {:16} not run: no mutant of it was ever killed", test.name);
+        } else if violations > 0 {
+            println!("  {:16} {violations} violations in {instances} instances", test.name);
+            status = status.max(1);
+        } else {
+            println!(
+                "  {:16} no violation in {instances} instances; at 95 %, none faster than {:.3} /s",
+                test.name,
+                excluded_rate(seconds, 0.95)
+            );
+        }
+    }
+    Ok(status)
+}

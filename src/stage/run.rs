@@ -1,0 +1,196 @@
+//! `run`: tests on a device, over environments. What ran is a measurement: it is stored like any
+//! other result, under the device and the driver that it was taken on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{Built, read_test};
+use crate::diag::{Diag, Result};
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::rows::State;
+use crate::engine::run::Engine;
+use crate::gpu::device::{self, Info, Trouble, Variant};
+use crate::gpu::environment::{Environment, Preset};
+use crate::gpu::oracle::{MODEL, Models};
+use crate::gpu::session::{Prepared, Record, Session, Setup, results};
+use crate::gpu::wgsl::{Memory, Reach};
+use crate::pipeline::plan::{Node, Plan};
+use crate::pipeline::types;
+use crate::pipeline::yaml::Sp;
+
+pub struct Stage {
+    setup: Setup,
+    environments: Vec<Environment>,
+    model: String,
+    /// One test runs at a time: tests that share a device disturb each other.
+    session: Mutex<Session>,
+    missing: Option<String>,
+}
+
+/// The setup that a stage asks for, and its environments.
+fn setup(node: &Node, options: &types::Run, subgroup: u32) -> Result<(Setup, Vec<Environment>)> {
+    let at = |span, message: String| Diag::at(&node.source, span, message);
+    let preset = match &options.preset {
+        None => Preset::Pte,
+        Some(p) => Preset::ALL.into_iter().find(|x| x.name() == p.value).ok_or_else(|| {
+            at(p.span, format!("there is no preset `{}`", p.value))
+                .help("presets are pte, site, pte_baseline and site_baseline")
+        })?,
+    };
+    let mut setup = Setup::new(preset);
+    let number = |n: &Option<Sp<u32>>, default: u32, most: u32| match n {
+        None => Ok(default),
+        Some(n) if (1..=most).contains(&n.value) => Ok(n.value),
+        Some(n) => Err(at(n.span, format!("{} is not between 1 and {most}", n.value))),
+    };
+    setup.environments = number(&options.environments, setup.environments, 100_000)?;
+    setup.iterations = number(&options.iterations, setup.iterations, u32::MAX)?;
+    setup.batch = number(&options.batch, 0, crate::gpu::run::MAX_BATCH)?;
+    if let Some(seconds) = &options.seconds {
+        let time = Duration::try_from_secs_f64(seconds.value)
+            .map_err(|_| at(seconds.span, format!("{} is no time in seconds", seconds.value)))?;
+        setup.time = Some(time);
+    }
+    if let Some(seed) = &options.seed {
+        setup.seed = seed.value.clone();
+    }
+    if let Some(word) = &options.variant {
+        setup.variant = Variant::named(&word.value).ok_or_else(|| {
+            at(word.span, format!("there is no compile variant `{}`", word.value))
+                .help("variants are checked, bounds, loops and unchecked")
+        })?;
+    }
+    setup.reach = match options.reach {
+        types::RunReach::Workgroups => Reach::Workgroups,
+        types::RunReach::Workgroup => Reach::Workgroup,
+        types::RunReach::Subgroup => Reach::Subgroup(subgroup.max(4)),
+    };
+    setup.memory = match options.memory {
+        types::RunMemory::Storage => Memory::Storage,
+        types::RunMemory::Workgroup => Memory::Workgroup,
+    };
+    setup.spin_anywhere = options.spin;
+    for (name, value) in &options.set {
+        setup.overrides.push((name.clone(), value.value));
+    }
+    let environments = setup.draw().map_err(|e| at(node.span, e))?;
+    Ok((setup, environments))
+}
+
+pub fn stage(node: &Node, options: &types::Run) -> Result<(Stage, Fingerprint, String)> {
+    let types::RunDevice::Gpu = options.device;
+    let wanted = options.adapter.as_ref().map(|a| a.value.as_str());
+    let found: device::Result<Info> = device::choose(wanted);
+    let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
+    let (setup, environments) = setup(node, options, subgroup)?;
+    let model = options.model.as_ref().map_or(MODEL.to_string(), |m| {
+        let path = super::relative(&node.dir, &m.value);
+        let is_file = m.value.ends_with(".cat") && path.is_file();
+        if is_file { path.display().to_string() } else { m.value.clone() }
+    });
+    let loaded = crate::cat::load(&model, &crate::cat::LoadOptions::new(crate::litmus::Arch::C))
+        .map_err(|e| match &options.model {
+            Some(m) => e.or_at(&node.source, m.span),
+            None => e,
+        })?;
+    let fingerprint = Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_GPU"))
+        .with_text("stage", "run")
+        .with_text("setup", &setup.json().to_string())
+        .with("model", crate::engine::digest::Digest(*loaded.fingerprint().as_bytes()))
+        .with_text("device", &found.as_ref().map_or(String::new(), |i| i.json().to_string()))
+        .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
+    let stage = Stage {
+        setup,
+        environments,
+        model: model.clone(),
+        session: Mutex::new(Session::new(wanted)),
+        missing: found.err().map(|e| e.to_string()),
+    };
+    Ok((stage, fingerprint, model))
+}
+
+impl Stage {
+    fn one(&self, models: &mut Models, content: &[u8], context: &Context) -> Outcome {
+        if let Some(missing) = &self.missing {
+            return Outcome::Broke(missing.clone());
+        }
+        let test = match read_test(content) {
+            Ok(test) => test,
+            Err(message) => return Outcome::Failed(message),
+        };
+        let prepared = match Prepared::new(&test, self.setup.preset.scheme(), models) {
+            Ok(prepared) => prepared,
+            Err(e) => {
+                return Outcome::Failed(e.or_at(&test.source, test.condition.span).to_string());
+            }
+        };
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let stop = || context.stopped();
+        match session.record(&prepared, &self.setup, &self.environments, &stop, &mut |_, _| {}) {
+            Ok(None) => Outcome::Stopped,
+            Ok(Some(record)) => {
+                let bytes = serde_json::to_vec(&record).unwrap_or_default();
+                match record.violations.is_empty() {
+                    true => Outcome::Done(bytes),
+                    false => Outcome::Finding(bytes),
+                }
+            }
+            Err(Trouble::Refused(e)) => Outcome::Failed(e),
+            Err(e) => Outcome::Broke(e.to_string()),
+        }
+    }
+}
+
+impl Map for Stage {
+    fn batch(&self) -> usize {
+        1
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let mut models = match Models::new(&self.model) {
+            Ok(models) => models,
+            Err(e) => return items.iter().map(|_| Outcome::Broke(e.to_string())).collect(),
+        };
+        let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
+            true => Outcome::Stopped,
+            false => self.one(&mut models, &item[0], context),
+        };
+        items.iter().map(&mut one).collect()
+    }
+}
+
+/// The result files that the run stages of a plan ask for, in the artifact's form.
+pub fn result_files(plan: &Plan, built: &Built, engine: &Engine) -> Vec<(PathBuf, String)> {
+    let mut wanted: BTreeMap<usize, (&Node, &types::Run)> = BTreeMap::new();
+    for (i, node) in plan.nodes.iter().enumerate() {
+        if let types::Kind::Run(options) = &node.kind
+            && options.results.is_some()
+        {
+            wanted.insert(built.node_of[i], (node, options));
+        }
+    }
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut records: BTreeMap<usize, Vec<Record>> = BTreeMap::new();
+    for found in engine.found(&[State::Done, State::Finding]) {
+        if wanted.contains_key(&found.node)
+            && let Ok(record) = serde_json::from_slice(&found.content)
+        {
+            records.entry(found.node).or_default().push(record);
+        }
+    }
+    let mut out = Vec::new();
+    for (at, records) in records {
+        let Some((node, options)) = wanted.get(&at) else { continue };
+        let Some(path) = &options.results else { continue };
+        let Ok((setup, environments)) = setup(node, options, 4) else { continue };
+        let device = records.first().map_or(String::new(), |r| r.device.clone());
+        let text = results(&records, &environments, &device.into(), &setup).write();
+        out.push((super::relative(&node.dir, &path.value), text));
+    }
+    out
+}

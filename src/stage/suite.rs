@@ -1,0 +1,48 @@
+//! Tests that litmake makes itself, as a source of items.
+
+use std::collections::BTreeMap;
+
+use crate::diag::{Diag, Result};
+use crate::engine::digest::Digest;
+use crate::engine::graph;
+use crate::engine::rows::Entry;
+use crate::litmus;
+use crate::mutate::mcm::Suite;
+use crate::pipeline::plan::Node;
+use crate::pipeline::types::Generate;
+
+/// The tests of some suites, by name.
+pub struct Suites(BTreeMap<Box<str>, Vec<u8>>);
+
+impl Suites {
+    pub fn new(node: &Node, options: &Generate) -> Result<Suites> {
+        let mut all = BTreeMap::new();
+        for word in options.suite.iter() {
+            let suite =
+                Suite::ALL.into_iter().find(|s| s.name() == word.value).ok_or_else(|| {
+                    let names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
+                    Diag::at(&node.source, word.span, format!("there is no suite `{}`", word.value))
+                        .help(format!("the suites are {}", names.join(", ")))
+                })?;
+            for m in suite.tests()? {
+                all.insert(m.test.name.as_str().into(), litmus::write(&m.test).into_bytes());
+            }
+        }
+        let limit = options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize);
+        Ok(Suites(all.into_iter().take(limit).collect()))
+    }
+}
+
+impl graph::Source for Suites {
+    fn list(&self) -> Result<Vec<Entry>> {
+        let entry = |(name, text): (&Box<str>, &Vec<u8>)| Entry {
+            name: name.clone(),
+            content: Digest::of(text),
+        };
+        Ok(self.0.iter().map(entry).collect())
+    }
+
+    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.get(name).cloned()
+    }
+}

@@ -1,0 +1,448 @@
+//! Search for an environment that kills each mutant often enough: drawn one after the other, as
+//! in the paper, or adaptively.
+//!
+//! A mutant is done when one environment killed it so often, in no more than the budget, that a
+//! run of that length will do so again with the target's chance. What it costs is device time.
+//! What runs is behind a trait: a device, or rates that were recorded.
+
+use super::merge::Target;
+
+/// Where tests run.
+pub trait Bench {
+    fn tests(&self) -> usize;
+    fn environments(&self) -> usize;
+
+    /// Tests with the same group are alike: what is good for one is likely good for the other.
+    fn group(&self, _test: usize) -> usize {
+        0
+    }
+
+    /// Runs a test in an environment for about so long; how often it was killed, and how long it
+    /// took. `None` where it could not run.
+    fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)>;
+}
+
+#[derive(Clone, Debug)]
+pub struct Goal {
+    pub target: Target,
+    /// Seconds within which the target has to be reached in one environment.
+    pub budget: f64,
+    /// Device time after which the search ends.
+    pub limit: f64,
+}
+
+/// What a search knows of one test in one environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    pub kills: u64,
+    pub seconds: f64,
+}
+
+/// The environment in which a test reached the goal, and the device time until then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    pub env: usize,
+    pub seen: Seen,
+    pub at: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub reached: Vec<Option<Reached>>,
+    /// The best seen of each test where the goal was not reached.
+    pub best: Vec<Option<(usize, Seen)>>,
+    pub spent: f64,
+    pub pulls: u64,
+}
+
+impl Found {
+    pub fn count(&self) -> usize {
+        self.reached.iter().flatten().count()
+    }
+
+    /// How many tests had reached the goal after some device time.
+    pub fn count_at(&self, spent: f64) -> usize {
+        self.reached.iter().flatten().filter(|r| r.at <= spent).count()
+    }
+
+    /// Device time until the last of the tests that were reached.
+    pub fn last(&self) -> f64 {
+        self.reached.iter().flatten().map(|r| r.at).fold(0.0, f64::max)
+    }
+}
+
+/// A search under way.
+struct Search<'b, B> {
+    bench: &'b mut B,
+    goal: &'b Goal,
+    kills: u64,
+    seen: Vec<Vec<Seen>>,
+    dead: Vec<Vec<bool>>,
+    found: Found,
+}
+
+impl<'b, B: Bench> Search<'b, B> {
+    fn new(bench: &'b mut B, goal: &'b Goal) -> Search<'b, B> {
+        let (tests, envs) = (bench.tests(), bench.environments());
+        Search {
+            kills: goal.target.observations().max(1.0) as u64,
+            seen: vec![vec![Seen::default(); envs]; tests],
+            dead: vec![vec![false; envs]; tests],
+            found: Found {
+                reached: vec![None; tests],
+                best: vec![None; tests],
+                ..Found::default()
+            },
+            bench,
+            goal,
+        }
+    }
+
+    fn over(&self) -> bool {
+        self.found.spent >= self.goal.limit
+    }
+
+    fn open(&self, test: usize) -> bool {
+        self.found.reached[test].is_none()
+    }
+
+    fn pull(&mut self, test: usize, env: usize, seconds: f64) {
+        let Some((kills, took)) = self.bench.pull(test, env, seconds) else {
+            self.dead[test][env] = true;
+            return;
+        };
+        self.found.spent += took;
+        self.found.pulls += 1;
+        let seen = &mut self.seen[test][env];
+        seen.kills = seen.kills.saturating_add(kills);
+        seen.seconds += took;
+        // The budget holds for a rate; a run may be longer than the goal asks for.
+        let enough = self.kills as f64 / self.goal.budget;
+        if seen.kills >= self.kills && seen.kills as f64 >= enough * seen.seconds {
+            let at = self.found.spent;
+            self.found.reached[test].get_or_insert(Reached { env, seen: *seen, at });
+        } else if seen.seconds >= self.goal.budget {
+            self.dead[test][env] = true;
+        }
+    }
+
+    fn finish(mut self) -> Found {
+        for (test, row) in self.seen.iter().enumerate() {
+            let rate = |s: &Seen| if s.seconds > 0.0 { s.kills as f64 / s.seconds } else { 0.0 };
+            let best = row.iter().enumerate().filter(|(_, s)| s.kills > 0);
+            self.found.best[test] =
+                best.max_by(|a, b| rate(a.1).total_cmp(&rate(b.1))).map(|(e, s)| (e, *s));
+        }
+        self.found
+    }
+}
+
+/// Every test in one environment after the other, each for the whole budget or until the goal is
+/// reached, if `early`. Tests that reached it are left out from then on.
+pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bool) -> Found {
+    let mut search = Search::new(bench, goal);
+    let parts = if early { 64 } else { 1 };
+    for env in order {
+        for test in 0..search.bench.tests() {
+            for _ in 0..parts {
+                if search.over() {
+                    return search.finish();
+                }
+                if !search.open(test) || search.dead[test][*env] {
+                    break;
+                }
+                search.pull(test, *env, goal.budget / f64::from(parts));
+            }
+        }
+    }
+    search.finish()
+}
+
+/// The shortest run, as a part of the budget.
+const FIRST: f64 = 1.0 / 1024.0;
+
+/// Adaptively: each open test in turn is run for a short time in the environment whose rate, drawn
+/// from what is known of it, is largest. What is known of an environment is what the test did in
+/// it, and how good it was for other tests, those of the same group before all. Runs get longer
+/// where earlier ones showed nothing.
+pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal, seed: u64) -> Found {
+    let mut random = Random(seed);
+    let mut search = Search::new(bench, goal);
+    let tests = search.bench.tests();
+    let envs = search.bench.environments();
+    // A good environment: how often another test did well in it, for its level.
+    let mut credit = vec![vec![0.0f64; envs]; tests];
+    let mut weight = vec![vec![0.0f64; envs]; tests];
+    loop {
+        let mut any = false;
+        for test in 0..tests {
+            if search.over() {
+                return search.finish();
+            }
+            if !search.open(test) {
+                continue;
+            }
+            let level = level(&search.seen[test], goal.budget);
+            let mut best: Option<(f64, usize)> = None;
+            for env in 0..envs {
+                if search.dead[test][env] {
+                    continue;
+                }
+                let seen = search.seen[test][env];
+                let trust = 0.5 + (weight[test][env] / (1.0 + weight[test][env])) * 1.5;
+                let liking = (1.0 + credit[test][env]) / (1.0 + weight[test][env]);
+                // A gamma prior around the level that environments like it would give.
+                let prior_time = trust / (level * liking.max(1e-3)).max(1e-12);
+                let shape = trust + seen.kills as f64;
+                let drawn = random.gamma(shape) / (prior_time + seen.seconds);
+                if best.is_none_or(|(b, _)| drawn > b) {
+                    best = Some((drawn, env));
+                }
+            }
+            let Some((drawn, env)) = best else { continue };
+            any = true;
+            let seen = search.seen[test][env];
+            let left = search.kills.saturating_sub(seen.kills).max(1) as f64;
+            // About as long as it takes where the draw is right, and never much longer than the
+            // test was run there before.
+            let known = (seen.seconds * 2.0).max(goal.budget * FIRST);
+            let seconds = (left / drawn.max(1e-9) * 1.2)
+                .clamp(goal.budget * FIRST, known.max(goal.budget * FIRST));
+            let seconds = seconds.min((goal.budget - seen.seconds).max(goal.budget * FIRST));
+            search.pull(test, env, seconds);
+            share(&search.seen, test, env, search.bench, &mut credit, &mut weight);
+        }
+        if !any {
+            return search.finish();
+        }
+    }
+}
+
+/// The rate that an unknown environment is taken to give a test.
+fn level(row: &[Seen], budget: f64) -> f64 {
+    let kills: u64 = row.iter().map(|s| s.kills).sum();
+    let seconds: f64 = row.iter().map(|s| s.seconds).sum();
+    (kills as f64 + 1.0) / (seconds + budget * FIRST)
+}
+
+/// Tells the other tests how good an environment was for one.
+fn share<B: Bench>(
+    seen: &[Vec<Seen>],
+    test: usize,
+    env: usize,
+    bench: &B,
+    credit: &mut [Vec<f64>],
+    weight: &mut [Vec<f64>],
+) {
+    let kills: u64 = seen[test].iter().map(|s| s.kills).sum();
+    let seconds: f64 = seen[test].iter().map(|s| s.seconds).sum();
+    let here = seen[test][env];
+    if kills == 0 || seconds <= 0.0 || here.seconds <= 0.0 {
+        return;
+    }
+    let relative = (here.kills as f64 / here.seconds) / (kills as f64 / seconds);
+    let relative = relative.clamp(0.0, 32.0);
+    for other in 0..seen.len() {
+        if other != test {
+            let near = if bench.group(other) == bench.group(test) { 0.5 } else { 0.1 };
+            credit[other][env] += near * relative;
+            weight[other][env] += near;
+        }
+    }
+}
+
+/// Numbers for the draws; a function of its seed.
+struct Random(u64);
+
+impl Random {
+    /// Between 0 and 1, neither included.
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1.0 / (1u64 << 54) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// A gamma variable with scale 1 (Marsaglia and Tsang).
+    fn gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            let boost = self.unit().powf(1.0 / shape.max(1e-6));
+            return self.gamma(shape + 1.0) * boost;
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        // Each turn succeeds with a chance of over nine in ten.
+        for _ in 0..1000 {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            if v > 0.0 && self.unit().ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+                return d * v;
+            }
+        }
+        d
+    }
+
+    fn poisson(&mut self, mean: f64) -> u64 {
+        if mean > 64.0 {
+            return (mean + mean.sqrt() * self.normal()).round().max(0.0) as u64;
+        }
+        let floor = (-mean).exp();
+        let (mut n, mut left) = (0, self.unit());
+        while left > floor {
+            left *= self.unit();
+            n += 1;
+        }
+        n
+    }
+}
+
+/// Rates that were recorded, played again: kills come at random at the rate of the record.
+pub struct Replay {
+    names: Vec<String>,
+    groups: Vec<usize>,
+    rates: Vec<Vec<f64>>,
+    /// What each run costs on top.
+    pub overhead: f64,
+    random: Random,
+}
+
+impl Replay {
+    pub fn new(results: &super::results::Results, overhead: f64, seed: u64) -> Replay {
+        let names: Vec<String> = results.tests().into_iter().map(str::to_string).collect();
+        let told = results.mutators();
+        let group = |name: &String| {
+            let mutator = told.get(name.as_str()).copied();
+            let mutator = mutator.unwrap_or_else(|| super::score::mutator_by_name(name));
+            super::score::MUTATORS.iter().position(|m| *m == mutator).unwrap_or(usize::MAX)
+        };
+        let rate = |name: &String| {
+            let of = |e: &super::results::Environment| {
+                e.test(name).filter(|c| c.is_timed()).map_or(0.0, |c| c.weak as f64 / c.seconds)
+            };
+            results.environments.iter().map(of).collect()
+        };
+        Replay {
+            groups: names.iter().map(group).collect(),
+            rates: names.iter().map(rate).collect(),
+            names,
+            overhead,
+            random: Random(seed),
+        }
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The tests for which some environment is good enough.
+    pub fn reachable(&self, goal: &Goal) -> usize {
+        let enough = goal.target.observations() / goal.budget;
+        self.rates.iter().filter(|r| r.iter().any(|r| *r >= enough)).count()
+    }
+
+    /// Every environment once, in some order.
+    pub fn order(&mut self) -> Vec<usize> {
+        let mut out: Vec<usize> = (0..self.environments()).collect();
+        for i in (1..out.len()).rev() {
+            out.swap(i, (self.random.unit() * (i + 1) as f64) as usize);
+        }
+        out
+    }
+}
+
+impl Bench for Replay {
+    fn tests(&self) -> usize {
+        self.names.len()
+    }
+
+    fn environments(&self) -> usize {
+        self.rates.first().map_or(0, Vec::len)
+    }
+
+    fn group(&self, test: usize) -> usize {
+        self.groups[test]
+    }
+
+    fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)> {
+        let kills = self.random.poisson(self.rates[test][env] * seconds);
+        Some((kills, seconds + self.overhead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::results::Results;
+
+    fn results() -> Results {
+        // One good environment in sixty for each test, the same for tests alike.
+        let envs: Vec<String> = (0..60)
+            .map(|e| {
+                let test = |name: &str, good: bool| {
+                    format!(
+                        "\"{name}\": {{\"weak\": {}, \"durationSeconds\": 1}}",
+                        if good { 40 } else { 0 }
+                    )
+                };
+                format!(
+                    "\"{e}\": {{{}, {}, {}, {}}}",
+                    test("A Coherency", e == 50),
+                    test("B Coherency", e == 50 || e == 10),
+                    test("C", e == 20),
+                    test("D", false)
+                )
+            })
+            .collect();
+        Results::read(&format!("{{{}}}", envs.join(","))).unwrap()
+    }
+
+    fn goal() -> Goal {
+        Goal { target: Target::read("99.999").unwrap(), budget: 4.0, limit: 1e6 }
+    }
+
+    #[test]
+    fn both_searches_find_what_is_there() {
+        let results = results();
+        let mut bench = Replay::new(&results, 0.001, 7);
+        assert_eq!(bench.reachable(&goal()), 3);
+        let order: Vec<usize> = (0..60).collect();
+        let plain = in_order(&mut bench, &goal(), &order, true);
+        let clever = adaptive(&mut Replay::new(&results, 0.001, 7), &goal(), 1);
+        for found in [&plain, &clever] {
+            assert_eq!(found.count(), 3);
+            assert!([10, 50].contains(&found.reached[1].unwrap().env));
+            assert_eq!(found.reached[3], None);
+            let r = found.reached[0].unwrap();
+            assert!(r.seen.kills >= 12 && r.env == 50 && r.at <= found.spent);
+            assert_eq!(found.count_at(found.last()), 3);
+        }
+        assert!(clever.last() < plain.last(), "{} {}", clever.last(), plain.last());
+    }
+
+    #[test]
+    fn a_search_ends_at_its_limit() {
+        let goal = Goal { limit: 3.0, ..goal() };
+        let found = adaptive(&mut Replay::new(&results(), 0.001, 7), &goal, 1);
+        assert!(found.spent < 8.0);
+        let none = Results::read(r#"{"0": {}}"#).unwrap();
+        assert_eq!(adaptive(&mut Replay::new(&none, 0.0, 1), &goal, 1).count(), 0);
+    }
+
+    #[test]
+    fn draws_have_their_means() {
+        let mut r = Random(1);
+        for shape in [0.5, 1.0, 12.0] {
+            let mean = (0..20_000).map(|_| r.gamma(shape)).sum::<f64>() / 20_000.0;
+            assert!((mean - shape).abs() < 0.1 * shape, "{mean} {shape}");
+        }
+        for mean in [0.1, 3.0, 200.0] {
+            let got = (0..20_000).map(|_| r.poisson(mean) as f64).sum::<f64>() / 20_000.0;
+            assert!((got - mean).abs() < 0.1 * mean, "{got} {mean}");
+        }
+    }
+}
