@@ -6,6 +6,7 @@
 pub mod cat;
 pub mod diag;
 pub mod engine;
+pub mod generate;
 pub mod gpu;
 pub mod isa;
 pub mod lang;

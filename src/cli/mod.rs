@@ -10,6 +10,7 @@ mod confidence;
 mod doctor;
 mod dry;
 mod explain;
+mod generate;
 mod graph;
 mod history;
 mod merge;
@@ -41,6 +42,7 @@ enum Command {
     Explain(explain::Args),
     Mutants(mutants::Args),
     Confidence(confidence::Args),
+    Generate(generate::Args),
     Graph(graph::Args),
     Merge(merge::Args),
     Baseline(baseline::Args),
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::main(args),
         Command::Mutants(args) => mutants::main(args),
         Command::Confidence(args) => confidence::main(args),
+        Command::Generate(args) => generate::main(args),
         Command::Graph(args) => graph::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Baseline(args) => baseline::main(args),

@@ -1,0 +1,508 @@
+//! From a sequence of edges to the events of a test: annotations merged, the normal rotation,
+//! locations, values, threads, and what of it is observed.
+//!
+//! This follows the method of Alglave and Maranget's diy, so that a cycle means the same test in
+//! both. It knows no instruction. Everything is done in buffers that are used again, since a
+//! family has millions of cycles.
+
+use std::cmp::Ordering;
+
+use super::dialect::Dialect;
+use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Rmw, Sd, merge};
+
+/// Why a sequence of edges makes no test.
+pub type Refused = &'static str;
+
+/// More locations than letters are refused.
+pub const MAX_LOCS: usize = 26;
+/// The names of locations, in the order in which a cycle meets them.
+pub const LOCS: [&str; MAX_LOCS] = [
+    "x", "y", "z", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p",
+    "q", "r", "s", "t", "u", "v", "w",
+];
+
+/// Fences of their own directly before one event.
+pub const MAX_INSERTS: usize = 3;
+
+/// One event, with the edge that starts from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    pub edge: Edge,
+    pub dir: Dir,
+    pub atom: Option<Atom>,
+    pub loc: u8,
+    /// What is read, or the operand that is written.
+    pub value: i32,
+    /// The content of the location after a write.
+    pub cell: i32,
+    /// The read or the write of a read-modify-write.
+    pub rmw: bool,
+    /// Whether what is read says something of the cycle.
+    pub telling: bool,
+    pub inserts: [u8; MAX_INSERTS],
+    pub n_inserts: u8,
+}
+
+/// The writes to one location, in coherence order.
+#[derive(Clone, Debug, Default)]
+pub struct Writes {
+    pub cells: Vec<i32>,
+    /// Whether an access is annotated so that the final value should be looked at.
+    pub worth: bool,
+}
+
+/// What a cycle may look like.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub threads: usize,
+    /// Exactly so many threads, not up to so many.
+    pub exact_threads: bool,
+    /// Events, and fences of their own, in one thread.
+    pub per_thread: usize,
+    /// Threads may go against coherence from their first to their last event.
+    pub allow_back: bool,
+    /// All events may be at one location.
+    pub one_location: bool,
+}
+
+impl Shape {
+    /// No bounds but those of the dialects.
+    pub const ANY: Shape = Shape {
+        threads: 16,
+        exact_threads: false,
+        per_thread: 16,
+        allow_back: true,
+        one_location: true,
+    };
+}
+
+/// Buffers, and the result of the last cycle that went through them.
+#[derive(Default)]
+pub struct Workshop {
+    /// Edges after merging, in normal rotation.
+    pub edges: Vec<Edge>,
+    /// Events from the first of the first thread on.
+    pub events: Vec<Event>,
+    /// Where each thread begins in `events`; the last entry is their number.
+    pub threads: Vec<usize>,
+    pub writes: Vec<Writes>,
+    pub locs: usize,
+    buffer: Vec<Edge>,
+    work: Vec<Event>,
+    starts: Vec<usize>,
+}
+
+impl Workshop {
+    pub fn thread(&self, i: usize) -> &[Event] {
+        &self.events[self.threads[i]..self.threads[i + 1]]
+    }
+
+    pub fn thread_count(&self) -> usize {
+        self.threads.len().saturating_sub(1)
+    }
+
+    /// The event after this one in the cycle.
+    pub fn next(&self, at: usize) -> &Event {
+        &self.events[(at + 1) % self.events.len()]
+    }
+
+    /// Merges annotations at each event and drops those that stood alone.
+    pub fn resolve(&mut self, raw: &[Edge]) -> Result<(), Refused> {
+        let edges = &mut self.edges;
+        edges.clear();
+        // The annotation that stands before the first real edge belongs to the last boundary.
+        let mut leading: Option<Atom> = None;
+        let mut pending: Option<Atom> = None;
+        let mut last: Option<usize> = None;
+        let mut first: Option<usize> = None;
+        const CLASH: Refused = "annotations that meet at one event differ";
+        for edge in raw {
+            match edge.kind {
+                Kind::Id => match last {
+                    None => leading = merge(leading, edge.a1).ok_or(CLASH)?,
+                    Some(_) => pending = merge(pending, edge.a1).ok_or(CLASH)?,
+                },
+                Kind::Insert(_) => edges.push(*edge),
+                _ => {
+                    let at = edges.len();
+                    edges.push(*edge);
+                    match last {
+                        None => first = Some(at),
+                        Some(before) => boundary(edges, before, pending, at)?,
+                    }
+                    pending = None;
+                    last = Some(at);
+                }
+            }
+        }
+        let (Some(first), Some(last)) = (first, last) else {
+            return Err("there is no access");
+        };
+        if first == last {
+            return Err("a cycle has at least two edges");
+        }
+        let around = merge(pending, leading).ok_or(CLASH)?;
+        boundary(edges, last, around, first)
+    }
+
+    /// Rotates the merged edges so that equal cycles are equal sequences.
+    pub fn normalise(&mut self) -> Result<(), Refused> {
+        let n = self.edges.len();
+        let ext = self.edges.iter().filter(|e| e.is_ext()).count();
+        if ext < 2 {
+            return Err("a cycle leaves a thread and comes back: it has two external edges");
+        }
+        self.starts.clear();
+        // Threads begin after each external edge, in order from the first edge.
+        let first = match self.edges.iter().rposition(|e| e.is_real()) {
+            Some(p) if self.edges[p].is_ext() => (p + 1) % n,
+            _ => self.edges.iter().position(|e| e.is_ext()).map_or(0, |p| (p + 1) % n),
+        };
+        let mut at = first;
+        loop {
+            // An event begins a thread, not the fences before it.
+            let mut start = at;
+            while !self.edges[start].is_real() {
+                start = (start + 1) % n;
+            }
+            self.starts.push(start);
+            while !self.edges[at].is_ext() {
+                at = (at + 1) % n;
+            }
+            at = (at + 1) % n;
+            if at == first {
+                break;
+            }
+        }
+        let threads = self.starts.len();
+        let mut best = 0;
+        for other in 1..threads {
+            if self.compare_rotations(best, other) != Ordering::Less {
+                best = other;
+            }
+        }
+        let start = self.starts[best];
+        if start > 0 {
+            self.edges.rotate_left(start);
+        }
+        Ok(())
+    }
+
+    /// First and last direction of a thread, as the place in the order of thread shapes.
+    fn points(&self, thread: usize) -> u8 {
+        let n = self.edges.len();
+        let start = self.starts[thread];
+        let first = self.edges[start].source().unwrap_or(Dir::W);
+        let mut at = start;
+        while !self.edges[at].is_ext() {
+            at = (at + 1) % n;
+        }
+        let last = self.edges[at].source().unwrap_or(Dir::W);
+        match (at == start, first, last) {
+            (true, Dir::W, _) => 0,
+            (false, Dir::W, Dir::W) => 1,
+            (false, Dir::R, Dir::R) => 2,
+            (false, Dir::R, Dir::W) => 3,
+            (false, Dir::W, Dir::R) => 4,
+            (true, Dir::R, _) => 5,
+        }
+    }
+
+    fn compare_rotations(&self, a: usize, b: usize) -> Ordering {
+        let threads = self.starts.len();
+        for i in 0..threads {
+            let by_points = self.points((a + i) % threads).cmp(&self.points((b + i) % threads));
+            if by_points != Ordering::Equal {
+                return by_points;
+            }
+        }
+        let n = self.edges.len();
+        let (a, b) = (self.starts[a], self.starts[b]);
+        let internal = |s: usize| (0..n).take_while(|i| !self.edges[(s + i) % n].is_ext()).count();
+        internal(a).cmp(&internal(b)).then_with(|| {
+            (0..n)
+                .map(|i| compare_edges(self.edges[(a + i) % n], self.edges[(b + i) % n]))
+                .find(|o| *o != Ordering::Equal)
+                .unwrap_or(Ordering::Equal)
+        })
+    }
+
+    /// Makes events out of the merged edges.
+    pub fn build(&mut self, dialect: &Dialect, shape: &Shape) -> Result<(), Refused> {
+        self.collect(dialect)?;
+        self.locate(dialect, shape)?;
+        self.split(shape)
+    }
+
+    /// The real edges, with fences attached to the event after them.
+    fn collect(&mut self, dialect: &Dialect) -> Result<(), Refused> {
+        self.work.clear();
+        let mut inserts = [0u8; MAX_INSERTS];
+        let mut count = 0u8;
+        // From a real edge on, so that fences find their event.
+        let n = self.edges.len();
+        let from = self.edges.iter().position(|e| e.is_real()).ok_or("there is no access")?;
+        let mut before = self.edges[(0..n)
+            .map(|i| (from + n - 1 - i) % n)
+            .find(|i| self.edges[*i].is_real())
+            .unwrap_or(from)];
+        for i in 0..n {
+            let edge = self.edges[(from + i) % n];
+            if let Kind::Insert(f) = edge.kind {
+                if matches!(before.kind, Kind::Com(Com::Rf | Com::Fr, Ie::Ext)) {
+                    return Err("a fence of its own stands behind an external edge");
+                }
+                let slot = inserts.get_mut(usize::from(count)).ok_or("too many fences at once")?;
+                *slot = f;
+                count += 1;
+                continue;
+            }
+            let (Some(dir), Some(target)) = (edge.source(), before.target()) else {
+                return Err("there is no access");
+            };
+            if dir != target {
+                return Err("one edge ends in a read where the next begins with a write, or the \
+                            other way round");
+            }
+            let rmw = if dir == Dir::R { edge.is_rmw() } else { before.is_rmw() };
+            if let Kind::Rmw(kind) = edge.kind
+                && !dialect.applies_rmw(kind, edge.a1, edge.a2)
+            {
+                return Err("these annotations do not fit a read-modify-write");
+            }
+            if let (Some(a), false) = (edge.a1, rmw)
+                && !dialect.applies(a, dir)
+            {
+                return Err("this annotation does not fit the access");
+            }
+            self.work.push(Event {
+                edge,
+                dir,
+                atom: edge.a1,
+                loc: 0,
+                value: 0,
+                cell: 0,
+                rmw,
+                telling: false,
+                inserts,
+                n_inserts: count,
+            });
+            inserts = [0; MAX_INSERTS];
+            count = 0;
+            before = edge;
+        }
+        // Fences behind the last real edge belong to the first event.
+        if count > 0 {
+            let first = self.work.first_mut().ok_or("there is no access")?;
+            if matches!(before.kind, Kind::Com(Com::Rf | Com::Fr, Ie::Ext)) {
+                return Err("a fence of its own stands behind an external edge");
+            }
+            first.inserts = inserts;
+            first.n_inserts = count;
+        }
+        Ok(())
+    }
+
+    /// Locations, values written and values read.
+    fn locate(&mut self, dialect: &Dialect, shape: &Shape) -> Result<(), Refused> {
+        let work = &mut self.work;
+        let n = work.len();
+        let back = |from: usize, i: usize| (from + n - i) % n;
+        let ext = (0..n).map(|i| back(0, i)).find(|i| work[*i].edge.is_ext());
+        let com = || {
+            let internal = |i: &usize| matches!(work[*i].edge.kind, Kind::Com(_, Ie::Int));
+            (0..n).map(|i| back(0, i)).find(internal)
+        };
+        let change = ext.or_else(com).and_then(|from| {
+            (0..n).map(|i| back(from, i)).find(|i| work[*i].edge.sd() == Sd::Diff)
+        });
+        let start = match change {
+            Some(from) => {
+                let start = (0..n)
+                    .map(|i| (from + i) % n)
+                    .find(|i| work[*i].edge.sd() == Sd::Same)
+                    .ok_or("the location changes at every step")?;
+                let mut loc = 0usize;
+                for i in 0..n {
+                    let at = (start + i) % n;
+                    let before = work[(at + n - 1) % n].edge;
+                    if i > 0 && before.sd() == Sd::Diff {
+                        loc += 1;
+                    }
+                    if loc >= MAX_LOCS {
+                        return Err("there are more locations than letters");
+                    }
+                    work[at].loc = loc as u8;
+                }
+                if loc == 0 {
+                    return Err("the location changes once, and so does not come back");
+                }
+                self.locs = loc + 1;
+                start
+            }
+            None if !shape.one_location => return Err("all accesses are at one location"),
+            None => {
+                self.locs = 1;
+                one_location_start(work)
+            }
+        };
+        for writes in &mut self.writes {
+            writes.cells.clear();
+            writes.worth = false;
+        }
+        if self.writes.len() < self.locs {
+            self.writes.resize_with(self.locs, Writes::default);
+        }
+        self.writes.truncate(self.locs);
+        // Along each location, writes count up, and reads see the last write.
+        let mut content = 0;
+        let mut counter = 0;
+        let mut stored: u32 = 0;
+        for i in 0..n {
+            let at = (start + i) % n;
+            let before = work[(at + n - 1) % n];
+            if i > 0 && before.loc != work[at].loc {
+                (content, counter, stored) = (0, 0, 0);
+            }
+            let event = &mut work[at];
+            let writes = &mut self.writes[usize::from(event.loc)];
+            writes.worth |= matches!(event.atom, Some(Atom::Loop(..)));
+            match event.dir {
+                Dir::W => {
+                    counter += 1;
+                    event.value = counter;
+                    content = counter;
+                    if let Kind::Rmw(rmw) = before.edge.kind {
+                        content = rmw.compute(before.value, counter);
+                        if let Rmw::Store(op) = rmw {
+                            let bit = 1 << op as u32;
+                            if stored & bit != 0 {
+                                return Err("two like stores of an operation commute");
+                            }
+                            stored |= bit;
+                        }
+                    }
+                    event.cell = content;
+                    writes.cells.push(content);
+                }
+                Dir::R => event.value = content,
+            }
+        }
+        // A read tells something where communication or another access of its thread to the
+        // same location is beside it, and the location is written at all.
+        for i in 0..n {
+            let before = work[(i + n - 1) % n].edge;
+            let event = &mut work[i];
+            let written = !self.writes[usize::from(event.loc)].cells.is_empty();
+            event.telling = written && (valid(dialect, before) || valid(dialect, event.edge));
+        }
+        // Threads are counted from here.
+        work.rotate_left(start);
+        Ok(())
+    }
+
+    /// Cuts the cycle at external edges.
+    fn split(&mut self, shape: &Shape) -> Result<(), Refused> {
+        let work = &self.work;
+        let n = work.len();
+        let count = work.iter().filter(|e| e.edge.is_ext()).count();
+        if count < 2 {
+            return Err("a cycle leaves a thread and comes back: it has two external edges");
+        }
+        if count > shape.threads || shape.exact_threads && count != shape.threads {
+            return Err("there are too many or too few threads");
+        }
+        let first = if work[n - 1].edge.is_ext() {
+            0
+        } else {
+            let ext = work.iter().position(|e| e.edge.is_ext()).unwrap_or(0);
+            (0..n).map(|i| (ext + i) % n).find(|i| !work[*i].edge.is_ext()).unwrap_or(ext)
+        };
+        self.events.clear();
+        self.events.extend_from_slice(&work[first..]);
+        self.events.extend_from_slice(&work[..first]);
+        self.threads.clear();
+        self.threads.push(0);
+        for (i, event) in self.events.iter().enumerate() {
+            if event.edge.is_ext() {
+                self.threads.push(i + 1);
+            }
+        }
+        if self.threads.last() != Some(&n) {
+            return Err("a thread does not end");
+        }
+        for i in 0..count {
+            let thread = &self.events[self.threads[i]..self.threads[i + 1]];
+            let size: usize = thread.iter().map(|e| 1 + usize::from(e.n_inserts)).sum();
+            if size > shape.per_thread {
+                return Err("a thread is too long");
+            }
+            if let ([a, .., b], false) = (thread, shape.allow_back)
+                && a.loc == b.loc
+                && b.value < a.value
+            {
+                return Err("a thread goes against coherence");
+            }
+        }
+        Ok(())
+    }
+
+    /// A short identity of the merged edges in their rotation.
+    pub fn signature(&mut self) -> &[Edge] {
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&self.edges);
+        &self.buffer
+    }
+}
+
+/// Where the values of a cycle on one location begin to count.
+fn one_location_start(work: &[Event]) -> usize {
+    let n = work.len();
+    let before = |i: usize| work[(i + n - 1) % n].edge;
+    let com_or_rmw = |e: Edge| e.is_com() || e.is_rmw();
+    let tests: [&dyn Fn(usize) -> bool; 4] = [
+        &|i| !com_or_rmw(before(i)) && com_or_rmw(work[i].edge) && work[i].dir == Dir::R,
+        &|i| !com_or_rmw(before(i)) && com_or_rmw(work[i].edge),
+        &|i| !before(i).is_com() && work[i].edge.is_com() && work[i].dir == Dir::R,
+        &|i| !before(i).is_com() && work[i].edge.is_com(),
+    ];
+    tests.iter().find_map(|t| (0..n).find(|i| t(*i))).unwrap_or(0)
+}
+
+/// Whether what is read beside an edge shows that the edge was there.
+fn valid(dialect: &Dialect, edge: Edge) -> bool {
+    match edge.kind {
+        Kind::Com(..) => true,
+        Kind::Rmw(rmw) => dialect.shows(rmw),
+        Kind::Po(sd, ..) | Kind::Fenced(_, sd, ..) | Kind::Dp(_, sd, _) => sd == Sd::Same,
+        Kind::Insert(_) | Kind::Id => false,
+    }
+}
+
+fn boundary(
+    edges: &mut [Edge],
+    before: usize,
+    at: Option<Atom>,
+    after: usize,
+) -> Result<(), Refused> {
+    const CLASH: Refused = "annotations that meet at one event differ";
+    let all = merge(edges[before].a2, at).and_then(|a| merge(a, edges[after].a1)).ok_or(CLASH)?;
+    edges[before].a2 = all;
+    edges[after].a1 = all;
+    Ok(())
+}
+
+/// Fences before dependencies before program order; others by their kind.
+fn compare_edges(a: Edge, b: Edge) -> Ordering {
+    let class = |e: Edge| match e.kind {
+        Kind::Fenced(..) => 1,
+        Kind::Dp(..) => 2,
+        Kind::Po(..) | Kind::Com(Com::Rf, _) => 3,
+        _ => 0,
+    };
+    match (class(a), class(b)) {
+        (0, _) | (_, 0) => a.cmp(&b),
+        (x, y) if x != y => x.cmp(&y),
+        _ => a.cmp(&b),
+    }
+}

@@ -1,0 +1,378 @@
+//! A test as text in buffers that are used again: printed, and hashed in canonical form, without
+//! building a syntax tree.
+//!
+//! Both texts are those that reading the test back would give (`litmus::write`,
+//! `litmus::canon`), which tests compare.
+
+use std::fmt::Write;
+
+use super::cycle::LOCS;
+use crate::diag::{Result, Source};
+use crate::litmus::{self, Arch, Test};
+
+/// A line of an assembly thread: a range of the draft's text, and how labels stand to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DraftLine {
+    pub start: u32,
+    pub end: u32,
+    /// The label that it bears, counted from 1; 0 for none.
+    pub label: u16,
+    /// The label that it ends in, being a branch.
+    pub target: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A thread and the number of a register in it.
+    Reg(u8, u8),
+    Loc(u8),
+}
+
+/// How a test that a cycle gave is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ask {
+    /// `exists` with the outcome of the cycle.
+    #[default]
+    Exists,
+    /// `~exists` with it.
+    NotExists,
+    /// Every outcome, by a `locations` clause.
+    Every,
+}
+
+#[derive(Default)]
+pub struct Draft {
+    pub arch: Option<Arch>,
+    pub name: String,
+    pub doc: String,
+    pub text: String,
+    pub lines: Vec<DraftLine>,
+    /// Where each thread begins in `lines`, and their number at the end. In C, a line is a
+    /// function.
+    pub threads: Vec<usize>,
+    /// Thread, register and location, sorted.
+    pub init: Vec<(u8, u8, u8)>,
+    /// Types of locations, where a test has to give them: location, C name.
+    pub types: Vec<(u8, &'static str)>,
+    pub shown: Vec<(Shown, i32)>,
+    pub ask: Ask,
+    labels: Vec<u32>,
+    order: Vec<(u32, u32)>,
+    sorted: String,
+    canon: String,
+}
+
+/// The name of a register, by its number among those that generated tests use.
+pub fn reg_name(arch: Arch, reg: u8, out: &mut String) {
+    const X86_64: [&str; 14] = [
+        "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+        "r15",
+    ];
+    const X86: [&str; 6] = ["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"];
+    let prefix = match arch {
+        Arch::X86_64 => return out.push_str(X86_64[usize::from(reg) % X86_64.len()]),
+        Arch::X86 => return out.push_str(X86[usize::from(reg) % X86.len()]),
+        Arch::AArch64 => "X",
+        Arch::Arm => "R",
+        Arch::RiscV => "x",
+        Arch::Mips => "$",
+        Arch::Ppc | Arch::C => "r",
+    };
+    out.push_str(prefix);
+    number(i64::from(reg), out);
+}
+
+/// A decimal number, without the machinery of formatting.
+pub fn number(n: i64, out: &mut String) {
+    if (0..10).contains(&n) {
+        out.push((b'0' + n as u8) as char);
+    } else {
+        let _ = write!(out, "{n}");
+    }
+}
+
+impl Draft {
+    pub fn clear(&mut self, arch: Arch) {
+        self.arch = Some(arch);
+        self.ask = Ask::Exists;
+        for text in [&mut self.name, &mut self.doc, &mut self.text] {
+            text.clear();
+        }
+        self.lines.clear();
+        self.threads.clear();
+        self.init.clear();
+        self.types.clear();
+        self.shown.clear();
+    }
+
+    fn arch(&self) -> Arch {
+        self.arch.unwrap_or(Arch::C)
+    }
+
+    pub fn thread_count(&self) -> usize {
+        self.threads.len().saturating_sub(1)
+    }
+
+    fn place(&self, shown: Shown, out: &mut String) {
+        match shown {
+            Shown::Reg(thread, reg) => {
+                number(i64::from(thread), out);
+                out.push(':');
+                reg_name(self.arch(), reg, out);
+            }
+            Shown::Loc(loc) => {
+                out.push('[');
+                out.push_str(LOCS[usize::from(loc)]);
+                out.push(']');
+            }
+        }
+    }
+
+    fn condition(&self, out: &mut String) {
+        if self.ask == Ask::Every {
+            out.push_str("forall (true)");
+            return;
+        }
+        out.push_str(if self.ask == Ask::Exists { "exists (" } else { "~exists (" });
+        for (i, (place, value)) in self.shown.iter().enumerate() {
+            if i > 0 {
+                out.push_str(" /\\ ");
+            }
+            self.place(*place, out);
+            out.push('=');
+            number(i64::from(*value), out);
+        }
+        if self.shown.is_empty() {
+            out.push_str("true");
+        }
+        out.push(')');
+    }
+
+    /// A place in the `locations` clause, where a location stands alone.
+    fn location(&self, shown: Shown, out: &mut String) {
+        match shown {
+            Shown::Loc(loc) => out.push_str(LOCS[usize::from(loc)]),
+            reg => self.place(reg, out),
+        }
+    }
+
+    /// The test as it is written into files.
+    pub fn print(&self, out: &mut String) {
+        let arch = self.arch();
+        out.push_str(arch.name());
+        out.push(' ');
+        out.push_str(&self.name);
+        out.push('\n');
+        if !self.doc.is_empty() {
+            out.push('"');
+            out.push_str(&self.doc);
+            out.push_str("\"\n");
+        }
+        self.print_init(out);
+        if arch == Arch::C {
+            for line in &self.lines {
+                out.push_str(&self.text[line.start as usize..line.end as usize]);
+            }
+        } else {
+            self.print_table(out);
+        }
+        if self.ask == Ask::Every {
+            out.push_str("locations [");
+            for (i, (place, _)) in self.shown.iter().enumerate() {
+                out.push_str(if i > 0 { " " } else { "" });
+                self.location(*place, out);
+                out.push(';');
+            }
+            out.push_str("]\n");
+        }
+        self.condition(out);
+        out.push('\n');
+    }
+
+    fn print_init(&self, out: &mut String) {
+        if self.init.is_empty() && self.types.is_empty() {
+            out.push_str("{}\n");
+            return;
+        }
+        out.push_str("{\n");
+        if !self.types.is_empty() {
+            for (loc, ty) in &self.types {
+                for part in [" ", ty, " ", LOCS[usize::from(*loc)], ";"] {
+                    out.push_str(part);
+                }
+            }
+            out.push('\n');
+        }
+        for (i, (thread, reg, loc)) in self.init.iter().enumerate() {
+            out.push(' ');
+            self.place(Shown::Reg(*thread, *reg), out);
+            out.push('=');
+            out.push_str(LOCS[usize::from(*loc)]);
+            out.push(';');
+            if self.init.get(i + 1).is_none_or(|next| next.0 != *thread) {
+                out.push('\n');
+            }
+        }
+        out.push_str("}\n");
+    }
+
+    fn label(label: u16, out: &mut String) {
+        out.push('L');
+        let label = label - 1;
+        if label < 10 {
+            out.push('0');
+        }
+        number(i64::from(label), out);
+    }
+
+    /// The width of a cell, without writing it.
+    fn width(&self, line: &DraftLine) -> usize {
+        let label = |l: u16| if l == 0 { 0 } else { 3 + usize::from(l > 100) };
+        let own = if line.label == 0 { 0 } else { label(line.label) + 2 };
+        (line.end - line.start) as usize + own + label(line.target)
+    }
+
+    fn print_table(&self, out: &mut String) {
+        const BLANKS: &str = "                                                                ";
+        let pad = |n: usize, out: &mut String| match BLANKS.get(..n) {
+            Some(blanks) => out.push_str(blanks),
+            None => out.extend(std::iter::repeat_n(' ', n)),
+        };
+        let threads = self.thread_count();
+        let mut widths = [2usize; 64];
+        let mut rows = 1;
+        for t in 0..threads.min(64) {
+            let lines = &self.lines[self.threads[t]..self.threads[t + 1]];
+            rows = rows.max(lines.len());
+            widths[t] = lines.iter().map(|l| self.width(l)).max().unwrap_or(0).max(2);
+        }
+        for (t, width) in widths.iter().enumerate().take(threads) {
+            out.push_str(" P");
+            number(t as i64, out);
+            pad(width + 1 - if t < 10 { 2 } else { 3 }.min(*width), out);
+            out.push_str(if t + 1 == threads { ";\n" } else { "|" });
+        }
+        for row in 0..rows {
+            for (t, width) in widths.iter().enumerate().take(threads) {
+                out.push(' ');
+                let mut used = 0;
+                if let Some(line) = self.lines[self.threads[t]..self.threads[t + 1]].get(row) {
+                    used = self.width(line);
+                    if line.label > 0 {
+                        Draft::label(line.label, out);
+                        out.push_str(": ");
+                    }
+                    out.push_str(&self.text[line.start as usize..line.end as usize]);
+                    if line.target > 0 {
+                        Draft::label(line.target, out);
+                    }
+                }
+                pad(width - used + 1, out);
+                out.push_str(if t + 1 == threads { ";\n" } else { "|" });
+            }
+        }
+    }
+
+    /// The hash of the canonical form.
+    pub fn canonical_hash(&mut self) -> blake3::Hash {
+        let mut text = std::mem::take(&mut self.canon);
+        text.clear();
+        self.canonical(&mut text);
+        let hash = blake3::hash(text.as_bytes());
+        self.canon = text;
+        hash
+    }
+
+    /// The canonical form, as [`litmus::canon::canonical_text`] has it.
+    pub fn canonical(&mut self, out: &mut String) {
+        let arch = self.arch();
+        out.push_str("litmus 1 ");
+        out.push_str(arch.name());
+        out.push('\n');
+        self.canonical_init(out);
+        for t in 0..self.thread_count() {
+            out.push_str("thread ");
+            number(t as i64, out);
+            out.push('\n');
+            let lines = &self.lines[self.threads[t]..self.threads[t + 1]];
+            if arch == Arch::C {
+                for line in lines {
+                    let text = &self.text[line.start as usize..line.end as usize];
+                    out.push_str("function ");
+                    let _ = write!(out, "{}", text.len());
+                    out.push('\n');
+                    out.push_str(text);
+                    out.push('\n');
+                }
+                continue;
+            }
+            self.labels.clear();
+            for (i, line) in lines.iter().enumerate() {
+                if line.label > 0 {
+                    let at = usize::from(line.label);
+                    if self.labels.len() <= at {
+                        self.labels.resize(at + 1, 0);
+                    }
+                    self.labels[at] = i as u32;
+                }
+            }
+            for line in lines {
+                out.push_str(&self.text[line.start as usize..line.end as usize]);
+                if line.start < line.end || line.target > 0 {
+                    if line.target > 0 {
+                        out.push('\u{1}');
+                        let to = self.labels.get(usize::from(line.target)).copied().unwrap_or(0);
+                        number(i64::from(to), out);
+                    }
+                    out.push('\n');
+                }
+            }
+        }
+        if self.ask == Ask::Every {
+            for (place, _) in &self.shown {
+                out.push_str("location ");
+                self.location(*place, out);
+                out.push_str(" \n");
+            }
+        }
+        self.condition(out);
+        out.push('\n');
+    }
+
+    /// Initialisations, sorted as texts.
+    fn canonical_init(&mut self, out: &mut String) {
+        let mut text = std::mem::take(&mut self.sorted);
+        let mut order = std::mem::take(&mut self.order);
+        text.clear();
+        order.clear();
+        for (thread, reg, loc) in &self.init {
+            let start = text.len() as u32;
+            self.place(Shown::Reg(*thread, *reg), &mut text);
+            text.push_str(" [1]=");
+            text.push_str(LOCS[usize::from(*loc)]);
+            order.push((start, text.len() as u32));
+        }
+        for (loc, ty) in &self.types {
+            let start = text.len() as u32;
+            for part in [LOCS[usize::from(*loc)], " ", ty, "[1]="] {
+                text.push_str(part);
+            }
+            order.push((start, text.len() as u32));
+        }
+        order.sort_unstable_by_key(|(a, b)| &text[*a as usize..*b as usize]);
+        for (a, b) in &order {
+            out.push_str("init ");
+            out.push_str(&text[*a as usize..*b as usize]);
+            out.push('\n');
+        }
+        self.sorted = text;
+        self.order = order;
+    }
+
+    /// The test as a value.
+    pub fn test(&self) -> Result<Test> {
+        let mut text = String::new();
+        self.print(&mut text);
+        litmus::read(&Source::new(self.name.as_str(), text))
+    }
+}

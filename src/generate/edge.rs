@@ -1,0 +1,214 @@
+//! Edges of cycles: relaxations between two events, as diy's users write them.
+//!
+//! An edge says how two events are related, and what annotations its ends bear. It does not know
+//! how any dialect spells that (`syntax`, `dialect`), nor what a cycle of edges means (`cycle`).
+
+/// The direction of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dir {
+    W,
+    R,
+}
+
+/// Whether the ends of an edge are at the same location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sd {
+    Same,
+    Diff,
+}
+
+/// Whether the ends of a communication are in the same thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ie {
+    Int,
+    Ext,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Com {
+    Rf,
+    Fr,
+    Co,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DepKind {
+    Addr,
+    Data,
+    Ctrl,
+    /// A control dependency with the dialect's instruction barrier behind the branch.
+    CtrlIsb,
+}
+
+/// A dependency; `csel` carries it through a conditional select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dep {
+    pub kind: DepKind,
+    pub csel: bool,
+}
+
+/// What a read-modify-write computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RmwOp {
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    /// And with the complement of the operand.
+    Clr,
+}
+
+/// The sorts of read-modify-writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rmw {
+    /// A loop of a load-linked and a store-conditional.
+    LxSx,
+    Exch,
+    /// A compare-exchange that expects what it finds.
+    Cas,
+    /// An operation that returns what was there.
+    Fetch(RmwOp),
+    /// An operation that returns nothing.
+    Store(RmwOp),
+}
+
+impl Rmw {
+    /// The value that is left where `old` was; exchanges leave the operand.
+    pub fn compute(self, old: i32, operand: i32) -> i32 {
+        match self {
+            Rmw::LxSx | Rmw::Exch | Rmw::Cas => operand,
+            Rmw::Fetch(op) | Rmw::Store(op) => match op {
+                RmwOp::Add => old.wrapping_add(operand),
+                RmwOp::Sub => old.wrapping_sub(operand),
+                RmwOp::And => old & operand,
+                RmwOp::Or => old | operand,
+                RmwOp::Xor => old ^ operand,
+                RmwOp::Clr => old & !operand,
+            },
+        }
+    }
+}
+
+/// The strength of an access. Each dialect has some of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    Plain,
+    Acq,
+    /// AArch64's weaker acquire (LDAPR).
+    AcqPc,
+    Rel,
+    AcqRel,
+    Sc,
+    Rlx,
+    Con,
+}
+
+/// The annotation of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Atom {
+    Order(Order),
+    /// An access made by a read-modify-write: a loop of load-linked and store-conditional with
+    /// these strengths, or an exchange.
+    Loop(Order, Order),
+    /// A load-linked on its own.
+    Reserve,
+    /// A store that bypasses the cache.
+    NonTemporal,
+}
+
+/// A fence: an index into the dialect's list.
+pub type Fence = u8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Com(Com, Ie),
+    Po(Sd, Dir, Dir),
+    Fenced(Fence, Sd, Dir, Dir),
+    Dp(Dep, Sd, Dir),
+    /// A fence between two edges, which is no edge itself.
+    Insert(Fence),
+    Rmw(Rmw),
+    /// No edge: an annotation of the event where its neighbours meet.
+    Id,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    pub kind: Kind,
+    /// The annotations of the source and of the target, where they are given.
+    pub a1: Option<Atom>,
+    pub a2: Option<Atom>,
+}
+
+impl Edge {
+    pub fn plain(kind: Kind) -> Edge {
+        Edge { kind, a1: None, a2: None }
+    }
+
+    /// The direction that the source must have; `None` where there is no such thing.
+    pub fn source(self) -> Option<Dir> {
+        match self.kind {
+            Kind::Com(Com::Rf | Com::Co, _) => Some(Dir::W),
+            Kind::Com(Com::Fr, _) | Kind::Dp(..) | Kind::Rmw(_) => Some(Dir::R),
+            Kind::Po(_, d, _) | Kind::Fenced(_, _, d, _) => Some(d),
+            Kind::Insert(_) | Kind::Id => None,
+        }
+    }
+
+    pub fn target(self) -> Option<Dir> {
+        match self.kind {
+            Kind::Com(Com::Rf, _) => Some(Dir::R),
+            Kind::Com(_, _) | Kind::Rmw(_) => Some(Dir::W),
+            Kind::Po(_, _, d) | Kind::Fenced(_, _, _, d) | Kind::Dp(_, _, d) => Some(d),
+            Kind::Insert(_) | Kind::Id => None,
+        }
+    }
+
+    pub fn sd(self) -> Sd {
+        match self.kind {
+            Kind::Po(sd, ..) | Kind::Fenced(_, sd, ..) | Kind::Dp(_, sd, _) => sd,
+            Kind::Com(..) | Kind::Insert(_) | Kind::Rmw(_) | Kind::Id => Sd::Same,
+        }
+    }
+
+    pub fn is_ext(self) -> bool {
+        matches!(self.kind, Kind::Com(_, Ie::Ext))
+    }
+
+    pub fn is_com(self) -> bool {
+        matches!(self.kind, Kind::Com(..))
+    }
+
+    pub fn is_rmw(self) -> bool {
+        matches!(self.kind, Kind::Rmw(_))
+    }
+
+    /// Neither an annotation nor a fence of its own.
+    pub fn is_real(self) -> bool {
+        !matches!(self.kind, Kind::Insert(_) | Kind::Id)
+    }
+}
+
+/// The annotation of an event at which two edges meet; `None` where they disagree. No
+/// annotation agrees with any.
+pub fn merge(a: Option<Atom>, b: Option<Atom>) -> Option<Option<Atom>> {
+    match (a, b) {
+        (None, x) | (x, None) => Some(x),
+        (Some(x), Some(y)) if x == y => Some(a),
+        _ => None,
+    }
+}
+
+/// Whether an edge may come directly before another: directions and annotations agree.
+pub fn may_precede(x: Edge, y: Edge) -> bool {
+    let directions = match (x.kind, y.kind) {
+        (Kind::Id, _) | (_, Kind::Id) => true,
+        (Kind::Insert(_), Kind::Insert(_)) => false,
+        _ => match (x.target(), y.source()) {
+            (Some(d), Some(e)) => d == e,
+            _ => true,
+        },
+    };
+    directions && merge(x.a2, y.a1).is_some()
+}

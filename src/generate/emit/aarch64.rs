@@ -1,0 +1,364 @@
+//! AArch64: LDR and STR with their acquire, release and exclusive forms, and the atomics of LSE.
+
+use super::super::cycle::{Event, Refused};
+use super::super::edge::{Atom, DepKind, Dir, Order, Rmw, RmwOp};
+use super::{Asm, From, P, Scratch, Writer};
+
+pub struct AArch64;
+
+fn load_name(order: Order) -> &'static str {
+    match order {
+        Order::Acq => "LDAR W",
+        Order::AcqPc => "LDAPR W",
+        _ => "LDR W",
+    }
+}
+
+fn mov(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    let reg = asm.alloc()?;
+    mov_to(asm, reg, value);
+    Ok(reg)
+}
+
+fn mov_to(asm: &mut Asm, reg: u8, value: i32) {
+    asm.line(&[P::T("MOV W"), P::N(reg), P::T(",#"), P::I(value)]);
+}
+
+/// Puts into a register a zero that depends on another.
+fn zero(asm: &mut Asm, from: From, to: u8) {
+    let reg = P::N(from.reg);
+    if from.dep.csel {
+        asm.line(&[P::T("CMP W"), reg, P::T(",W"), reg]);
+        asm.line(&[P::T("CSEL W"), P::N(to), P::T(",WZR,WZR,EQ")]);
+    } else {
+        asm.line(&[P::T("EOR W"), P::N(to), P::T(",W"), reg, P::T(",W"), reg]);
+    }
+}
+
+fn sum(asm: &mut Asm, to: u8, base: u8, index: u8) {
+    asm.line(&[
+        P::T("ADD X"),
+        P::N(to),
+        P::T(",X"),
+        P::N(base),
+        P::T(",W"),
+        P::N(index),
+        P::T(",SXTW"),
+    ]);
+}
+
+/// The branch of a control dependency, and the barrier behind it.
+fn control(asm: &mut Asm, from: From) -> Result<(), Refused> {
+    let mut reg = from.reg;
+    if from.dep.csel {
+        reg = asm.alloc()?;
+        zero(asm, from, reg);
+    }
+    let label = asm.label();
+    asm.branch(&[P::T("CBNZ W"), P::N(reg), P::T(",")], label);
+    asm.place(label);
+    if from.dep.kind == DepKind::CtrlIsb {
+        asm.line(&[P::T("ISB")]);
+    }
+    Ok(())
+}
+
+/// A loop that loads and stores until nobody came between.
+fn pair(
+    asm: &mut Asm,
+    read: Order,
+    write: Order,
+    to: u8,
+    value: u8,
+    base: u8,
+) -> Result<(), Refused> {
+    let label = asm.label();
+    let status = asm.scratch(Scratch::Status)?;
+    let load = if read == Order::Acq { "LDAXR W" } else { "LDXR W" };
+    let store = if write == Order::Rel { "STLXR W" } else { "STXR W" };
+    asm.place(label);
+    asm.line(&[P::T(load), P::N(to), P::T(",[X"), P::N(base), P::T("]")]);
+    asm.line(&[
+        P::T(store),
+        P::N(status),
+        P::T(",W"),
+        P::N(value),
+        P::T(",[X"),
+        P::N(base),
+        P::T("]"),
+    ]);
+    asm.branch(&[P::T("CBNZ W"), P::N(status), P::T(",")], label);
+    Ok(())
+}
+
+fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",[X"), P::N(base), P::T("]")]);
+}
+
+fn indexed(asm: &mut Asm, name: &str, reg: u8, base: u8, index: u8) {
+    asm.line(&[
+        P::T(name),
+        P::N(reg),
+        P::T(",[X"),
+        P::N(base),
+        P::T(",W"),
+        P::N(index),
+        P::T(",SXTW]"),
+    ]);
+}
+
+fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
+    match atom {
+        None => Ok(Ok(Order::Plain)),
+        Some(Atom::Order(o)) => Ok(Ok(o)),
+        Some(Atom::Loop(r, w)) => Ok(Err((r, w))),
+        Some(_) => Err("this annotation is none of AArch64"),
+    }
+}
+
+fn read(asm: &mut Asm, event: &Event) -> Result<u8, Refused> {
+    let base = asm.address(event.loc)?;
+    let to = asm.alloc()?;
+    match order(event.atom)? {
+        Ok(o) => at(asm, load_name(o), to, base),
+        Err((r, w)) => pair(asm, r, w, to, to, base)?,
+    }
+    Ok(to)
+}
+
+fn read_at(asm: &mut Asm, event: &Event, from: From) -> Result<u8, Refused> {
+    let index = asm.alloc()?;
+    zero(asm, from, index);
+    match order(event.atom)? {
+        Ok(o) => {
+            let to = asm.alloc()?;
+            let base = asm.address(event.loc)?;
+            if o == Order::Plain {
+                indexed(asm, "LDR W", to, base, index);
+            } else {
+                let address = asm.scratch(Scratch::Address)?;
+                sum(asm, address, base, index);
+                at(asm, load_name(o), to, address);
+            }
+            Ok(to)
+        }
+        Err((r, w)) => {
+            let base = asm.address(event.loc)?;
+            let address = asm.scratch(Scratch::Address)?;
+            sum(asm, address, base, index);
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, to, address)?;
+            Ok(to)
+        }
+    }
+}
+
+fn store_name(order: Order) -> &'static str {
+    if order == Order::Rel { "STLR W" } else { "STR W" }
+}
+
+fn write(asm: &mut Asm, event: &Event) -> Result<Option<u8>, Refused> {
+    match order(event.atom)? {
+        Ok(o) => {
+            let value = mov(asm, event.value)?;
+            let base = asm.address(event.loc)?;
+            at(asm, store_name(o), value, base);
+            Ok(None)
+        }
+        Err((r, w)) => {
+            let base = asm.address(event.loc)?;
+            let value = mov(asm, event.value)?;
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, value, base)?;
+            Ok(Some(to))
+        }
+    }
+}
+
+fn write_at(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+    let index = asm.alloc()?;
+    zero(asm, from, index);
+    match order(event.atom)? {
+        Ok(o) => {
+            let value = mov(asm, event.value)?;
+            let base = asm.address(event.loc)?;
+            if o == Order::Plain {
+                indexed(asm, "STR W", value, base, index);
+            } else {
+                let address = asm.scratch(Scratch::Address)?;
+                sum(asm, address, base, index);
+                at(asm, store_name(o), value, address);
+            }
+            Ok(None)
+        }
+        Err((r, w)) => {
+            let base = asm.address(event.loc)?;
+            let address = asm.scratch(Scratch::Address)?;
+            let value = mov(asm, event.value)?;
+            sum(asm, address, base, index);
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, value, address)?;
+            Ok(Some(to))
+        }
+    }
+}
+
+fn write_data(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+    let value = asm.alloc()?;
+    zero(asm, from, value);
+    asm.line(&[P::T("ADD W"), P::N(value), P::T(",W"), P::N(value), P::T(",#"), P::I(event.value)]);
+    let base = asm.address(event.loc)?;
+    match order(event.atom)? {
+        Ok(o) => {
+            at(asm, store_name(o), value, base);
+            Ok(None)
+        }
+        Err((r, w)) => {
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, value, base)?;
+            Ok(Some(to))
+        }
+    }
+}
+
+fn suffix(read: Option<Atom>, write: Option<Atom>) -> &'static str {
+    let acquires = read == Some(Atom::Order(Order::Acq));
+    let releases = write == Some(Atom::Order(Order::Rel));
+    match (acquires, releases) {
+        (true, true) => "AL",
+        (true, false) => "A",
+        (false, true) => "L",
+        (false, false) => "",
+    }
+}
+
+fn op_name(op: RmwOp) -> Result<&'static str, Refused> {
+    match op {
+        RmwOp::Add => Ok("ADD"),
+        RmwOp::Xor => Ok("EOR"),
+        RmwOp::Or => Ok("SET"),
+        RmwOp::Clr => Ok("CLR"),
+        RmwOp::Sub | RmwOp::And => Err("AArch64 has no such operation"),
+    }
+}
+
+impl Writer for AArch64 {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        match (event.dir, from.map(|f| (f.dep.kind, f))) {
+            (Dir::R, Some((DepKind::Addr, f))) => read_at(asm, event, f).map(Some),
+            (Dir::W, Some((DepKind::Addr, f))) => write_at(asm, event, f),
+            (Dir::W, Some((DepKind::Data, f))) => write_data(asm, event, f),
+            (Dir::R, Some((DepKind::Data, _))) => Err("there is no data dependency to a read"),
+            (dir, control_from) => {
+                if let Some((_, f)) = control_from {
+                    control(asm, f)?;
+                }
+                if dir == Dir::R { read(asm, event).map(Some) } else { write(asm, event) }
+            }
+        }
+    }
+
+    fn rmw(
+        asm: &mut Asm,
+        rmw: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        let acquires = read.atom == Some(Atom::Order(Order::Acq));
+        let releases = write.atom == Some(Atom::Order(Order::Rel));
+        let (r, w) = (
+            if acquires { Order::Acq } else { Order::Plain },
+            if releases { Order::Rel } else { Order::Plain },
+        );
+        let ends = suffix(read.atom, write.atom);
+        // The address, and for a dependency through it what computes it.
+        let mut index = None;
+        match from.map(|f| (f.dep.kind, f)) {
+            None => {}
+            Some((DepKind::Addr, f)) => index = Some((asm.alloc()?, f)),
+            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+            Some((_, f)) => control(asm, f)?,
+        }
+        let mut base = asm.address(read.loc)?;
+        let address = |asm: &mut Asm, index: u8, f: From, base: u8, to: u8| {
+            zero(asm, f, index);
+            sum(asm, to, base, index);
+        };
+        let plain = base;
+        if index.is_some() {
+            base = asm.scratch(Scratch::Address)?;
+        }
+        if rmw != Rmw::LxSx
+            && let Some((i, f)) = index
+        {
+            address(asm, i, f, plain, base);
+        }
+        match rmw {
+            Rmw::LxSx => {
+                let to = asm.alloc()?;
+                let value = mov(asm, write.value)?;
+                if let Some((i, f)) = index {
+                    address(asm, i, f, plain, base);
+                }
+                pair(asm, r, w, to, value, base)?;
+                Ok(Some(to))
+            }
+            Rmw::Cas => {
+                let expected = mov(asm, read.value)?;
+                let value = mov(asm, write.value)?;
+                three(asm, &["CAS", ends], expected, value, base);
+                Ok(Some(expected))
+            }
+            Rmw::Exch => {
+                let to = asm.alloc()?;
+                let value = mov(asm, write.value)?;
+                three(asm, &["SWP", ends], value, to, base);
+                Ok(Some(to))
+            }
+            Rmw::Fetch(op) => {
+                let to = asm.alloc()?;
+                let value = mov(asm, write.value)?;
+                three(asm, &["LD", op_name(op)?, ends], value, to, base);
+                Ok(Some(to))
+            }
+            Rmw::Store(op) => {
+                let value = mov(asm, write.value)?;
+                asm.line(&[
+                    P::T("ST"),
+                    P::T(op_name(op)?),
+                    P::T(ends),
+                    P::T(" W"),
+                    P::N(value),
+                    P::T(",[X"),
+                    P::N(base),
+                    P::T("]"),
+                ]);
+                Ok(None)
+            }
+        }
+    }
+
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
+        let to = asm.alloc()?;
+        let base = asm.address(loc)?;
+        at(asm, "LDR W", to, base);
+        Ok(to)
+    }
+}
+
+fn three(asm: &mut Asm, name: &[&str], a: u8, b: u8, base: u8) {
+    let name = |i: usize| P::T(name.get(i).copied().unwrap_or(""));
+    asm.line(&[
+        name(0),
+        name(1),
+        name(2),
+        P::T(" W"),
+        P::N(a),
+        P::T(",W"),
+        P::N(b),
+        P::T(",[X"),
+        P::N(base),
+        P::T("]"),
+    ]);
+}

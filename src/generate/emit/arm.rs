@@ -1,0 +1,210 @@
+//! Armv7: LDR, STR, and loops of LDREX and STREX.
+
+use super::super::cycle::{Event, Refused};
+use super::super::edge::{Atom, DepKind, Dir, Rmw};
+use super::{Asm, From, P, Scratch, Writer};
+
+pub struct Arm;
+
+/// Scratch registers are given from here downwards.
+const LAST: u8 = 10;
+
+fn mov(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    let reg = asm.alloc()?;
+    asm.line(&[P::T("MOV R"), P::N(reg), P::T(",#"), P::I(value)]);
+    Ok(reg)
+}
+
+fn zero(asm: &mut Asm, to: u8, from: u8) {
+    asm.line(&[P::T("EOR R"), P::N(to), P::T(",R"), P::N(from), P::T(",R"), P::N(from)]);
+}
+
+/// The sum of an index and a base in the scratch register for addresses.
+fn sum(asm: &mut Asm, a: u8, b: u8) -> u8 {
+    let to = asm.symbol(Scratch::Address, LAST);
+    asm.line(&[P::T("ADD R"), P::N(to), P::T(",R"), P::N(a), P::T(",R"), P::N(b)]);
+    to
+}
+
+fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",[R"), P::N(base), P::T("]")]);
+}
+
+fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",[R"), P::N(index), P::T(",R"), P::N(base), P::T("]")]);
+}
+
+fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
+    let label = asm.label();
+    asm.place(label);
+    at(asm, "LDREX R", to, base);
+    let status = asm.symbol(Scratch::Status, LAST);
+    asm.line(&[
+        P::T("STREX R"),
+        P::N(status),
+        P::T(",R"),
+        P::N(value),
+        P::T(",[R"),
+        P::N(base),
+        P::T("]"),
+    ]);
+    asm.line(&[P::T("CMP R"), P::N(status), P::T(",#0")]);
+    asm.branch(&[P::T("BNE ")], label);
+}
+
+fn control(asm: &mut Asm, from: From) {
+    let label = asm.label();
+    asm.line(&[P::T("CMP R"), P::N(from.reg), P::T(",R"), P::N(from.reg)]);
+    asm.branch(&[P::T("BNE ")], label);
+    asm.place(label);
+    if from.dep.kind == DepKind::CtrlIsb {
+        asm.line(&[P::T("ISB")]);
+    }
+}
+
+/// The register with a zero that depends on another, where there is an address dependency.
+fn index_of(asm: &mut Asm, from: Option<From>) -> Result<Option<u8>, Refused> {
+    let Some(f) = from else { return Ok(None) };
+    let reg = asm.alloc()?;
+    zero(asm, reg, f.reg);
+    Ok(Some(reg))
+}
+
+fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
+    let index = index_of(asm, from)?;
+    match event.atom {
+        None => {
+            let to = asm.alloc()?;
+            let base = asm.address(event.loc)?;
+            match index {
+                Some(index) => indexed(asm, "LDR R", to, index, base),
+                None => at(asm, "LDR R", to, base),
+            }
+            Ok(to)
+        }
+        Some(Atom::Reserve) => match index {
+            Some(index) => {
+                let to = asm.alloc()?;
+                let base = asm.address(event.loc)?;
+                let sum = sum(asm, index, base);
+                at(asm, "LDREX R", to, sum);
+                Ok(to)
+            }
+            None => {
+                let base = asm.address(event.loc)?;
+                let to = asm.alloc()?;
+                at(asm, "LDREX R", to, base);
+                Ok(to)
+            }
+        },
+        Some(_) => {
+            let mut base = asm.address(event.loc)?;
+            let to = asm.alloc()?;
+            if let Some(index) = index {
+                base = sum(asm, index, base);
+            }
+            pair(asm, to, to, base);
+            Ok(to)
+        }
+    }
+}
+
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    if let Some(f) = from
+        && f.dep.kind == DepKind::Data
+    {
+        let value = asm.alloc()?;
+        zero(asm, value, f.reg);
+        asm.line(&[
+            P::T("ADD R"),
+            P::N(value),
+            P::T(",R"),
+            P::N(value),
+            P::T(",#"),
+            P::I(event.value),
+        ]);
+        let base = asm.address(event.loc)?;
+        if event.atom.is_none() {
+            at(asm, "STR R", value, base);
+            return Ok(None);
+        }
+        let to = asm.alloc()?;
+        pair(asm, to, value, base);
+        return Ok(Some(to));
+    }
+    let index = index_of(asm, from)?;
+    match (event.atom, index) {
+        (None, index) => {
+            let value = mov(asm, event.value)?;
+            let base = asm.address(event.loc)?;
+            match index {
+                Some(index) => indexed(asm, "STR R", value, index, base),
+                None => at(asm, "STR R", value, base),
+            }
+            Ok(None)
+        }
+        (Some(_), None) => {
+            let value = mov(asm, event.value)?;
+            let base = asm.address(event.loc)?;
+            let to = asm.alloc()?;
+            pair(asm, to, value, base);
+            Ok(Some(to))
+        }
+        (Some(_), Some(index)) => {
+            let base = asm.address(event.loc)?;
+            let value = mov(asm, event.value)?;
+            let to = asm.alloc()?;
+            let base = sum(asm, index, base);
+            pair(asm, to, value, base);
+            Ok(Some(to))
+        }
+    }
+}
+
+impl Writer for Arm {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        let mut from = from;
+        if let Some(f) = from
+            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
+        {
+            control(asm, f);
+            from = None;
+        }
+        match (event.dir, from.map(|f| f.dep.kind)) {
+            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
+            (Dir::R, _) => read(asm, event, from).map(Some),
+            (Dir::W, _) => write(asm, event, from),
+        }
+    }
+
+    fn rmw(
+        asm: &mut Asm,
+        _: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        let mut index = None;
+        match from.map(|f| (f.dep.kind, f)) {
+            Some((DepKind::Addr, f)) => index = index_of(asm, Some(f))?,
+            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+            Some((_, f)) => control(asm, f),
+            None => {}
+        }
+        let mut base = asm.address(read.loc)?;
+        let value = mov(asm, write.value)?;
+        let to = asm.alloc()?;
+        if let Some(index) = index {
+            base = sum(asm, index, base);
+        }
+        pair(asm, to, value, base);
+        Ok(Some(to))
+    }
+
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
+        let to = asm.alloc()?;
+        let base = asm.address(loc)?;
+        at(asm, "LDR R", to, base);
+        Ok(to)
+    }
+}

@@ -1,0 +1,160 @@
+//! MIPS: word loads and stores, and loops of ll and sc.
+
+use super::super::cycle::{Event, Refused};
+use super::super::edge::{Atom, DepKind, Dir, Rmw};
+use super::{Asm, From, P, Scratch, Writer};
+
+pub struct Mips;
+
+/// Scratch registers are given from here downwards.
+const LAST: u8 = 23;
+
+fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    let reg = asm.alloc()?;
+    asm.line(&[P::T("ori $"), P::N(reg), P::T(",$0,"), P::I(value)]);
+    Ok(reg)
+}
+
+fn zero(asm: &mut Asm, to: u8, from: u8) {
+    asm.line(&[P::T("xor $"), P::N(to), P::T(",$"), P::N(from), P::T(",$"), P::N(from)]);
+}
+
+fn sum(asm: &mut Asm, a: u8, b: u8) -> u8 {
+    let to = asm.symbol(Scratch::Address, LAST);
+    asm.line(&[P::T("addu $"), P::N(to), P::T(",$"), P::N(a), P::T(",$"), P::N(b)]);
+    to
+}
+
+fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",0($"), P::N(base), P::T(")")]);
+}
+
+fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
+    let label = asm.label();
+    asm.place(label);
+    at(asm, "ll $", to, base);
+    let status = asm.symbol(Scratch::Status, LAST);
+    asm.line(&[P::T("ori $"), P::N(status), P::T(",$"), P::N(value), P::T(",0")]);
+    at(asm, "sc $", status, base);
+    asm.branch(&[P::T("beq $"), P::N(status), P::T(",$0,")], label);
+}
+
+fn control(asm: &mut Asm, from: From) {
+    let label = asm.label();
+    asm.branch(&[P::T("bne $"), P::N(from.reg), P::T(",$"), P::N(from.reg), P::T(",")], label);
+    asm.place(label);
+}
+
+fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
+    let mut index = None;
+    if let Some(f) = from {
+        let reg = asm.alloc()?;
+        zero(asm, reg, f.reg);
+        index = Some(reg);
+    }
+    let linked = event.atom == Some(Atom::Reserve);
+    let looped = event.atom.is_some() && !linked;
+    let (to, mut base);
+    // What is given away first differs.
+    if looped || linked && index.is_none() {
+        base = asm.address(event.loc)?;
+        to = asm.alloc()?;
+    } else {
+        to = asm.alloc()?;
+        base = asm.address(event.loc)?;
+    }
+    if let Some(index) = index {
+        base = sum(asm, index, base);
+    }
+    if looped {
+        pair(asm, to, to, base);
+    } else {
+        at(asm, if linked { "ll $" } else { "lw $" }, to, base);
+    }
+    Ok(to)
+}
+
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    let mut index = None;
+    let mut value = None;
+    if let Some(f) = from {
+        let reg = asm.alloc()?;
+        zero(asm, reg, f.reg);
+        if f.dep.kind == DepKind::Data {
+            let (to, v) = (P::N(reg), P::I(event.value));
+            asm.line(&[P::T("addiu $"), to, P::T(",$"), to, P::T(","), v]);
+            value = Some(reg);
+        } else {
+            index = Some(reg);
+        }
+    }
+    let looped = event.atom.is_some();
+    let early = if looped && index.is_some() { Some(asm.address(event.loc)?) } else { None };
+    let value = match value {
+        Some(reg) => reg,
+        None => li(asm, event.value)?,
+    };
+    let mut base = match early {
+        Some(base) => base,
+        None => asm.address(event.loc)?,
+    };
+    let to = if looped { Some(asm.alloc()?) } else { None };
+    if let Some(index) = index {
+        base = sum(asm, index, base);
+    }
+    match to {
+        Some(to) => pair(asm, to, value, base),
+        None => at(asm, "sw $", value, base),
+    }
+    Ok(to)
+}
+
+impl Writer for Mips {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        let mut from = from;
+        if let Some(f) = from
+            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
+        {
+            control(asm, f);
+            from = None;
+        }
+        match (event.dir, from.map(|f| f.dep.kind)) {
+            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
+            (Dir::R, _) => read(asm, event, from).map(Some),
+            (Dir::W, _) => write(asm, event, from),
+        }
+    }
+
+    fn rmw(
+        asm: &mut Asm,
+        _: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        let mut through = None;
+        match from.map(|f| (f.dep.kind, f)) {
+            Some((DepKind::Addr, f)) => through = Some(f),
+            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+            Some((_, f)) => control(asm, f),
+            None => {}
+        }
+        let mut base = asm.address(read.loc)?;
+        let to = asm.alloc()?;
+        let value = li(asm, write.value)?;
+        if let Some(f) = through {
+            let scratch = asm.symbol(Scratch::Address, LAST);
+            zero(asm, scratch, f.reg);
+            base = sum(asm, base, scratch);
+        }
+        pair(asm, to, value, base);
+        Ok(Some(to))
+    }
+
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
+        let to = asm.alloc()?;
+        let base = asm.address(loc)?;
+        at(asm, "lw $", to, base);
+        Ok(to)
+    }
+}

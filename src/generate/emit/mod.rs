@@ -1,0 +1,323 @@
+//! Writes the events of a cycle as instructions: what all assembly dialects share.
+//!
+//! Registers and idioms are those of diy, so that a cycle gives the same code. One file for each
+//! dialect knows how its instructions are written; none knows what a cycle is for.
+
+mod aarch64;
+mod arm;
+mod c11;
+mod mips;
+mod ppc;
+mod riscv;
+mod x86;
+
+use super::cycle::{Event, Refused, Workshop};
+use super::dialect::{self, Dialect};
+use super::draft::{Ask, Draft, DraftLine, Shown, number};
+use super::edge::{Dep, Dir, Kind, Rmw};
+use super::observe::Observe;
+use crate::litmus::Arch;
+
+pub use c11::Base;
+
+/// How a cycle is made into a test, besides its edges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    pub observe: Observe,
+    pub ask: Ask,
+    /// The type of locations in C.
+    pub base: Base,
+}
+
+/// Writes the cycle in the workshop as a test; its name and title are left to the caller.
+pub fn emit(
+    dialect: &Dialect,
+    shop: &Workshop,
+    style: &Style,
+    draft: &mut Draft,
+) -> Result<(), Refused> {
+    draft.clear(dialect.arch);
+    draft.ask = style.ask;
+    match dialect.arch {
+        Arch::C => c11::emit(shop, style, draft),
+        _ => assembly(dialect, shop, style, draft),
+    }
+}
+
+/// The number of the first general register, in the order in which they are given away.
+fn register(arch: Arch, index: u8) -> Option<u8> {
+    let (first, count) = match arch {
+        Arch::AArch64 => (0, 28),
+        // The last ones stand for what a loop needs.
+        Arch::Arm => (0, 9),
+        Arch::Mips => (2, 19),
+        Arch::RiscV => (5, 27),
+        Arch::Ppc => (1, 30),
+        Arch::X86_64 => (0, 14),
+        Arch::X86 => (0, 6),
+        Arch::C => (0, 250),
+    };
+    (index < count).then_some(first + index)
+}
+
+/// What writing one thread needs.
+struct Asm<'a> {
+    draft: &'a mut Draft,
+    arch: Arch,
+    thread: u8,
+    /// The register that holds the address of each location, in all threads alike.
+    addresses: [Option<u8>; super::cycle::MAX_LOCS],
+    /// Registers that hold addresses in threads before this one.
+    taken: u64,
+    next: u8,
+    /// Registers that the thread may use again and again.
+    scratch: [Option<u8>; 2],
+    symbols: u8,
+    labels: u16,
+    pending_label: u16,
+}
+
+impl Asm<'_> {
+    fn alloc(&mut self) -> Result<u8, Refused> {
+        loop {
+            let reg = register(self.arch, self.next).ok_or("there are no more registers")?;
+            self.next += 1;
+            if self.taken & (1 << reg) == 0 {
+                return Ok(reg);
+            }
+        }
+    }
+
+    /// The register with the address of a location.
+    fn address(&mut self, loc: u8) -> Result<u8, Refused> {
+        let slot = usize::from(loc);
+        let reg = match self.addresses[slot] {
+            Some(reg) => reg,
+            None => {
+                let reg = self.alloc()?;
+                self.addresses[slot] = Some(reg);
+                reg
+            }
+        };
+        let item = (self.thread, reg, loc);
+        if !self.draft.init.contains(&item) {
+            self.draft.init.push(item);
+        }
+        Ok(reg)
+    }
+
+    /// A register that every use of `which` in the thread shares.
+    fn scratch(&mut self, which: Scratch) -> Result<u8, Refused> {
+        let slot = which as usize;
+        let reg = match self.scratch[slot] {
+            Some(reg) => return Ok(reg),
+            None => self.alloc()?,
+        };
+        self.scratch[slot] = Some(reg);
+        Ok(reg)
+    }
+
+    /// The same from the far end of the register file, as symbolic registers are resolved.
+    fn symbol(&mut self, which: Scratch, first: u8) -> u8 {
+        let slot = which as usize;
+        *self.scratch[slot].get_or_insert_with(|| {
+            self.symbols += 1;
+            first + 1 - self.symbols
+        })
+    }
+
+    fn label(&mut self) -> u16 {
+        self.labels += 1;
+        self.labels
+    }
+
+    /// The next line bears this label.
+    fn place(&mut self, label: u16) {
+        self.pending_label = label;
+    }
+
+    /// One line, whose parts are texts and numbers.
+    fn line(&mut self, parts: &[P]) {
+        self.branch(parts, 0);
+    }
+
+    /// A line that ends in a label.
+    fn branch(&mut self, parts: &[P], target: u16) {
+        let text = &mut self.draft.text;
+        let start = text.len() as u32;
+        for part in parts {
+            match part {
+                P::T(t) => text.push_str(t),
+                P::N(n) => number(i64::from(*n), text),
+                P::I(n) => number(i64::from(*n), text),
+            }
+        }
+        let line = DraftLine {
+            start,
+            end: text.len() as u32,
+            label: std::mem::take(&mut self.pending_label),
+            target,
+        };
+        self.draft.lines.push(line);
+    }
+
+    fn show(&mut self, reg: u8, value: i32) {
+        self.draft.shown.push((Shown::Reg(self.thread, reg), value));
+    }
+}
+
+/// What a shared register is for.
+#[derive(Clone, Copy)]
+enum Scratch {
+    Address,
+    /// Whether a store-conditional failed.
+    Status,
+}
+
+/// A part of a line.
+#[derive(Clone, Copy)]
+enum P<'a> {
+    T(&'a str),
+    /// The number of a register.
+    N(u8),
+    /// A constant.
+    I(i32),
+}
+
+/// A register that an event depends on, and how.
+#[derive(Clone, Copy)]
+struct From {
+    dep: Dep,
+    reg: u8,
+}
+
+/// What a dialect has to know: how accesses and fences are written. Accesses give the register
+/// that holds what was read, where there is one.
+trait Writer {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused>;
+
+    fn rmw(
+        asm: &mut Asm,
+        rmw: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused>;
+
+    fn fence(asm: &mut Asm, text: &'static str) {
+        asm.line(&[P::T(text)]);
+    }
+
+    /// A plain load, by which observers look.
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused>;
+}
+
+fn assembly(
+    dialect: &Dialect,
+    shop: &Workshop,
+    style: &Style,
+    draft: &mut Draft,
+) -> Result<(), Refused> {
+    match dialect.arch {
+        Arch::AArch64 => threads::<aarch64::AArch64>(dialect, shop, style, draft),
+        Arch::Arm => threads::<arm::Arm>(dialect, shop, style, draft),
+        Arch::RiscV => threads::<riscv::RiscV>(dialect, shop, style, draft),
+        Arch::Ppc => threads::<ppc::Ppc>(dialect, shop, style, draft),
+        Arch::Mips => threads::<mips::Mips>(dialect, shop, style, draft),
+        Arch::X86_64 => threads::<x86::X86_64>(dialect, shop, style, draft),
+        Arch::X86 => threads::<x86::X86>(dialect, shop, style, draft),
+        Arch::C => Ok(()),
+    }
+}
+
+fn threads<W: Writer>(
+    dialect: &Dialect,
+    shop: &Workshop,
+    style: &Style,
+    draft: &mut Draft,
+) -> Result<(), Refused> {
+    let mut asm = Asm {
+        draft,
+        arch: dialect.arch,
+        thread: 0,
+        addresses: [None; super::cycle::MAX_LOCS],
+        taken: 0,
+        next: 0,
+        scratch: [None; 2],
+        symbols: 0,
+        labels: 0,
+        pending_label: 0,
+    };
+    asm.draft.threads.push(0);
+    let plan = style.observe.plan(shop, true)?;
+    for (loc, value) in &plan.finals {
+        asm.draft.shown.push((Shown::Loc(*loc), *value));
+    }
+    // Observers are the first threads.
+    for (loc, values) in &plan.observers {
+        asm.next = 0;
+        for value in values {
+            let reg = W::load(&mut asm, *loc)?;
+            asm.show(reg, *value);
+        }
+        end_thread(&mut asm);
+    }
+    for t in 0..shop.thread_count() {
+        thread::<W>(&mut asm, dialect, shop, &plan, t)?;
+        end_thread(&mut asm);
+    }
+    asm.draft.init.sort_unstable();
+    Ok(())
+}
+
+fn end_thread(asm: &mut Asm) {
+    if asm.pending_label > 0 {
+        asm.line(&[]);
+    }
+    asm.draft.threads.push(asm.draft.lines.len());
+    asm.thread += 1;
+    asm.next = 0;
+    asm.scratch = [None; 2];
+    asm.symbols = 0;
+    asm.taken = asm.addresses.iter().flatten().fold(0, |m, r| m | 1 << r);
+}
+
+fn thread<W: Writer>(
+    asm: &mut Asm,
+    dialect: &Dialect,
+    shop: &Workshop,
+    plan: &super::observe::Plan,
+    t: usize,
+) -> Result<(), Refused> {
+    let mut from: Option<From> = None;
+    for at in shop.threads[t]..shop.threads[t + 1] {
+        let event = &shop.events[at];
+        for fence in event.inserts.iter().take(usize::from(event.n_inserts)) {
+            W::fence(asm, dialect::of(dialect.arch).fence(*fence).text);
+        }
+        let got = match (event.rmw, event.edge.kind) {
+            (true, Kind::Rmw(rmw)) => W::rmw(asm, rmw, event, shop.next(at), from.take())?,
+            // Its read has written it.
+            (true, _) => None,
+            (false, _) => W::access(asm, event, from.take())?,
+        };
+        if let Kind::Fenced(fence, ..) = event.edge.kind {
+            W::fence(asm, dialect.fence(fence).text);
+        }
+        if let Some(reg) = got {
+            // A store that reads finds the value before its own.
+            let value = if event.dir == Dir::R { event.value } else { event.value - 1 };
+            if event.telling && plan.registers {
+                asm.show(reg, value);
+            }
+            if let Kind::Dp(dep, ..) = event.edge.kind {
+                from = Some(From { dep, reg });
+            }
+        }
+    }
+    if let Some((loc, value)) = plan.local(shop, t) {
+        let reg = W::load(asm, loc)?;
+        asm.show(reg, value);
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Power: word loads and stores, and loops of lwarx and stwcx.
+
+use super::super::cycle::{Event, Refused};
+use super::super::edge::{Atom, DepKind, Dir, Rmw};
+use super::{Asm, From, P, Writer};
+
+pub struct Ppc;
+
+fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    let reg = asm.alloc()?;
+    asm.line(&[P::T("li r"), P::N(reg), P::T(","), P::I(value)]);
+    Ok(reg)
+}
+
+fn zero(asm: &mut Asm, to: u8, from: u8) {
+    asm.line(&[P::T("xor r"), P::N(to), P::T(",r"), P::N(from), P::T(",r"), P::N(from)]);
+}
+
+fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",0(r"), P::N(base), P::T(")")]);
+}
+
+fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
+    asm.line(&[P::T(name), P::N(reg), P::T(",r"), P::N(index), P::T(",r"), P::N(base)]);
+}
+
+/// Register 0 is no index.
+fn pair(asm: &mut Asm, to: u8, value: u8, index: u8, base: u8) {
+    let label = asm.label();
+    asm.place(label);
+    indexed(asm, "lwarx r", to, index, base);
+    indexed(asm, "stwcx. r", value, index, base);
+    asm.branch(&[P::T("bne ")], label);
+}
+
+fn control(asm: &mut Asm, from: From) {
+    let label = asm.label();
+    asm.line(&[P::T("cmpw r"), P::N(from.reg), P::T(",r"), P::N(from.reg)]);
+    asm.branch(&[P::T("beq ")], label);
+    asm.place(label);
+    if from.dep.kind == DepKind::CtrlIsb {
+        asm.line(&[P::T("isync")]);
+    }
+}
+
+fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
+    let mut index = 0;
+    if let Some(f) = from {
+        index = asm.alloc()?;
+        zero(asm, index, f.reg);
+    }
+    match event.atom {
+        None | Some(Atom::Reserve) => {
+            let to = asm.alloc()?;
+            let base = asm.address(event.loc)?;
+            match (event.atom, index) {
+                (Some(_), index) => indexed(asm, "lwarx r", to, index, base),
+                (None, 0) => at(asm, "lwz r", to, base),
+                (None, index) => indexed(asm, "lwzx r", to, index, base),
+            }
+            Ok(to)
+        }
+        Some(_) => {
+            let base = asm.address(event.loc)?;
+            let to = asm.alloc()?;
+            pair(asm, to, to, index, base);
+            Ok(to)
+        }
+    }
+}
+
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    let mut index = 0;
+    let mut value = None;
+    if let Some(f) = from {
+        let reg = asm.alloc()?;
+        zero(asm, reg, f.reg);
+        if f.dep.kind == DepKind::Data {
+            let (to, v) = (P::N(reg), P::I(event.value));
+            asm.line(&[P::T("addi r"), to, P::T(",r"), to, P::T(","), v]);
+            value = Some(reg);
+        } else {
+            index = reg;
+        }
+    }
+    let value = match value {
+        Some(reg) => reg,
+        None => li(asm, event.value)?,
+    };
+    let base = asm.address(event.loc)?;
+    match event.atom {
+        None if index == 0 => at(asm, "stw r", value, base),
+        None => indexed(asm, "stwx r", value, index, base),
+        Some(_) => {
+            let to = asm.alloc()?;
+            pair(asm, to, value, index, base);
+            return Ok(Some(to));
+        }
+    }
+    Ok(None)
+}
+
+impl Writer for Ppc {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        let mut from = from;
+        if let Some(f) = from
+            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
+        {
+            control(asm, f);
+            from = None;
+        }
+        match (event.dir, from.map(|f| f.dep.kind)) {
+            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
+            (Dir::R, _) => read(asm, event, from).map(Some),
+            (Dir::W, _) => write(asm, event, from),
+        }
+    }
+
+    fn rmw(
+        asm: &mut Asm,
+        _: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        let mut index = 0;
+        match from.map(|f| (f.dep.kind, f)) {
+            Some((DepKind::Addr, f)) => {
+                index = asm.alloc()?;
+                zero(asm, index, f.reg);
+            }
+            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+            Some((_, f)) => control(asm, f),
+            None => {}
+        }
+        let base = asm.address(read.loc)?;
+        let to = asm.alloc()?;
+        let value = li(asm, write.value)?;
+        pair(asm, to, value, index, base);
+        Ok(Some(to))
+    }
+
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
+        let to = asm.alloc()?;
+        let base = asm.address(loc)?;
+        at(asm, "lwz r", to, base);
+        Ok(to)
+    }
+}

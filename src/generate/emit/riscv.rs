@@ -1,0 +1,258 @@
+//! RISC-V: loads and stores, loops of LR and SC, and AMOSWAP.
+
+use super::super::cycle::{Event, Refused};
+use super::super::edge::{Atom, DepKind, Dir, Order, Rmw};
+use super::{Asm, From, P, Scratch, Writer};
+
+pub struct RiscV;
+
+fn suffix(order: Order) -> &'static str {
+    match order {
+        Order::Acq => ".aq",
+        Order::Rel => ".rl",
+        Order::AcqRel => ".aqrl",
+        _ => "",
+    }
+}
+
+fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    let reg = asm.alloc()?;
+    li_to(asm, reg, value);
+    Ok(reg)
+}
+
+fn li_to(asm: &mut Asm, reg: u8, value: i32) {
+    asm.line(&[P::T("ori x"), P::N(reg), P::T(",x0,"), P::I(value)]);
+}
+
+fn zero(asm: &mut Asm, to: u8, from: u8) {
+    asm.line(&[P::T("xor x"), P::N(to), P::T(",x"), P::N(from), P::T(",x"), P::N(from)]);
+}
+
+fn add(asm: &mut Asm, to: u8, a: u8, b: u8) {
+    asm.line(&[P::T("add x"), P::N(to), P::T(",x"), P::N(a), P::T(",x"), P::N(b)]);
+}
+
+fn at(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8) {
+    asm.line(&[
+        P::T(name),
+        P::T(suffix(order)),
+        P::T(" x"),
+        P::N(reg),
+        P::T(",0(x"),
+        P::N(base),
+        P::T(")"),
+    ]);
+}
+
+fn pair(
+    asm: &mut Asm,
+    read: Order,
+    write: Order,
+    to: u8,
+    value: u8,
+    base: u8,
+) -> Result<(), Refused> {
+    let label = asm.label();
+    let status = asm.scratch(Scratch::Status)?;
+    asm.place(label);
+    at(asm, "lr.w", read, to, base);
+    asm.line(&[
+        P::T("sc.w"),
+        P::T(suffix(write)),
+        P::T(" x"),
+        P::N(status),
+        P::T(",x"),
+        P::N(value),
+        P::T(",0(x"),
+        P::N(base),
+        P::T(")"),
+    ]);
+    asm.branch(&[P::T("bne x"), P::N(status), P::T(",x0,")], label);
+    Ok(())
+}
+
+fn control(asm: &mut Asm, from: From) {
+    let label = asm.label();
+    asm.branch(&[P::T("bne x"), P::N(from.reg), P::T(",x0,")], label);
+    asm.place(label);
+    if from.dep.kind == DepKind::CtrlIsb {
+        asm.line(&[P::T("fence.i")]);
+    }
+}
+
+fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
+    match atom {
+        None => Ok(Ok(Order::Plain)),
+        Some(Atom::Order(o)) => Ok(Ok(o)),
+        Some(Atom::Loop(r, w)) => Ok(Err((r, w))),
+        Some(_) => Err("this annotation is none of RISC-V"),
+    }
+}
+
+fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused> {
+    let mut index = None;
+    if let Some(f) = from {
+        let reg = asm.alloc()?;
+        zero(asm, reg, f.reg);
+        index = Some(reg);
+    }
+    match order(event.atom)? {
+        Ok(o) => {
+            let to = asm.alloc()?;
+            let mut base = asm.address(event.loc)?;
+            if let Some(index) = index {
+                let sum = asm.alloc()?;
+                add(asm, sum, base, index);
+                base = sum;
+            }
+            at(asm, "lw", o, to, base);
+            Ok(to)
+        }
+        Err((r, w)) => {
+            let mut base = asm.address(event.loc)?;
+            if let Some(index) = index {
+                let sum = asm.alloc()?;
+                add(asm, sum, base, index);
+                base = sum;
+            }
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, to, base)?;
+            Ok(to)
+        }
+    }
+}
+
+fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+    let mut index = None;
+    let mut data = None;
+    if let Some(f) = from {
+        let reg = asm.alloc()?;
+        zero(asm, reg, f.reg);
+        if f.dep.kind == DepKind::Data {
+            let (to, value) = (P::N(reg), P::I(event.value));
+            asm.line(&[P::T("ori x"), to, P::T(",x"), to, P::T(","), value]);
+            data = Some(reg);
+        } else {
+            index = Some(reg);
+        }
+    }
+    match order(event.atom)? {
+        Ok(o) => {
+            let value = match data {
+                Some(reg) => reg,
+                None => li(asm, event.value)?,
+            };
+            let mut base = asm.address(event.loc)?;
+            if let Some(index) = index {
+                let sum = asm.alloc()?;
+                add(asm, sum, base, index);
+                base = sum;
+            }
+            at(asm, "sw", o, value, base);
+            Ok(None)
+        }
+        Err((r, w)) => {
+            let mut base = asm.address(event.loc)?;
+            let sum = match index {
+                Some(_) => Some(asm.alloc()?),
+                None => None,
+            };
+            let value = match data {
+                Some(reg) => reg,
+                None => li(asm, event.value)?,
+            };
+            if let (Some(sum), Some(index)) = (sum, index) {
+                add(asm, sum, base, index);
+                base = sum;
+            }
+            let to = asm.alloc()?;
+            pair(asm, r, w, to, value, base)?;
+            Ok(Some(to))
+        }
+    }
+}
+
+fn swap_order(read: Option<Atom>, write: Option<Atom>) -> Result<Order, Refused> {
+    let one = |a: Option<Atom>| match a {
+        None => Ok(Order::Plain),
+        Some(Atom::Order(o)) => Ok(o),
+        Some(_) => Err("this annotation does not fit a read-modify-write"),
+    };
+    Ok(match (one(read)?, one(write)?) {
+        (Order::Plain, o) | (o, Order::Plain) => o,
+        _ => Order::AcqRel,
+    })
+}
+
+impl Writer for RiscV {
+    fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        let mut from = from;
+        if let Some(f) = from
+            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
+        {
+            control(asm, f);
+            from = None;
+        }
+        match (event.dir, from.map(|f| f.dep.kind)) {
+            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
+            (Dir::R, _) => read(asm, event, from).map(Some),
+            (Dir::W, _) => write(asm, event, from),
+        }
+    }
+
+    fn rmw(
+        asm: &mut Asm,
+        rmw: Rmw,
+        read: &Event,
+        write: &Event,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        if rmw != Rmw::Exch {
+            return Err("RISC-V tests have exchanges only");
+        }
+        let order = swap_order(read.atom, write.atom)?;
+        let (to, value, base);
+        match from.map(|f| (f.dep.kind, f)) {
+            Some((DepKind::Addr, f)) => {
+                let index = asm.alloc()?;
+                zero(asm, index, f.reg);
+                let plain = asm.address(read.loc)?;
+                // The sum goes into the register that is given away last.
+                value = asm.alloc()?;
+                to = asm.alloc()?;
+                base = asm.alloc()?;
+                add(asm, base, plain, index);
+                li_to(asm, value, write.value);
+            }
+            Some((DepKind::Data, _)) => return Err("there is no data dependency to a read"),
+            f => {
+                if let Some((_, f)) = f {
+                    control(asm, f);
+                }
+                base = asm.address(read.loc)?;
+                to = asm.alloc()?;
+                value = li(asm, write.value)?;
+            }
+        }
+        asm.line(&[
+            P::T("amoswap.w"),
+            P::T(suffix(order)),
+            P::T(" x"),
+            P::N(to),
+            P::T(",x"),
+            P::N(value),
+            P::T(",(x"),
+            P::N(base),
+            P::T(")"),
+        ]);
+        Ok(Some(to))
+    }
+
+    fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused> {
+        let to = asm.alloc()?;
+        let base = asm.address(loc)?;
+        at(asm, "lw", Order::Plain, to, base);
+        Ok(to)
+    }
+}

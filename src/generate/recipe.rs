@@ -1,0 +1,308 @@
+//! What a user asks for, in words, made into what the generator enumerates.
+//!
+//! The command line and the pipeline both fill in a [`Recipe`]; what the words mean is decided
+//! here once.
+
+use std::ops::ControlFlow;
+
+use super::cycle::{MAX_LOCS, Shape};
+use super::dialect::{self, Dialect};
+use super::draft::{Ask, Draft};
+use super::edge::Edge;
+use super::emit::{Base, Style};
+use super::enumerate::{Family, MAX_SIZE, Mode};
+use super::observe::Observe;
+use super::syntax::{self, Relaxation};
+use super::{Made, Maker, Names, Seen, Tally, all_tests, each_test, name};
+use crate::diag::{Diag, Result, Source, nearest};
+use crate::litmus::Arch;
+
+/// A text that a user wrote, and where: for diagnostics.
+pub type Text = Source;
+
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub arch: Arch,
+    pub cycles: Vec<Text>,
+    /// Relaxations that cycles may be made of.
+    pub vocabulary: Vec<Text>,
+    /// Relaxations of which each cycle has to have one.
+    pub relax: Vec<Text>,
+    pub reject: Vec<Text>,
+    /// Annotations over which accesses that say nothing are varied.
+    pub annotations: Vec<Text>,
+    /// Names of families (`MP`, `IRIW`) that alone are kept.
+    pub shapes: Vec<Text>,
+    pub size: usize,
+    pub exact_size: bool,
+    pub threads: usize,
+    pub exact_threads: bool,
+    pub per_thread: usize,
+    pub mix: Option<(usize, usize)>,
+    pub mode: Text,
+    pub observe: Text,
+    pub ask: Ask,
+    /// The C type of locations.
+    pub base: Text,
+    pub one_location: bool,
+}
+
+fn text(value: &str) -> Text {
+    Source::new("", value)
+}
+
+impl Recipe {
+    pub fn new(arch: Arch) -> Recipe {
+        Recipe {
+            arch,
+            cycles: Vec::new(),
+            vocabulary: Vec::new(),
+            relax: Vec::new(),
+            reject: Vec::new(),
+            annotations: Vec::new(),
+            shapes: Vec::new(),
+            size: 6,
+            exact_size: false,
+            threads: 4,
+            exact_threads: false,
+            per_thread: 4,
+            mix: None,
+            mode: text("default"),
+            observe: text("avoid"),
+            ask: Ask::Exists,
+            base: text("int"),
+            one_location: false,
+        }
+    }
+
+    pub fn prepare(&self) -> Result<Prepared> {
+        let dialect = dialect::of(self.arch);
+        let mode = choose(&self.mode, "mode", &Mode::NAMES)?;
+        let observe = choose(&self.observe, "way to observe", &Observe::NAMES)?;
+        let base = choose(&self.base, "type of locations", &Base::NAMES)?;
+        let read = |texts: &[Text]| -> Result<Vec<Relaxation>> {
+            let mut out = Vec::new();
+            for t in texts {
+                out.extend(syntax::vocabulary(dialect, t)?);
+            }
+            Ok(out)
+        };
+        let mut safe = read(&self.vocabulary)?;
+        let mut relax = read(&self.relax)?;
+        let reject = read(&self.reject)?;
+        if !self.annotations.is_empty() {
+            let atoms = atoms(dialect, &self.annotations)?;
+            safe = syntax::vary(&safe, &atoms);
+            relax = syntax::vary(&relax, &atoms);
+        }
+        syntax::tidy(&mut safe);
+        syntax::tidy(&mut relax);
+        let mut cycles = Vec::new();
+        for t in &self.cycles {
+            cycles.extend(syntax::cycles(dialect, t)?);
+        }
+        for t in &self.shapes {
+            let known = name::threads_of(&t.text).is_some();
+            let spelt = t
+                .text
+                .split('+')
+                .all(|p| matches!(p.len(), 1 | 2) && p.bytes().all(|b| matches!(b, b'R' | b'W')));
+            if !known && !spelt {
+                let diag = Diag::at(
+                    t,
+                    crate::diag::Span::new(0, t.text.len()),
+                    format!("`{}` is no family of cycles", t.text),
+                );
+                return Err(match nearest(&t.text, name::families()) {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag.help(
+                        "families are such as MP, SB or IRIW, or the first and last direction of \
+                         each thread, such as W+RR+WR",
+                    ),
+                });
+            }
+        }
+        if self.size > MAX_SIZE {
+            return Err(Diag::new(format!("cycles have at most {MAX_SIZE} relaxations")));
+        }
+        let shape = Shape {
+            threads: self.threads.min(16),
+            exact_threads: self.exact_threads,
+            per_thread: self.per_thread.min(MAX_LOCS),
+            allow_back: mode.allows_back(),
+            one_location: self.one_location || mode == Mode::Uni,
+        };
+        let mix = self.mix.unwrap_or((1, 1));
+        Ok(Prepared {
+            dialect,
+            style: Style { observe, ask: self.ask, base },
+            cycles,
+            family: Family {
+                relax,
+                safe,
+                reject,
+                size: self.size,
+                exact_size: self.exact_size,
+                mix,
+                mode,
+                cumulative: true,
+                shape,
+            },
+            shapes: self.shapes.iter().map(|t| t.text.to_string()).collect(),
+        })
+    }
+}
+
+/// The annotations that a list names; `all` is every one, and plain accesses.
+fn atoms(dialect: &Dialect, texts: &[Text]) -> Result<Vec<Option<super::edge::Atom>>> {
+    let mut out = Vec::new();
+    for t in texts {
+        for word in t.text.split([' ', ',', '\t', '\n']).filter(|w| !w.is_empty()) {
+            if word == "all" {
+                out.push(None);
+                out.extend(dialect.atoms.iter().map(|(_, a)| Some(*a)));
+                continue;
+            }
+            match syntax::atom(dialect, word) {
+                Some(atom) => out.push(atom),
+                None => {
+                    let names: Vec<&str> = std::iter::once(dialect.plain)
+                        .chain(dialect.atoms.iter().map(|(n, _)| *n))
+                        .collect();
+                    return Err(Diag::at(
+                        t,
+                        crate::diag::Span::new(0, t.text.len()),
+                        format!("`{word}` is no annotation of {}", dialect.arch.name()),
+                    )
+                    .help(format!("annotations are {}, or `all`", names.join(", "))));
+                }
+            }
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok(out)
+}
+
+/// The one of several words that a text says.
+pub fn choose<T: Copy>(t: &Text, what: &str, names: &[(&'static str, T)]) -> Result<T> {
+    match names.iter().find(|(n, _)| *n == &*t.text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let all: Vec<&str> = names.iter().map(|(n, _)| *n).collect();
+            let diag = Diag::at(
+                t,
+                crate::diag::Span::new(0, t.text.len()),
+                format!("`{}` is no {what}", t.text),
+            );
+            Err(match nearest(&t.text, all.iter().copied()) {
+                Some(near) => diag.help(format!("did you mean `{near}`?")),
+                None => diag.help(format!("expected one of {}", all.join(", "))),
+            })
+        }
+    }
+}
+
+/// A recipe that has been understood.
+pub struct Prepared {
+    pub dialect: &'static Dialect,
+    pub style: Style,
+    pub cycles: Vec<Vec<Edge>>,
+    pub family: Family,
+    pub shapes: Vec<String>,
+}
+
+/// Cycles that were asked for by name may be at one location and of any length.
+const EXPLICIT: Shape = Shape::ANY;
+
+impl Prepared {
+    /// Whether a test is of a family that is kept.
+    fn kept(&self, name: &str) -> bool {
+        self.shapes.is_empty() || self.shapes.iter().any(|s| family_is(name, s))
+    }
+
+    /// Calls `f` on every test, in an order that depends on the recipe alone.
+    pub fn each(
+        &self,
+        f: &mut dyn FnMut(&Draft, &blake3::Hash) -> ControlFlow<()>,
+    ) -> Result<Tally> {
+        let mut tally = self.explicit(f)?;
+        if !self.family.safe.is_empty() || !self.family.relax.is_empty() {
+            let mut dropped = 0;
+            let enumerated =
+                each_test(self.dialect, &self.family, &self.style, &mut |draft, hash| {
+                    if !self.kept(&draft.name) {
+                        dropped += 1;
+                        return ControlFlow::Continue(());
+                    }
+                    f(draft, hash)
+                });
+            tally.add(enumerated);
+            tally.tests -= dropped;
+        }
+        Ok(tally)
+    }
+
+    /// The cycles that were written out.
+    fn explicit(
+        &self,
+        f: &mut dyn FnMut(&Draft, &blake3::Hash) -> ControlFlow<()>,
+    ) -> Result<Tally> {
+        let mut maker = Maker::default();
+        let mut seen = Seen::default();
+        let mut names = Names::default();
+        let mut tally = Tally::default();
+        for cycle in &self.cycles {
+            tally.cycles += 1;
+            maker.make(self.dialect, cycle, &EXPLICIT, &self.style).map_err(|why| {
+                Diag::new(format!(
+                    "the cycle `{}` makes no test: {why}",
+                    syntax::print(self.dialect, cycle)
+                ))
+            })?;
+            let hash = maker.draft.canonical_hash();
+            if !seen.insert(&hash) {
+                tally.repeated += 1;
+                continue;
+            }
+            names.unique(&mut maker.draft.name);
+            tally.tests += 1;
+            if f(&maker.draft, &hash).is_break() {
+                break;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// All tests, on several cores.
+    pub fn all(&self, jobs: usize) -> Result<(Vec<Made>, Tally)> {
+        let mut out = Vec::new();
+        let mut tally = self.explicit(&mut |draft, hash| {
+            out.push(super::made(draft, hash));
+            ControlFlow::Continue(())
+        })?;
+        if !self.family.safe.is_empty() || !self.family.relax.is_empty() {
+            let (mut made, enumerated) = all_tests(self.dialect, &self.family, &self.style, jobs);
+            made.retain(|m| self.kept(&m.name));
+            tally.add(enumerated);
+            tally.tests = (out.len() + made.len()) as u64;
+            out.extend(made);
+        }
+        Ok((out, tally))
+    }
+}
+
+/// Whether a test's name is that of a family, or begins with it.
+fn family_is(name: &str, family: &str) -> bool {
+    let known = name::threads_of(family).is_some();
+    match name.strip_prefix(family) {
+        Some("") => true,
+        // W+RWC begins as W+RW does; only a name that is whole counts.
+        Some(rest) if known => {
+            rest.starts_with('+')
+                && name::families().all(|f| f.len() <= family.len() || !name.starts_with(f))
+        }
+        Some(rest) => rest.starts_with('+'),
+        None => false,
+    }
+}
