@@ -13,6 +13,8 @@ use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Rmw, Sd, merge};
 /// Why a sequence of edges makes no test.
 pub type Refused = &'static str;
 
+const ONE_WAY: Refused = "a cycle that leaves a thread comes back: one external edge is too few";
+
 /// More locations than letters are refused.
 pub const MAX_LOCS: usize = 26;
 /// The names of locations, in the order in which a cycle meets them.
@@ -87,7 +89,6 @@ pub struct Workshop {
     pub threads: Vec<usize>,
     pub writes: Vec<Writes>,
     pub locs: usize,
-    buffer: Vec<Edge>,
     work: Vec<Event>,
     starts: Vec<usize>,
 }
@@ -149,8 +150,11 @@ impl Workshop {
     pub fn normalise(&mut self) -> Result<(), Refused> {
         let n = self.edges.len();
         let ext = self.edges.iter().filter(|e| e.is_ext()).count();
-        if ext < 2 {
-            return Err("a cycle leaves a thread and comes back: it has two external edges");
+        if ext == 0 {
+            return self.normalise_one_thread();
+        }
+        if ext == 1 {
+            return Err(ONE_WAY);
         }
         self.starts.clear();
         // Threads begin after each external edge, in order from the first edge.
@@ -185,6 +189,15 @@ impl Workshop {
         if start > 0 {
             self.edges.rotate_left(start);
         }
+        Ok(())
+    }
+
+    /// A cycle in one thread begins behind its first communication.
+    fn normalise_one_thread(&mut self) -> Result<(), Refused> {
+        let n = self.edges.len();
+        let com = self.edges.iter().position(|e| e.is_com()).ok_or("there is no communication")?;
+        let start = (0..n).map(|i| (com + 1 + i) % n).find(|i| self.edges[*i].is_real());
+        self.edges.rotate_left(start.unwrap_or(0));
         Ok(())
     }
 
@@ -343,7 +356,7 @@ impl Workshop {
             None if !shape.one_location => return Err("all accesses are at one location"),
             None => {
                 self.locs = 1;
-                one_location_start(work)
+                one_location_start(work).ok_or("communication alone orders no values")?
             }
         };
         for writes in &mut self.writes {
@@ -405,14 +418,18 @@ impl Workshop {
     fn split(&mut self, shape: &Shape) -> Result<(), Refused> {
         let work = &self.work;
         let n = work.len();
-        let count = work.iter().filter(|e| e.edge.is_ext()).count();
-        if count < 2 {
-            return Err("a cycle leaves a thread and comes back: it has two external edges");
+        let ext = work.iter().filter(|e| e.edge.is_ext()).count();
+        if ext == 1 {
+            return Err(ONE_WAY);
         }
+        let count = ext.max(1);
         if count > shape.threads || shape.exact_threads && count != shape.threads {
             return Err("there are too many or too few threads");
         }
-        let first = if work[n - 1].edge.is_ext() {
+        let first = if ext == 0 {
+            let com = work.iter().position(|e| e.edge.is_com()).ok_or("there is no communication")?;
+            (com + 1) % n
+        } else if work[n - 1].edge.is_ext() {
             0
         } else {
             let ext = work.iter().position(|e| e.edge.is_ext()).unwrap_or(0);
@@ -427,6 +444,9 @@ impl Workshop {
             if event.edge.is_ext() {
                 self.threads.push(i + 1);
             }
+        }
+        if ext == 0 {
+            self.threads.push(n);
         }
         if self.threads.last() != Some(&n) {
             return Err("a thread does not end");
@@ -446,17 +466,10 @@ impl Workshop {
         }
         Ok(())
     }
-
-    /// A short identity of the merged edges in their rotation.
-    pub fn signature(&mut self) -> &[Edge] {
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&self.edges);
-        &self.buffer
-    }
 }
 
 /// Where the values of a cycle on one location begin to count.
-fn one_location_start(work: &[Event]) -> usize {
+fn one_location_start(work: &[Event]) -> Option<usize> {
     let n = work.len();
     let before = |i: usize| work[(i + n - 1) % n].edge;
     let com_or_rmw = |e: Edge| e.is_com() || e.is_rmw();
@@ -466,7 +479,7 @@ fn one_location_start(work: &[Event]) -> usize {
         &|i| !before(i).is_com() && work[i].edge.is_com() && work[i].dir == Dir::R,
         &|i| !before(i).is_com() && work[i].edge.is_com(),
     ];
-    tests.iter().find_map(|t| (0..n).find(|i| t(*i))).unwrap_or(0)
+    tests.iter().find_map(|t| (0..n).find(|i| t(*i)))
 }
 
 /// Whether what is read beside an edge shows that the edge was there.

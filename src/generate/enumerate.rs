@@ -299,15 +299,14 @@ impl Run<'_> {
         let family = &search.family;
         let fits = search.follows(self.word[t], self.word[1])
             && (family.relax.is_empty() || level.relaxed >= family.mix.0.max(1))
-            && level.ext >= 1
-            && level.run + level.head <= longest
+            && (level.ext == 0 || level.run + level.head <= longest)
             && !(family.shape.exact_threads && level.ext != family.shape.threads);
         if !fits {
             return ControlFlow::Continue(());
         }
         if family.mode.demands_two() {
             let changes = self.edges.iter().filter(|e| e.sd() == Sd::Diff).count();
-            if level.ext == 1 || changes < 2 {
+            if level.ext < 2 || changes < 2 {
                 return ControlFlow::Continue(());
             }
         }

@@ -5,7 +5,7 @@ use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Sd};
 use super::syntax::dir_text;
 
 /// The families with names of their own, by the first and last direction of each thread.
-const FAMILIES: [(&str, &str); 34] = [
+const FAMILIES: [(&str, &str); 36] = [
     ("WW+RR", "MP"),
     ("WR+WR", "SB"),
     ("WR+WR+WR", "3.SB"),
@@ -39,11 +39,13 @@ const FAMILIES: [(&str, &str); 34] = [
     ("W+RW", "CoRW2"),
     ("W+WR", "CoWR"),
     ("W+RR", "CoRR"),
-    ("W+WW", "CoWW2"),
+    ("WW", "CoWW"),
+    ("RW", "CoRW1"),
+    ("WR", "CoWR0"),
 ];
 
 /// How many of the families are named so only where all accesses are at one location.
-const ONE_LOCATION: usize = 4;
+const ONE_LOCATION: usize = 6;
 
 /// The threads of a family, by its name.
 pub fn threads_of(family: &str) -> Option<&'static str> {
@@ -100,32 +102,30 @@ impl Namer {
     /// The name of the family.
     pub fn family(&mut self, edges: &[Edge], out: &mut String) {
         self.key.clear();
-        let mut first: Option<Dir> = None;
+        // The last event of the thread, where it has more than one.
+        let mut last: Option<Dir> = None;
+        let mut inside = false;
         for edge in edges.iter().filter(|e| e.is_real()) {
             let Some(dir) = edge.source() else { continue };
-            let alone = first.is_none();
-            if alone {
+            if inside {
+                last = Some(dir);
+            } else {
                 if !self.key.is_empty() {
                     self.key.push('+');
                 }
                 self.key.push_str(dir_text(dir));
-                first = Some(dir);
+                inside = true;
             }
             if edge.is_ext() {
-                if !alone {
-                    self.key.push_str(dir_text(dir));
-                }
-                first = None;
+                self.key.push_str(last.map_or("", dir_text));
+                (last, inside) = (None, false);
             }
         }
+        self.key.push_str(last.map_or("", dir_text));
         let one = edges.iter().all(|e| e.sd() == Sd::Same);
         let known = FAMILIES.iter().position(|(k, _)| *k == self.key);
         let named = known.filter(|i| one || *i < FAMILIES.len() - ONE_LOCATION);
-        // diy gives no name to W+WW.
-        out.push_str(match named {
-            Some(i) if FAMILIES[i].1 != "CoWW2" => FAMILIES[i].1,
-            _ => &self.key,
-        });
+        out.push_str(named.map_or(&self.key, |i| FAMILIES[i].1));
     }
 
     /// What the threads are made of, one part each.

@@ -246,7 +246,10 @@ impl<'a> Parser<'a> {
             self.error(start, format!("`{word}` is no relaxation of {}", self.dialect.arch.name()));
         let known = ["Store", "Hat", "R", "W", "Read", "Write"];
         if known.contains(&word) || word.ends_with("Leave") || word.ends_with("Back") {
-            return Err(diag.help(format!("`{word}` is one of diy's that litmake does not have")));
+            return Err(diag.help(format!(
+                "`{word}` is one of diy's that litmake does not have; an annotation R is written \
+                 with the other end's, as in PodRRNaR"
+            )));
         }
         let names = names(self.dialect);
         Err(match nearest(word, names.iter().map(String::as_str)) {
@@ -329,6 +332,10 @@ fn edges(dialect: &Dialect, word: &str) -> Option<Choice> {
             return Some(kinds.into_iter().map(edge).collect());
         }
         break;
+    }
+    // Alone, these are events in diy.
+    if matches!(word, "R" | "W") {
+        return None;
     }
     let atom = atom(dialect, word)?;
     Some(vec![single(Edge { kind: Kind::Id, a1: atom, a2: atom })])

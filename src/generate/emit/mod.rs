@@ -48,9 +48,8 @@ pub fn emit(
 fn register(arch: Arch, index: u8) -> Option<u8> {
     let (first, count) = match arch {
         Arch::AArch64 => (0, 28),
-        // The last ones stand for what a loop needs.
-        Arch::Arm => (0, 9),
-        Arch::Mips => (2, 19),
+        Arch::Arm => (0, 13),
+        Arch::Mips => (2, 24),
         Arch::RiscV => (5, 27),
         Arch::Ppc => (1, 30),
         Arch::X86_64 => (0, 14),
@@ -72,7 +71,8 @@ struct Asm<'a> {
     next: u8,
     /// Registers that the thread may use again and again.
     scratch: [Option<u8>; 2],
-    symbols: u8,
+    /// Registers that scratch registers must not be.
+    busy: u64,
     labels: u16,
     pending_label: u16,
 }
@@ -117,13 +117,17 @@ impl Asm<'_> {
         Ok(reg)
     }
 
-    /// The same from the far end of the register file, as symbolic registers are resolved.
+    /// The same, chosen downwards from `first` as symbolic registers are resolved.
     fn symbol(&mut self, which: Scratch, first: u8) -> u8 {
         let slot = which as usize;
-        *self.scratch[slot].get_or_insert_with(|| {
-            self.symbols += 1;
-            first + 1 - self.symbols
-        })
+        if let Some(reg) = self.scratch[slot] {
+            return reg;
+        }
+        let other = self.scratch[1 - slot];
+        let free = |r: &u8| self.busy & (1 << r) == 0 && other != Some(*r);
+        let reg = (0..=first).rev().find(free).unwrap_or(0);
+        self.scratch[slot] = Some(reg);
+        reg
     }
 
     fn label(&mut self) -> u16 {
@@ -244,7 +248,7 @@ fn threads<W: Writer>(
         taken: 0,
         next: 0,
         scratch: [None; 2],
-        symbols: 0,
+        busy: 0,
         labels: 0,
         pending_label: 0,
     };
@@ -264,10 +268,36 @@ fn threads<W: Writer>(
     }
     for t in 0..shop.thread_count() {
         thread::<W>(&mut asm, dialect, shop, &plan, t)?;
+        if let Some(used) = clash(&asm) {
+            // Once more, with scratch registers out of the way.
+            let start = asm.draft.threads.last().copied().unwrap_or(0);
+            let text = asm.draft.lines.get(start).map_or(0, |l| l.start as usize);
+            asm.draft.text.truncate(text);
+            asm.draft.lines.truncate(start);
+            asm.draft.shown.retain(|(s, _)| !matches!(s, Shown::Reg(p, _) if *p == asm.thread));
+            asm.next = 0;
+            asm.scratch = [None; 2];
+            asm.busy = used;
+            thread::<W>(&mut asm, dialect, shop, &plan, t)?;
+        }
         end_thread(&mut asm);
     }
     asm.draft.init.sort_unstable();
     Ok(())
+}
+
+/// The registers of the thread that has been written, where a scratch register is among them.
+fn clash(asm: &Asm) -> Option<u64> {
+    if !matches!(asm.arch, Arch::Arm | Arch::Mips) || asm.scratch == [None; 2] {
+        return None;
+    }
+    let given = (0..asm.next).filter_map(|i| register(asm.arch, i));
+    // Those with addresses of other threads are as good as free.
+    let taken = given.filter(|r| asm.taken & (1 << r) == 0);
+    let init = asm.draft.init.iter().filter(|(t, ..)| *t == asm.thread).map(|(_, r, _)| *r);
+    let used = taken.chain(init).fold(0u64, |m, r| m | 1 << r);
+    let scratch = asm.scratch.iter().flatten().fold(0u64, |m, r| m | 1 << r);
+    (used & scratch != 0).then_some(used)
 }
 
 fn end_thread(asm: &mut Asm) {
@@ -278,7 +308,7 @@ fn end_thread(asm: &mut Asm) {
     asm.thread += 1;
     asm.next = 0;
     asm.scratch = [None; 2];
-    asm.symbols = 0;
+    asm.busy = 0;
     asm.taken = asm.addresses.iter().flatten().fold(0, |m, r| m | 1 << r);
 }
 
