@@ -427,7 +427,8 @@ impl Workshop {
             return Err("there are too many or too few threads");
         }
         let first = if ext == 0 {
-            let com = work.iter().position(|e| e.edge.is_com()).ok_or("there is no communication")?;
+            let com =
+                work.iter().position(|e| e.edge.is_com()).ok_or("there is no communication")?;
             (com + 1) % n
         } else if work[n - 1].edge.is_ext() {
             0

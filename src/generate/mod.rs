@@ -1,18 +1,23 @@
 //! Where tests come from: cycles of relaxations, vocabularies of them, ready-made families.
 //!
 //! It makes litmus tests of every dialect and knows how instructions are written, but neither
-//! what a model allows nor how tests are stored.
+//! what a model allows (only `distinguish` asks the simulator) nor how tests are stored.
 
 pub mod cycle;
 pub mod dialect;
+pub mod distinguish;
 pub mod draft;
 pub mod edge;
 pub mod emit;
 pub mod enumerate;
+pub mod exhaustive;
 pub mod name;
 pub mod observe;
 pub mod recipe;
 pub mod syntax;
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;

@@ -1,5 +1,22 @@
-//! Tests made from tests, and from templates, so that what they show judges those who run them.
+//! Mutants: tests that differ from a given one by one disruption.
 //!
-//! It knows neither devices nor compilers.
+//! A mutant of a conformance test shows a behaviour that is allowed and close to a forbidden one
+//! ([`mcm`], [`disrupt`]); a rewriting keeps a C test's meaning and gives compilers something else
+//! to chew on ([`rewrite`]). Nothing here knows a model: who wants only mutants that a model
+//! allows simulates them.
 
+pub mod disrupt;
 pub mod mcm;
+pub mod rewrite;
+
+#[cfg(test)]
+mod tests;
+
+/// A test and what a mutator made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub conformance: String,
+    pub mutant: String,
+    /// What was done.
+    pub how: String,
+}

@@ -72,11 +72,10 @@ fn pair(
     value: u8,
     base: u8,
 ) -> Result<(), Refused> {
-    let label = asm.label();
     let status = asm.scratch(Scratch::Status)?;
     let load = if read == Order::Acq { "LDAXR W" } else { "LDXR W" };
     let store = if write == Order::Rel { "STLXR W" } else { "STXR W" };
-    asm.place(label);
+    let label = asm.here();
     asm.line(&[P::T(load), P::N(to), P::T(",[X"), P::N(base), P::T("]")]);
     asm.line(&[
         P::T(store),

@@ -35,8 +35,7 @@ fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
 }
 
 fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
-    let label = asm.label();
-    asm.place(label);
+    let label = asm.here();
     at(asm, "LDREX R", to, base);
     let status = asm.symbol(Scratch::Status, LAST);
     asm.line(&[

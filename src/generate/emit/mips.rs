@@ -30,8 +30,7 @@ fn at(asm: &mut Asm, name: &str, reg: u8, base: u8) {
 }
 
 fn pair(asm: &mut Asm, to: u8, value: u8, base: u8) {
-    let label = asm.label();
-    asm.place(label);
+    let label = asm.here();
     at(asm, "ll $", to, base);
     let status = asm.symbol(Scratch::Status, LAST);
     asm.line(&[P::T("ori $"), P::N(status), P::T(",$"), P::N(value), P::T(",0")]);

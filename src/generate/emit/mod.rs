@@ -140,6 +140,14 @@ impl Asm<'_> {
         self.pending_label = label;
     }
 
+    /// A label of the next line, which it may have already.
+    fn here(&mut self) -> u16 {
+        if self.pending_label == 0 {
+            self.pending_label = self.label();
+        }
+        self.pending_label
+    }
+
     /// One line, whose parts are texts and numbers.
     fn line(&mut self, parts: &[P]) {
         self.branch(parts, 0);

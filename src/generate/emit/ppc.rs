@@ -26,8 +26,7 @@ fn indexed(asm: &mut Asm, name: &str, reg: u8, index: u8, base: u8) {
 
 /// Register 0 is no index.
 fn pair(asm: &mut Asm, to: u8, value: u8, index: u8, base: u8) {
-    let label = asm.label();
-    asm.place(label);
+    let label = asm.here();
     indexed(asm, "lwarx r", to, index, base);
     indexed(asm, "stwcx. r", value, index, base);
     asm.branch(&[P::T("bne ")], label);

@@ -53,9 +53,8 @@ fn pair(
     value: u8,
     base: u8,
 ) -> Result<(), Refused> {
-    let label = asm.label();
     let status = asm.scratch(Scratch::Status)?;
-    asm.place(label);
+    let label = asm.here();
     at(asm, "lr.w", read, to, base);
     asm.line(&[
         P::T("sc.w"),

@@ -1,0 +1,270 @@
+//! The smallest tests that two models tell apart, found by search.
+//!
+//! This is the one file here that simulates. The two models may be of two dialects; then each
+//! program is written in both, and outcomes are compared place by place.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::cycle::Workshop;
+use super::dialect::{self, Dialect};
+use super::draft::{Draft, Shown, reg_name};
+use super::edge::{Atom, DepKind, Order};
+use super::emit::Base;
+use super::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
+use crate::cat::load::{LoadOptions, load};
+use crate::diag::{Diag, Result};
+use crate::litmus::Arch;
+use crate::sim::{Model, Options, Simulator};
+
+/// A model, and the dialect in which it is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    pub model: String,
+    pub arch: Arch,
+}
+
+/// The dialect that a model is for, by its name.
+pub fn arch_of(model: &str) -> Option<Arch> {
+    Some(match model.trim_end_matches(".cat") {
+        "x86tso" | "x86tso-herd2025" => Arch::X86_64,
+        "aarch64" | "armv8" => Arch::AArch64,
+        "riscv" => Arch::RiscV,
+        "armv7" | "aarch32" => Arch::Arm,
+        "ppc" | "herding-cats" => Arch::Ppc,
+        "mips" | "mips-sync" | "mips-weak" => Arch::Mips,
+        "rc11" | "rc11-lb" | "c11" | "wgsl-sc-per-loc" | "wgsl-rel-acq" => Arch::C,
+        _ => return None,
+    })
+}
+
+/// Reads `sc`, `x86tso` or `sc:AArch64`; a model that is of no dialect takes that of the other.
+pub fn sides(a: &str, b: &str) -> Result<[Side; 2]> {
+    let one = |text: &str| -> Result<(String, Option<Arch>)> {
+        match text.rsplit_once(':') {
+            Some((model, arch)) => {
+                let arch = Arch::named(arch.trim()).ok_or_else(|| {
+                    Diag::new(format!("`{arch}` is not a dialect of litmus tests"))
+                })?;
+                Ok((model.trim().to_string(), Some(arch)))
+            }
+            None => Ok((text.trim().to_string(), arch_of(text.trim()))),
+        }
+    };
+    let ((a, x), (b, y)) = (one(a)?, one(b)?);
+    let (x, y) = match (x, y) {
+        (Some(x), Some(y)) => (x, y),
+        (Some(x), None) | (None, Some(x)) => (x, x),
+        (None, None) => {
+            return Err(Diag::new(format!("`{a}` and `{b}` are models of no dialect"))
+                .help("say one, as in `sc:X86_64`"));
+        }
+    };
+    Ok([Side { model: a, arch: x }, Side { model: b, arch: y }])
+}
+
+/// A test that tells them apart.
+#[derive(Clone, Debug)]
+pub struct Telling {
+    pub name: String,
+    pub events: usize,
+    /// The test as each side reads it.
+    pub texts: [String; 2],
+    /// How many outcomes each side allows that the other forbids.
+    pub only: [usize; 2],
+    /// One such outcome, as the condition of the test has it, and the side that allows it.
+    pub example: String,
+    pub allowed_by: usize,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub found: Vec<Telling>,
+    /// Programs that were compared.
+    pub compared: u64,
+    pub time: Duration,
+    /// Nothing was found up to this many events, or the search ended for want of time.
+    pub complete: bool,
+}
+
+/// Bounds of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub threads: usize,
+    pub events: usize,
+    pub locations: usize,
+    pub timeout: Option<Duration>,
+    /// All tests of the least size, not only those with the least that orders them.
+    pub all: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            threads: 3,
+            events: 5,
+            locations: 2,
+            timeout: Some(Duration::from_secs(60)),
+            all: false,
+        }
+    }
+}
+
+/// What both dialects can say.
+fn words(sides: &[Side; 2], limits: &Limits) -> Bounds {
+    let dialects = [dialect::of(sides[0].arch), dialect::of(sides[1].arch)];
+    let mut bounds = Bounds::new(limits.threads, limits.events, limits.locations);
+    let both = |f: &dyn Fn(&Dialect) -> bool| dialects.iter().all(|d| f(d));
+    bounds.between.push(Between::Fence);
+    for kind in [DepKind::Addr, DepKind::Data, DepKind::Ctrl, DepKind::CtrlIsb] {
+        if both(&|d| d.deps.iter().any(|(_, x)| x.kind == kind && !x.csel)) {
+            bounds.between.push(Between::Dep(kind));
+        }
+    }
+    if sides[0].arch == sides[1].arch {
+        let strong = dialects[0].strong;
+        let fences = (0..dialects[0].fences.len() as u8).filter(|f| *f != strong).take(6);
+        bounds.between.extend(fences.map(Between::Weak));
+    }
+    let orders = [Order::Acq, Order::Rel];
+    for order in orders {
+        let atom = Atom::Order(order);
+        if both(&|d| d.atoms.iter().any(|(_, a)| *a == atom)) {
+            bounds.atoms.push(Some(atom));
+        }
+    }
+    if sides.iter().all(|s| s.arch == Arch::C) {
+        // All accesses are atomic, so that no program is undefined.
+        bounds.atoms =
+            [Order::Rlx, Order::Acq, Order::Rel, Order::Sc].map(|o| Some(Atom::Order(o))).to_vec();
+        bounds.between.retain(|b| !matches!(b, Between::Dep(_)));
+    }
+    bounds
+}
+
+struct Judge {
+    sides: [Side; 2],
+    models: [Model; 2],
+    simulator: Simulator,
+    shop: Workshop,
+    draft: Draft,
+}
+
+type States = BTreeSet<Vec<i64>>;
+
+impl Judge {
+    fn new(sides: &[Side; 2]) -> Result<Judge> {
+        let model = |s: &Side| -> Result<Model> {
+            Model::load(&load(&s.model, &LoadOptions::new(s.arch))?)
+        };
+        Ok(Judge {
+            sides: sides.clone(),
+            models: [model(&sides[0])?, model(&sides[1])?],
+            simulator: Simulator::default(),
+            shop: Workshop::default(),
+            draft: Draft::default(),
+        })
+    }
+
+    /// The final states that a side allows, as the values of what is shown in order. `None`
+    /// where the program cannot be written in its dialect, or is undefined.
+    fn states(&mut self, side: usize, program: &Program) -> Option<(States, String)> {
+        let dialect = dialect::of(self.sides[side].arch);
+        exhaustive::emit(dialect, program, Base::default(), &mut self.shop, &mut self.draft)
+            .ok()?;
+        self.draft.name = exhaustive::name(dialect, program);
+        let mut text = String::new();
+        self.draft.print(&mut text);
+        let test = self.draft.test().ok()?;
+        let options = Options { timeout: Some(Duration::from_secs(5)), ..Options::default() };
+        let outcomes = self.simulator.simulate(&test, &self.models[side], &options).ok()?;
+        if outcomes.undefined || outcomes.cut {
+            return None;
+        }
+        let labels: Vec<String> = self.draft.shown.iter().map(|(s, _)| self.label(*s)).collect();
+        let mut out = States::new();
+        for state in &outcomes.states {
+            let value = |label: &String| {
+                let (_, v) = state.iter().find(|(l, _)| l.trim_matches(['[', ']']) == label)?;
+                v.parse::<i64>().ok()
+            };
+            out.insert(labels.iter().map(value).collect::<Option<Vec<i64>>>()?);
+        }
+        Some((out, text))
+    }
+
+    fn label(&self, shown: Shown) -> String {
+        match shown {
+            Shown::Loc(loc) => super::cycle::LOCS[usize::from(loc)].to_string(),
+            Shown::Reg(thread, reg) => {
+                let mut out = format!("{thread}:");
+                reg_name(self.draft.arch.unwrap_or(Arch::C), reg, &mut out);
+                out
+            }
+        }
+    }
+
+    fn compare(&mut self, program: &Program) -> Option<Telling> {
+        let (a, first) = self.states(0, program)?;
+        let (b, second) = self.states(1, program)?;
+        if a == b {
+            return None;
+        }
+        let only = [a.difference(&b).count(), b.difference(&a).count()];
+        let allowed_by = usize::from(only[0] == 0);
+        let (mine, other) = if allowed_by == 0 { (&a, &b) } else { (&b, &a) };
+        let values = mine.difference(other).next()?.clone();
+        // The condition is that of the side that allows it.
+        let _ = self.states(allowed_by, program)?;
+        let parts: Vec<String> = self
+            .draft
+            .shown
+            .iter()
+            .zip(&values)
+            .map(|((s, _), v)| match s {
+                Shown::Loc(_) => format!("[{}]={v}", self.label(*s)),
+                Shown::Reg(..) => format!("{}={v}", self.label(*s)),
+            })
+            .collect();
+        Some(Telling {
+            name: exhaustive::name(dialect::of(self.sides[0].arch), program),
+            events: program.iter().map(Vec::len).sum(),
+            texts: [first, second],
+            only,
+            example: parts.join(" /\\ "),
+            allowed_by,
+        })
+    }
+}
+
+/// Searches programs by size, and among those of one size by what orders them.
+pub fn search(sides: &[Side; 2], limits: &Limits) -> Result<Report> {
+    let start = Instant::now();
+    let bounds = words(sides, limits);
+    let mut judge = Judge::new(sides)?;
+    let mut report =
+        Report { found: Vec::new(), compared: 0, time: start.elapsed(), complete: true };
+    'sizes: for events in 2..=limits.events.min(MAX_EVENTS) {
+        for ordered in 0..=2 * events {
+            let flow = exhaustive::each(&bounds, events, ordered, &mut |program| {
+                if limits.timeout.is_some_and(|t| start.elapsed() > t) {
+                    report.complete = false;
+                    return ControlFlow::Break(());
+                }
+                report.compared += 1;
+                report.found.extend(judge.compare(program));
+                ControlFlow::Continue(())
+            });
+            if flow.is_break() || !report.found.is_empty() && !limits.all {
+                break 'sizes;
+            }
+        }
+        if !report.found.is_empty() {
+            break;
+        }
+    }
+    report.time = start.elapsed();
+    Ok(report)
+}

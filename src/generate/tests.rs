@@ -1,0 +1,257 @@
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use super::recipe::Recipe;
+use super::{dialect, syntax};
+use crate::diag::Source;
+use crate::litmus::{self, Arch, canon};
+
+fn text(t: &str) -> Source {
+    Source::new("test", t)
+}
+
+fn vocabulary(arch: Arch, words: &str, size: usize, threads: usize) -> Recipe {
+    Recipe { vocabulary: vec![text(words)], size, threads, ..Recipe::new(arch) }
+}
+
+fn one(arch: Arch, cycle: &str) -> String {
+    let recipe = Recipe { cycles: vec![text(cycle)], ..Recipe::new(arch) };
+    let (made, _) = recipe.prepare().expect("reads").all(1).expect("is made");
+    assert_eq!(made.len(), 1);
+    made[0].text(arch)
+}
+
+fn names(recipe: &Recipe) -> Vec<String> {
+    let mut out = Vec::new();
+    let prepared = recipe.prepare().expect("reads");
+    prepared
+        .each(&mut |draft, _| {
+            out.push(draft.name.clone());
+            ControlFlow::Continue(())
+        })
+        .expect("are made");
+    out.sort();
+    out
+}
+
+/// What exercises most of each dialect.
+const RICH: [(Arch, &str); 8] = [
+    (Arch::C, "Pod** Pos** Acq Rel Sc Rlx Exch Fetch.Add Cas FenceScd** Rfe Fre Coe"),
+    (Arch::C, "Pod** DpAddrd* DpDatadW DpCtrld* FenceARd** Rfe Fre Coe Rfi"),
+    (
+        Arch::AArch64,
+        "Pod** A L X XAL Amo.Swp Amo.Cas Amo.LdAdd Amo.StAdd LxSx DpAddrd* DpCtrlIsbdR \
+                     DpDataCseldW DMB.SYd** Rfe Fre Coe",
+    ),
+    (Arch::X86_64, "Pod** Pos** MFenced** A Exch Rfe Fre Coe"),
+    (Arch::RiscV, "Pod** Aq Rl X XAqRl Exch DpAddrd* DpDatadW DpCtrlFenceIdR Rfe Fre Coe"),
+    (Arch::Arm, "Pod** A LxSx DpAddrd* DpDatadW DpCtrlIsbdR DMBd** Rfe Fre Coe"),
+    (Arch::Ppc, "Pod** A LxSx DpAddrd* DpDatadW DpCtrlIsyncdR LwSyncd** Rfe Fre Coe"),
+    (Arch::Mips, "Pod** A LxSx DpAddrd* DpDatadW DpCtrld* Syncd** Rfe Fre Coe"),
+];
+
+#[test]
+fn what_is_printed_reads_back_with_the_same_canonical_form() {
+    for (arch, words) in RICH {
+        for observe in ["avoid", "accept", "both", "local"] {
+            let recipe = Recipe { observe: text(observe), ..vocabulary(arch, words, 6, 2) };
+            let mut printed = String::new();
+            let mut count = 0;
+            recipe
+                .prepare()
+                .expect("reads")
+                .each(&mut |draft, hash| {
+                    count += 1;
+                    // Every seventh, to keep the test short.
+                    if count % 7 != 1 {
+                        return ControlFlow::Continue(());
+                    }
+                    printed.clear();
+                    draft.print(&mut printed);
+                    let test =
+                        litmus::read(&text(&printed)).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+                    assert_eq!(
+                        canon::canonical_hash(&test),
+                        *hash,
+                        "{printed}\n{}",
+                        canon::canonical_text(&test)
+                    );
+                    if count > 2000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })
+                .expect("are made");
+            assert!(count > 50, "{} gives {count} tests", arch.name());
+        }
+    }
+}
+
+#[test]
+fn the_families_of_three_threads_and_six_edges() {
+    let expected = [
+        "2+2W", "3.2W", "3.LB", "3.SB", "IRIW", "IRRWIW", "IRWIW", "ISA2", "LB", "MP", "R", "RWC",
+        "S", "SB", "W+RWC", "WRC", "WRR+2W", "WRW+2W", "WRW+WR", "WWC", "Z6.0", "Z6.1", "Z6.2",
+        "Z6.3", "Z6.4", "Z6.5",
+    ];
+    for arch in Arch::ALL {
+        assert_eq!(names(&vocabulary(arch, "Pod** Rfe Fre Coe", 6, 4)), expected);
+    }
+}
+
+/// How many tests diy7 (7.58) gives, without those that are equal but for renaming.
+#[test]
+fn as_many_as_diy() {
+    let expected = [
+        (Arch::AArch64, "Pod** DMB.SYd** Rfe Fre Coe", 6, 3, 121),
+        (Arch::AArch64, "Pod** DpAddrd* DpDatadW DpCtrld* Rfe Fre Coe", 6, 3, 657),
+        (Arch::AArch64, "Pod** A L Rfe Fre Coe", 6, 2, 72),
+        (Arch::AArch64, "Pod** Amo.Swp Amo.Cas Amo.LdAdd Amo.StAdd Rfe Fre Coe", 6, 2, 201),
+        (Arch::AArch64, "PodWWPX PodRRXP PodRW Rfe Fre XL XAL X", 6, 2, 61),
+        (Arch::C, "Pod** Sc Rlx Rfe Fre Coe", 6, 2, 78),
+        (Arch::C, "Pod** Exch Sc Rfe Fre Coe", 7, 2, 33),
+        (Arch::C, "FenceAcqdR* FenceReld*W FenceARd** Rlx Rfe Fre Coe", 6, 2, 202),
+        (Arch::X86_64, "Pod** Exch Rfe Fre Coe", 6, 3, 65),
+        (Arch::X86_64, "[Rfi,PodRR] [Rfi,PodRW] Pod** Rfe Fre Coe", 5, 3, 40),
+        (Arch::RiscV, "Pod** Aq Rl Rfe Fre Coe", 6, 2, 72),
+        (Arch::RiscV, "[Rfe,Fence.rw.wdRW] [Fence.rw.rwdWW,Rfe] Pod** Fre Coe Rfe", 5, 4, 56),
+        (Arch::Ppc, "ACLwSyncdRW BCLwSyncdWW Syncd** DpAddrdR Rfe Fre Coe", 5, 4, 69),
+        (Arch::Arm, "Pod** DpAddrd* DpDatadW DpCtrld* DpCtrlIsbdR Rfe Fre Coe", 6, 2, 447),
+        (Arch::Mips, "Pod** LxSx Rfe Fre Coe", 6, 2, 33),
+    ];
+    for (arch, words, size, threads, count) in expected {
+        let found = names(&vocabulary(arch, words, size, threads)).len();
+        assert_eq!(found, count, "{} {words}", arch.name());
+    }
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_jobs() {
+    let recipe = vocabulary(Arch::AArch64, "Pod** Pos** DMB.SYd** DpAddrd* Rfe Fre Coe Rfi", 5, 3);
+    let prepared = recipe.prepare().expect("reads");
+    let texts = |jobs| -> Vec<String> {
+        let (made, _) = prepared.all(jobs).expect("are made");
+        made.iter().map(|m| m.text(Arch::AArch64)).collect()
+    };
+    let alone = texts(1);
+    assert_eq!(alone, texts(3));
+    let mut streamed = Vec::new();
+    prepared
+        .each(&mut |draft, _| {
+            let mut t = String::new();
+            draft.print(&mut t);
+            streamed.push(t);
+            ControlFlow::Continue(())
+        })
+        .expect("are made");
+    assert_eq!(alone, streamed);
+    let mut unique = alone.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), alone.len());
+}
+
+#[test]
+fn a_test_of_each_sort() {
+    assert_eq!(
+        one(Arch::AArch64, "DpAddrdRPA Fre PodWW Rfe"),
+        "\
+AArch64 MP+po+addrpa
+\"PodWW Rfe DpAddrdRPA FreAP\"
+{
+ 0:X1=x; 0:X3=y;
+ 1:X1=x; 1:X3=y;
+}
+ P0          | P1                ;
+ MOV W0,#1   | LDR W0,[X3]       ;
+ STR W0,[X1] | EOR W2,W0,W0      ;
+ MOV W2,#1   | ADD X5,X1,W2,SXTW ;
+ STR W2,[X3] | LDAR W4,[X5]      ;
+exists (1:X0=1 /\\ 1:X4=0)
+"
+    );
+    assert_eq!(
+        one(Arch::C, "DpCtrldW Rfe DpAddrdR Fre PodWW Rfe"),
+        "\
+C ISA2+po+ctrl+addr
+\"PodWW Rfe DpCtrldW Rfe DpAddrdR Fre\"
+{}
+P0(volatile int *y, volatile int *x) {
+  *x = 1;
+  *y = 1;
+}
+P1(volatile int *z, volatile int *y) {
+  int r0 = *y;
+  if (r0 == 1) {
+    *z = 1;
+  }
+}
+P2(volatile int *z, volatile int *x) {
+  int r0 = *z;
+  int r1 = *(x + (r0 & 128));
+}
+exists (1:r0=1 /\\ 2:r0=1 /\\ 2:r1=0)
+"
+    );
+    let coherence = one(Arch::AArch64, "Rfe PosRR Fre");
+    assert!(coherence.starts_with("AArch64 CoRR\n"), "{coherence}");
+    let rmw = one(Arch::AArch64, "PodWW Rfe Amo.LdAdd PodWR Fre");
+    assert!(rmw.contains("LDADD") && rmw.contains("[y]=3"), "{rmw}");
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let error = |arch, cycle: &str| {
+        let recipe = Recipe { cycles: vec![text(cycle)], ..Recipe::new(arch) };
+        match recipe.prepare() {
+            Err(e) => e.to_string(),
+            Ok(p) => p.all(1).err().map_or(String::new(), |e| e.to_string()),
+        }
+    };
+    assert_eq!(
+        error(Arch::AArch64, "PodWW Rfee"),
+        "test:1:7: error: `Rfee` is no relaxation of AArch64\n 1 | PodWW Rfee\n   |       ^^^^\n  \
+         help: did you mean `Rfe`?"
+    );
+    assert!(error(Arch::X86_64, "DpAddrdR Fre PodWW Rfe").contains("no relaxation of X86_64"));
+    assert!(error(Arch::C, "[PodWW Rfe").contains("never closed"));
+    assert!(error(Arch::C, "PodWW Rfe PodWW Rfe").contains("makes no test"));
+    assert!(error(Arch::C, "").contains("expected a relaxation"));
+    let shapes = Recipe { shapes: vec![text("MPP")], ..vocabulary(Arch::C, "Pod**", 4, 2) };
+    assert!(shapes.prepare().err().is_some_and(|e| e.to_string().contains("did you mean `MP`")));
+}
+
+#[test]
+fn names_of_relaxations_read_back() {
+    for arch in Arch::ALL {
+        let d = dialect::of(arch);
+        for name in syntax::names(d) {
+            if matches!(name.as_str(), "R" | "W") {
+                continue;
+            }
+            let read = syntax::cycle(d, &text(&name)).unwrap_or_else(|e| panic!("{e}"));
+            let printed = syntax::print(d, &read);
+            let again = syntax::cycle(d, &text(&printed)).expect("reads back");
+            assert_eq!(read, again, "{} {name}", arch.name());
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_upsets_the_reader(words in "([A-Za-z*.,|?\\[\\]]{0,6}|Pod\\*\\*|Rfe|Fre|\\[|\\]|\\||\\?| ){0,12}") {
+        for arch in Arch::ALL {
+            let recipe = Recipe {
+                cycles: vec![text(&words)],
+                vocabulary: vec![text(&words)],
+                size: 3,
+                ..Recipe::new(arch)
+            };
+            if let Ok(prepared) = recipe.prepare() {
+                let mut n = 0;
+                let _ = prepared.each(&mut |_, _| {
+                    n += 1;
+                    if n > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                });
+            }
+        }
+    }
+}

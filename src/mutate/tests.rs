@@ -1,0 +1,59 @@
+use super::mcm::{Mutator, conformance, mutants};
+use super::rewrite::{Rewriting, keeps_observed};
+use crate::cat::load::{LoadOptions, load};
+use crate::diag::Source;
+use crate::litmus::{self, Arch, Test};
+use crate::sim::{Model, Options, Simulator};
+
+fn model(name: &str) -> Model {
+    let cat = load(name, &LoadOptions::new(Arch::C)).expect("a built-in model");
+    Model::load(&cat).expect("a sound model")
+}
+
+fn test(text: &str) -> Test {
+    litmus::read(&Source::new("test", text)).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+#[test]
+fn conformance_outcomes_are_forbidden_and_those_of_mutants_allowed() {
+    let (per_location, strong, sc) = (model("wgsl-sc-per-loc"), model("wgsl-rel-acq"), model("sc"));
+    let mut simulator = Simulator::default();
+    let mut positive = |test: &Test, model: &Model| {
+        simulator.simulate(test, model, &Options::default()).expect("simulates").positive
+    };
+    for t in conformance().expect("templates read") {
+        let weakest = if t.mutator == Mutator::WeakeningSw { &strong } else { &per_location };
+        assert_eq!(positive(&t.test, weakest), 0, "{}", t.key);
+        assert_eq!(positive(&t.test, &strong), 0, "{}", t.key);
+    }
+    for t in mutants().expect("templates read") {
+        assert!(positive(&t.test, &strong) > 0, "{}", t.key);
+        // Those of the first mutator are interleavings; all others are weak behaviour.
+        let interleaved = positive(&t.test, &sc) > 0;
+        assert_eq!(interleaved, t.mutator == Mutator::ReversingPoLoc, "{}", t.key);
+    }
+}
+
+#[test]
+fn rewritings_keep_every_outcome() {
+    let rc11 = model("rc11");
+    let texts = [
+        "C MP\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n  atomic_store_explicit(y, 1, memory_order_release);\n}\nP1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  int r1 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n",
+        "C SB\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n  atomic_thread_fence(memory_order_seq_cst);\n  int r0 = atomic_load_explicit(y, memory_order_relaxed);\n}\nP1(atomic_int *x, atomic_int *y) {\n  atomic_fetch_add_explicit(y, 1, memory_order_relaxed);\n  int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\nexists (0:r0=0 /\\ 1:r0=0)\n",
+    ];
+    let mut simulator = Simulator::default();
+    for text in texts {
+        let before = test(text);
+        let states =
+            simulator.simulate(&before, &rc11, &Options::default()).expect("simulates").states;
+        for (name, rewriting) in Rewriting::NAMES {
+            let Some(after) = rewriting.apply(&before) else { panic!("{name} does nothing") };
+            assert!(keeps_observed(&before, &after), "{name}");
+            let printed = litmus::write(&after);
+            let read = test(&printed);
+            let same = simulator.simulate(&read, &rc11, &Options::default());
+            let same = same.unwrap_or_else(|e| panic!("{name}: {e}\n{printed}"));
+            assert_eq!(same.states, states, "{name}\n{printed}");
+        }
+    }
+}
