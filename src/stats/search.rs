@@ -69,6 +69,14 @@ impl Found {
     pub fn last(&self) -> f64 {
         self.reached.iter().flatten().map(|r| r.at).fold(0.0, f64::max)
     }
+
+    /// The same with some tests left out: those that reached the goal by luck.
+    pub fn only(mut self, kept: &[bool]) -> Found {
+        for (reached, kept) in self.reached.iter_mut().zip(kept) {
+            *reached = reached.filter(|_| *kept);
+        }
+        self
+    }
 }
 
 /// A search under way.
@@ -158,71 +166,82 @@ pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bo
     search.finish()
 }
 
-/// The shortest run, as a part of the budget.
-const FIRST: f64 = 1.0 / 1024.0;
+/// The first look at an environment, as a part of the budget, and how much longer the next is.
+const FIRST: f64 = 1.0 / 512.0;
+const LONGER: f64 = 4.0;
 
-/// Adaptively: each open test in turn is run for a short time in the environment whose rate, drawn
-/// from what is known of it, is largest. What is known of an environment is what the test did in
-/// it, and how good it was for other tests, those of the same group before all. Runs get longer
-/// where earlier ones showed nothing.
-pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal, seed: u64) -> Found {
-    let mut random = Random(seed);
+/// Where a test stands in an adaptive search.
+#[derive(Clone, Copy, Default)]
+struct Course {
+    /// How long every environment is looked at in this pass.
+    look: f64,
+    /// The environment that has shown something and is run on.
+    pursued: Option<usize>,
+    spent: f64,
+    done: bool,
+}
+
+/// Adaptively, in passes. In each pass every environment is looked at for a short time, four times
+/// as long as in the pass before. One that shows a kill is run on, for twice as long each time, as
+/// long as its rate may still be as high as the goal needs; one whose rate cannot be is dropped.
+/// Environments that were good for other tests, those of the same group before all, come first.
+/// Of the open tests the one goes on that has used the least time.
+pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     let mut search = Search::new(bench, goal);
     let tests = search.bench.tests();
     let envs = search.bench.environments();
-    // A good environment: how often another test did well in it, for its level.
+    let needed = search.kills as f64 / goal.budget;
+    let shortest = goal.budget * FIRST;
+    let mut courses = vec![Course { look: shortest, ..Course::default() }; tests];
+    // How good environments were for other tests, for their level, and how much that says.
     let mut credit = vec![vec![0.0f64; envs]; tests];
     let mut weight = vec![vec![0.0f64; envs]; tests];
-    loop {
-        let mut any = false;
-        for test in 0..tests {
-            if search.over() {
-                return search.finish();
+    while !search.over() {
+        let open = (0..tests).filter(|t| search.open(*t) && !courses[*t].done);
+        let Some(test) = open.min_by(|a, b| courses[*a].spent.total_cmp(&courses[*b].spent)) else {
+            break;
+        };
+        let liking = |env: usize| (0.1 + credit[test][env]) / (0.1 + weight[test][env]);
+        let course = courses[test];
+        let waits =
+            |env: &usize| !search.dead[test][*env] && search.seen[test][*env].seconds < course.look;
+        let next = course.pursued.or_else(|| {
+            (0..envs).filter(waits).max_by(|a, b| liking(*a).total_cmp(&liking(*b)).then(b.cmp(a)))
+        });
+        let Some(env) = next else {
+            // The pass is over; after one of the whole budget nothing is left.
+            courses[test].done = course.look >= goal.budget;
+            courses[test].look = (course.look * LONGER).min(goal.budget);
+            continue;
+        };
+        let seen = search.seen[test][env];
+        let seconds = match course.pursued {
+            None => course.look - seen.seconds,
+            Some(_) => {
+                let rate = (seen.kills as f64 / seen.seconds.max(1e-9)).max(needed);
+                let left = search.kills.saturating_sub(seen.kills).max(1) as f64;
+                (left / rate * 1.1).min(seen.seconds).min(goal.budget - seen.seconds)
             }
-            if !search.open(test) {
-                continue;
-            }
-            let level = level(&search.seen[test], goal.budget);
-            let mut best: Option<(f64, usize)> = None;
-            for env in 0..envs {
-                if search.dead[test][env] {
-                    continue;
-                }
-                let seen = search.seen[test][env];
-                let trust = 0.5 + (weight[test][env] / (1.0 + weight[test][env])) * 1.5;
-                let liking = (1.0 + credit[test][env]) / (1.0 + weight[test][env]);
-                // A gamma prior around the level that environments like it would give.
-                let prior_time = trust / (level * liking.max(1e-3)).max(1e-12);
-                let shape = trust + seen.kills as f64;
-                let drawn = random.gamma(shape) / (prior_time + seen.seconds);
-                if best.is_none_or(|(b, _)| drawn > b) {
-                    best = Some((drawn, env));
-                }
-            }
-            let Some((drawn, env)) = best else { continue };
-            any = true;
-            let seen = search.seen[test][env];
-            let left = search.kills.saturating_sub(seen.kills).max(1) as f64;
-            // About as long as it takes where the draw is right, and never much longer than the
-            // test was run there before.
-            let known = (seen.seconds * 2.0).max(goal.budget * FIRST);
-            let seconds = (left / drawn.max(1e-9) * 1.2)
-                .clamp(goal.budget * FIRST, known.max(goal.budget * FIRST));
-            let seconds = seconds.min((goal.budget - seen.seconds).max(goal.budget * FIRST));
-            search.pull(test, env, seconds);
-            share(&search.seen, test, env, search.bench, &mut credit, &mut weight);
+        };
+        let before = search.found.spent;
+        search.pull(test, env, seconds.max(shortest));
+        courses[test].spent += search.found.spent - before;
+        let seen = search.seen[test][env];
+        let hopeless = most(seen.kills) < needed * seen.seconds;
+        if hopeless {
+            search.dead[test][env] = true;
         }
-        if !any {
-            return search.finish();
-        }
+        let goes_on = seen.kills > 0 && !search.dead[test][env];
+        courses[test].pursued = goes_on.then_some(env);
+        share(&search.seen, test, env, search.bench, &mut credit, &mut weight);
     }
+    search.finish()
 }
 
-/// The rate that an unknown environment is taken to give a test.
-fn level(row: &[Seen], budget: f64) -> f64 {
-    let kills: u64 = row.iter().map(|s| s.kills).sum();
-    let seconds: f64 = row.iter().map(|s| s.seconds).sum();
-    (kills as f64 + 1.0) / (seconds + budget * FIRST)
+/// The largest mean that a count leaves likely (19 in 20).
+fn most(count: u64) -> f64 {
+    let k = count as f64 + 1.0;
+    k * (1.0 - 1.0 / (9.0 * k) + 1.645 / (3.0 * k.sqrt())).powi(3)
 }
 
 /// Tells the other tests how good an environment was for one.
@@ -266,25 +285,6 @@ impl Random {
 
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
-    }
-
-    /// A gamma variable with scale 1 (Marsaglia and Tsang).
-    fn gamma(&mut self, shape: f64) -> f64 {
-        if shape < 1.0 {
-            let boost = self.unit().powf(1.0 / shape.max(1e-6));
-            return self.gamma(shape + 1.0) * boost;
-        }
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        // Each turn succeeds with a chance of over nine in ten.
-        for _ in 0..1000 {
-            let x = self.normal();
-            let v = (1.0 + c * x).powi(3);
-            if v > 0.0 && self.unit().ln() < 0.5 * x * x + d - d * v + d * v.ln() {
-                return d * v;
-            }
-        }
-        d
     }
 
     fn poisson(&mut self, mean: f64) -> u64 {
@@ -339,10 +339,10 @@ impl Replay {
         &self.names
     }
 
-    /// The tests for which some environment is good enough.
-    pub fn reachable(&self, goal: &Goal) -> usize {
+    /// Whether some environment is good enough, by test.
+    pub fn reachable(&self, goal: &Goal) -> Vec<bool> {
         let enough = goal.target.observations() / goal.budget;
-        self.rates.iter().filter(|r| r.iter().any(|r| *r >= enough)).count()
+        self.rates.iter().map(|r| r.iter().any(|r| *r >= enough)).collect()
     }
 
     /// Every environment once, in some order.
@@ -409,10 +409,10 @@ mod tests {
     fn both_searches_find_what_is_there() {
         let results = results();
         let mut bench = Replay::new(&results, 0.001, 7);
-        assert_eq!(bench.reachable(&goal()), 3);
+        assert_eq!(bench.reachable(&goal()), [true, true, true, false]);
         let order: Vec<usize> = (0..60).collect();
         let plain = in_order(&mut bench, &goal(), &order, true);
-        let clever = adaptive(&mut Replay::new(&results, 0.001, 7), &goal(), 1);
+        let clever = adaptive(&mut Replay::new(&results, 0.001, 7), &goal());
         for found in [&plain, &clever] {
             assert_eq!(found.count(), 3);
             assert!([10, 50].contains(&found.reached[1].unwrap().env));
@@ -427,19 +427,15 @@ mod tests {
     #[test]
     fn a_search_ends_at_its_limit() {
         let goal = Goal { limit: 3.0, ..goal() };
-        let found = adaptive(&mut Replay::new(&results(), 0.001, 7), &goal, 1);
+        let found = adaptive(&mut Replay::new(&results(), 0.001, 7), &goal);
         assert!(found.spent < 8.0);
         let none = Results::read(r#"{"0": {}}"#).unwrap();
-        assert_eq!(adaptive(&mut Replay::new(&none, 0.0, 1), &goal, 1).count(), 0);
+        assert_eq!(adaptive(&mut Replay::new(&none, 0.0, 1), &goal).count(), 0);
     }
 
     #[test]
     fn draws_have_their_means() {
         let mut r = Random(1);
-        for shape in [0.5, 1.0, 12.0] {
-            let mean = (0..20_000).map(|_| r.gamma(shape)).sum::<f64>() / 20_000.0;
-            assert!((mean - shape).abs() < 0.1 * shape, "{mean} {shape}");
-        }
         for mean in [0.1, 3.0, 200.0] {
             let got = (0..20_000).map(|_| r.poisson(mean) as f64).sum::<f64>() / 20_000.0;
             assert!((got - mean).abs() < 0.1 * mean, "{got} {mean}");

@@ -91,13 +91,17 @@ fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
     for seed in 0..args.repeat {
         let mut bench = Replay::new(&results, OVERHEAD, seed);
         let order = bench.order();
-        all[0].push(in_order(&mut bench, &goal, &order, false));
-        all[1].push(in_order(&mut Replay::new(&results, OVERHEAD, seed), &goal, &order, true));
-        all[2].push(adaptive(&mut Replay::new(&results, OVERHEAD, seed), &goal, seed));
+        all[0].push(in_order(&mut bench, &goal, &order, false).only(&reachable));
+        all[1].push(
+            in_order(&mut Replay::new(&results, OVERHEAD, seed), &goal, &order, true)
+                .only(&reachable),
+        );
+        all[2].push(adaptive(&mut Replay::new(&results, OVERHEAD, seed), &goal).only(&reachable));
     }
     let mean = |list: &[Found], f: &dyn Fn(&Found) -> f64| {
         list.iter().map(f).sum::<f64>() / list.len().max(1) as f64
     };
+    let reachable = reachable.iter().filter(|r| **r).count();
     let names = ["random, whole runs", "random, ended at the goal", "adaptive"];
     let adaptive_last = mean(&all[2], &Found::last);
     let mut out = serde_json::Map::new();
@@ -170,7 +174,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
             let order: Vec<usize> = (0..bench.environments()).collect();
             in_order(&mut bench, goal, &order, true)
         }
-        false => adaptive(&mut bench, goal, seed(&setup.seed)),
+        false => adaptive(&mut bench, goal),
     };
     let troubles = std::mem::take(&mut bench.troubles);
     let tuned = entry(
@@ -206,10 +210,6 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         eprintln!("error: {test}: {trouble}");
     }
     Ok(if troubles.is_empty() { status } else { 3 })
-}
-
-fn seed(text: &str) -> u64 {
-    litmake::gpu::random::Rng::of(text, &["tune"]).next()
 }
 
 fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {
