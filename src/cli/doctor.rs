@@ -1,4 +1,4 @@
-//! `litmake doctor`: which compilers are here, which are missing, and how to get them.
+//! `litmake doctor`: which compilers and devices are here, which are missing, and how to get them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -34,6 +34,14 @@ pub fn main(args: Args) -> ExitCode {
                 missing.push(*name);
             }
         }
+    }
+    println!("devices:");
+    let devices = litmake::gpu::device::list();
+    for device in &devices {
+        println!("  {device}");
+    }
+    if devices.is_empty() {
+        println!("  no Vulkan device; mesa-vulkan-drivers has one in software");
     }
     for broken in profiles.broken() {
         println!("{broken}");

@@ -298,6 +298,8 @@ pub struct Session {
     loaded: Option<(String, Shape, Variant, Loaded)>,
     /// How often a device was lost.
     pub lost: u32,
+    /// How long a submission may take before the device is taken as hanging.
+    pub timeout: Duration,
 }
 
 /// A device that is lost more often is not opened again.
@@ -311,6 +313,7 @@ impl Session {
             buffers: Buffers::default(),
             loaded: None,
             lost: 0,
+            timeout: Duration::from_secs(120),
         }
     }
 
@@ -323,7 +326,9 @@ impl Session {
                 "the device was lost too often; it is not tried again".into(),
             ));
         }
-        let device = Arc::new(Device::open(self.wanted.as_deref())?);
+        let mut device = Device::open(self.wanted.as_deref())?;
+        device.timeout = self.timeout;
+        let device = Arc::new(device);
         self.device = Some(device.clone());
         Ok(device)
     }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::device::{Device, Variant};
+use super::device::{Device, Trouble, Variant};
 use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{MODEL, Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
+use super::session::{Prepared, Session};
 use super::wgsl::{Memory, Reach, Shape};
 use crate::diag::Source;
 use crate::litmus::{self, Test};
@@ -169,6 +170,26 @@ fn environments_of_the_paper_run() {
     let env = envs.iter().min_by_key(|e| e.testing_workgroups).unwrap();
     let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
     run(&device, &mut models, test, shape, Variant::ALL[0], &request(*env, 2));
+}
+
+#[test]
+fn a_device_that_does_not_answer_is_given_up_and_the_next_test_runs() {
+    if device().is_none() {
+        return;
+    }
+    let mut models = Models::new(MODEL).unwrap();
+    let test =
+        Prepared::new(&mcm::conformance().unwrap()[1].test, Scheme::Parallel, &mut models).unwrap();
+    let shape = Shape::new(Scheme::Parallel, &test.program);
+    let mut session = Session::new(None);
+    session.timeout = Duration::from_nanos(1);
+    let env = Environment { testing_workgroups: 512, max_workgroups: 512, ..environment() };
+    let error = session.measure(&test, shape, UNCHECKED, &request(env, 50)).unwrap_err();
+    assert!(matches!(&error, Trouble::Gone(e) if e.contains("is taken as hanging")), "{error}");
+    assert_eq!(session.lost, 1);
+    session.timeout = Duration::from_secs(120);
+    let measured = session.measure(&test, shape, UNCHECKED, &request(environment(), 2)).unwrap();
+    assert_eq!(measured.violations(&test.oracle), 0);
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Table {
         for (_, results) in devices {
             for env in &results.environments {
                 envs.add(&env.key);
-                for (name, _) in &env.tests {
+                for (name, _) in env.tests.iter().filter(|(n, _)| results.is_mutant(n)) {
                     tests.add(name);
                 }
             }
@@ -134,11 +134,11 @@ impl Table {
             tests: Vec::new(),
         };
         for (d, (_, results)) in devices.iter().enumerate() {
-            for test in results.tests() {
+            for test in results.tests().into_iter().filter(|t| results.is_mutant(t)) {
                 table.present[tests.at[test]] += 1;
             }
             for env in &results.environments {
-                for (name, counts) in &env.tests {
+                for (name, counts) in env.tests.iter().filter(|(n, _)| results.is_mutant(n)) {
                     let (t, e) = (tests.at[name.as_str()], envs.at[env.key.as_str()]);
                     table.rates[(t * envs.names.len() + e) * devices.len() + d] =
                         Some(counts.rate());

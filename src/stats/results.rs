@@ -124,6 +124,14 @@ impl Results {
         all.map(|(name, _)| name.as_str()).filter(|name| seen.insert(*name)).collect()
     }
 
+    /// Whether a test counts as a mutant: every test does, unless the file says which do.
+    pub fn is_mutant(&self, test: &str) -> bool {
+        match self.other.get("mutators").and_then(Value::as_object) {
+            Some(told) => told.contains_key(test),
+            None => true,
+        }
+    }
+
     /// Which mutator each test comes from, where the file says it.
     pub fn mutators(&self) -> BTreeMap<&str, &str> {
         let told = self.other.get("mutators").and_then(Value::as_object);

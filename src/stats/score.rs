@@ -81,7 +81,7 @@ pub fn best_of(results: &Results) -> Vec<Best> {
     let mut at = rustc_hash::FxHashMap::default();
     let mut out: Vec<Best> = Vec::new();
     for env in &results.environments {
-        for (name, counts) in &env.tests {
+        for (name, counts) in env.tests.iter().filter(|(name, _)| results.is_mutant(name)) {
             let rate = counts.rate();
             // Without a time there is no rate, but what was seen was seen.
             let killed = rate > 0.0 || (!counts.is_timed() && counts.weak > 0);
@@ -209,8 +209,10 @@ mod tests {
     #[test]
     fn files_may_name_other_mutators() {
         let s = score(&results(
-            r#"{"0": {"A": {"weak": 1, "durationSeconds": 1}}, "mutators": {"A": "weakening_scope"}}"#,
+            r#"{"0": {"A": {"weak": 1, "durationSeconds": 1}, "conformance": {"weak": 0}},
+                "mutators": {"A": "weakening_scope"}}"#,
         ));
+        assert_eq!(s.all.of, 1);
         assert_eq!(s.part("weakening_scope").killed, 1);
         assert_eq!(s.part("weakening_sw").of, 0);
     }
