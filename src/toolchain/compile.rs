@@ -210,6 +210,16 @@ impl Compiler<'_> {
         for (name, ty) in shared_locations(test) {
             declare(&mut init, &name, ty.bare().clone());
         }
+        let sizes: BTreeMap<String, u64> = init
+            .iter()
+            .filter_map(|i| match (&i.place, &i.ty) {
+                (Place::Mem { name, .. }, Some(ty)) => {
+                    Some((name.clone(), crate::lang::c11::types::size_of(ty)?))
+                }
+                _ => None,
+            })
+            .collect();
+        let size = |name: &str| sizes.get(name).copied().unwrap_or(0);
         let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
@@ -244,6 +254,7 @@ impl Compiler<'_> {
                 thread,
                 params: &params,
                 globals: &globals,
+                size: &size,
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
             };

@@ -49,8 +49,6 @@ pub struct Function {
     pub end: u64,
     /// Thumb code, on Arm.
     pub thumb: bool,
-    /// What a resolver that runs at start-up stands for is not known.
-    pub indirect: bool,
 }
 
 /// A variable.
@@ -73,6 +71,8 @@ pub struct Image {
     /// What has no definition anywhere, by its stand-in address.
     missing: BTreeMap<u64, String>,
     missing_at: HashMap<String, u64>,
+    /// Functions of which several versions exist.
+    chosen: HashSet<String>,
     offsets: HashMap<u64, u64>,
     offset_values: Vec<u64>,
     next: u64,
@@ -117,6 +117,7 @@ impl Image {
             globals: HashMap::new(),
             missing: BTreeMap::new(),
             missing_at: HashMap::new(),
+            chosen: HashSet::new(),
             offsets: HashMap::new(),
             offset_values: Vec::new(),
             next: SECTIONS,
@@ -227,24 +228,29 @@ impl Image {
             };
             let thumb = self.arch == Arch::Arm && st_type == 2 && at & 1 == 1;
             let at = if thumb { at & !1 } else { at };
+            // A function that is chosen when the program starts has no code of its own.
+            if st_type == 10 {
+                self.chosen.insert(name.clone());
+                let value = self.stand_in(&name);
+                self.globals.insert(name, value);
+                out.symbols[index] = Some(value);
+                continue;
+            }
             let local_entry = match self.arch {
                 Arch::Ppc => (1u64 << (other >> 5 & 7)) >> 2 << 2,
                 _ => 0,
             };
             let value = Symbol { at, thumb, local_entry, weak: symbol.is_weak() };
             out.symbols[index] = Some(value);
-            // 10: a function that is chosen when the program starts.
-            let indirect = st_type == 10;
-            if symbol.kind() == SymbolKind::Text && st_type == 2 || indirect {
+            if symbol.kind() == SymbolKind::Text && st_type == 2 {
                 let function = Function {
                     name: name.clone(),
                     start: at,
                     end: at.saturating_add(symbol.size()),
                     thumb,
-                    indirect,
                 };
                 let old = self.functions.get(&at);
-                if old.is_none_or(|old| old.end < function.end || old.indirect && !indirect) {
+                if old.is_none_or(|old| old.end < function.end) {
                     self.functions.insert(at, function);
                 }
             } else if matches!(symbol.section(), SymbolSection::Section(_) | SymbolSection::Common)
@@ -377,6 +383,11 @@ impl Image {
         if let Some(symbol) = self.globals.get(name) {
             return *symbol;
         }
+        self.stand_in(name)
+    }
+
+    /// An address for what has no code or data.
+    fn stand_in(&mut self, name: &str) -> Symbol {
         let next = MISSING + 64 * self.missing.len() as u64;
         let at = *self.missing_at.entry(name.to_string()).or_insert(next.min(END - 64));
         self.missing.entry(at).or_insert_with(|| name.to_string());
@@ -428,6 +439,11 @@ impl Image {
     pub fn missing_at(&self, at: u64) -> Option<&str> {
         let (start, name) = self.missing.range(..=at).next_back()?;
         (at - start < 64).then_some(name.as_str())
+    }
+
+    /// Whether code for a name is chosen when the program starts.
+    pub fn is_chosen(&self, name: &str) -> bool {
+        self.chosen.contains(name)
     }
 
     /// The variable that an address lies in.

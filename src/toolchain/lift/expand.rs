@@ -52,7 +52,7 @@ pub struct Expand<'a> {
     /// What jumps and calls through registers turned out to go to.
     pub resolved: &'a BTreeMap<u64, u64>,
     /// Whose code stands for a function that is chosen at start-up.
-    pub instead: &'a dyn Fn(&Function) -> Option<String>,
+    pub instead: &'a dyn Fn(&str) -> Option<String>,
 }
 
 enum Draft {
@@ -313,7 +313,13 @@ impl Expand<'_> {
                         None => match self.target.position(d) {
                             Some((shown, name, value)) => {
                                 let text = self.text(&shown, &|_| None);
-                                lists.push(*at, Draft::Here(d.clone(), name, value), text)?;
+                                // In a memory operand the stand-in is replaced by a location;
+                                // elsewhere it must not be taken for the register.
+                                let keep = match memory_operand(&shown) {
+                                    Some(_) => shown,
+                                    None => d.clone(),
+                                };
+                                lists.push(*at, Draft::Here(keep, name, value), text)?;
                             }
                             None => {
                                 let text = self.text(d, &|_| None);
@@ -429,24 +435,28 @@ impl Expand<'_> {
 
     /// What lies at an address runs, and goes on at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
-        let Some(function) = self.image.function_at(to) else {
-            let name = self.image.missing_at(to).unwrap_or("something unknown");
-            return Err(format!(
-                "unsupported: a call of `{name}`, whose code is in no library at hand"
-            ));
-        };
-        if function.indirect {
-            let named = (self.instead)(&function)
-                .and_then(|name| self.image.function_named(&name).cloned())
-                .ok_or_else(|| {
-                    format!(
-                        "unsupported: which code `{}` stands for is chosen at start-up",
-                        function.name
-                    )
-                })?;
-            lists.push(from, Draft::Nothing, String::new())?;
-            return self.function(&named, named.start, ret, lists);
+        let mut to = to;
+        if let Some(name) = self.image.missing_at(to) {
+            let chosen = (self.instead)(name);
+            let function = chosen.as_ref().and_then(|n| self.image.function_named(n));
+            to = match (function, self.image.is_chosen(name)) {
+                (Some(function), _) => function.start,
+                (None, true) => {
+                    return Err(format!(
+                        "unsupported: a call of `{name}`, for which code is chosen at start-up; \
+                         the profile's `runtime` can say which"
+                    ));
+                }
+                (None, false) => {
+                    return Err(format!(
+                        "unsupported: a call of `{name}`, whose code is in no library at hand"
+                    ));
+                }
+            };
         }
+        let Some(function) = self.image.function_at(to) else {
+            return Err(format!("unsupported: a call of {to:#x}, where no function is"));
+        };
         if let Some(entry) = self.target.entry
             && to == function.start
         {

@@ -198,7 +198,7 @@ impl Decide<'_> {
         if live.is_empty() && !stores {
             return facts.goes.map_or(Action::Drop, Action::Goto);
         }
-        let wide = |r: Reg| self.flat.code.regs[usize::from(r)].bits >= 32;
+        let wide = |r: Reg| (32..=64).contains(&self.flat.code.regs[usize::from(r)].bits);
         let known: Option<Vec<(Reg, Val)>> = live
             .iter()
             .map(|(r, known, certain)| match known {
@@ -267,6 +267,21 @@ impl Decide<'_> {
         mentioned && !facts.writes.iter().any(|(r, ..)| *r == reg)
     }
 
+    /// Whether an instruction is a fence in the shape of a locked operation that leaves what lies
+    /// on the stack as it is.
+    pub fn is_stack_fence(&self, i: usize, after: &Live) -> bool {
+        use crate::isa::machine::Operand;
+        let facts = &self.analysis.facts[i];
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return false;
+        };
+        let idle = ["lock or", "lock add"].iter().any(|m| d.mnemonic.starts_with(m))
+            && d.operands.first() == Some(&Operand::Imm(0));
+        let dead = |r: Reg| after.regs.get(usize::from(r)).is_none_or(|bits| *bits == 0);
+        idle && facts.accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
+            && facts.writes.iter().all(|(r, ..)| dead(*r))
+    }
+
     /// Whether an instruction's text names a register in its memory operand and nowhere else.
     fn only_in_address(&self, i: usize, reg: Reg) -> bool {
         use crate::isa::machine::Operand;
@@ -324,20 +339,30 @@ impl Decide<'_> {
                     let base = if written { 0 } else { after.regs[r] };
                     let Some(slot) = live.regs.get_mut(r) else { continue };
                     match known {
+                        // The operand names the place itself.
+                        Some(_) if named && self.only_in_address(i, *reg) => *slot = base,
                         Some(Known::Val(v)) => {
                             let location = self.world.location(Known::Val(*v)).is_some();
-                            let gone = named && self.only_in_address(i, *reg);
-                            if location && (gone || self.can_rename(i, *reg)) {
+                            if location && self.can_rename(i, *reg) {
                                 *slot = base;
                             }
                         }
                         Some(Known::Stack(_) | Known::Frame) if named => *slot = base,
                         Some(_) => {}
-                        None if self.target.arch != Arch::X86_64 => *slot = u128::MAX,
+                        // A dependency is on the whole register; vectors are put together
+                        // from parts.
+                        None if self.target.arch != Arch::X86_64
+                            && self.flat.code.regs[r].bits <= 64 =>
+                        {
+                            *slot = u128::MAX;
+                        }
                         None => {}
                     }
                 }
                 self.kill_slots(facts, &mut live);
+                if self.is_stack_fence(i, after) {
+                    return Ok(live);
+                }
                 for a in &facts.accesses {
                     if let Place::Stack(at) = a.place
                         && (!a.store || a.atomic)
@@ -372,6 +397,16 @@ impl Decide<'_> {
         let shown = || show(&self.flat.nodes[i], self.target);
         for a in &facts.accesses {
             match a.place {
+                // Litmus tests are little endian: parts of a location lie elsewhere there.
+                Place::Location(loc, off) if self.world.image.big => {
+                    let size = self.world.sizes.get(usize::from(loc)).copied().unwrap_or(0);
+                    if off != 0 || u64::from(a.size) != size {
+                        return Err(format!(
+                            "unsupported: `{}` accesses a part of a location in big-endian code",
+                            shown()
+                        ));
+                    }
+                }
                 Place::Frame => {
                     return Err(format!(
                         "unsupported: it is not plain where on the stack `{}` points",

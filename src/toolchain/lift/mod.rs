@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use crate::isa::machine::Operand;
 use crate::isa::ops::Val;
 use crate::litmus::{InitItem, Line};
-use crate::toolchain::image::{Function, Image};
+use crate::toolchain::image::Image;
 use expand::{Expand, Kind};
 use flow::Analysis;
 use target::Target;
@@ -31,6 +31,8 @@ pub struct Given<'a> {
     pub thread: usize,
     pub params: &'a [String],
     pub globals: &'a [(String, String)],
+    /// Bytes of a location.
+    pub size: &'a dyn Fn(&str) -> u64,
     /// Variables of the runtime library whose value is known.
     pub flags: &'a BTreeMap<String, u64>,
     /// Whose code stands for a function that is chosen at start-up.
@@ -70,22 +72,19 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         };
         globals.push((at, size, number as u16));
     }
+    let sizes: Vec<u64> = locations.iter().map(|l| (given.size)(l)).collect();
     let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
     let world = World {
         image,
         globals: &globals,
+        sizes: &sizes,
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
     };
     let mut resolved = BTreeMap::new();
     for _ in 0..MAX_ROUNDS {
-        let expand = Expand {
-            image,
-            target: &target,
-            resolved: &resolved,
-            instead: &|f: &Function| (given.instead)(&f.name),
-        };
+        let expand = Expand { image, target: &target, resolved: &resolved, instead: given.instead };
         let mut flat = expand.run(function)?;
         let start = start(&mut flat, &target, function.start, given.params.len());
         let analysis = flow::follow(&flat, &world, start)?;

@@ -3,7 +3,7 @@
 //!
 //! One table and a few functions; nothing here knows the code at hand.
 
-use crate::isa::machine::{Decoded, Decoder, Flow, Operand};
+use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
 use crate::litmus::Arch;
 
 pub struct Target {
@@ -160,6 +160,9 @@ impl Target {
                 let upper = i64::from((*n as i32) << 12);
                 Some(Special::Set(r.clone(), d.at.wrapping_add(upper as u64)))
             }
+            (Arch::Ppc, "pla", [Operand::Reg(r), Operand::Code(at)]) => {
+                Some(Special::Set(r.clone(), *at))
+            }
             (Arch::Arm, "LDR", [Operand::Reg(r), Operand::Code(at)]) => {
                 Some(Special::Load(r.clone(), *at, 4, false))
             }
@@ -199,7 +202,13 @@ impl Target {
 
     /// An instruction that reads where it stands, with another register for that, and the value.
     pub fn position(&self, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
-        if self.arch != Arch::Arm || d.flow != Flow::Next {
+        if d.flow != Flow::Next {
+            return None;
+        }
+        if self.arch == Arch::Ppc {
+            return self.prefixed(d);
+        }
+        if self.arch != Arch::Arm {
             return None;
         }
         let is_pc = |o: &Operand| match o {
@@ -223,6 +232,22 @@ impl Target {
         }
         let ahead = if d.len == 2 || self.thumb { 4 } else { 8 };
         Some((out, spare, d.at + ahead))
+    }
+
+    /// A load or store relative to itself, as one of another register.
+    fn prefixed(&self, d: &Decoded) -> Option<(Decoded, &'static str, u64)> {
+        let [Operand::Reg(first), Operand::Code(at)] = d.operands.as_slice() else {
+            return None;
+        };
+        let spare = self.spare.iter().copied().find(|s| s != first)?;
+        let (base, update) = (Some(spare.to_string()), Update::None);
+        let memory = Operand::Mem(Mem { base, offset: 0, index: None, update });
+        let out = Decoded {
+            mnemonic: d.mnemonic.strip_prefix('p')?.to_string(),
+            operands: vec![Operand::Reg(first.clone()), memory],
+            ..d.clone()
+        };
+        Some((out, spare, *at))
     }
 
     /// What a call takes off the stack pointer itself.
@@ -279,11 +304,16 @@ impl Target {
         bytes: u8,
         to_bytes: u8,
         signed: bool,
-    ) -> Option<String> {
+    ) -> Option<Vec<String>> {
         if bytes >= to_bytes {
-            return Some(self.copy(to, from, bytes));
+            return Some(vec![self.copy(to, from, bytes)]);
         }
-        Some(match (self.arch, bytes, signed) {
+        if self.arch == Arch::RiscV && !matches!((bytes, signed), (4, true) | (1, false)) {
+            let (count, kind) = (64 - 8 * u32::from(bytes), if signed { 'a' } else { 'l' });
+            let up = format!("slli {to},{from},{count}");
+            return Some(vec![up, format!("sr{kind}i {to},{to},{count}")]);
+        }
+        let line = match (self.arch, bytes, signed) {
             (Arch::AArch64, 4, false) => self.copy(to, from, 4),
             (Arch::AArch64, 1 | 2, false) => {
                 let (to, from) = (self.view(to, 4), self.view(from, 4));
@@ -317,7 +347,8 @@ impl Target {
             (Arch::Mips, 2, true) => format!("seh {to},{from}"),
             (Arch::Mips, 1 | 2, false) => format!("andi {to},{from},{}", (1u32 << (8 * bytes)) - 1),
             _ => return None,
-        })
+        };
+        Some(vec![line])
     }
 
     /// Puts a constant into a register.

@@ -104,6 +104,8 @@ pub struct World<'a> {
     pub image: &'a Image,
     /// Where test locations that are variables lie: address, size, number of the location.
     pub globals: &'a [(u64, u64, u16)],
+    /// Bytes of each location.
+    pub sizes: &'a [u64],
     /// Variables of the runtime whose value is known, by name.
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,

@@ -23,6 +23,8 @@ enum Object {
     Location(u16),
     /// A part of the stack, by its first byte.
     Private(i64),
+    /// What lies in the object code and nobody writes: its address and size.
+    Constant(u64, u8),
 }
 
 /// What a group of stack slots becomes.
@@ -48,6 +50,12 @@ struct Writer<'a> {
     /// The register that holds the address of an object, plus bytes.
     pointers: BTreeMap<(Object, i64), String>,
     free: Vec<String>,
+    /// The constants in memory that the text reads there.
+    constants: Vec<(u64, u8)>,
+    /// Bytes of the location on which fences in the shape of locked operations work.
+    fence: u8,
+    /// Condition fields of Power that may as well be the first, which is not written.
+    plain_fields: BTreeSet<String>,
 }
 
 pub fn write(
@@ -74,8 +82,12 @@ pub fn write(
         groups: Vec::new(),
         pointers: BTreeMap::new(),
         free: Vec::new(),
+        constants: Vec::new(),
+        fence: 0,
+        plain_fields: BTreeSet::new(),
     };
     writer.free = writer.free_registers();
+    writer.plain_fields = writer.plain_fields();
     writer.group_slots()?;
     let lines = writer.lines()?;
     let init = writer.init()?;
@@ -159,6 +171,45 @@ impl Writer<'_> {
             .collect()
     }
 
+    /// The condition fields whose values never meet those of the first, where all that stays
+    /// compares and branches: more tools read comparisons without a field.
+    fn plain_fields(&self) -> BTreeSet<String> {
+        let mut out: BTreeSet<String> = BTreeSet::new();
+        if self.target.arch != Arch::Ppc {
+            return out;
+        }
+        let field = |r: usize| {
+            let name = self.flat.code.regs.get(r)?.name.split_once('.')?.0;
+            name.starts_with("cr").then(|| name.to_string())
+        };
+        let fields_of = |regs: &mut dyn Iterator<Item = usize>| -> BTreeSet<String> {
+            regs.filter_map(field).collect()
+        };
+        let mut meets: BTreeSet<String> = BTreeSet::new();
+        for (i, action) in self.plan.actions.iter().enumerate() {
+            let live = self.plan.after[i].regs.iter().enumerate();
+            let mut here = fields_of(&mut live.filter(|(_, m)| **m != 0).map(|(r, _)| r));
+            if *action == Action::Keep {
+                let facts = &self.analysis.facts[i];
+                here.extend(fields_of(&mut facts.writes.iter().map(|w| usize::from(w.0))));
+                let Kind::Insn(d) = &self.flat.nodes[i].kind else { continue };
+                let simple = d.mnemonic.starts_with("cmp") || d.mnemonic.starts_with('b');
+                for operand in &d.operands {
+                    let Operand::Text(text) = operand else { continue };
+                    if text.contains("cr") && !simple {
+                        return BTreeSet::new();
+                    }
+                }
+            }
+            if here.len() > 1 {
+                meets.extend(here.iter().cloned());
+            }
+            out.extend(here);
+        }
+        out.retain(|f| f != "cr0" && !meets.contains(f));
+        out
+    }
+
     /// Whether a mention of a register becomes one of the register that holds its location.
     fn renamed(&self, i: usize, name: &str) -> bool {
         let Some(known) = self.known(i, name) else {
@@ -174,20 +225,35 @@ impl Writer<'_> {
     fn group_slots(&mut self) -> Result<(), String> {
         let mut groups: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
         for (i, action) in self.plan.actions.iter().enumerate() {
-            if !matches!(action, Action::Keep | Action::Slots) {
+            if !matches!(action, Action::Keep | Action::Slots)
+                || self.decide.is_stack_fence(i, &self.plan.after[i])
+            {
                 continue;
             }
+            // What an instruction accesses that is no move stays together.
+            let together = self.moves(i).is_none();
+            let mut shapes: Vec<(i64, u8)> = Vec::new();
             for a in &self.analysis.facts[i].accesses {
                 let Place::Stack(at) = a.place else { continue };
-                if a.store && !a.atomic && !live_store(a, &self.plan.after[i]) {
-                    continue;
+                if together || !a.store || a.atomic || live_store(a, &self.plan.after[i]) {
+                    shapes.push((at, a.size));
                 }
-                let mut group =
-                    (at, at + i64::from(a.size), BTreeSet::from([(at, a.size)]), vec![i]);
-                let (mut same, rest): (Vec<_>, Vec<_>) =
+            }
+            let end = |(at, size): &(i64, u8)| at + i64::from(*size);
+            let mut own: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+            match (together, shapes.iter().map(|s| s.0).min(), shapes.iter().map(end).max()) {
+                (true, Some(from), Some(to)) => {
+                    own.push((from, to, shapes.into_iter().collect(), vec![i]));
+                }
+                _ => own.extend(
+                    shapes.into_iter().map(|s| (s.0, end(&s), BTreeSet::from([s]), vec![i])),
+                ),
+            }
+            for mut group in own {
+                let (same, rest): (Vec<_>, Vec<_>) =
                     groups.into_iter().partition(|g| g.0 < group.1 && group.0 < g.1);
                 groups = rest;
-                for g in same.drain(..) {
+                for g in same {
                     group.0 = group.0.min(g.0);
                     group.1 = group.1.max(g.1);
                     group.2.extend(g.2);
@@ -197,10 +263,27 @@ impl Writer<'_> {
             }
         }
         groups.sort_by_key(|g| g.0);
+        let mut held: Vec<(String, BTreeSet<usize>)> = Vec::new();
         for (from, to, shapes, users) in groups {
             let one = shapes.len() == 1 && to - from <= i64::from(self.target.word);
             let simple = one && users.iter().all(|i| self.is_simple(*i));
-            let slot = match simple.then(|| self.free.pop()).flatten() {
+            // Where it is in use; slots that are never in use together share a register.
+            let mut busy: BTreeSet<usize> = users.iter().copied().collect();
+            for (i, live) in self.plan.after.iter().enumerate() {
+                if shapes.iter().any(|shape| live.slots.contains(shape)) {
+                    busy.insert(i);
+                }
+            }
+            let shared = held.iter_mut().find(|(_, other)| other.is_disjoint(&busy));
+            let register = match shared {
+                _ if !simple => None,
+                Some((reg, other)) => {
+                    other.extend(&busy);
+                    Some(reg.clone())
+                }
+                None => self.free.pop().inspect(|reg| held.push((reg.clone(), busy))),
+            };
+            let slot = match register {
                 Some(reg) => Slot::Register(reg),
                 None => Slot::Private(from, (to - from) as u32),
             };
@@ -288,7 +371,9 @@ impl Writer<'_> {
                     if !live_store(access, after) {
                         continue;
                     }
+                    let vector = |r: &Reg| self.flat.code.regs[usize::from(*r)].bits > 64;
                     match from.get(src)? {
+                        Holds::Reg(r) | Holds::Low(r, _) if vector(r) => return None,
                         Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
                         Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
                             out.push(Move::Spill(*r, at, access.size));
@@ -302,6 +387,7 @@ impl Writer<'_> {
                         continue;
                     }
                     match from.get(src)? {
+                        _ if self.flat.code.regs[usize::from(*reg)].bits > 64 => return None,
                         Holds::Slot(at, size, signed) => {
                             out.push(Move::Reload(*reg, *at, *size, *signed));
                         }
@@ -327,6 +413,11 @@ impl Writer<'_> {
         }
     }
 
+    fn constant_name(&self, at: u64, size: u8) -> String {
+        let n = self.constants.iter().position(|c| *c == (at, size)).unwrap_or(0);
+        format!("P{}_c{n}", self.given.thread)
+    }
+
     /// The register that points to an object, plus bytes.
     fn pointer(&mut self, object: Object, offset: i64) -> Result<String, String> {
         if let Some(reg) = self.pointers.get(&(object.clone(), offset)) {
@@ -334,7 +425,7 @@ impl Writer<'_> {
         }
         let own = match &object {
             Object::Location(n) => self.target.params.get(usize::from(*n)).copied(),
-            Object::Private(_) => None,
+            Object::Private(_) | Object::Constant(..) => None,
         };
         // Its parameter's register first; else one that is no parameter of another location.
         let others = &self.target.params[..self.target.params.len().min(self.given.params.len())];
@@ -465,30 +556,30 @@ impl Writer<'_> {
                 Some(Slot::Register(r)) => Ok(r.clone()),
                 _ => Err("unsupported: a slot of the stack has no place".to_string()),
             };
-            let (text, reads, writes) = match m {
+            let (texts, reads, writes) = match m {
                 Move::Spill(r, at, size) => {
                     let (from, to) = (name(r), spare(at)?);
-                    (self.target.copy(&to, &from, size), from, to)
+                    (vec![self.target.copy(&to, &from, size)], from, to)
                 }
                 Move::Number(n, at) => {
                     let to = spare(at)?;
-                    (self.target.constant(&to, n), String::new(), to)
+                    (vec![self.target.constant(&to, n)], String::new(), to)
                 }
                 Move::Reload(r, at, size, signed) => {
                     let (from, to) = (spare(at)?, name(r));
                     let bits = self.flat.code.regs[usize::from(r)].bits;
-                    let text = self
+                    let texts = self
                         .target
                         .extend(&to, &from, size, bits / 8, signed)
                         .ok_or("unsupported: a part of a register cannot be extended")?;
-                    (text, from, to)
+                    (texts, from, to)
                 }
             };
             if written.contains(&reads) {
                 return Err("unsupported: moves between slots that depend on each other".into());
             }
             written.insert(writes);
-            out.push(text);
+            out.extend(texts);
         }
         Ok(out)
     }
@@ -545,6 +636,7 @@ impl Writer<'_> {
             };
             d.operands[n] = new;
         }
+        d.operands.retain(|o| !matches!(o, Operand::Text(t) if self.plain_fields.contains(t)));
         // A locked operation that changes nothing is a fence; more tools read it as an addition.
         if self.target.arch == Arch::X86_64
             && let Some(size) = d.mnemonic.strip_prefix("lock or")
@@ -578,6 +670,12 @@ impl Writer<'_> {
     /// A memory operand by its location.
     fn named(&mut self, i: usize, d: &Decoded, n: usize, mem: &Mem) -> Result<Operand, String> {
         let facts = &self.analysis.facts[i];
+        if self.decide.is_stack_fence(i, &self.plan.after[i]) {
+            self.fence = self.fence.max(facts.accesses.iter().map(|a| a.size).max().unwrap_or(0));
+            let name = format!("P{}_fence", self.given.thread);
+            let text = self.target.direct(&name, 0);
+            return text.map(Operand::Text).ok_or_else(|| self.refusal(i, "has no plain form"));
+        }
         let mut at: Option<(Object, i64)> = None;
         for a in &facts.accesses {
             let here = match a.place {
@@ -591,16 +689,13 @@ impl Writer<'_> {
                     // A dead store beside what stays.
                     None => return Err(self.refusal(i, "stores to a slot that nothing reads")),
                 },
-                Place::Constant(at) => match self.target.arch {
-                    // What cannot change is as good as a number, where the value is one.
-                    Arch::X86_64 => {
-                        let value = self.world.image.read(at, a.size).unwrap_or(0);
-                        let shift = 128 - 8 * u32::from(a.size.clamp(1, 16));
-                        let value = (value << shift) as i128 >> shift;
-                        return Ok(Operand::Imm(value as i64));
+                Place::Constant(at) => {
+                    let object = Object::Constant(at, a.size);
+                    if !self.constants.contains(&(at, a.size)) {
+                        self.constants.push((at, a.size));
                     }
-                    _ => return Err(self.refusal(i, "computes with a constant in memory")),
-                },
+                    (object, 0)
+                }
                 _ => return Err(self.refusal(i, "has an address that is not plain")),
             };
             at = Some(match at {
@@ -617,6 +712,7 @@ impl Writer<'_> {
                 self.locations.get(usize::from(*loc)).cloned().unwrap_or_default()
             }
             Object::Private(from) => self.private_name(*from),
+            Object::Constant(at, size) => self.constant_name(*at, *size),
         };
         if let Some(text) = self.target.direct(&name, offset) {
             return Ok(Operand::Text(text));
@@ -680,6 +776,17 @@ impl Writer<'_> {
                 out.push(private(self.private_name(*from), *size));
             }
         }
+        if self.fence != 0 {
+            out.push(private(format!("P{}_fence", self.given.thread), self.fence.into()));
+        }
+        for (at, size) in &self.constants {
+            let mut item = private(self.constant_name(*at, *size), u32::from(*size));
+            let value = self.world.image.read(*at, *size).unwrap_or(0);
+            let shift = 128 - 8 * u32::from(size.clamp(&1, &16).to_owned());
+            let value = (value << shift) as i128 >> shift;
+            item.value = Some(InitValue::One(Value::Int(value)));
+            out.push(item);
+        }
         let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
             if offset != 0 {
                 return Err(format!(
@@ -719,6 +826,7 @@ impl Writer<'_> {
             let name = match object {
                 Object::Location(loc) => name_of(*loc),
                 Object::Private(from) => self.private_name(*from),
+                Object::Constant(at, size) => self.constant_name(*at, *size),
             };
             register(reg, name, *offset)?;
         }
