@@ -14,7 +14,7 @@ use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value
 use super::expand::{Flat, Kind, memory_operand};
 use super::flow::{Action, Analysis, Decide, Plan, live_store, show};
 use super::target::Target;
-use super::values::{Known, Place, World};
+use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
 
 /// Something that an address register points to.
@@ -265,7 +265,17 @@ impl Writer<'_> {
         groups.sort_by_key(|g| g.0);
         let mut held: Vec<(String, BTreeSet<usize>)> = Vec::new();
         for (from, to, shapes, users) in groups {
-            let one = shapes.len() == 1 && to - from <= i64::from(self.target.word);
+            // A register holds what is written as a whole; its lowest part may be read alone.
+            let whole = |a: &Access| match a.place {
+                Place::Stack(at) if a.store && from <= at && at < to => {
+                    at == from && at + i64::from(a.size) == to
+                }
+                _ => true,
+            };
+            let written = |i: &usize| self.analysis.facts[*i].accesses.iter().all(whole);
+            let one = to - from <= i64::from(self.target.word)
+                && shapes.iter().all(|s| s.0 == from)
+                && (shapes.len() == 1 || !self.world.image.big && users.iter().all(written));
             let simple = one && users.iter().all(|i| self.is_simple(*i));
             // Where it is in use; slots that are never in use together share a register.
             let mut busy: BTreeSet<usize> = users.iter().copied().collect();
