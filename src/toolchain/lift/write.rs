@@ -647,6 +647,14 @@ impl Writer<'_> {
             d.operands[n] = new;
         }
         d.operands.retain(|o| !matches!(o, Operand::Text(t) if self.plain_fields.contains(t)));
+        // Of a register with itself, either width says equal; more tools read the narrow form.
+        if self.target.arch == Arch::Ppc
+            && d.mnemonic == "cmpd"
+            && let [Operand::Reg(a), Operand::Reg(b)] = d.operands.as_slice()
+            && a == b
+        {
+            d.mnemonic = "cmpw".to_string();
+        }
         // A locked operation that changes nothing is a fence; more tools read it as an addition.
         if self.target.arch == Arch::X86_64
             && let Some(size) = d.mnemonic.strip_prefix("lock or")
