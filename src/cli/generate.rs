@@ -4,9 +4,15 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
-use litmake::generate::draft::Ask;
+use litmake::generate::collect::collect;
+use litmake::generate::cycle::Workshop;
+use litmake::generate::distinguish::{self, Limits};
+use litmake::generate::draft::{Ask, Draft};
+use litmake::generate::emit::Base;
+use litmake::generate::exhaustive::{self, Bounds};
 use litmake::generate::recipe::Recipe;
 use litmake::generate::{dialect, syntax};
 use litmake::litmus::Arch;
@@ -25,14 +31,16 @@ Examples:
   litmake generate --arch X86_64 --vocabulary \"Pod** MFencedWR Rfe Fre Coe\" --size 6 --count
   litmake generate --arch C --vocabulary \"Pod** Rfe Fre Coe\" --annotations \"Rlx Acq Rel Sc\" \\
       --size 4 --threads 2 --out tests
-  litmake generate --arch RISCV --list";
+  litmake generate --arch RISCV --list
+  litmake generate --families c11-unused --out tests       (C tests, ready made)
+  litmake generate --distinguish x86tso,aarch64             (the smallest tests that tell them apart)";
 
 /// Make litmus tests from cycles of relaxations, or from a vocabulary of them.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The dialect: C, AArch64, X86_64, RISCV, ARM, PPC, MIPS, X86
-    #[arg(long, value_name = "DIALECT", value_parser = arch)]
+    #[arg(long, value_name = "DIALECT", value_parser = arch, default_value = "C")]
     arch: Arch,
 
     /// A cycle; may be given several times
@@ -58,6 +66,40 @@ pub struct Args {
     /// Keep only these families of cycles: MP, SB, LB, IRIW, W+RR+WR, ...
     #[arg(long, value_name = "NAME")]
     family: Vec<String>,
+
+    /// Ready-made families of C tests: telechat-table3, mix-table4, c11-constructs, c11-cas,
+    /// c11-unused, c11-mixed-width, mc-conformance, mc-mutants
+    #[arg(long, value_name = "NAME")]
+    families: Vec<String>,
+
+    /// Search for the smallest tests that two models tell apart, as MODEL,MODEL; a model may say
+    /// its dialect (sc:AArch64)
+    #[arg(long, value_name = "A,B", conflicts_with_all = ["cycle", "vocabulary", "families"])]
+    distinguish: Option<String>,
+
+    /// Events of the programs that --distinguish and --exhaustive look at, at most
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    events: usize,
+
+    /// Locations of those programs, at most
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    locations: usize,
+
+    /// Seconds after which --distinguish gives up
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    timeout: u64,
+
+    /// Every program of plain accesses with exactly --events events, up to symmetry
+    #[arg(long, conflicts_with_all = ["cycle", "vocabulary", "families", "distinguish"])]
+    exhaustive: bool,
+
+    /// Take a sample of so many tests in which every construct is kept
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+
+    /// The seed of --sample
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
 
     /// Relaxations in a cycle, at most
     #[arg(long, value_name = "N", default_value_t = 6)]
@@ -180,7 +222,16 @@ fn run(args: &Args) -> Result<()> {
         }
         return Ok(());
     }
+    if let Some(pair) = &args.distinguish {
+        return distinguish(args, pair);
+    }
+    if args.exhaustive {
+        return exhaustive(args);
+    }
     let recipe = recipe(args);
+    if !args.families.is_empty() || args.sample.is_some() {
+        return collected(args, &recipe);
+    }
     let prepared = recipe.prepare()?;
     if prepared.cycles.is_empty()
         && prepared.family.safe.is_empty()
@@ -224,6 +275,102 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Families, samples: what has to be together before it is written.
+fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
+    let families: Vec<Source> =
+        args.families.iter().map(|t| Source::new("--families", t.as_str())).collect();
+    let sample = args.sample.map(|n| (n, args.seed));
+    let limit = args.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let all = collect(recipe, &families, sample, limit, jobs)?;
+    if args.count {
+        let t = all.tally;
+        println!(
+            "{} tests of {}; of {} cycles {} make no test and {} repeat another",
+            all.len(),
+            all.before_sample,
+            t.cycles,
+            t.refused,
+            t.repeated
+        );
+        return Ok(());
+    }
+    let mut out = Out::open(args)?;
+    let mut write = || -> std::io::Result<()> {
+        for (name, text) in all.iter() {
+            out.text(name, text)?;
+        }
+        Ok(())
+    };
+    finish(write().and_then(|()| out.close()))
+}
+
+/// Whoever closed the pipe has seen enough.
+fn finish(result: std::io::Result<()>) -> Result<()> {
+    match result {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Diag::new(format!("cannot write: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn exhaustive(args: &Args) -> Result<()> {
+    let dialect = dialect::of(args.arch);
+    let bounds = Bounds::new(args.threads, args.events, args.locations);
+    let (mut shop, mut draft) = (Workshop::default(), Draft::default());
+    let mut out = Out::open(args)?;
+    let (mut count, mut result) = (0u64, Ok(()));
+    let _ = exhaustive::each(&bounds, args.events, 0, &mut |program| {
+        if args.limit.is_some_and(|l| count >= l) {
+            return ControlFlow::Break(());
+        }
+        if exhaustive::emit(dialect, program, Base::default(), &mut shop, &mut draft).is_err() {
+            return ControlFlow::Continue(());
+        }
+        draft.name = exhaustive::name(dialect, program);
+        count += 1;
+        result = out.put(&draft);
+        if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    finish(result.and_then(|()| out.close()))?;
+    if args.count {
+        println!("{count} programs of {} events up to symmetry", args.events);
+    }
+    Ok(())
+}
+
+fn distinguish(args: &Args, pair: &str) -> Result<()> {
+    let Some((a, b)) = pair.split_once(',') else {
+        return Err(Diag::new("`--distinguish` takes two models").help("as in `sc,x86tso`"));
+    };
+    let sides = distinguish::sides(a, b)?;
+    let limits = Limits {
+        threads: args.threads,
+        events: args.events,
+        locations: args.locations,
+        timeout: Some(Duration::from_secs(args.timeout)),
+        all: false,
+    };
+    let report = distinguish::search(&sides, &limits)?;
+    let tests = report.found.len() as u64;
+    for t in report.found.iter().take(args.limit.unwrap_or(u64::MAX) as usize) {
+        let (yes, no) = (&sides[t.allowed_by], &sides[1 - t.allowed_by]);
+        println!("{}: {} allows and {} forbids {}", t.name, yes.model, no.model, t.example);
+        if !args.names {
+            println!("{}", t.texts[t.allowed_by]);
+        }
+    }
+    eprintln!(
+        "{tests} tests of {} events; {} programs compared in {:.1} s{}",
+        report.found.first().map_or(args.events, |t| t.events),
+        report.compared,
+        report.time.as_secs_f64(),
+        if report.complete { "" } else { ", then time was up" }
+    );
+    Ok(())
+}
+
 /// Where tests go.
 struct Out<'a> {
     args: &'a Args,
@@ -243,24 +390,34 @@ impl Out<'_> {
         Ok(Out { args, stdout: BufWriter::new(std::io::stdout()), list, text: String::new() })
     }
 
-    fn put(&mut self, draft: &litmake::generate::draft::Draft) -> std::io::Result<()> {
+    fn put(&mut self, draft: &Draft) -> std::io::Result<()> {
         if self.args.count {
             return Ok(());
         }
         if self.args.names {
             return writeln!(self.stdout, "{}: {}", draft.name, draft.doc);
         }
-        self.text.clear();
-        draft.print(&mut self.text);
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        draft.print(&mut text);
+        let result = self.text(&draft.name, text.as_bytes());
+        self.text = text;
+        result
+    }
+
+    fn text(&mut self, name: &str, text: &[u8]) -> std::io::Result<()> {
+        if self.args.names {
+            return writeln!(self.stdout, "{name}");
+        }
         match (&self.args.out, &mut self.list) {
             (Some(dir), Some(list)) => {
-                let file = format!("{}.litmus", draft.name);
-                std::fs::write(Path::new(dir).join(&file), &self.text)?;
+                let file = format!("{name}.litmus");
+                std::fs::write(Path::new(dir).join(&file), text)?;
                 writeln!(list, "{file}")
             }
             _ => {
-                self.text.push('\n');
-                self.stdout.write_all(self.text.as_bytes())
+                self.stdout.write_all(text)?;
+                self.stdout.write_all(b"\n")
             }
         }
     }

@@ -15,6 +15,7 @@ mod graph;
 mod history;
 mod merge;
 mod mutants;
+mod mutate;
 mod run;
 mod schema;
 mod sim;
@@ -44,6 +45,7 @@ enum Command {
     Confidence(confidence::Args),
     Generate(generate::Args),
     Graph(graph::Args),
+    Mutate(mutate::Args),
     Merge(merge::Args),
     Baseline(baseline::Args),
     Cache(cache::Args),
@@ -63,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::Confidence(args) => confidence::main(args),
         Command::Generate(args) => generate::main(args),
         Command::Graph(args) => graph::main(args),
+        Command::Mutate(args) => mutate::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Baseline(args) => baseline::main(args),
         Command::Cache(args) => cache::main(args),

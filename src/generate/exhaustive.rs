@@ -229,7 +229,7 @@ pub fn emit(
     draft: &mut Draft,
 ) -> Result<(), Refused> {
     fill(dialect, program, shop)?;
-    let style = Style { observe: Observe::Both, ask: Ask::Every, base };
+    let style = Style { observe: Observe::Both, ask: Ask::Every, base, ..Style::default() };
     emit::emit(dialect, shop, &style, draft)
 }
 

@@ -75,6 +75,11 @@ impl Recipe {
         }
     }
 
+    /// Whether it asks for no test.
+    pub fn is_empty(&self) -> bool {
+        self.cycles.is_empty() && self.vocabulary.is_empty() && self.relax.is_empty()
+    }
+
     pub fn prepare(&self) -> Result<Prepared> {
         let dialect = dialect::of(self.arch);
         let mode = choose(&self.mode, "mode", &Mode::NAMES)?;
@@ -135,7 +140,7 @@ impl Recipe {
         let mix = self.mix.unwrap_or((1, 1));
         Ok(Prepared {
             dialect,
-            style: Style { observe, ask: self.ask, base },
+            style: Style { observe, ask: self.ask, base, ..Style::default() },
             cycles,
             family: Family {
                 relax,

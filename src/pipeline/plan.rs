@@ -61,7 +61,7 @@ impl Gives {
 
 fn gives(kind: &Kind) -> Gives {
     match kind {
-        Kind::Generate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
+        Kind::Generate(_) | Kind::Mutate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
         Kind::Simulate(_) => Gives::Outcomes,
         Kind::Compare(_) | Kind::Run(_) => Gives::Verdicts,
     }

@@ -65,9 +65,12 @@ pub struct Stage {
     /// Fans the stage out over these assignments of variables, one after the other.
     #[serde(default)]
     pub foreach: Vec<BTreeMap<String, Sp<Scalar>>>,
-    /// Kind: reads tests from files.
+    /// Kind: reads tests from files, or makes them.
     #[serde(default)]
     pub generate: Option<Sp<Generate>>,
+    /// Kind: rewrites C tests so that compilers see something else and the meaning stays.
+    #[serde(default)]
+    pub mutate: Option<Sp<Mutate>>,
     /// Kind: compiles C tests and lifts the object code back to litmus tests.
     #[serde(default)]
     pub compile: Option<Sp<Compile>>,
@@ -103,6 +106,67 @@ pub struct Generate {
     /// At most this many tests, the first in order of their names.
     #[serde(default)]
     pub limit: Option<Sp<u64>>,
+    /// Makes tests instead of reading them: the dialect, such as `C` or `AArch64`.
+    #[serde(default)]
+    pub arch: Option<Sp<String>>,
+    /// Cycles of relaxations, such as `PodWW Rfe PodRR Fre`: one test each.
+    #[serde(default)]
+    pub cycles: Words,
+    /// Relaxations of which every cycle up to `size` is made, such as `Pod** Rfe Fre Coe`.
+    #[serde(default)]
+    pub vocabulary: Words,
+    /// Relaxations of which each cycle must have one.
+    #[serde(default)]
+    pub relax: Words,
+    /// Sequences that no cycle may have.
+    #[serde(default)]
+    pub reject: Words,
+    /// Annotations over which accesses that say nothing of themselves are varied; `all` is every
+    /// one.
+    #[serde(default)]
+    pub annotations: Words,
+    /// Only these families of cycles are kept: `MP`, `IRIW`, `W+RR+WR`.
+    #[serde(default)]
+    pub shapes: Words,
+    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `c11-constructs`,
+    /// `c11-cas`, `c11-unused`, `c11-mixed-width`, `mc-conformance`, `mc-mutants`.
+    #[serde(default)]
+    pub families: Words,
+    /// Relaxations in a cycle, at most; 6 where left out.
+    #[serde(default)]
+    pub size: Option<Sp<u64>>,
+    /// Threads, at most; 4 where left out.
+    #[serde(default)]
+    pub threads: Option<Sp<u64>>,
+    /// Events in a thread, at most; 4 where left out.
+    #[serde(default)]
+    pub per_thread: Option<Sp<u64>>,
+    /// What may follow what: `default`, `sc`, `critical`, `free`, `uni`, `total`.
+    #[serde(default)]
+    pub mode: Option<Sp<String>>,
+    /// What tests observe: `avoid`, `accept`, `force`, `local`, `both`, `final`, `registers`.
+    #[serde(default)]
+    pub observe: Option<Sp<String>>,
+    /// The type of locations in C; `int` where left out.
+    #[serde(default)]
+    pub location_type: Option<Sp<String>>,
+    /// Takes so many of the tests that there are, by chance but the same each time, with every
+    /// construct kept.
+    #[serde(default)]
+    pub sample: Option<Sp<u64>>,
+    /// The seed of `sample`.
+    #[serde(default)]
+    pub seed: Option<Sp<u64>>,
+}
+
+/// Options of `mutate`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mutate {
+    /// The stage whose C tests are rewritten.
+    pub from: Sp<String>,
+    /// How: `dead-code`, `register-pressure`, `declarations`, `loop`, `blocks` or `helpers`.
+    pub rewrite: Sp<String>,
 }
 
 /// Options of `compile`.
@@ -346,6 +410,7 @@ impl Dialect {
 #[derive(Clone, Debug)]
 pub enum Kind {
     Generate(Generate),
+    Mutate(Mutate),
     Compile(Compile),
     Simulate(Simulate),
     Dedupe(Dedupe),
@@ -354,11 +419,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const NAMES: [&str; 6] = ["generate", "compile", "simulate", "dedupe", "compare", "run"];
+    pub const NAMES: [&str; 7] =
+        ["generate", "mutate", "compile", "simulate", "dedupe", "compare", "run"];
 
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Generate(_) => "generate",
+            Kind::Mutate(_) => "mutate",
             Kind::Compile(_) => "compile",
             Kind::Simulate(_) => "simulate",
             Kind::Dedupe(_) => "dedupe",
@@ -371,6 +438,7 @@ impl Kind {
     pub fn inputs(&self) -> Vec<&Sp<String>> {
         match self {
             Kind::Generate(_) => vec![],
+            Kind::Mutate(m) => vec![&m.from],
             Kind::Compile(c) => vec![&c.from],
             Kind::Simulate(s) => vec![&s.from],
             Kind::Dedupe(d) => vec![&d.from],
@@ -383,9 +451,23 @@ impl Kind {
     pub fn strings(&mut self) -> Vec<&mut Sp<String>> {
         match self {
             Kind::Generate(g) => {
-                let files = g.files.0.iter_mut().chain(&mut g.exclude.0);
-                files.chain(&mut g.suite.0).collect()
+                let words = [
+                    &mut g.files,
+                    &mut g.exclude,
+                    &mut g.cycles,
+                    &mut g.vocabulary,
+                    &mut g.relax,
+                    &mut g.reject,
+                    &mut g.annotations,
+                    &mut g.shapes,
+                    &mut g.families,
+                    &mut g.suite,
+                ];
+                let single = [&mut g.arch, &mut g.mode, &mut g.observe, &mut g.location_type];
+                let words = words.into_iter().flat_map(|w| &mut w.0);
+                words.chain(single.into_iter().flatten()).collect()
             }
+            Kind::Mutate(m) => vec![&mut m.from, &mut m.rewrite],
             Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
             Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
             Kind::Dedupe(d) => vec![&mut d.from],
@@ -416,7 +498,7 @@ impl Stage {
                 }
             )*};
         }
-        take!(generate => Generate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare, run => Run);
+        take!(generate => Generate, mutate => Mutate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare, run => Run);
         out
     }
 }

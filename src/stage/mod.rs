@@ -6,6 +6,8 @@ pub mod compare;
 pub mod compile;
 pub mod dedupe;
 pub mod generate;
+pub mod generated;
+pub mod mutate;
 pub mod run;
 pub mod simulate;
 pub mod suite;
@@ -77,6 +79,14 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 }
                 let suites = Arc::new(suite::Suites::new(node, options)?);
                 add(inputs, Fingerprint::default(), Work::Source(suites), false)
+            }
+            Kind::Generate(options) if options.files.is_empty() => {
+                let made = Arc::new(generated::Generated::new(node, options)?);
+                add(inputs, Fingerprint::default(), Work::Source(made), false)
+            }
+            Kind::Mutate(options) => {
+                let (work, fingerprint) = mutate::stage(node, options)?;
+                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
             Kind::Generate(options) => {
                 let files = Arc::new(generate::Files::new(node, options)?);

@@ -155,8 +155,12 @@ impl Compiler<'_> {
         std::fs::write(dir.path().join("test.c"), &text)
             .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))?;
         // What the profile says comes after ours, and so counts.
-        let mut args: Vec<String> = ["-w", "-g0", "-fno-stack-protector"].map(String::from).into();
-        args.extend(self.profile.args.iter().cloned());
+        // A subcommand comes first (`zig cc`); what the profile says comes last, and so counts.
+        let given = &self.profile.args;
+        let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
+        let mut args: Vec<String> = given[..commands].to_vec();
+        args.extend(["-w", "-g0", "-fno-stack-protector"].map(String::from));
+        args.extend(given[commands..].iter().cloned());
         args.extend(["-c", "test.c", "-o", "test.o"].map(String::from));
         let run = |args: &[String]| {
             process::run(&Request {
@@ -175,7 +179,7 @@ impl Compiler<'_> {
             && (stderr.contains("file not found") || stderr.contains("No such file"))
             && !args.iter().any(|a| a == "-ffreestanding")
         {
-            args.insert(0, "-ffreestanding".to_string());
+            args.insert(commands, "-ffreestanding".to_string());
             ended = run(&args);
         }
         let name = &self.profile.compiler;

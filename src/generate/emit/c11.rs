@@ -72,12 +72,76 @@ impl Base {
     }
 }
 
+/// How an access of a cycle is made, where not by a plain load or store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Made {
+    #[default]
+    Usual,
+    /// By a read-modify-write. A read uses one that changes nothing, unless its result is
+    /// unused: then it leaves a value that tells that it was there.
+    Rmw { op: Operation, order: Order, used: bool },
+    /// By a compare-exchange: one that succeeds for a write, one that fails for a read.
+    Cas { weak: bool, success: Order, failure: Order },
+    /// A load through a pointer to `const`.
+    Const,
+    /// An access through a pointer to `volatile`.
+    Volatile,
+}
+
+/// The read-modify-writes of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Exchange,
+    Fetch(RmwOp),
+}
+
+impl Operation {
+    pub const ALL: [(&'static str, Operation); 6] = [
+        ("exchange", Operation::Exchange),
+        ("fetch_add", Operation::Fetch(RmwOp::Add)),
+        ("fetch_sub", Operation::Fetch(RmwOp::Sub)),
+        ("fetch_or", Operation::Fetch(RmwOp::Or)),
+        ("fetch_xor", Operation::Fetch(RmwOp::Xor)),
+        ("fetch_and", Operation::Fetch(RmwOp::And)),
+    ];
+
+    fn name(self) -> &'static str {
+        Operation::ALL.iter().find(|(_, o)| *o == self).map_or("", |(n, _)| n)
+    }
+
+    /// The operand that turns `from` into `to`.
+    fn operand(self, from: i32, to: i32) -> Option<i32> {
+        match self {
+            Operation::Exchange => Some(to),
+            Operation::Fetch(RmwOp::Add) => Some(to - from),
+            Operation::Fetch(RmwOp::Sub) => Some(from - to),
+            Operation::Fetch(RmwOp::Xor) => Some(from ^ to),
+            Operation::Fetch(RmwOp::Or) => (from | to == to).then_some(to),
+            Operation::Fetch(RmwOp::And) => (from & to == to).then_some(to),
+            Operation::Fetch(RmwOp::Clr) => None,
+        }
+    }
+
+    /// The operand that changes nothing that is there.
+    fn nothing(self, there: i32) -> i32 {
+        match self {
+            Operation::Exchange => there,
+            Operation::Fetch(RmwOp::And) => -1,
+            Operation::Fetch(_) => 0,
+        }
+    }
+}
+
+/// More events are all made as usual.
+pub const MAX_MADE: usize = 8;
+
 struct Writer<'a> {
     draft: &'a mut Draft,
     base: Base,
     thread: u8,
     regs: u8,
     depth: usize,
+    style: &'a Style,
 }
 
 impl Writer<'_> {
@@ -91,6 +155,82 @@ impl Writer<'_> {
         for _ in 0..=self.depth {
             self.draft.text.push_str("  ");
         }
+    }
+
+    /// The type of a location.
+    fn base_of(&self, loc: u8) -> Base {
+        self.style.base_of(loc)
+    }
+
+    /// The access is made by an operation that reads and writes.
+    fn made(
+        &mut self,
+        event: &Event,
+        how: Made,
+        before: i32,
+        last: i32,
+        from: Option<From>,
+    ) -> Result<Option<u8>, Refused> {
+        let (name, operand, order, used) = match how {
+            Made::Rmw { op, order, used } => {
+                let operand = match event.dir {
+                    Dir::W => op.operand(before, event.cell),
+                    Dir::R if used => Some(op.nothing(event.value)),
+                    Dir::R if event.value != last => return Err("nothing would tell it"),
+                    Dir::R => op.operand(event.value, event.value + 1),
+                };
+                let operand = operand.ok_or("no operand makes this value")?;
+                (op.name(), operand, order, used)
+            }
+            Made::Cas { weak, success, failure } => {
+                return self.cas(event, before, (weak, success, failure), from).map(Some);
+            }
+            Made::Usual | Made::Const | Made::Volatile => return Ok(None),
+        };
+        let reg = if used { Some(self.alloc()?) } else { None };
+        match reg {
+            Some(reg) => self.declare(reg),
+            None => self.indent(),
+        }
+        self.put(&["atomic_", name, "_explicit("]);
+        self.pointer(event.loc, from);
+        self.put(&[", "]);
+        self.value(operand, from);
+        self.put(&[", ", memory_order(order), ");\n"]);
+        if reg.is_none() && event.dir == Dir::R {
+            let place = Shown::Loc(event.loc);
+            self.draft.shown.retain(|(s, _)| *s != place);
+            self.draft.shown.insert(0, (place, event.value + 1));
+        }
+        Ok(reg)
+    }
+
+    /// A read that fails expects a value that nobody writes, and gets what is there.
+    fn cas(
+        &mut self,
+        event: &Event,
+        before: i32,
+        (weak, success, failure): (bool, Order, Order),
+        from: Option<From>,
+    ) -> Result<u8, Refused> {
+        const NEVER: i32 = 77;
+        let expected = self.alloc()?;
+        self.declare(expected);
+        self.int(if event.dir == Dir::W { before } else { NEVER });
+        self.put(&[";\n"]);
+        let done = self.alloc()?;
+        self.indent();
+        self.put(&["int "]);
+        self.reg(done);
+        let name = if weak { "weak" } else { "strong" };
+        self.put(&[" = atomic_compare_exchange_", name, "_explicit("]);
+        self.pointer(event.loc, from);
+        self.put(&[", &"]);
+        self.reg(expected);
+        self.put(&[", "]);
+        self.int(if event.dir == Dir::W { event.cell } else { NEVER + 1 });
+        self.put(&[", ", memory_order(success), ", ", memory_order(failure), ");\n"]);
+        Ok(if event.dir == Dir::W { done } else { expected })
     }
 
     fn int(&mut self, n: i32) {
@@ -275,7 +415,7 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
     }
     let atomic = |loc: u8| atomic[usize::from(loc)] == Some(true);
     for loc in loc_order(shop.locs) {
-        if let Some(ty) = style.base.declared(atomic(loc)) {
+        if let Some(ty) = style.base_of(loc).declared(atomic(loc)) {
             draft.types.push((loc, ty));
         }
     }
@@ -284,10 +424,10 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
         draft.shown.push((Shown::Loc(*loc), *value));
     }
     draft.threads.push(0);
-    let mut w = Writer { draft, base: style.base, thread: 0, regs: 0, depth: 0 };
+    let mut w = Writer { draft, base: style.base, thread: 0, regs: 0, depth: 0, style };
     for (loc, values) in &plan.observers {
         let start = w.draft.text.len();
-        head(&mut w, 1 << loc, &atomic);
+        head(&mut w, 1 << loc, &atomic, (0, 0));
         for value in values {
             let order = atomic(*loc).then_some(Order::Rlx);
             let reg = w.load(*loc, order, None)?;
@@ -298,7 +438,17 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
     for t in 0..shop.thread_count() {
         let start = w.draft.text.len();
         let used = shop.thread(t).iter().fold(0, |m, e| m | 1 << e.loc);
-        head(&mut w, used, &atomic);
+        let made = |m: Made| -> u32 {
+            (shop.threads[t]..shop.threads[t + 1])
+                .filter(|i| style.made(*i) == m)
+                .fold(0, |bits, i| bits | 1 << shop.events[i].loc)
+        };
+        let (consts, volatile) = (made(Made::Const), made(Made::Volatile));
+        let written = shop.thread(t).iter().filter(|e| e.dir == Dir::W);
+        if written.fold(0, |m, e| m | 1 << e.loc) & consts != 0 {
+            return Err("a location that is written through a pointer is not const there");
+        }
+        head(&mut w, used, &atomic, (consts, volatile));
         thread(&mut w, shop, &plan, t)?;
         end(&mut w, start);
     }
@@ -306,7 +456,7 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
 }
 
 /// `P0(atomic_int *y, atomic_int *x) {`, with the last location first.
-fn head(w: &mut Writer, used: u32, atomic: &dyn Fn(u8) -> bool) {
+fn head(w: &mut Writer, used: u32, atomic: &dyn Fn(u8) -> bool, (consts, volatile): (u32, u32)) {
     w.regs = 0;
     w.depth = 0;
     w.draft.text.push('P');
@@ -317,7 +467,13 @@ fn head(w: &mut Writer, used: u32, atomic: &dyn Fn(u8) -> bool) {
     for loc in names.filter(|l| used & (1 << l) != 0) {
         w.put(&[if first { "" } else { ", " }]);
         first = false;
-        let base = w.base;
+        let base = w.base_of(loc);
+        if consts & (1 << loc) != 0 {
+            w.put(&["const "]);
+        }
+        if volatile & (1 << loc) != 0 && atomic(loc) {
+            w.put(&["volatile "]);
+        }
         match (atomic(loc), base.is_int()) {
             (true, true) => w.put(&["atomic_int"]),
             (true, false) => w.put(&["_Atomic ", base.name()]),
@@ -354,9 +510,23 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
         for f in event.inserts.iter().take(usize::from(event.n_inserts)) {
             fence(w, *f);
         }
+        w.base = w.base_of(event.loc);
+        let how = w.style.made(at);
+        let by_operation = matches!(how, Made::Rmw { .. } | Made::Cas { .. });
+        if by_operation && (event.rmw || event.atom.is_none()) {
+            return Err("only an atomic access is made by an operation");
+        }
+        if how == Made::Const && event.dir == Dir::W {
+            return Err("a store is not const");
+        }
+        let cells = &shop.writes[usize::from(event.loc)].cells;
+        let place = cells.iter().position(|c| *c == event.cell).unwrap_or(0);
+        let before = if place > 0 { cells[place - 1] } else { 0 };
+        let last = cells.last().copied().unwrap_or(0);
         let got = match (event.rmw, event.edge.kind, event.dir) {
             (true, Kind::Rmw(rmw), _) => Some(w.rmw(rmw, event, shop.next(at), from)?),
             (true, ..) => None,
+            (false, ..) if by_operation => w.made(event, how, before, last, from)?,
             (false, _, Dir::R) => Some(w.load(event.loc, order(event.atom)?, from)?),
             (false, _, Dir::W) => {
                 w.store(event, order(event.atom)?, from);
@@ -368,8 +538,11 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
             fence(w, f);
         }
         let Some(reg) = got else { continue };
-        let cas = matches!(event.edge.kind, Kind::Rmw(Rmw::Cas));
-        let value = if cas { 1 } else { event.value };
+        let value = match (how, event.dir, event.edge.kind) {
+            (Made::Cas { .. }, Dir::W, _) | (_, _, Kind::Rmw(Rmw::Cas)) => 1,
+            (_, Dir::W, _) => before,
+            (_, Dir::R, _) => event.value,
+        };
         if plan.registers {
             w.draft.shown.push((Shown::Reg(w.thread, reg), value));
         }

@@ -18,7 +18,7 @@ use super::edge::{Dep, Dir, Kind, Rmw};
 use super::observe::Observe;
 use crate::litmus::Arch;
 
-pub use c11::Base;
+pub use c11::{Base, MAX_MADE, Made, Operation};
 
 /// How a cycle is made into a test, besides its edges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +27,23 @@ pub struct Style {
     pub ask: Ask,
     /// The type of locations in C.
     pub base: Base,
+    /// The type of every second location, where it is another.
+    pub second: Option<Base>,
+    /// How the events of a C test are made, by their places in it.
+    pub made: [Made; MAX_MADE],
+}
+
+impl Style {
+    fn base_of(&self, loc: u8) -> Base {
+        match self.second {
+            Some(second) if loc % 2 == 1 => second,
+            _ => self.base,
+        }
+    }
+
+    fn made(&self, event: usize) -> Made {
+        self.made.get(event).copied().unwrap_or_default()
+    }
 }
 
 /// Writes the cycle in the workshop as a test; its name and title are left to the caller.

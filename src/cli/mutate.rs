@@ -1,0 +1,190 @@
+//! `litmake mutate`: mutants of tests and of cycles.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use litmake::cat::load::{LoadOptions, load};
+use litmake::diag::{Diag, Result, Source};
+use litmake::generate::cycle::Shape;
+use litmake::generate::emit::Style;
+use litmake::generate::{Maker, dialect, syntax};
+use litmake::litmus::{self, Arch, list};
+use litmake::mutate::disrupt::{Disruptor, usual};
+use litmake::mutate::mcm;
+use litmake::mutate::rewrite::Rewriting;
+use litmake::sim::{Model, Options, Simulator};
+
+use super::common;
+
+const EXAMPLES: &str = "\
+Examples:
+  litmake mutate --mc                          (the 20 conformance tests and 32 mutants of MC Mutants)
+  litmake mutate --arch AArch64 --cycle \"DMB.SYdWW Rfe DpAddrdR Fre\" --killable-under aarch64
+  litmake mutate --arch X86_64 --cycle \"MFencedWR Fre MFencedWR Fre\" --disrupt \"MFenced** -> Pod**\"
+  litmake mutate --rewrite dead-code tests/*.litmus";
+
+/// Make mutants: weakened cycles whose outcome a model allows, or C tests rewritten so that
+/// their meaning stays.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    /// Print the conformance tests and mutants of MC Mutants, as C tests
+    #[arg(long)]
+    mc: bool,
+
+    /// The dialect of --cycle
+    #[arg(long, value_name = "DIALECT", default_value = "C")]
+    arch: String,
+
+    /// A cycle that is weakened; may be given several times
+    #[arg(long, value_name = "EDGES")]
+    cycle: Vec<String>,
+
+    /// What is weakened to what, such as `DMB.SYd** -> Pod**` or `Acq -> Rlx`; all of the
+    /// dialect's where left out
+    #[arg(long, value_name = "A -> B")]
+    disrupt: Vec<String>,
+
+    /// Keep only mutants whose outcome this model allows, of cycles whose outcome it forbids
+    #[arg(long, value_name = "MODEL")]
+    killable_under: Option<String>,
+
+    /// How C tests are rewritten: dead-code, register-pressure, declarations, loop, blocks,
+    /// helpers, or all
+    #[arg(long, value_name = "HOW")]
+    rewrite: Vec<String>,
+
+    /// Print names only
+    #[arg(long)]
+    names: bool,
+
+    /// C tests for --rewrite; lists as @FILE
+    #[arg(value_name = "TEST")]
+    tests: Vec<String>,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let mut any = false;
+    if args.mc {
+        any = true;
+        for m in mcm::conformance()?.into_iter().chain(mcm::mutants()?) {
+            show(args, &m.test.name, &litmake::litmus::write(&m.test));
+        }
+    }
+    if !args.cycle.is_empty() {
+        any = true;
+        cycles(args)?;
+    }
+    if !args.rewrite.is_empty() {
+        any = true;
+        rewrite(args)?;
+    }
+    if any {
+        return Ok(());
+    }
+    Err(Diag::new("there is nothing to mutate")
+        .help("give --mc, --cycle, or --rewrite with tests; --help shows examples"))
+}
+
+fn show(args: &Args, name: &str, text: &str) {
+    if args.names {
+        println!("{name}");
+    } else {
+        println!("{text}");
+    }
+}
+
+fn cycles(args: &Args) -> Result<()> {
+    let arch = Arch::named(&args.arch)
+        .ok_or_else(|| Diag::new(format!("`{}` is not a dialect of litmus tests", args.arch)))?;
+    let dialect = dialect::of(arch);
+    let words = if args.disrupt.is_empty() { usual(dialect) } else { args.disrupt.clone() };
+    let disruptors = words
+        .iter()
+        .map(|w| Disruptor::read(dialect, &Source::new("--disrupt", w.as_str())))
+        .collect::<Result<Vec<_>>>()?;
+    let model = match &args.killable_under {
+        Some(name) => Some(Model::load(&load(name, &LoadOptions::new(arch))?)?),
+        None => None,
+    };
+    let mut simulator = Simulator::default();
+    let mut allows = |maker: &Maker| -> Result<Option<bool>> {
+        let Some(model) = &model else { return Ok(None) };
+        let outcomes = simulator.simulate(&maker.draft.test()?, model, &Options::default())?;
+        Ok(Some(outcomes.positive > 0))
+    };
+    let mut maker = Maker::default();
+    let style = Style::default();
+    for text in &args.cycle {
+        let source = Source::new("--cycle", text.as_str());
+        let cycle = syntax::cycle(dialect, &source)?;
+        maker
+            .make(dialect, &cycle, &Shape::ANY, &style)
+            .map_err(|why| Diag::new(format!("the cycle `{text}` makes no test: {why}")))?;
+        if allows(&maker)? == Some(true) {
+            eprintln!("{}: its outcome is allowed, so it is no conformance test", maker.draft.name);
+            continue;
+        }
+        // Annotations are merged, so that each place has one.
+        let merged = maker.shop.edges.clone();
+        let mut seen = litmake::generate::Seen::default();
+        for disruptor in &disruptors {
+            for mutant in disruptor.apply(&merged) {
+                if maker.make(dialect, &mutant, &Shape::ANY, &style).is_err()
+                    || !seen.insert(&maker.draft.canonical_hash())
+                    || allows(&maker)? == Some(false)
+                {
+                    continue;
+                }
+                let mut out = String::new();
+                maker.draft.print(&mut out);
+                show(args, &format!("{}: {}", maker.draft.name, disruptor.text), &out);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rewrite(args: &Args) -> Result<()> {
+    let mut ways = Vec::new();
+    for word in &args.rewrite {
+        match Rewriting::NAMES.iter().find(|(n, _)| n == word) {
+            Some((_, r)) => ways.push(*r),
+            None if word == "all" => ways.extend(Rewriting::NAMES.map(|(_, r)| r)),
+            None => {
+                let names: Vec<&str> = Rewriting::NAMES.iter().map(|(n, _)| *n).collect();
+                return Err(Diag::new(format!("`{word}` is no rewriting of tests"))
+                    .help(format!("rewritings are {}, or all", names.join(", "))));
+            }
+        }
+    }
+    let read = |p: &std::path::Path| std::fs::read_to_string(p);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for t in &args.tests {
+        match t.strip_prefix('@') {
+            Some(name) => paths.extend(list::read(name.as_ref(), &read)?),
+            None => paths.push(t.into()),
+        }
+    }
+    if paths.is_empty() {
+        return Err(Diag::new("there are no tests to rewrite"));
+    }
+    for path in paths {
+        let text =
+            read(&path).map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+        let test = litmus::read(&Source::new(path.display().to_string(), text))?;
+        for way in &ways {
+            if let Some(test) = way.apply(&test) {
+                show(args, &test.name, &litmus::write(&test));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Everything that a recipe and its families give, in one list: deduplicated, sampled, found by
+//! name.
+
+use std::ops::ControlFlow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::families;
+use super::recipe::Recipe;
+use super::{Made, Names, Tally, made};
+use crate::diag::{Diag, Result, Source, Span};
+use crate::litmus::{self, Arch, canon};
+use crate::mutate::mcm;
+
+/// Families that do not come from cycles.
+pub const PAPER_SETS: [&str; 2] = ["mc-conformance", "mc-mutants"];
+
+/// Tests by name.
+pub struct Collected {
+    text: Vec<u8>,
+    /// Names, and where each test ends in the text.
+    names: Vec<(Box<str>, usize)>,
+    by_name: FxHashMap<Box<str>, usize>,
+    pub tally: Tally,
+    /// How many there were before the sample was taken.
+    pub before_sample: usize,
+}
+
+impl Collected {
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.names[i - 1].1 };
+        &self.text[start..self.names[i].1]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.names.iter().enumerate().map(|(i, (name, _))| (&**name, self.get(i)))
+    }
+
+    pub fn find(&self, name: &str) -> Option<&[u8]> {
+        self.by_name.get(name).map(|i| self.get(*i))
+    }
+}
+
+pub fn check_family(name: &Source) -> Result<()> {
+    if families::known(&name.text) || PAPER_SETS.contains(&&*name.text) {
+        return Ok(());
+    }
+    let all: Vec<&str> = families::NAMES.iter().map(|(n, _)| *n).chain(PAPER_SETS).collect();
+    let whole = Span::new(0, name.text.len());
+    let diag = Diag::at(name, whole, format!("`{}` is no family of tests", name.text));
+    Err(match crate::diag::nearest(&name.text, all.iter().copied()) {
+        Some(near) => diag.help(format!("did you mean `{near}`?")),
+        None => diag.help(format!("families are {}", all.join(", "))),
+    })
+}
+
+/// The tests of a family that is no campaign: those of MC Mutants.
+fn paper_set(name: &str) -> Result<Vec<Made>> {
+    let set = if name == "mc-mutants" { mcm::mutants()? } else { mcm::conformance()? };
+    let made = set.into_iter().map(|m| {
+        let text = litmus::write(&m.test);
+        let body = text.split_once('\n').map_or("", |(_, b)| b).to_string();
+        Made {
+            name: m.test.name.clone(),
+            body,
+            hash: super::short(&canon::canonical_hash(&m.test)),
+        }
+    });
+    Ok(made.collect())
+}
+
+/// Makes all tests, takes a sample of so many with a seed, and keeps the first so many.
+pub fn collect(
+    recipe: &Recipe,
+    families: &[Source],
+    sample: Option<(usize, u64)>,
+    limit: usize,
+    jobs: usize,
+) -> Result<Collected> {
+    let (mut all, mut tally) = recipe.prepare()?.all(jobs)?;
+    for family in families {
+        check_family(family)?;
+        if PAPER_SETS.contains(&&*family.text) {
+            all.extend(paper_set(&family.text)?);
+            continue;
+        }
+        let part = families::each(family, &mut |draft, hash| {
+            all.push(made(draft, hash));
+            ControlFlow::Continue(())
+        })?;
+        tally.add(part);
+    }
+    let arch = if recipe.is_empty() { Arch::C } else { recipe.arch };
+    if !families.is_empty() && arch != Arch::C {
+        return Err(Diag::new("families are of C tests; `arch` is another dialect")
+            .help("make two stages of it"));
+    }
+    // Parts may share tests, and names.
+    let mut seen = FxHashSet::default();
+    let mut names = Names::default();
+    all.retain_mut(|m| {
+        let new = seen.insert(m.hash);
+        if new {
+            names.unique(&mut m.name);
+        }
+        new
+    });
+    let before_sample = all.len();
+    if let Some((count, seed)) = sample {
+        all = stratified(all, count, seed);
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.truncate(limit);
+    tally.tests = all.len() as u64;
+    let mut out = Collected {
+        text: Vec::new(),
+        names: Vec::with_capacity(all.len()),
+        by_name: FxHashMap::default(),
+        tally,
+        before_sample,
+    };
+    for (i, m) in all.iter().enumerate() {
+        out.text.extend_from_slice(m.text(arch).as_bytes());
+        out.names.push((m.name.as_str().into(), out.text.len()));
+        out.by_name.insert(m.name.as_str().into(), i);
+    }
+    Ok(out)
+}
+
+/// What a test is an example of: its construct where it has one, else its family.
+fn stratum(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((_, construct)) if !construct.bytes().all(|b| b.is_ascii_digit()) => construct,
+        _ => name.split('+').next().unwrap_or(name),
+    }
+}
+
+/// A sample in which every stratum is, while there is room: strata give in turn.
+pub fn stratified(all: Vec<Made>, count: usize, seed: u64) -> Vec<Made> {
+    if all.len() <= count {
+        return all;
+    }
+    let rank = |m: &Made| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&seed.to_le_bytes());
+        hasher.update(&m.hash.to_le_bytes());
+        *hasher.finalize().as_bytes()
+    };
+    let mut ranked: Vec<([u8; 32], Made)> = all.into_iter().map(|m| (rank(&m), m)).collect();
+    ranked.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut turn: FxHashMap<String, usize> = FxHashMap::default();
+    let mut queue: Vec<(usize, [u8; 32], Made)> = ranked
+        .into_iter()
+        .map(|(rank, m)| {
+            let n = turn.entry(stratum(&m.name).to_string()).or_insert(0);
+            *n += 1;
+            (*n, rank, m)
+        })
+        .collect();
+    queue.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    queue.truncate(count);
+    queue.into_iter().map(|(_, _, m)| m).collect()
+}

@@ -1,0 +1,112 @@
+//! `generate`: tests that are made, not read. What is made depends on the options alone.
+
+use std::sync::Mutex;
+
+use crate::diag::{Diag, Result, Source, Span};
+use crate::engine::digest::Digest;
+use crate::engine::graph;
+use crate::engine::rows::Entry;
+use crate::generate::collect::{Collected, collect};
+use crate::generate::recipe::Recipe;
+use crate::litmus::Arch;
+use crate::pipeline::plan::Node;
+use crate::pipeline::types::Generate;
+use crate::pipeline::yaml::{Sp, Words};
+
+/// The tests of one `generate` stage.
+pub struct Generated {
+    recipe: Recipe,
+    families: Vec<Source>,
+    limit: usize,
+    sample: Option<(usize, u64)>,
+    made: Mutex<Option<Collected>>,
+}
+
+/// A text of the pipeline as a source of its own, for diagnostics that point into it.
+fn text(node: &Node, word: &Sp<String>) -> Source {
+    let (line, _) = node.source.line_col(word.span.start as usize);
+    Source::new(format!("{}:{line}", node.source.name), word.value.as_str())
+}
+
+impl Generated {
+    pub fn new(node: &Node, options: &Generate) -> Result<Generated> {
+        let at = |span: Span, message: String| Diag::at(&node.source, span, message);
+        let arch = match &options.arch {
+            Some(word) => Arch::named(&word.value).ok_or_else(|| {
+                let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
+                at(word.span, format!("`{}` is not a dialect of litmus tests", word.value))
+                    .help(format!("the dialects are {}", all.join(", ")))
+            })?,
+            None if options.families.is_empty() => {
+                return Err(at(node.span, "`generate` has neither `files` nor `arch`".into())
+                    .help(
+                        "name files to read, or a dialect and `vocabulary`, `cycles` or `families`",
+                    ));
+            }
+            None => Arch::C,
+        };
+        let words = |list: &Words| -> Vec<Source> { list.iter().map(|w| text(node, w)).collect() };
+        let mut recipe = Recipe::new(arch);
+        recipe.cycles = words(&options.cycles);
+        recipe.vocabulary = words(&options.vocabulary);
+        recipe.relax = words(&options.relax);
+        recipe.reject = words(&options.reject);
+        recipe.annotations = words(&options.annotations);
+        recipe.shapes = words(&options.shapes);
+        let number = |n: &Option<Sp<u64>>, default: usize| {
+            n.as_ref().map_or(default, |n| usize::try_from(n.value).unwrap_or(usize::MAX))
+        };
+        recipe.size = number(&options.size, recipe.size);
+        recipe.threads = number(&options.threads, recipe.threads);
+        recipe.per_thread = number(&options.per_thread, recipe.per_thread);
+        for (word, slot) in [
+            (&options.mode, &mut recipe.mode),
+            (&options.observe, &mut recipe.observe),
+            (&options.location_type, &mut recipe.base),
+        ] {
+            if let Some(word) = word {
+                *slot = text(node, word);
+            }
+        }
+        let families = words(&options.families);
+        if recipe.is_empty() && families.is_empty() {
+            return Err(at(node.span, "there is nothing to make tests from".into())
+                .help("give `vocabulary`, `cycles` or `families`"));
+        }
+        // What is wrong is said before anything runs.
+        recipe.prepare()?;
+        for family in &families {
+            crate::generate::collect::check_family(family)?;
+        }
+        let seed = options.seed.as_ref().map_or(0, |s| s.value);
+        Ok(Generated {
+            recipe,
+            families,
+            limit: number(&options.limit, usize::MAX),
+            sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
+            made: Mutex::default(),
+        })
+    }
+}
+
+impl graph::Source for Generated {
+    fn list(&self) -> Result<Vec<Entry>> {
+        let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
+        if made.is_none() {
+            let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+            *made = Some(collect(&self.recipe, &self.families, self.sample, self.limit, jobs)?);
+        }
+        let entry = |(name, text): (&str, &[u8])| Entry {
+            name: format!("{name}.litmus").into(),
+            content: Digest::of(text),
+        };
+        let mut out: Vec<Entry> = made.iter().flat_map(|m| m.iter()).map(entry).collect();
+        out.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(out)
+    }
+
+    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
+        let made = self.made.lock().ok()?;
+        made.as_ref()?.find(name.strip_suffix(".litmus")?).map(<[u8]>::to_vec)
+    }
+}
