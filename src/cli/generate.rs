@@ -245,12 +245,10 @@ fn run(args: &Args) -> Result<()> {
     let limit = args.limit.unwrap_or(u64::MAX);
     let mut failed = None;
     let tally = prepared.each(&mut |draft, _| {
-        if written >= limit {
-            return ControlFlow::Break(());
-        }
         written += 1;
         match out.put(draft) {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(()) if written < limit => ControlFlow::Continue(()),
+            Ok(()) => ControlFlow::Break(()),
             Err(e) => {
                 failed = Some(e);
                 ControlFlow::Break(())
