@@ -197,6 +197,20 @@ exists (1:r0=1 /\\ 2:r0=1 /\\ 2:r1=0)
     assert!(rmw.contains("LDADD") && rmw.contains("[y]=3"), "{rmw}");
 }
 
+/// Registers that loops need are none that the thread has already given away.
+#[test]
+fn scratch_registers_are_free() {
+    let test = one(Arch::Arm, "PodWW Rfe PodRR DpAddrdWNaA PodWRANa Fre");
+    assert!(
+        test.contains("1:R1=x; 1:R3=y; 1:R4=z; 1:R6=a;")
+            && test.contains("EOR R5,R2,R2")
+            && test.contains("ADD R10,R5,R6")
+            && test.contains("STREX R11,R7,[R10]")
+            && test.contains("LDR R9,[R1]"),
+        "{test}"
+    );
+}
+
 #[test]
 fn errors_say_what_is_wrong() {
     let error = |arch, cycle: &str| {

@@ -90,6 +90,8 @@ struct Asm<'a> {
     scratch: [Option<u8>; 2],
     /// Registers that scratch registers must not be.
     busy: u64,
+    /// There was no register for a loop.
+    full: bool,
     labels: u16,
     pending_label: u16,
 }
@@ -142,7 +144,11 @@ impl Asm<'_> {
         }
         let other = self.scratch[1 - slot];
         let free = |r: &u8| self.busy & (1 << r) == 0 && other != Some(*r);
-        let reg = (0..=first).rev().find(free).unwrap_or(0);
+        // Past the end of that order there are some more.
+        let all = (0..=first).rev().chain(first + 1..first + 3);
+        let found = all.into_iter().find(free);
+        self.full |= found.is_none();
+        let reg = found.unwrap_or(first);
         self.scratch[slot] = Some(reg);
         reg
     }
@@ -274,6 +280,7 @@ fn threads<W: Writer>(
         next: 0,
         scratch: [None; 2],
         busy: 0,
+        full: false,
         labels: 0,
         pending_label: 0,
     };
@@ -292,6 +299,7 @@ fn threads<W: Writer>(
         end_thread(&mut asm);
     }
     for t in 0..shop.thread_count() {
+        let (addresses, init) = (asm.addresses, asm.draft.init.len());
         thread::<W>(&mut asm, dialect, shop, &plan, t)?;
         if let Some(used) = clash(&asm) {
             // Once more, with scratch registers out of the way.
@@ -300,10 +308,16 @@ fn threads<W: Writer>(
             asm.draft.text.truncate(text);
             asm.draft.lines.truncate(start);
             asm.draft.shown.retain(|(s, _)| !matches!(s, Shown::Reg(p, _) if *p == asm.thread));
+            // What it gave away is given away again, in the same order.
+            asm.addresses = addresses;
+            asm.draft.init.truncate(init);
             asm.next = 0;
             asm.scratch = [None; 2];
             asm.busy = used;
             thread::<W>(&mut asm, dialect, shop, &plan, t)?;
+            if asm.full || clash(&asm).is_some() {
+                return Err("there are no more registers");
+            }
         }
         end_thread(&mut asm);
     }
