@@ -12,6 +12,7 @@ pub mod isa;
 pub mod lang;
 pub mod litmus;
 pub mod mutate;
+pub mod mix;
 pub mod pipeline;
 pub mod rel;
 pub mod report;

@@ -1,5 +1,6 @@
 //! `litmake check`: does a compiler keep what the source's model promises? In one command.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,22 +9,28 @@ use std::sync::Arc;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::Silent;
 use litmake::engine::run::Options;
+use litmake::engine::store::Store;
 use litmake::litmus::list;
+use litmake::mix::By;
 use litmake::pipeline::load::{Disk, Files, load};
-use litmake::pipeline::plan::plan;
+use litmake::pipeline::plan::{Plan, plan};
+use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage;
+use litmake::stage::{self, Built, mix};
 
 use super::common::{self, CacheArgs};
 
-/// Compile tests with a profile, lift and simulate what comes out, and compare with the source.
+/// Compile tests, lift and simulate what comes out, and compare with the source.
+///
+/// With several profiles and `--split thread` or `instruction`, every mix of them: each part of a
+/// test is compiled with each profile.
 ///
 /// Exit status: 0, no findings; 1, findings; 2, bad input; 3, something needed failed.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The profile: a name or a file
+    /// A profile: a name or a file. With several, every mix of them is checked
     #[arg(long, required = true, value_name = "NAME|FILE")]
-    profile: String,
+    profile: Vec<String>,
 
     /// What is compiled on its own
     #[arg(long, value_enum, default_value = "whole")]
@@ -32,6 +39,10 @@ pub struct Args {
     /// The model of the sources
     #[arg(long, default_value = "rc11", value_name = "MODEL")]
     source_model: String,
+
+    /// The model of the mixes; by default that of the profiles, where they have one
+    #[arg(long, value_name = "MODEL")]
+    target_model: Option<String>,
 
     /// Print the report as JSON
     #[arg(long)]
@@ -49,6 +60,21 @@ pub struct Args {
 pub enum Split {
     /// The whole test
     Whole,
+    /// Each thread
+    Thread,
+    /// Each statement
+    Instruction,
+}
+
+impl Split {
+    /// Where parts of tests are compiled on their own, which.
+    pub fn by(self) -> Option<By> {
+        match self {
+            Split::Whole => None,
+            Split::Thread => Some(By::Thread),
+            Split::Instruction => Some(By::Instruction),
+        }
+    }
 }
 
 /// The file system, with one pipeline that was made for this command.
@@ -86,27 +112,18 @@ fn run(args: &Args) -> Result<u8> {
             return Err(Diag::new(format!("there is no file {}", path.display())));
         }
     }
-    // In a pipeline `${` begins a variable; in a path it is only itself.
-    let plain = |text: &str| text.replace("${", "$${");
-    let files: Vec<String> = paths.iter().map(|p| plain(&p.to_string_lossy())).collect();
-    let text = serde_json::json!({
-        "name": "check",
-        "stages": [
-            { "name": "tests", "generate": { "files": files } },
-            { "name": "source", "simulate": { "from": "tests", "model": plain(&args.source_model) } },
-            { "name": "compiled", "compile": { "from": "tests", "profile": plain(&args.profile) } },
-            { "name": "target", "simulate": { "from": "compiled" } },
-            { "name": "compare", "compare": { "source": "source", "target": "target" } },
-        ],
-    });
-    let made = Made { path: "check".into(), text: text.to_string().into() };
+    let pipeline = pipeline(args, &paths)?;
+    let made = Made { path: "check".into(), text: pipeline.to_string().into() };
     let pipeline = load(&made, &made.path, &[])?;
     let plan = plan(&made, pipeline, &[]).map_err(plain_error)?;
     let store = Arc::new(args.cache.open()?);
     let built = stage::build(&plan, &*store).map_err(plain_error)?;
     let options = Options::default();
     common::on_interrupt(options.context.stop.clone(), store.clone());
-    let report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
+    let report = match args.split.by() {
+        None => super::run::once(&plan, &built, &store, options, &Silent, None)?,
+        Some(by) => mixes(args, by, &plan, &built, &store, options, &paths)?,
+    };
     if args.json {
         print!("{}", report.clone().stable().json());
     } else {
@@ -118,6 +135,112 @@ fn run(args: &Args) -> Result<u8> {
     }
     common::reduce(&store);
     Ok(report.exit_status())
+}
+
+/// The stages of this command.
+fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
+    // In a pipeline `${` begins a variable; in a path it is only itself.
+    let plain = |text: &str| text.replace("${", "$${");
+    let files: Vec<String> = paths.iter().map(|p| plain(&p.to_string_lossy())).collect();
+    let source = plain(&args.source_model);
+    let mut stages = vec![
+        serde_json::json!({ "name": "tests", "generate": { "files": files } }),
+        serde_json::json!({ "name": "source", "simulate": { "from": "tests", "model": source } }),
+    ];
+    let target = match (&args.target_model, args.split.by()) {
+        (Some(model), _) => Some(plain(model)),
+        (None, None) => None,
+        (None, Some(_)) => Some(plain(&common_model(&args.profile)?)),
+    };
+    for (i, profile) in args.profile.iter().enumerate() {
+        let (compiled, simulated) = (label("compiled", i), label("target", i));
+        stages.push(serde_json::json!({
+            "name": compiled,
+            "compile": { "from": "tests", "profile": plain(profile) },
+        }));
+        let mut simulate = serde_json::json!({ "from": compiled });
+        if let Some(model) = &target {
+            simulate["model"] = serde_json::json!(model);
+        }
+        stages.push(serde_json::json!({ "name": simulated, "simulate": simulate }));
+        stages.push(serde_json::json!({
+            "name": label("compare", i),
+            "compare": { "source": "source", "target": simulated },
+        }));
+    }
+    Ok(serde_json::json!({ "name": "check", "stages": stages }))
+}
+
+/// A stage's name, for each profile.
+fn label(stage: &str, profile: usize) -> String {
+    match profile {
+        0 => stage.to_string(),
+        n => format!("{stage}-{}", n + 1),
+    }
+}
+
+/// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
+/// meets code for Armv8, that of the machine on which both run.
+fn common_model(profiles: &[String]) -> Result<String> {
+    let mut models = BTreeSet::new();
+    let mut archs = BTreeSet::new();
+    for name in profiles {
+        let profile = common::find_profile(&Disk, name)?;
+        let default = || profile.arch.default_model().to_string();
+        models.insert(profile.model.clone().unwrap_or_else(default));
+        archs.insert(profile.arch.name());
+    }
+    let list = |set: Vec<&str>| set.join(", ");
+    if archs.len() > 1 {
+        let archs = list(archs.into_iter().collect());
+        return Err(Diag::new(format!("code for different machines cannot be mixed: {archs}")));
+    }
+    let models: Vec<&str> = models.iter().map(String::as_str).collect();
+    match models.as_slice() {
+        [model] => Ok(model.to_string()),
+        ["aarch32", "armv7"] => Ok("aarch32".to_string()),
+        _ => Err(Diag::new(format!("the profiles have different models: {}", list(models)))
+            .help("say with --target-model which one holds for code of all of them")),
+    }
+}
+
+/// Every mix of the profiles.
+fn mixes(
+    args: &Args,
+    by: By,
+    plan: &Plan,
+    built: &Built,
+    store: &Store,
+    options: Options,
+    paths: &[PathBuf],
+) -> Result<Report> {
+    let missing = || Diag::new("the stages of this command are not there");
+    let node = |label: &str| mix::node(built, label).ok_or_else(missing);
+    let model = |label: &str| {
+        let at = plan.nodes.iter().position(|n| n.label == label);
+        at.and_then(|i| built.models[i].clone()).unwrap_or_default()
+    };
+    let compile: Vec<_> =
+        (0..args.profile.len()).map(|i| node(&label("compiled", i))).collect::<Result<_>>()?;
+    let names = plan.nodes.iter().filter(|n| n.kind.name() == "compile");
+    let mix = mix::Mix {
+        by,
+        compile,
+        source: node("source")?,
+        target: node("target")?,
+        profiles: names.filter_map(|n| n.profile.as_ref().map(|p| p.name.clone())).collect(),
+        model_source: model("source"),
+        model_target: model("target"),
+        records: store,
+        context: options.context,
+    };
+    let mut tests = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+        tests.push((path.display().to_string(), text));
+    }
+    Ok(mix.check(&tests))
 }
 
 /// Errors point into the command's own pipeline, which nobody wrote.

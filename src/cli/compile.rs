@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
+use litmake::mix::{self, By, Compiled};
 use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::{Observe, Storage};
 use litmake::toolchain::compile::{Compiler, Trouble};
@@ -81,7 +82,10 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         runtime: &runtime,
         stop: &AtomicBool::new(false),
     };
-    let result = compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped));
+    let result = match args.split.by() {
+        None => compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped)),
+        Some(by) => in_parts(&compiler, &test, by),
+    };
     match result {
         Ok(test) => Ok(litmus::write(&test)),
         Err(Trouble::Test(e) | Trouble::Compiler(e)) => {
@@ -89,6 +93,32 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         }
         Err(Trouble::Stopped) => Err((3, Diag::new("stopped"))),
     }
+}
+
+/// The test out of parts that were compiled on their own.
+fn in_parts(
+    compiler: &Compiler,
+    test: &litmus::Test,
+    by: By,
+) -> std::result::Result<litmus::Test, Trouble> {
+    let split = mix::split(test, by).map_err(Trouble::Test)?;
+    let parts = split
+        .pieces
+        .iter()
+        .map(|p| litmus::read(&Source::new(p.name.clone(), p.text.clone())))
+        .collect::<Result<Vec<_>>>()
+        .map_err(|e| Trouble::Test(e.to_string()))?;
+    let mut compiled = Vec::new();
+    for (piece, part) in split.pieces.iter().zip(compiler.compile(&parts)) {
+        let named = |e: String| Trouble::Test(format!("{}: {e}", piece.name));
+        let part = part.map_err(|trouble| match trouble {
+            Trouble::Test(e) => named(e),
+            other => other,
+        })?;
+        compiled.push(Compiled::new(&part).map_err(named)?);
+    }
+    let parts: Vec<&Compiled> = compiled.iter().collect();
+    mix::splice(test, &split, &parts).map_err(Trouble::Test)
 }
 
 fn read(path: &PathBuf) -> Result<litmus::Test> {

@@ -25,6 +25,29 @@ pub struct Report {
     pub stages: Vec<Stage>,
     pub findings: Vec<Finding>,
     pub errors: Vec<Error>,
+    /// How the mixes of each test were counted, where profiles were mixed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixes: Vec<Mixes>,
+}
+
+/// The mixes of one test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mixes {
+    pub test: String,
+    /// Profiles to the power of parts; a text, since it can be beyond what JSON's readers hold.
+    pub assignments: String,
+    /// Distinct code sequences, by part.
+    pub sequences: BTreeMap<String, usize>,
+    /// Combinations of distinct sequences.
+    pub combinations: String,
+    /// Those that differ as tests, symmetric ones counted once.
+    pub tests: u64,
+    /// How many of them had to be simulated now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<u64>,
+    /// Profiles that make no sequence which those before them do not make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adds_nothing: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +120,9 @@ pub struct Finding {
     /// The source test's text.
     pub source: String,
     pub profiles: Vec<String>,
+    /// Which profile compiled which part, in the notation `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mix: String,
     pub model_source: String,
     pub model_target: String,
     pub outcomes: Outcomes,
@@ -157,6 +183,9 @@ impl Report {
             stage.executed = None;
             stage.cached = None;
             stage.seconds = None;
+        }
+        for mixes in &mut self.mixes {
+            mixes.simulated = None;
         }
         self
     }

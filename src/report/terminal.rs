@@ -47,6 +47,21 @@ pub fn summary(report: &Report, style: Style) -> String {
             f.id
         );
     }
+    for m in report.mixes.iter().take(limit) {
+        let each: Vec<String> = m.sequences.iter().map(|(p, n)| format!("{p}: {n}")).collect();
+        let _ = writeln!(
+            out,
+            "{}: {} mixes, {} of distinct code ({}), {} distinct tests",
+            m.test,
+            m.assignments,
+            m.combinations,
+            each.join(", "),
+            m.tests
+        );
+        if !m.adds_nothing.is_empty() {
+            let _ = writeln!(out, "  no new code from {}", m.adds_nothing.join(", "));
+        }
+    }
     errors(&report.errors, limit, style, &mut out);
     let known = report.count(Status::Known);
     let word = match new.len() {
@@ -105,6 +120,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.model_target,
         f.model_source
     );
+    if !f.mix.is_empty() {
+        let _ = writeln!(out, "    mix: {}", f.mix);
+    }
     for state in f.outcomes.forbidden.iter().take(8) {
         let _ = writeln!(out, "    {}", style.paint("31", &state_text(state)));
     }

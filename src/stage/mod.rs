@@ -9,6 +9,7 @@ pub mod generate;
 pub mod generated;
 pub mod mutate;
 pub mod run;
+pub mod mix;
 pub mod simulate;
 pub mod suite;
 

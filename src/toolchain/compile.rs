@@ -209,11 +209,7 @@ impl Compiler<'_> {
         let image = image.as_ref().map_err(Clone::clone)?;
         let test = unit.test;
         let options = self.options(unit, n);
-        let mut init: Vec<InitItem> =
-            test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
-        for (name, ty) in shared_locations(test) {
-            declare(&mut init, &name, ty.bare().clone());
-        }
+        let mut init = locations(test);
         let sizes: BTreeMap<String, u64> = init
             .iter()
             .filter_map(|i| match (&i.place, &i.ty) {
@@ -268,42 +264,65 @@ impl Compiler<'_> {
             threads.push(Body::Asm(lifted.lines));
         }
         init.extend(private);
-        let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
-        let rename = |p: &Place| rename(p, &locals);
-        let mut out = Test {
-            arch: self.profile.arch,
-            name: test.name.clone(),
-            doc: None,
-            info: vec![(MAP.to_string(), map.join(" "))],
-            init,
-            threads,
-            helpers: Vec::new(),
-            locations: Vec::new(),
-            filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
-            condition: Condition {
-                quantifier: test.condition.quantifier,
-                prop: renamed(&test.condition.prop, &rename),
-                span: Span::default(),
-            },
-            source: Source::new(test.name.clone(), ""),
-        };
-        if map.is_empty() {
-            out.info.clear();
-        }
-        // Everything that the source shows is shown by the target too.
-        for place in shown(test) {
-            out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
-        }
-        // What we print is what everyone will read; so it must read.
-        let text = litmus::write(&out);
-        let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
-            .map_err(|e| e.to_string())?;
-        read.doc = None;
-        Ok(read)
+        compose(test, self.profile.arch, &locals, init, threads)
     }
 }
 
-fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
+/// The initial state of a compiled test as far as its source says it: its locations, typed.
+pub fn locations(test: &Test) -> Vec<InitItem> {
+    let mut init: Vec<InitItem> =
+        test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
+    for (name, ty) in shared_locations(test) {
+        declare(&mut init, &name, ty.bare().clone());
+    }
+    init
+}
+
+/// A test of machine code that asks what its source asks. `locals` are those that are kept in
+/// memory: thread, name, location.
+pub fn compose(
+    test: &Test,
+    arch: Arch,
+    locals: &[(usize, String, String)],
+    init: Vec<InitItem>,
+    threads: Vec<Body>,
+) -> Result<Test, String> {
+    let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
+    let rename = |p: &Place| rename(p, locals);
+    let mut out = Test {
+        arch,
+        name: test.name.clone(),
+        doc: None,
+        info: vec![(MAP.to_string(), map.join(" "))],
+        init,
+        threads,
+        helpers: Vec::new(),
+        locations: Vec::new(),
+        filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
+        condition: Condition {
+            quantifier: test.condition.quantifier,
+            prop: renamed(&test.condition.prop, &rename),
+            span: Span::default(),
+        },
+        source: Source::new(test.name.clone(), ""),
+    };
+    if map.is_empty() {
+        out.info.clear();
+    }
+    // Everything that the source shows is shown by the target too.
+    for place in shown(test) {
+        out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
+    }
+    // What we print is what everyone will read; so it must read.
+    let text = litmus::write(&out);
+    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
+        .map_err(|e| e.to_string())?;
+    read.doc = None;
+    Ok(read)
+}
+
+/// Gives a location its type, where it has none yet.
+pub fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
     let place = Place::Mem { name: name.to_string(), index: None };
     match init.iter_mut().find(|i| i.place == place) {
         Some(item) => item.ty = item.ty.take().or(Some(ty)),
@@ -312,7 +331,7 @@ fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
 }
 
 /// The source's observed places, in order, each once.
-fn shown(test: &Test) -> Vec<Place> {
+pub fn shown(test: &Test) -> Vec<Place> {
     let mut out: Vec<Place> = Vec::new();
     let mut add = |p: &Place| {
         if !out.contains(p) {

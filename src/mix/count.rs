@@ -1,0 +1,190 @@
+//! Counting: which assignments of profiles to parts differ at all, and which say most.
+//!
+//! Profiles are numbers here, and so are code sequences; what they are is not known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which sequence each profile makes of each part.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// By part, then by profile.
+    pub sequences: Vec<Vec<u32>>,
+    /// Parts for which the choice of a profile counts; of the others the first profile's is taken.
+    pub chosen: Vec<bool>,
+}
+
+/// A sequence for each part.
+pub type Combination = Vec<u32>;
+
+/// A profile for each part.
+pub type Assignment = Vec<usize>;
+
+impl Table {
+    pub fn profiles(&self) -> usize {
+        self.sequences.first().map_or(0, Vec::len)
+    }
+
+    /// |P|^|I|: how many assignments there are.
+    pub fn assignments(&self) -> u128 {
+        let parts = self.chosen.iter().filter(|c| **c).count() as u32;
+        (self.profiles() as u128).saturating_pow(parts)
+    }
+
+    /// The distinct sequences of a part.
+    pub fn distinct(&self, part: usize) -> BTreeSet<u32> {
+        match self.chosen[part] {
+            true => self.sequences[part].iter().copied().collect(),
+            false => self.sequences[part].first().copied().into_iter().collect(),
+        }
+    }
+
+    /// How many combinations of distinct sequences there are.
+    pub fn combinations(&self) -> u128 {
+        (0..self.sequences.len())
+            .map(|i| self.distinct(i).len() as u128)
+            .fold(1, u128::saturating_mul)
+    }
+
+    /// What comes out where one profile compiles everything.
+    pub fn uniform(&self, profile: usize) -> Combination {
+        (0..self.sequences.len())
+            .map(|i| self.sequences[i][if self.chosen[i] { profile } else { 0 }])
+            .collect()
+    }
+
+    /// Profiles that make of every part what an earlier one makes of it.
+    pub fn repeats(&self) -> Vec<usize> {
+        (0..self.profiles())
+            .filter(|p| (0..*p).any(|q| self.uniform(q) == self.uniform(*p)))
+            .collect()
+    }
+
+    /// Profiles without which no sequence would be missing, given those before them.
+    pub fn adds_nothing(&self) -> Vec<usize> {
+        let new = |p: usize| {
+            (0..self.sequences.len())
+                .filter(|i| self.chosen[*i])
+                .any(|i| !self.sequences[i][..p].contains(&self.sequences[i][p]))
+        };
+        (1..self.profiles()).filter(|p| !new(*p)).collect()
+    }
+
+    /// Calls `f` with every combination of distinct sequences, of those that a symmetry of the
+    /// test maps to each other the first. It ends where `f` says false.
+    pub fn each(&self, symmetries: &[Vec<usize>], f: &mut dyn FnMut(&Combination) -> bool) {
+        let choices: Vec<Vec<u32>> =
+            (0..self.sequences.len()).map(|i| self.distinct(i).into_iter().collect()).collect();
+        if choices.iter().any(Vec::is_empty) {
+            return;
+        }
+        let mut at = vec![0usize; choices.len()];
+        let mut now: Combination = choices.iter().map(|c| c[0]).collect();
+        loop {
+            // A symmetry says for each part whose place it takes.
+            let first = symmetries.iter().all(|s| {
+                let other = s.iter().map(|j| now[*j]);
+                other.cmp(now.iter().copied()) != std::cmp::Ordering::Less
+            });
+            if first && !f(&now) {
+                return;
+            }
+            let mut i = choices.len();
+            loop {
+                if i == 0 {
+                    return;
+                }
+                i -= 1;
+                at[i] += 1;
+                if at[i] < choices[i].len() {
+                    now[i] = choices[i][at[i]];
+                    break;
+                }
+                at[i] = 0;
+                now[i] = choices[i][0];
+            }
+        }
+    }
+
+    /// The assignment of these profiles that makes a combination with the fewest parts that are
+    /// not the most frequent profile's, where there is one.
+    pub fn assign(&self, combination: &Combination, profiles: &[usize]) -> Option<Assignment> {
+        let fits = |i: usize, p: usize| !self.chosen[i] || self.sequences[i][p] == combination[i];
+        let parts = combination.len();
+        let mut best: Option<(usize, Assignment)> = None;
+        for host in profiles {
+            let mut out = Vec::with_capacity(parts);
+            let mut foreign = 0;
+            for i in 0..parts {
+                let p = match fits(i, *host) {
+                    true => *host,
+                    false => {
+                        foreign += 1;
+                        *profiles.iter().find(|p| fits(i, **p))?
+                    }
+                };
+                out.push(p);
+            }
+            if best.as_ref().is_none_or(|(n, _)| foreign < *n) {
+                best = Some((foreign, out));
+            }
+        }
+        best.map(|(_, a)| a)
+    }
+
+    /// The smallest sets of these profiles that can make a combination, each with its best
+    /// assignment. Sets of more than three are not looked for one by one: one of them is given.
+    pub fn smallest(
+        &self,
+        combination: &Combination,
+        from: &[usize],
+    ) -> Vec<(Vec<usize>, Assignment)> {
+        for size in 1..=3 {
+            if size == 3 && from.len() > 24 {
+                break;
+            }
+            let mut out = Vec::new();
+            subsets(from, size, &mut |set| {
+                if let Some(a) = self.assign(combination, set)
+                    && set.iter().all(|p| a.contains(p))
+                {
+                    out.push((set.to_vec(), a));
+                }
+            });
+            if !out.is_empty() {
+                return out;
+            }
+        }
+        let mut out = Vec::new();
+        if let Some(a) = self.assign(combination, from) {
+            let set: BTreeSet<usize> = a.iter().copied().collect();
+            out.push((set.into_iter().collect(), a));
+        }
+        out
+    }
+}
+
+/// Every set of so many of some things, in order.
+fn subsets(from: &[usize], size: usize, f: &mut dyn FnMut(&[usize])) {
+    fn below(from: &[usize], size: usize, set: &mut Vec<usize>, f: &mut dyn FnMut(&[usize])) {
+        if size == 0 {
+            return f(set);
+        }
+        for (n, p) in from.iter().enumerate() {
+            set.push(*p);
+            below(&from[n + 1..], size - 1, set, f);
+            set.pop();
+        }
+    }
+    below(from, size, &mut Vec::new(), f);
+}
+
+/// The numbers of code sequences.
+#[derive(Default)]
+pub struct Interner<K: Ord>(BTreeMap<K, u32>);
+
+impl<K: Ord> Interner<K> {
+    pub fn number(&mut self, key: K) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(key).or_insert(next)
+    }
+}

@@ -1,0 +1,311 @@
+//! Splicing: the compiled parts of a test, joined into one test.
+//!
+//! Labels and private locations are named apart, and every part finds the addresses of its
+//! locations in the registers that it was compiled for: in those at the start, where nothing
+//! changes them, else moved there from registers that no part uses. It does not know compilers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::pieces::{Piece, Split, Step, renamed};
+use crate::diag::{Source, Span};
+use crate::isa::ops::Op;
+use crate::isa::{Isa, Symbols};
+use crate::litmus::{Arch, Body, InitItem, InitValue, Line, Place, Test, Type, Value};
+use crate::toolchain::compile::{compose, declare, locations};
+use crate::toolchain::lift::target::{self, Target};
+
+/// A part as compiled, with what can be said of it alone.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    lines: Vec<Line>,
+    /// The location that a register has to point to.
+    needs: Vec<(String, String)>,
+    private: Vec<InitItem>,
+    uses: BTreeSet<String>,
+    writes: BTreeSet<String>,
+    arch: Arch,
+}
+
+struct Anything;
+
+impl Symbols for Anything {
+    fn location(&mut self, _: &str) -> u16 {
+        0
+    }
+    fn declare(&mut self, _: &str, _: &Type) -> u16 {
+        0
+    }
+}
+
+impl Compiled {
+    /// What a compiled part needs of those around it.
+    pub fn new(part: &Test) -> Result<Compiled, String> {
+        let isa = isa(part.arch)?;
+        let [Body::Asm(lines)] = part.threads.as_slice() else {
+            return Err("a compiled part has one thread of machine code".into());
+        };
+        let code = isa
+            .thread(&Source::new("part", ""), lines, &mut Anything)
+            .map_err(|e| format!("a compiled part cannot be read: {}", e.message))?;
+        let (mut uses, mut writes) = (BTreeSet::new(), BTreeSet::new());
+        for op in code.insts.iter().flat_map(|i| &i.ops) {
+            let (reg, written) = match op {
+                Op::WriteReg { reg, .. } => (*reg, true),
+                Op::ReadReg { reg, .. } => (*reg, false),
+                _ => continue,
+            };
+            if let Some(info) = code.regs.get(usize::from(reg)) {
+                uses.insert(info.name.clone());
+                if written {
+                    writes.insert(info.name.clone());
+                }
+            }
+        }
+        let (mut needs, mut private) = (Vec::new(), Vec::new());
+        for item in &part.init {
+            match (&item.place, &item.value) {
+                (
+                    Place::Reg { name, .. },
+                    Some(InitValue::One(Value::Addr { name: to, index: 0 })),
+                ) => {
+                    let name = isa.register(name).map_or(name.clone(), |r| r.name);
+                    uses.insert(name.clone());
+                    needs.push((name, to.clone()));
+                }
+                (Place::Reg { name, .. }, _) => {
+                    return Err(format!("unsupported: a part begins with a value in `{name}`"));
+                }
+                (Place::Mem { .. }, _) => private.push(item.clone()),
+            }
+        }
+        Ok(Compiled { lines: lines.clone(), needs, private, uses, writes, arch: part.arch })
+    }
+}
+
+fn isa(arch: Arch) -> Result<&'static dyn Isa, String> {
+    crate::isa::of(arch).ok_or_else(|| "a compiled part is no C".to_string())
+}
+
+/// The test that compiled parts make together; `parts` has one for each piece.
+pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, String> {
+    let arch = parts.first().map(|p| p.arch).ok_or("there is no part to join")?;
+    if let Some(other) = parts.iter().find(|p| p.arch != arch) {
+        return Err(format!(
+            "code for {} and code for {} cannot be mixed",
+            arch.name(),
+            other.arch.name()
+        ));
+    }
+    let target = target::of(arch, false, false, false)
+        .ok_or_else(|| format!("unsupported: code for {} cannot be joined", arch.name()))?;
+    let mut init = locations(test);
+    for (_, name, ty) in &split.own {
+        declare(&mut init, name, ty.clone());
+    }
+    let mut threads = Vec::new();
+    for (thread, steps) in split.threads.iter().enumerate() {
+        let mut out = Thread {
+            thread,
+            target: &target,
+            lines: Vec::new(),
+            labels: Vec::new(),
+            init: Vec::new(),
+            starts: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            free: Vec::new(),
+            value: None,
+        };
+        out.run(steps, &split.pieces, parts)?;
+        init.extend(out.init);
+        threads.push(Body::Asm(out.lines));
+    }
+    compose(test, arch, &split.observed, init, threads)
+}
+
+struct Thread<'a> {
+    thread: usize,
+    target: &'a Target,
+    lines: Vec<Line>,
+    /// Labels of the next line.
+    labels: Vec<String>,
+    init: Vec<InitItem>,
+    /// Registers that hold a location from the start to the end.
+    starts: BTreeMap<String, String>,
+    /// The register that holds a location for parts to take it from.
+    moved: BTreeMap<String, String>,
+    free: Vec<String>,
+    /// The register that conditions are looked at in.
+    value: Option<String>,
+}
+
+impl Thread<'_> {
+    fn run(&mut self, steps: &[Step], pieces: &[Piece], parts: &[&Compiled]) -> Result<(), String> {
+        let mine: Vec<usize> = steps
+            .iter()
+            .filter_map(|s| match s {
+                Step::Piece(i) => Some(*i),
+                _ => None,
+            })
+            .collect();
+        let mut uses: BTreeSet<&str> = BTreeSet::new();
+        let mut writes: BTreeSet<&str> = BTreeSet::new();
+        for i in &mine {
+            uses.extend(parts[*i].uses.iter().map(String::as_str));
+            writes.extend(parts[*i].writes.iter().map(String::as_str));
+        }
+        // A register that all who need it need for one location, and that nobody changes.
+        let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for i in &mine {
+            for (reg, place) in &parts[*i].needs {
+                let place = self.place(*i, &pieces[*i], place);
+                wanted.entry(reg.clone()).or_default().insert(place);
+            }
+        }
+        for (reg, places) in wanted {
+            if let (Some(place), 1) = (places.first(), places.len())
+                && !writes.contains(reg.as_str())
+            {
+                self.starts.insert(reg, place.clone());
+            }
+        }
+        self.free = self.target.spare.iter().map(|s| s.to_string()).collect();
+        self.free.retain(|r| !uses.contains(r.as_str()));
+        self.free.reverse();
+        for step in steps {
+            match step {
+                Step::Piece(i) => self.piece(*i, &pieces[*i], parts[*i])?,
+                Step::Label(n) => self.labels.push(self.label(*n)),
+                Step::Jump(n) => {
+                    let text = self.target.jump(&self.label(*n));
+                    self.line(text);
+                }
+                Step::Unless(place, n) => self.unless(place, *n)?,
+            }
+        }
+        if !self.labels.is_empty() {
+            self.line(String::new());
+        }
+        let holds = self.starts.iter().map(|(r, p)| (r.clone(), p.clone()));
+        let moved = self.moved.iter().map(|(p, r)| (r.clone(), p.clone()));
+        let all: Vec<(String, String)> = holds.chain(moved).collect();
+        for (reg, place) in all {
+            self.init.push(InitItem {
+                place: Place::Reg { thread: self.thread, name: reg },
+                ty: None,
+                value: Some(InitValue::One(Value::Addr { name: place, index: 0 })),
+                span: Span::default(),
+            });
+        }
+        Ok(())
+    }
+
+    fn label(&self, n: usize) -> String {
+        format!("M{}_{n}", self.thread)
+    }
+
+    fn line(&mut self, text: String) {
+        let labels = std::mem::take(&mut self.labels);
+        self.lines.push(Line { labels, text, span: Span::default() });
+    }
+
+    /// The test's name for a location of a part.
+    fn place(&self, i: usize, piece: &Piece, name: &str) -> String {
+        match piece.args.iter().find(|(own, _)| own == name) {
+            Some((_, place)) => place.clone(),
+            None => {
+                let rest = name.strip_prefix("P0_").unwrap_or(name);
+                format!("P{}_{i}_{rest}", self.thread)
+            }
+        }
+    }
+
+    /// A register that holds a location whenever it is asked for.
+    fn holder(&mut self, place: &str) -> Result<String, String> {
+        if let Some((reg, _)) = self.starts.iter().find(|(_, p)| *p == place) {
+            return Ok(reg.clone());
+        }
+        if let Some(reg) = self.moved.get(place) {
+            return Ok(reg.clone());
+        }
+        let reg = self.spare()?;
+        self.moved.insert(place.to_string(), reg.clone());
+        Ok(reg)
+    }
+
+    fn spare(&mut self) -> Result<String, String> {
+        self.free.pop().ok_or_else(|| {
+            "unsupported: the parts together leave no register free for addresses".to_string()
+        })
+    }
+
+    fn piece(&mut self, i: usize, piece: &Piece, part: &Compiled) -> Result<(), String> {
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for item in &part.private {
+            let Place::Mem { name, .. } = &item.place else { continue };
+            let place = self.place(i, piece, name);
+            names.insert(name.clone(), place.clone());
+            if !piece.args.iter().any(|(own, _)| own == name) {
+                let mut item = item.clone();
+                item.place = Place::Mem { name: place, index: None };
+                self.init.push(item);
+            }
+        }
+        for label in part.lines.iter().flat_map(|l| &l.labels) {
+            names.insert(label.clone(), format!("{label}_{i}"));
+        }
+        for (reg, place) in &part.needs {
+            let place = self.place(i, piece, place);
+            if self.starts.get(reg) != Some(&place) {
+                let from = self.holder(&place)?;
+                let text = self.target.copy(reg, &from, self.target.word);
+                self.line(text);
+            }
+        }
+        for line in &part.lines {
+            self.labels.extend(line.labels.iter().filter_map(|l| names.get(l).cloned()));
+            if !line.text.is_empty() {
+                self.line(renamed(&line.text, &names));
+            }
+        }
+        Ok(())
+    }
+
+    /// A jump where a location that this thread alone has holds 0.
+    fn unless(&mut self, place: &str, n: usize) -> Result<(), String> {
+        let label = self.label(n);
+        if let Some(memory) = self.target.direct(place, 0) {
+            self.line(format!("cmpl $0,{memory}"));
+            self.line(format!("je {label}"));
+            return Ok(());
+        }
+        let base = self.holder(place)?;
+        // It holds an address for nobody: those must stay from the start to the end.
+        let value = match &self.value {
+            Some(reg) => reg.clone(),
+            None => self.spare()?,
+        };
+        self.value = Some(value.clone());
+        let word = self.target.view(&value, 4);
+        let lines = match self.target.arch {
+            Arch::AArch64 => vec![format!("LDR {word},[{base}]"), format!("CBZ {word},{label}")],
+            Arch::Arm => vec![
+                format!("LDR {value},[{base}]"),
+                format!("CMP {value},#0"),
+                format!("BEQ {label}"),
+            ],
+            Arch::RiscV => {
+                vec![format!("lw {value},0({base})"), format!("beq {value},x0,{label}")]
+            }
+            Arch::Ppc => vec![
+                format!("lwz {value},0({base})"),
+                format!("cmpwi {value},0"),
+                format!("beq {label}"),
+            ],
+            _ => vec![format!("lw {value},0({base})"), format!("beq {value},$0,{label}")],
+        };
+        for text in lines {
+            self.line(text);
+        }
+        Ok(())
+    }
+}
