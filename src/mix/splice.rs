@@ -174,7 +174,13 @@ impl Thread<'_> {
         for step in steps {
             match step {
                 Step::Piece(i) => self.piece(*i, &pieces[*i], parts[*i])?,
-                Step::Label(n) => self.labels.push(self.label(*n)),
+                Step::Label(n) => {
+                    let target =
+                        |s: &Step| matches!(s, Step::Jump(m) | Step::Unless(_, m) if m == n);
+                    if steps.iter().any(target) {
+                        self.labels.push(self.label(*n));
+                    }
+                }
                 Step::Jump(n) => {
                     let text = self.target.jump(&self.label(*n));
                     self.line(text);

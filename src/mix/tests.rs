@@ -1,1 +1,190 @@
+//! Mixes of hand-made parts, and laws of counting.
 
+use proptest::prelude::*;
+
+use super::count::Table;
+use super::pieces::Step;
+use super::symmetry::symmetries;
+use super::{By, Compiled, Split, notation, splice, split};
+use crate::cat::{self, LoadOptions};
+use crate::diag::Source;
+use crate::litmus::{self, Arch, Test};
+use crate::sim::{Model, Options, Simulator};
+
+const SB: &str = "C SB\n{}\n\
+    P0 (atomic_int* x, atomic_int* y) {\n\
+      atomic_store_explicit(x, 1, memory_order_seq_cst);\n\
+      int r0 = atomic_load_explicit(y, memory_order_seq_cst);\n}\n\
+    P1 (atomic_int* x, atomic_int* y) {\n\
+      atomic_store_explicit(y, 1, memory_order_seq_cst);\n\
+      int r0 = atomic_load_explicit(x, memory_order_seq_cst);\n}\n\
+    exists (0:r0=0 /\\ 1:r0=0)\n";
+
+fn test(text: &str) -> Test {
+    litmus::read(&Source::new("test", text)).unwrap()
+}
+
+/// Two mappings of seq_cst to RISC-V: the barrier behind the store, or before the load.
+fn riscv(part: &str, before_loads: bool) -> Compiled {
+    let store = part.contains("atomic_store");
+    let code = match (store, before_loads) {
+        (true, true) => "ori x5,x0,1; fence rw,w; sw x5,0(x10);",
+        (true, false) => "ori x5,x0,1; fence rw,w; sw x5,0(x10); fence rw,rw;",
+        (false, true) => "fence rw,rw; lw x6,0(x11); fence r,rw; sw x6,0(x10);",
+        (false, false) => "lw x6,0(x11); fence r,rw; sw x6,0(x10);",
+    };
+    let init = match store {
+        true => "0:x10=loc0;",
+        false => "0:x10=own0; 0:x11=loc0;",
+    };
+    let lines = code.replace(';', " ;\n");
+    let text = format!("RISCV part\n{{ {init} }}\nP0 ;\n{lines}exists (true)\n");
+    Compiled::new(&test(&text)).unwrap()
+}
+
+fn outcomes(mixed: &Test, model: &str) -> Vec<String> {
+    let cat = cat::load(model, &LoadOptions::new(mixed.arch)).unwrap();
+    let model = Model::load(&cat).unwrap();
+    let out = Simulator::default().simulate(mixed, &model, &Options::default()).unwrap();
+    let mut states: Vec<String> = out
+        .states
+        .iter()
+        .map(|s| s.iter().map(|(k, v)| format!("{k}={v};")).collect::<String>())
+        .collect();
+    states.sort();
+    states
+}
+
+#[test]
+fn two_correct_mappings_that_clash_when_mixed() {
+    let sb = test(SB);
+    let parts = split(&sb, By::Instruction).unwrap();
+    let mix = |before: [bool; 4]| {
+        let made: Vec<Compiled> =
+            parts.pieces.iter().zip(before).map(|(p, b)| riscv(&p.text, b)).collect();
+        let all: Vec<&Compiled> = made.iter().collect();
+        outcomes(&splice(&sb, &parts, &all).unwrap(), "riscv").len()
+    };
+    assert_eq!(mix([true; 4]), 3, "barriers before loads");
+    assert_eq!(mix([false; 4]), 3, "barriers behind stores");
+    // A store without its barrier, and then a load without one.
+    assert_eq!(mix([true, false, true, true]), 4);
+    assert_eq!(mix([true, false, false, true]), 4);
+    // Too many barriers are no harm.
+    assert_eq!(mix([false, true, false, true]), 3);
+}
+
+#[test]
+fn equal_code_is_one_part_wherever_it_stands() {
+    let parts = split(&test(SB), By::Instruction).unwrap();
+    let names: Vec<&str> = parts.pieces.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["P0_0", "P0_1", "P1_0", "P1_1"]);
+    assert_eq!(parts.pieces[0].text, parts.pieces[2].text);
+    assert_eq!(parts.pieces[1].text, parts.pieces[3].text);
+    assert_eq!(
+        notation(&parts, &|i| if i == 1 { "c2".into() } else { "c1".into() }),
+        "(c1(P0_0); c2(P0_1)) || (c1(P1_0); c1(P1_1))"
+    );
+}
+
+#[test]
+fn statements_inside_branches_and_loops_are_parts() {
+    let text = "C T\n{}\nP0 (atomic_int* x) {\n\
+        int r0 = atomic_load_explicit(x, memory_order_relaxed);\n\
+        while (atomic_load_explicit(x, memory_order_acquire) == 0) {\n\
+          if (r0 == 1) { atomic_store_explicit(x, 2, memory_order_release); break; }\n\
+        }\n}\nexists (0:r0=1)\n";
+    let parts = split(&test(text), By::Instruction).unwrap();
+    let seen: Vec<(&str, bool)> =
+        parts.pieces.iter().map(|p| (p.name.as_str(), p.chosen)).collect();
+    // The condition of the loop can be seen by others, that of the branch cannot.
+    assert_eq!(seen, [("P0_0", true), ("P0_1", true), ("P0_2", false), ("P0_3", true)]);
+    let jumps = parts.threads[0].iter().filter(|s| matches!(s, Step::Jump(_))).count();
+    assert_eq!(jumps, 2);
+}
+
+#[test]
+fn what_cannot_be_split_is_refused_by_name() {
+    let text = "C T\n{}\nP0 (atomic_int* x) { atomic_int* p = x; }\nexists (true)\n";
+    let message = split(&test(text), By::Instruction).unwrap_err();
+    assert_eq!(message, "unsupported: P0 cannot be split: the local `p` holds no integer");
+    let text = "C T\n{}\nP0 (atomic_int* x) { int var0 = *x; }\nexists (true)\n";
+    let message = split(&test(text), By::Thread).unwrap_err();
+    assert_eq!(
+        message,
+        "unsupported: P0 cannot be split: the name `var0` is needed for a part of it"
+    );
+}
+
+#[test]
+fn store_buffering_is_symmetric_until_something_tells_its_threads_apart() {
+    let parts = |t: &Test| -> Split { split(t, By::Instruction).unwrap() };
+    let sb = test(SB);
+    assert_eq!(symmetries(&sb, &parts(&sb)), [[2, 3, 0, 1]]);
+    let other = test(&SB.replace("{}", "{ x = 3; }"));
+    assert!(symmetries(&other, &parts(&other)).is_empty());
+    let other = test(&SB.replace("(0:r0=0 /\\ 1:r0=0)", "(0:r0=0)"));
+    assert!(symmetries(&other, &parts(&other)).is_empty());
+}
+
+#[test]
+fn only_one_machine() {
+    let text = "AArch64 part\n{ 0:X0=loc0; }\nP0 ;\nSTR WZR,[X0] ;\nexists (true)\n";
+    let arm = Compiled::new(&test(text)).unwrap();
+    assert_eq!(test(text).arch, Arch::AArch64);
+    let sb = test(SB);
+    let parts = split(&sb, By::Instruction).unwrap();
+    let risc = riscv("atomic_store", true);
+    let message = splice(&sb, &parts, &[&risc, &arm, &risc, &risc]).unwrap_err();
+    assert_eq!(message, "code for RISCV and code for AArch64 cannot be mixed");
+}
+
+fn tables() -> impl Strategy<Value = Table> {
+    (1usize..5, 1usize..5).prop_flat_map(|(parts, profiles)| {
+        let row = prop::collection::vec(0u32..3, profiles);
+        let rows = prop::collection::vec(row, parts);
+        (rows, prop::collection::vec(any::<bool>(), parts))
+            .prop_map(|(sequences, chosen)| Table { sequences, chosen })
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_assignment_is_one_of_the_combinations(table in tables()) {
+        let mut seen = std::collections::BTreeSet::new();
+        table.each(&[], &mut |c| seen.insert(c.clone()));
+        prop_assert_eq!(seen.len() as u128, table.combinations());
+        prop_assert!(table.combinations() <= table.assignments());
+        let all: Vec<usize> = (0..table.profiles()).collect();
+        for p in 0..table.profiles() {
+            prop_assert!(seen.contains(&table.uniform(p)));
+        }
+        for c in &seen {
+            // The mixes that are given do make the combination, with no profile too many.
+            let sets = table.smallest(c, &all);
+            prop_assert!(!sets.is_empty());
+            for (set, assignment) in sets {
+                prop_assert!(set.iter().all(|p| assignment.contains(p)));
+                for (i, p) in assignment.iter().enumerate() {
+                    prop_assert!(!table.chosen[i] || table.sequences[i][*p] == c[i]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn symmetric_combinations_are_seen_once(rows in prop::collection::vec(prop::collection::vec(0u32..3, 3), 2)) {
+        // Two threads of the same parts.
+        let sequences = [rows.clone(), rows].concat();
+        let table = Table { chosen: vec![true; 4], sequences };
+        let swap = vec![2, 3, 0, 1];
+        let mut seen = std::collections::BTreeSet::new();
+        table.each(std::slice::from_ref(&swap), &mut |c| seen.insert(c.clone()));
+        table.each(&[], &mut |c| {
+            let other: Vec<u32> = swap.iter().map(|i| c[*i]).collect();
+            assert_eq!(usize::from(seen.contains(c)) + usize::from(seen.contains(&other)),
+                1 + usize::from(*c == other));
+            true
+        });
+    }
+}
