@@ -705,4 +705,96 @@ fn without_a_gpu_the_run_says_so_and_loses_nothing() {
         .unwrap();
     assert_eq!(out.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&out.stderr).contains("install the driver of the GPU"));
+const STORE_BUFFERING: &str = "C sb
+{}
+P0 (_Atomic TYPE* x, _Atomic TYPE* y) {
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+  TYPE a = atomic_load_explicit(y, memory_order_seq_cst);
+}
+P1 (_Atomic TYPE* x, _Atomic TYPE* y) {
+  atomic_store_explicit(y, 1, memory_order_seq_cst);
+  TYPE b = atomic_load_explicit(x, memory_order_seq_cst);
+}
+exists (0:a=0 /\\ 1:b=0)
+";
+
+#[test]
+fn profiles_that_are_clean_alone_can_clash() {
+    const CLANG: &str = "clang-16";
+    if litmake::toolchain::process::find(CLANG).is_none() {
+        eprintln!("skipped: {CLANG} is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write("sb.litmus", &STORE_BUFFERING.replace("TYPE", "int"));
+    s.write("sb128.litmus", &STORE_BUFFERING.replace("TYPE", "__int128"));
+    for (file, one, other) in [
+        ("sb.litmus", "clang-16-armv7-O2", "clang-16-armv8-O2"),
+        ("sb128.litmus", "clang-16-aarch64-armv8-a-O2", "clang-16-aarch64-armv8.4-a-O2"),
+    ] {
+        let split = ["check", "--split", "instruction", "--json"];
+        for profile in [one, other] {
+            let (status, text) = s.litmake(&[&split[..], &["--profile", profile, file]].concat());
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+        let mixed = [&split[..], &["--profile", one, "--profile", other, file]].concat();
+        let (status, text) = s.litmake(&mixed);
+        assert_eq!(status, 1, "{text}");
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 1, "{text}");
+        assert_eq!(findings[0]["class"], "mixing");
+        assert_eq!(findings[0]["profiles"], serde_json::json!([one, other]));
+        // One part is foreign, whichever profile is at home.
+        let mix = findings[0]["mix"].as_str().unwrap();
+        let parts = |profile: &str| mix.matches(profile).count();
+        assert_eq!(parts(one).min(parts(other)), 1, "{mix}");
+        let mixes = &report["mixes"][0];
+        assert_eq!((&mixes["assignments"], &mixes["tests"]), (&"16".into(), &10.into()));
+        // By whole threads there is no clash, and neither is one with itself.
+        let whole = ["check", "--split", "thread", "--profile", one, "--profile", other, file];
+        let (status, text) = s.litmake(&whole);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
+#[test]
+fn one_profile_in_parts_is_that_profile() {
+    const CLANG: &str = "clang-16";
+    if litmake::toolchain::process::find(CLANG).is_none() {
+        eprintln!("skipped: {CLANG} is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    // One statement a thread: there is nothing that compiling it alone could change.
+    let one = "C inc\n{ x = 1; }\n\
+        P0 (atomic_int* x) { int a = atomic_fetch_add_explicit(x, 1, memory_order_acq_rel); }\n\
+        P1 (atomic_int* x) { int b = atomic_exchange_explicit(x, 7, memory_order_relaxed); }\n\
+        exists (0:a=1 /\\ 1:b=1)\n";
+    let branch = "C branch\n{}\n\
+        P0 (atomic_int* x) { for (int i = 1; i < 2; i++) atomic_store(x, i); }\n\
+        P1 (atomic_int* x) { int b = 5; if (atomic_load(x) == 1) { b = atomic_load(x); } else b = 6; }\n\
+        exists (1:b=0)\n";
+    let states = |text: &str| -> Vec<String> {
+        text.lines().filter(|l| l.ends_with(';')).map(str::to_string).collect()
+    };
+    for (name, test) in [("one.litmus", one), ("branch.litmus", branch)] {
+        s.write(name, test);
+        for target in ["x86_64", "aarch64", "armv7", "riscv64", "ppc64le", "mips64el"] {
+            let profile = format!("{CLANG}-{target}-O2");
+            let mut seen = Vec::new();
+            for split in ["whole", "thread", "instruction"] {
+                let args = ["compile", "--profile", &profile, "--split", split, name];
+                let (status, text) = s.litmake(&args);
+                assert_eq!(status, 0, "{profile}, {split}: {text}");
+                s.write("lifted.litmus", &text);
+                let (status, text) = s.litmake(&["sim", "lifted.litmus"]);
+                assert_eq!(status, 0, "{profile}, {split}: {text}");
+                seen.push(states(&text));
+            }
+            assert!(!seen[0].is_empty());
+            assert_eq!(seen[0], seen[1], "{profile}, {name}: by thread");
+            assert_eq!(seen[0], seen[2], "{profile}, {name}: by instruction");
+        }
+    }
 }
