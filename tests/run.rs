@@ -705,6 +705,8 @@ fn without_a_gpu_the_run_says_so_and_loses_nothing() {
         .unwrap();
     assert_eq!(out.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&out.stderr).contains("install the driver of the GPU"));
+}
+
 const STORE_BUFFERING: &str = "C sb
 {}
 P0 (_Atomic TYPE* x, _Atomic TYPE* y) {

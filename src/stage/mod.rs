@@ -7,9 +7,9 @@ pub mod compile;
 pub mod dedupe;
 pub mod generate;
 pub mod generated;
+pub mod mix;
 pub mod mutate;
 pub mod run;
-pub mod mix;
 pub mod simulate;
 pub mod suite;
 
