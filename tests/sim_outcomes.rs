@@ -124,3 +124,15 @@ fn a_loop_of_exclusives_counts_against_unrolling() {
         assert_eq!(outcomes.states.len(), 1);
     }
 }
+
+/// A register that holds an address on one side of a condition is used only on that side.
+#[test]
+fn a_condition_and_its_negation_are_one_question() {
+    expect(
+        "ARM t\n{ 0:R0=x; 0:R1=y; 1:R0=x; 1:R4=y; }\n\
+         P0 | P1 ;\n MOV R3,#1 | LDR R1,[R4] ;\n STR R3,[R0] | CMP R1,#1 ;\n\
+         DMB ISH | MOVNE R0,#0 ;\n STR R3,[R1] | LDREQ R0,[R0] ;\n\
+         locations [1:R0;]\nexists (1:R1=1)\n",
+        &["1:R0=0; 1:R1=0;", "1:R0=0; 1:R1=1;", "1:R0=1; 1:R1=1;"],
+    );
+}

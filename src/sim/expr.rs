@@ -40,6 +40,19 @@ pub fn sign_extend(v: u128, bits: u8) -> i128 {
 }
 
 impl Exprs {
+    /// A condition without the negations around it, and whether it was negated: so that a
+    /// condition and its negation are known to be one question.
+    pub fn question(&self, mut e: ExprId) -> (ExprId, bool) {
+        let mut negated = false;
+        while let Expr::Un(UnOp::IsZero, inner, width) = self.get(e)
+            && self.bits_of(inner) <= width
+        {
+            e = inner;
+            negated = !negated;
+        }
+        (e, negated)
+    }
+
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.index.clear();

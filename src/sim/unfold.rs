@@ -436,7 +436,7 @@ impl<'p> Unfolder<'p> {
                 };
                 match side {
                     Some(side) => select(state, side)?,
-                    None => return self.decide(state, c.value, select),
+                    None => return self.decide(state, c.value, exprs, select),
                 }
             }
             Op::Choose { dst } => {
@@ -531,7 +531,7 @@ impl<'p> Unfolder<'p> {
                 };
                 match exprs.as_const(c.value) {
                     Some(v) => enter(state, truth(v))?,
-                    None => return self.decide(state, c.value, enter),
+                    None => return self.decide(state, c.value, exprs, enter),
                 }
             }
             Op::Branch { cond, target } => {
@@ -591,7 +591,7 @@ impl<'p> Unfolder<'p> {
                 false => Step::Go,
             });
         }
-        let Step::Fork(mut states) = self.decide(state, c.value, note)? else {
+        let Step::Fork(mut states) = self.decide(state, c.value, exprs, note)? else {
             return Ok(Step::Drop);
         };
         // A side that still has frames is the one that is taken.
@@ -676,16 +676,19 @@ impl<'p> Unfolder<'p> {
         &self,
         state: &State<'c>,
         cond: ExprId,
+        exprs: &Exprs,
         mut then: impl FnMut(&mut State<'c>, bool) -> Result<(), Stuck>,
     ) -> Result<Step<'c>, Stuck> {
         let mut out = Vec::with_capacity(2);
+        let (question, negated) = exprs.question(cond);
         for side in [true, false] {
-            if state.constraints.contains(&(cond, !side)) {
+            let answer = side != negated;
+            if state.constraints.contains(&(question, !answer)) {
                 continue;
             }
             let mut s = state.clone();
-            if !s.constraints.contains(&(cond, side)) {
-                s.constraints.push((cond, side));
+            if !s.constraints.contains(&(question, answer)) {
+                s.constraints.push((question, answer));
             }
             then(&mut s, side)?;
             out.push(s);
