@@ -53,9 +53,8 @@ impl Graph {
         }
         let id = self.nodes.len() as NodeId;
         let fixed = match node {
-            Node::BaseRel(BaseRel::Rf | BaseRel::Co) | Node::BaseSet(BaseSet::Fw) => false,
             Node::FixVar(..) | Node::Fix(..) => false,
-            _ => node.operands().all(|c| self.fixed[c as usize]),
+            _ => !node.is_choice() && node.operands().all(|c| self.fixed[c as usize]),
         };
         self.ids.insert(node.clone(), id);
         self.fixed.push(fixed);

@@ -171,6 +171,11 @@ pub struct Plan {
 }
 
 impl Node {
+    /// Whether this is what the search decides, or follows from that alone.
+    pub fn is_choice(&self) -> bool {
+        matches!(self, Node::BaseRel(BaseRel::Rf | BaseRel::Co) | Node::BaseSet(BaseSet::Fw))
+    }
+
     /// The nodes that this one is made of, but for the bodies of a fixpoint.
     pub fn operands(&self) -> impl Iterator<Item = NodeId> {
         let (a, b) = match *self {
@@ -219,6 +224,33 @@ impl Node {
 }
 
 impl Plan {
+    /// For each node, whether its value depends on reads-from or coherence.
+    pub fn varying(&self) -> Vec<bool> {
+        let mut nodes = vec![false; self.nodes.len()];
+        let mut groups = vec![false; self.groups.len()];
+        // Bodies may refer to variables before the group is known to vary, so go round until
+        // nothing changes.
+        loop {
+            let mut changed = false;
+            for (i, node) in self.nodes.iter().enumerate() {
+                let varies = match node {
+                    Node::FixVar(g, _) | Node::Fix(g, _) => groups[*g as usize],
+                    other => other.is_choice() || other.operands().any(|c| nodes[c as usize]),
+                };
+                changed |= varies != nodes[i];
+                nodes[i] = varies;
+            }
+            for (group, varies) in self.groups.iter().zip(&mut groups) {
+                let now = group.bodies.iter().any(|b| nodes[*b as usize]);
+                changed |= now != *varies;
+                *varies = now;
+            }
+            if !changed {
+                return nodes;
+            }
+        }
+    }
+
     /// One line a node and a check, for people.
     pub fn dump(&self) -> String {
         use std::fmt::Write;

@@ -11,12 +11,3 @@ pub mod rewrite;
 
 #[cfg(test)]
 mod tests;
-
-/// A test and what a mutator made of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
-    pub conformance: String,
-    pub mutant: String,
-    /// What was done.
-    pub how: String,
-}

@@ -140,16 +140,15 @@ struct Compiler<'p> {
 
 impl Program {
     pub fn new(plan: &Plan) -> Result<Program, NotMonotone> {
-        let (dynamic, open) = depends(plan);
         let mut c = Compiler {
             plan,
-            dynamic,
+            dynamic: plan.varying(),
             slots: Default::default(),
             vars: Default::default(),
             statics: Vec::new(),
             dynamics: Vec::new(),
             inner: Vec::new(),
-            open,
+            open: open(plan),
             sets: 0,
             rels: 0,
         };
@@ -267,42 +266,18 @@ fn cost(plan: &Plan, dynamic: &[bool], node: NodeId) -> u32 {
     sum
 }
 
-/// For each node, whether it depends on rf or co, and whether on a fixpoint variable that is
-/// not bound inside it.
-fn depends(plan: &Plan) -> (Vec<bool>, Vec<bool>) {
-    let n = plan.nodes.len();
-    let mut dynamic = vec![false; n];
-    let mut open = vec![false; n];
-    let mut group_dynamic = vec![false; plan.groups.len()];
-    // A group is dynamic where any body is; bodies may refer to the variables before the
-    // bodies are known to be, so go round until nothing changes.
-    loop {
-        let mut changed = false;
-        for (i, node) in plan.nodes.iter().enumerate() {
-            let d = match node {
-                Node::BaseRel(b) => matches!(b, BaseRel::Rf | BaseRel::Co),
-                Node::BaseSet(b) => *b == BaseSet::Fw,
-                Node::FixVar(g, _) | Node::Fix(g, _) => group_dynamic[*g as usize],
-                other => other.operands().any(|c| dynamic[c as usize]),
-            };
-            let o = match node {
-                Node::FixVar(..) => true,
-                Node::Fix(..) => false,
-                other => other.operands().any(|c| open[c as usize]),
-            };
-            changed |= d != dynamic[i] || o != open[i];
-            dynamic[i] = d;
-            open[i] = o;
-        }
-        for (g, group) in plan.groups.iter().enumerate() {
-            let d = group.bodies.iter().any(|b| dynamic[*b as usize]);
-            changed |= d != group_dynamic[g];
-            group_dynamic[g] = d;
-        }
-        if !changed {
-            return (dynamic, open);
-        }
+/// For each node, whether it depends on a fixpoint variable that is not bound inside it.
+fn open(plan: &Plan) -> Vec<bool> {
+    let mut open: Vec<bool> = Vec::with_capacity(plan.nodes.len());
+    // Operands stand before what they are operands of.
+    for node in &plan.nodes {
+        open.push(match node {
+            Node::FixVar(..) => true,
+            Node::Fix(..) => false,
+            other => other.operands().any(|c| open[c as usize]),
+        });
     }
+    open
 }
 
 impl Compiler<'_> {

@@ -44,30 +44,8 @@ impl Theory {
     /// Why a plan cannot be run with reasons is said in the error.
     pub fn new(plan: &Plan) -> Result<Theory, &'static str> {
         let n = plan.nodes.len();
-        let mut dynamic = vec![false; n];
+        let dynamic = plan.varying();
         let mut inside: Vec<Option<u32>> = vec![None; n];
-        let mut group_dynamic = vec![false; plan.groups.len()];
-        loop {
-            let mut changed = false;
-            for (i, node) in plan.nodes.iter().enumerate() {
-                let d = match node {
-                    Node::BaseRel(b) => matches!(b, BaseRel::Rf | BaseRel::Co),
-                    Node::BaseSet(b) => *b == BaseSet::Fw,
-                    Node::FixVar(g, _) | Node::Fix(g, _) => group_dynamic[*g as usize],
-                    other => other.operands().any(|c| dynamic[c as usize]),
-                };
-                changed |= d != dynamic[i];
-                dynamic[i] = d;
-            }
-            for (g, group) in plan.groups.iter().enumerate() {
-                let d = group.bodies.iter().any(|b| dynamic[*b as usize]);
-                changed |= d != group_dynamic[g];
-                group_dynamic[g] = d;
-            }
-            if !changed {
-                break;
-            }
-        }
         for (i, node) in plan.nodes.iter().enumerate() {
             if let Node::FixVar(g, _) = node {
                 inside[i] = Some(*g);

@@ -1,8 +1,8 @@
 //! Armv7: LDR, STR, and loops of LDREX and STREX.
 
 use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Dir, Rmw};
-use super::{Asm, From, P, Scratch, Writer};
+use super::super::edge::{Atom, DepKind, Rmw};
+use super::{Asm, From, P, Scratch, Writer, access_in_parts};
 
 pub struct Arm;
 
@@ -162,18 +162,7 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
 
 impl Writer for Arm {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
-        let mut from = from;
-        if let Some(f) = from
-            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
-        {
-            control(asm, f);
-            from = None;
-        }
-        match (event.dir, from.map(|f| f.dep.kind)) {
-            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
-            (Dir::R, _) => read(asm, event, from).map(Some),
-            (Dir::W, _) => write(asm, event, from),
-        }
+        access_in_parts(asm, event, from, control, read, write)
     }
 
     fn rmw(

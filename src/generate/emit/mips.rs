@@ -1,8 +1,8 @@
 //! MIPS: word loads and stores, and loops of ll and sc.
 
 use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Dir, Rmw};
-use super::{Asm, From, P, Scratch, Writer};
+use super::super::edge::{Atom, DepKind, Rmw};
+use super::{Asm, From, P, Scratch, Writer, access_in_parts};
 
 pub struct Mips;
 
@@ -110,18 +110,7 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
 
 impl Writer for Mips {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
-        let mut from = from;
-        if let Some(f) = from
-            && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
-        {
-            control(asm, f);
-            from = None;
-        }
-        match (event.dir, from.map(|f| f.dep.kind)) {
-            (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
-            (Dir::R, _) => read(asm, event, from).map(Some),
-            (Dir::W, _) => write(asm, event, from),
-        }
+        access_in_parts(asm, event, from, control, read, write)
     }
 
     fn rmw(

@@ -14,7 +14,7 @@ mod x86;
 use super::cycle::{Event, Refused, Workshop};
 use super::dialect::{self, Dialect};
 use super::draft::{Ask, Draft, DraftLine, Shown, number};
-use super::edge::{Dep, Dir, Kind, Rmw};
+use super::edge::{Dep, DepKind, Dir, Kind, Rmw};
 use super::observe::Observe;
 use crate::litmus::Arch;
 
@@ -245,6 +245,30 @@ trait Writer {
 
     /// A plain load, by which observers look.
     fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused>;
+}
+
+/// An access in an instruction set whose control dependencies are instructions before it, and
+/// whose reads and writes take the other ones.
+fn access_in_parts(
+    asm: &mut Asm,
+    event: &Event,
+    from: Option<From>,
+    control: fn(&mut Asm, From),
+    read: fn(&mut Asm, &Event, Option<From>) -> Result<u8, Refused>,
+    write: fn(&mut Asm, &Event, Option<From>) -> Result<Option<u8>, Refused>,
+) -> Result<Option<u8>, Refused> {
+    let mut from = from;
+    if let Some(f) = from
+        && matches!(f.dep.kind, DepKind::Ctrl | DepKind::CtrlIsb)
+    {
+        control(asm, f);
+        from = None;
+    }
+    match (event.dir, from.map(|f| f.dep.kind)) {
+        (Dir::R, Some(DepKind::Data)) => Err("there is no data dependency to a read"),
+        (Dir::R, _) => read(asm, event, from).map(Some),
+        (Dir::W, _) => write(asm, event, from),
+    }
 }
 
 fn assembly(
