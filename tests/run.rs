@@ -607,6 +607,50 @@ fn variables_are_lifted_by_name() {
     }
 }
 
+#[test]
+fn a_store_that_only_a_callee_publishes_is_seen_to_vanish() {
+    const CLANG: &str = "clang-16";
+    if litmake::toolchain::process::find(CLANG).is_none() {
+        eprintln!("skipped: {CLANG} is not installed");
+        return;
+    }
+    // Between its two stores the first thread waits for the other, which reads the first of them.
+    // Compilers that take a call to leave alone what the callee does not name drop that store.
+    let s = Scratch::new(SOUND);
+    s.write(
+        "published.litmus",
+        "C published
+{}
+P0 (int* x, atomic_int* y) {
+  *x = 1;
+  atomic_store_explicit(y, 1, memory_order_release);
+  while (atomic_load_explicit(y, memory_order_acquire) != 0) {}
+  *x = 2;
+}
+P1 (int* x, atomic_int* y) {
+  while (atomic_load_explicit(y, memory_order_acquire) == 0) {}
+  int r0 = *x;
+  atomic_store_explicit(y, 0, memory_order_release);
+}
+exists (1:r0=0)
+",
+    );
+    for target in ["x86_64", "aarch64", "armv7", "riscv64", "ppc64le"] {
+        let profile = format!("{CLANG}-{target}-O2");
+        for (more, wanted) in [(vec![], "Never"), (vec!["--helpers"], "Always")] {
+            let mut args = vec!["compile", "--profile", &profile, "--storage", "statics"];
+            args.extend(more);
+            args.push("published.litmus");
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}: {text}");
+            s.write("lifted.litmus", &text);
+            let (_, text) = s.litmake(&["sim", "lifted.litmus"]);
+            let wanted = format!("Observation published {wanted}");
+            assert!(text.contains(&wanted), "{profile}: {text}");
+        }
+    }
+}
+
 const RESULTS: &str = r#"{
   "0": {"RR Mutations Default": {"seq": 10, "interleaved": 0, "weak": 3, "durationSeconds": 1.5},
         "Store Coherency": {"seq": 10, "interleaved": 0, "weak": 1, "durationSeconds": 16}},

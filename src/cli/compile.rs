@@ -31,6 +31,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "pointers")]
     storage: StorageArg,
 
+    /// Put each atomic operation into a helper function that is not inlined
+    #[arg(long)]
+    helpers: bool,
+
     #[arg(value_name = "TEST")]
     test: PathBuf,
 }
@@ -79,6 +83,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         program: &program,
         observe: Observe::Condition,
         storage: args.storage.into(),
+        helpers: args.helpers,
         runtime: &runtime,
         stop: &AtomicBool::new(false),
     };

@@ -185,6 +185,10 @@ pub struct Compile {
     /// global or static, as programs have them.
     #[serde(default)]
     pub storage: Storage,
+    /// Whether each atomic operation is in a helper function that is not inlined, as real code
+    /// has them behind the functions of a library.
+    #[serde(default)]
+    pub helpers: bool,
 }
 
 /// Where shared locations are.

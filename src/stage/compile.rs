@@ -62,6 +62,7 @@ pub struct Stage {
     runtime: Arc<Runtime>,
     observe: Observe,
     storage: Storage,
+    helpers: bool,
 }
 
 pub fn stage(
@@ -90,7 +91,8 @@ pub fn stage(
         .with(&format!("compiler {}", profile.compiler), compiler)
         .with("runtime library", libraries)
         .with_text("observe", &format!("{:?}", options.observe))
-        .with_text("storage", &format!("{:?}", options.storage));
+        .with_text("storage", &format!("{:?}", options.storage))
+        .with_text("helpers", &options.helpers.to_string());
     Ok((
         Stage {
             program: found.map(|(program, _)| program),
@@ -98,6 +100,7 @@ pub fn stage(
             profile,
             observe: options.observe,
             storage: options.storage,
+            helpers: options.helpers,
         },
         fingerprint,
     ))
@@ -118,6 +121,7 @@ impl Map for Stage {
             program,
             observe: self.observe,
             storage: self.storage,
+            helpers: self.helpers,
             runtime: &self.runtime,
             stop: &context.stop,
         };

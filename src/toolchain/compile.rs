@@ -15,6 +15,7 @@ use crate::diag::{Source, Span};
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
 };
+use crate::lang::c11::outline::outline;
 use crate::litmus::{
     self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
@@ -36,6 +37,8 @@ pub struct Compiler<'a> {
     pub program: &'a Path,
     pub observe: Observe,
     pub storage: types::Storage,
+    /// Whether atomic operations are in functions of their own.
+    pub helpers: bool,
     /// What would be linked.
     pub runtime: &'a Runtime,
     pub stop: &'a AtomicBool,
@@ -49,8 +52,10 @@ pub fn out_name(function: &str, local: &str) -> String {
     format!("out_{function}_{local}")
 }
 
-struct Unit<'t> {
-    test: &'t Test,
+#[derive(Clone)]
+struct Unit {
+    /// As it is compiled.
+    test: Test,
     observe: BTreeMap<String, Vec<String>>,
 }
 
@@ -72,7 +77,7 @@ impl Compiler<'_> {
         out
     }
 
-    fn unit<'t>(&self, test: &'t Test) -> Result<Unit<'t>, String> {
+    fn unit(&self, test: &Test) -> Result<Unit, String> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
         }
@@ -89,6 +94,10 @@ impl Compiler<'_> {
             Observe::None => BTreeMap::new(),
             Observe::Condition => observed_locals(test),
             Observe::All => all_locals(test),
+        };
+        let test = match self.helpers {
+            true => outline(test, self.storage != types::Storage::Pointers),
+            false => test.clone(),
         };
         Ok(Unit { test, observe })
     }
@@ -120,8 +129,7 @@ impl Compiler<'_> {
     }
 
     fn alone(&self, unit: &Unit) -> Result<Test, Trouble> {
-        let unit = Unit { test: unit.test, observe: unit.observe.clone() };
-        let units = [(0, unit)];
+        let units = [(0, unit.clone())];
         let object = self.object(&units)?;
         let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
         self.target(&units[0].1, 0, &image).map_err(Trouble::Test)
@@ -144,7 +152,7 @@ impl Compiler<'_> {
     fn object(&self, units: &[(usize, Unit)]) -> Result<Vec<u8>, Trouble> {
         let mut text = HEADER.to_string();
         for (n, (_, unit)) in units.iter().enumerate() {
-            let c = emit_c(unit.test, &self.options(unit, n));
+            let c = emit_c(&unit.test, &self.options(unit, n));
             text.push_str(c.strip_prefix(HEADER).unwrap_or(&c));
             text.push('\n');
         }
@@ -207,7 +215,7 @@ impl Compiler<'_> {
     /// The assembly test that the object code of a test makes.
     fn target(&self, unit: &Unit, n: usize, image: &Result<Image, String>) -> Result<Test, String> {
         let image = image.as_ref().map_err(Clone::clone)?;
-        let test = unit.test;
+        let test = &unit.test;
         let options = self.options(unit, n);
         let mut init = locations(test);
         let sizes: BTreeMap<String, u64> = init

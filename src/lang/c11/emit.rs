@@ -51,6 +51,14 @@ impl EmitOptions {
     pub fn global_name(&self, location: &str) -> String {
         format!("{}loc_{location}{}", self.prefix, self.suffix)
     }
+
+    /// The address of a shared location that is a variable, as a pointer of the given type.
+    fn address_of(&self, location: &str, ty: &Type) -> Expr {
+        let new = |kind| Expr::new(kind, Span::default());
+        let variable = Box::new(Expr::name(&self.global_name(location)));
+        let address = new(ExprKind::Unary(UnaryOp::Addr, variable));
+        new(ExprKind::Cast(ty.clone(), Box::new(address)))
+    }
 }
 
 /// What every emitted translation unit begins with.
@@ -64,8 +72,7 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
         for (name, ty) in shared_locations(test) {
             let mut line = print_declaration(&ty, &options.global_name(&name));
             if options.storage == Storage::Statics {
-                // Unseen writers: the variable is shared with code outside the unit.
-                line = format!("static {line} __attribute__((used))");
+                line = format!("static {line}");
             }
             match initial_value(test, &name) {
                 Some(v) if matches!(ty.bare(), Type::Int { .. }) => {
@@ -74,6 +81,9 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
                 _ => {
                     let _ = writeln!(out, "{line};");
                 }
+            }
+            if options.storage == Storage::Statics {
+                out.push_str(&accessors(&ty, &options.global_name(&name)));
             }
         }
         out.push('\n');
@@ -84,13 +94,25 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
     }
     for f in &test.helpers {
         out.push('\n');
-        out.push_str(&emit_helper(f, options));
+        out.push_str(&emit_helper(test, f, options));
     }
     for body in &test.threads {
         if let Body::C(f) = body {
             out.push('\n');
             out.push_str(&emit_body(f, &options.function_name(&f.name), options));
         }
+    }
+    out
+}
+
+/// Functions through which code outside the unit reads and writes a static variable, so that it is
+/// not narrowed or removed. Its address stays unknown outside, which is what a compiler builds on.
+fn accessors(ty: &Type, global: &str) -> String {
+    let value = |name: &str| print_declaration(ty.bare(), name);
+    let get = value(&format!("get_{global}(void)"));
+    let mut out = format!("{get} {{ return {global}; }}\n");
+    if !ty.is_const() {
+        let _ = writeln!(out, "void set_{global}({}) {{ {global} = v; }}", value("v"));
     }
     out
 }
@@ -136,16 +158,8 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
         match (&p.ty.bare(), options.storage) {
             (Type::Pointer(pointee), Storage::Globals | Storage::Statics) => {
                 // The thread's own view of the location, by its own type.
-                let target = Expr::new(
-                    ExprKind::Unary(
-                        UnaryOp::Addr,
-                        Box::new(Expr::name(&options.global_name(&p.name))),
-                    ),
-                    Span::default(),
-                );
                 let ty = Type::Pointer(pointee.clone());
-                let value = Expr::new(ExprKind::Cast(ty, Box::new(target)), Span::default());
-                out.body.push(declaration(&p.name, &p.ty, value));
+                out.body.push(declaration(&p.name, &p.ty, options.address_of(&p.name, &ty)));
             }
             _ => out.params.push(p.clone()),
         }
@@ -186,9 +200,25 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
 }
 
 /// A helper function, not inlined unless the options allow it.
-pub fn emit_helper(f: &Function, options: &EmitOptions) -> String {
-    let mut rewrite = Rewrite { types: variable_types(f), options, hoisted: Vec::new(), end: None };
+fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
+    let mut types = variable_types(f);
     let mut out = format!("{} {{\n", helper_head(f, options));
+    if options.storage != Storage::Params {
+        // Shared locations that it names without being given them.
+        for (name, ty) in shared_locations(test) {
+            let mut named = false;
+            f.each_expr(&mut |e| {
+                named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if *n == name));
+            });
+            if named && !types.contains_key(&name) {
+                let ty = Type::Pointer(Box::new(ty));
+                let s = declaration(&name, &ty, options.address_of(&name, &ty));
+                super::print::statement(&mut out, &s, 1);
+                types.insert(name, ty);
+            }
+        }
+    }
+    let mut rewrite = Rewrite { types, options, hoisted: Vec::new(), end: None };
     for s in &f.body {
         super::print::statement(&mut out, &rewrite.statement(s), 1);
     }

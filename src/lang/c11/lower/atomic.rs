@@ -182,6 +182,29 @@ fn find(name: &str) -> Option<Builtin> {
     }
 }
 
+/// What an operation on shared memory gives its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lang::c11) enum Gives {
+    Nothing,
+    /// Whether it succeeded.
+    Truth,
+    /// A value of the type of the object.
+    Pointee,
+}
+
+/// What an operation gives; none where it is not one on shared memory, or gives it through a pointer.
+pub(in crate::lang::c11) fn gives(name: &str) -> Option<Gives> {
+    let builtin = find(name)?;
+    match builtin.action {
+        _ if builtin.style == Style::GccPointer => None,
+        Action::Load | Action::Exchange | Action::Fetch(_) => Some(Gives::Pointee),
+        Action::Cas { .. } | Action::FlagSet => Some(Gives::Truth),
+        Action::Store | Action::Fence | Action::FlagClear => Some(Gives::Nothing),
+        // A fence for the compiler alone orders nothing across a call that it would not without.
+        Action::SignalFence | Action::Init | Action::LockFree | Action::KillDependency => None,
+    }
+}
+
 /// Whether a name is an operation that this room knows.
 pub(in crate::lang::c11) fn is_builtin(name: &str) -> bool {
     find(name).is_some()

@@ -19,7 +19,7 @@ mod atomic;
 mod build;
 mod expr;
 
-pub(super) use atomic::is_builtin;
+pub(super) use atomic::{Gives, gives, is_builtin};
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::{ValueType, erase};

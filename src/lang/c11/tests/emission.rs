@@ -1,6 +1,8 @@
 //! Emission as C.
 
 use super::super::emit::{EmitOptions, Storage, emit_body, emit_c, observed_locals};
+use super::super::outline::outline;
+use super::super::print_function;
 use super::*;
 use crate::litmus::{
     Arch, Body, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Test,
@@ -124,7 +126,61 @@ void P1() {
         )
     );
     options.storage = Storage::Statics;
-    assert!(emit_c(&t, &options).contains("static atomic_int loc_y __attribute__((used)) = -3;\n"));
+    let text = emit_c(&t, &options);
+    for line in [
+        "static atomic_int loc_y = -3;",
+        "int get_loc_y(void) { return loc_y; }",
+        "void set_loc_y(int v) { loc_y = v; }",
+    ] {
+        assert!(text.contains(&format!("{line}\n")), "{text}");
+    }
+}
+
+#[test]
+fn operations_in_functions_of_their_own() {
+    let t = test(
+        &["P0(int* x, atomic_int* y) {
+               int e = 0;
+               int r0 = atomic_load_explicit(y, memory_order_acquire) + *x;
+               atomic_thread_fence(memory_order_seq_cst);
+               if (atomic_compare_exchange_strong(y, &e, r0)) atomic_store(y, r0 + 1);
+             }"],
+        &[],
+        reg(0, "r0"),
+    );
+    let functions = |variables: bool| -> Vec<String> {
+        let out = outline(&t, variables);
+        let threads = out.threads.iter().filter_map(|b| match b {
+            Body::C(f) => Some(f),
+            _ => None,
+        });
+        threads.chain(&out.helpers).map(print_function).collect()
+    };
+    assert_eq!(
+        functions(false).concat(),
+        "P0(int *x, atomic_int *y) {
+  int e = 0;
+  int r0 = do_P0_0(y) + *x;
+  do_P0_1();
+  if (do_P0_2(y, &e, r0))
+    do_P0_3(y, r0 + 1);
+}
+int do_P0_0(atomic_int *y) {
+  return atomic_load_explicit(y, memory_order_acquire);
+}
+void do_P0_1() {
+  atomic_thread_fence(memory_order_seq_cst);
+}
+int do_P0_2(atomic_int *y, int *e, int r0) {
+  return atomic_compare_exchange_strong(y, e, r0);
+}
+void do_P0_3(atomic_int *y, int value_1) {
+  atomic_store(y, value_1);
+}
+"
+    );
+    let named = functions(true).concat();
+    assert!(named.contains("do_P0_0() + *x") && named.contains("do_P0_2(&e, r0)"), "{named}");
 }
 
 #[test]

@@ -1,0 +1,203 @@
+//! Atomic operations moved into helper functions, as programs have them behind the functions of a
+//! library: what compilers assume of a call that synchronises is then part of the test.
+//!
+//! It knows neither compilers nor how a test is emitted; the result is a test like any other.
+
+use std::collections::HashMap;
+
+use super::ast::{Expr, ExprKind, Function, Param, Stmt, StmtKind, UnaryOp};
+use super::lower::{Gives, gives};
+use crate::diag::Span;
+use crate::litmus::{Body, Test, Type};
+
+/// The test with every atomic operation and every fence of its threads in a function of its own,
+/// as far as their arguments can be handed on: the parameters of the thread, its locals and their
+/// addresses, and constants. What else there is stays where it is. Where `variables`, the shared
+/// locations are not handed on but named, for emission as variables.
+pub fn outline(test: &Test, variables: bool) -> Test {
+    let mut out = test.clone();
+    let mut helpers = Vec::new();
+    for body in &mut out.threads {
+        if let Body::C(f) = body {
+            let mut types: HashMap<String, Type> =
+                f.params.iter().map(|p| (p.name.clone(), p.ty.clone())).collect();
+            f.each_declarator(&mut |d, _| {
+                types.entry(d.name.clone()).or_insert_with(|| d.ty.clone());
+            });
+            let mut shared = Vec::new();
+            if variables {
+                let pointer = |p: &&Param| matches!(p.ty.bare(), Type::Pointer(_));
+                shared.extend(f.params.iter().filter(pointer).map(|p| p.name.clone()));
+                // A local of that name hides it.
+                f.each_declarator(&mut |d, _| shared.retain(|n| *n != d.name));
+            }
+            let mut pass = Pass { thread: f.name.clone(), types, shared, helpers: &mut helpers };
+            f.body.iter_mut().for_each(|s| pass.statement(s));
+        }
+    }
+    let taken = |name: &str| test.helpers.iter().any(|h| h.name == name);
+    if helpers.iter().any(|h: &Function| taken(&h.name)) {
+        return test.clone();
+    }
+    out.helpers.extend(helpers);
+    out
+}
+
+struct Pass<'a> {
+    thread: String,
+    /// What the names of the thread stand for.
+    types: HashMap<String, Type>,
+    /// The parameters that helpers know without being given them.
+    shared: Vec<String>,
+    helpers: &'a mut Vec<Function>,
+}
+
+impl Pass<'_> {
+    fn statement(&mut self, s: &mut Stmt) {
+        match &mut s.kind {
+            StmtKind::Decl(list) => {
+                list.iter_mut().filter_map(|d| d.init.as_mut()).for_each(|e| self.expr(e));
+            }
+            StmtKind::Expr(e) => self.expr(e),
+            StmtKind::If { cond, yes, no } => {
+                self.expr(cond);
+                self.statement(yes);
+                if let Some(no) = no {
+                    self.statement(no);
+                }
+            }
+            StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
+                self.expr(cond);
+                self.statement(body);
+            }
+            StmtKind::For { init, cond, step, body } => {
+                self.statement(init);
+                cond.iter_mut().chain(step).for_each(|e| self.expr(e));
+                self.statement(body);
+            }
+            StmtKind::Block(list) => list.iter_mut().for_each(|s| self.statement(s)),
+            StmtKind::Label(_, s) => self.statement(s),
+            StmtKind::Return(value) => {
+                if let Some(e) = value {
+                    self.expr(e);
+                }
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+        }
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        match &mut e.kind {
+            ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+            ExprKind::SizeofExpr(_) => {}
+            ExprKind::Unary(_, a)
+            | ExprKind::Step { target: a, .. }
+            | ExprKind::Cast(_, a)
+            | ExprKind::Member { base: a, .. } => self.expr(a),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Assign(_, a, b)
+            | ExprKind::Comma(a, b)
+            | ExprKind::Index(a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Cond(a, b, c) => [a, b, c].into_iter().for_each(|e| self.expr(e)),
+            ExprKind::Call(name, args) => {
+                args.iter_mut().for_each(|e| self.expr(e));
+                if let Some((name, args)) = self.call(name, args) {
+                    e.kind = ExprKind::Call(name, args);
+                }
+            }
+        }
+    }
+
+    /// The call of a new helper that makes this one; none where an argument cannot be handed on.
+    fn call(&mut self, name: &str, args: &[Expr]) -> Option<(String, Vec<Expr>)> {
+        let gives = gives(name)?;
+        let object = args.first().and_then(|e| self.pointee(e));
+        let mut params: Vec<Param> = Vec::new();
+        let mut handed = Vec::new();
+        let mut inner = Vec::new();
+        for (i, arg) in args.iter().enumerate() {
+            let (variable, ty) = match &arg.kind {
+                ExprKind::Int(_) => {
+                    inner.push(arg.clone());
+                    continue;
+                }
+                ExprKind::Name(n) => match self.types.get(n) {
+                    // The name of an order.
+                    None => {
+                        inner.push(arg.clone());
+                        continue;
+                    }
+                    Some(_) if self.shared.contains(n) => {
+                        inner.push(arg.clone());
+                        continue;
+                    }
+                    Some(ty) if matches!(ty.bare(), Type::Array(..)) => return None,
+                    Some(ty) => (n, ty.clone()),
+                },
+                ExprKind::Unary(UnaryOp::Addr, a) => match &a.kind {
+                    ExprKind::Name(n) => {
+                        let ty = self.types.get(n)?;
+                        (n, Type::Pointer(Box::new(ty.clone())))
+                    }
+                    _ => return None,
+                },
+                // A value: it becomes one of the object's type here or there.
+                _ if i > 0 => {
+                    let param = format!("value_{i}");
+                    if self.types.contains_key(&param) {
+                        return None;
+                    }
+                    params.push(Param {
+                        name: param.clone(),
+                        ty: object.clone()?,
+                        span: Span::default(),
+                    });
+                    handed.push(arg.clone());
+                    inner.push(Expr::name(&param));
+                    continue;
+                }
+                _ => return None,
+            };
+            // One parameter a variable where it is handed on in one way only.
+            let param = match params.iter().find(|p| p.name == *variable) {
+                Some(p) if p.ty == ty => p.name.clone(),
+                Some(_) => format!("{variable}_{i}"),
+                None => variable.clone(),
+            };
+            if !params.iter().any(|p| p.name == param) {
+                params.push(Param { name: param.clone(), ty, span: Span::default() });
+                handed.push(arg.clone());
+            }
+            inner.push(Expr::name(&param));
+        }
+        let ret = match gives {
+            Gives::Nothing => Type::Void,
+            Gives::Truth => Type::INT,
+            Gives::Pointee => object?,
+        };
+        let call = Expr::call(name, inner);
+        let body = match gives {
+            Gives::Nothing => StmtKind::Expr(call),
+            _ => StmtKind::Return(Some(call)),
+        };
+        let helper = format!("do_{}_{}", self.thread, self.helpers.len());
+        self.helpers.push(Function {
+            name: helper.clone(),
+            params,
+            ret,
+            body: vec![Stmt::new(body, Span::default())],
+            span: Span::default(),
+        });
+        Some((helper, handed))
+    }
+
+    /// The integer type that a variable points to.
+    fn pointee(&self, e: &Expr) -> Option<Type> {
+        let ExprKind::Name(n) = &e.kind else { return None };
+        let Type::Pointer(ty) = self.types.get(n)?.bare() else { return None };
+        matches!(ty.bare(), Type::Int { .. }).then(|| ty.bare().clone())
+    }
+}
