@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use litmake::pipeline::load::{Files, load};
 use litmake::pipeline::plan::{Plan, plan};
-use litmake::pipeline::types::Kind;
+use litmake::pipeline::types::{Kind, Observe};
 use proptest::prelude::*;
 
 /// A file system in memory.
@@ -151,6 +151,143 @@ env: HOST
     let Kind::Simulate(s) = &plan.nodes[2].kind else { panic!() };
     assert_eq!(s.model.as_ref().unwrap().value, "here");
     assert_eq!(s.timeout.as_ref().unwrap().value, 90);
+}
+
+const TYPED: &str = r#"
+vars:
+  n: 40
+  limit: ~
+  shapes: [MP, "${more}"]
+  more: SB
+  spin: true
+  observe: all
+  seconds: 0.5
+  bound: ""
+stages:
+  - name: t
+    matrix: { size: [3, 4] }
+    generate:
+      arch: C
+      vocabulary: [PodWW, Rfe]
+      shapes: ["${shapes}", IRIW]
+      sample: "${n}"
+      size: "${size}"
+      limit: "${limit}"
+  - name: c
+    compile: { from: t, profile: gcc-12-x86_64-O2, observe: "${observe}" }
+  - name: s
+    simulate: { from: t, model: "${bound}" }
+  - name: r
+    run: { from: t, device: gpu, spin: "${spin}", seconds: "${seconds}", set: { stressPct: "${n}" } }
+"#;
+
+#[test]
+fn variables_take_the_type_of_the_key() {
+    let files = Memory::default().with("p.yaml", TYPED);
+    let plan = planned(&files, &[], &[]).unwrap();
+    let Kind::Generate(g) = &plan.nodes[1].kind else { panic!() };
+    let words: Vec<&str> = g.shapes.iter().map(|s| s.value.as_str()).collect();
+    assert_eq!(words, ["MP", "SB", "IRIW"]);
+    assert_eq!(g.sample.as_ref().unwrap().value, 40);
+    assert_eq!(g.size.as_ref().unwrap().value, 4);
+    assert!(g.limit.is_none(), "empty is as good as absent");
+    let of = |stage: &str| plan.nodes.iter().find(|n| n.stage == stage).unwrap();
+    let Kind::Compile(c) = &of("c").kind else { panic!() };
+    assert_eq!(c.observe, Observe::All);
+    let Kind::Simulate(s) = &of("s").kind else { panic!() };
+    assert!(s.model.is_none());
+    let Kind::Run(r) = &of("r").kind else { panic!() };
+    assert!(r.spin);
+    assert_eq!(r.seconds.as_ref().unwrap().value, 0.5);
+    assert_eq!(r.set["stressPct"].value, 40);
+    // The command line gives texts, which are typed where they arrive.
+    let sets = [("n", "7"), ("shapes", "LB, S"), ("limit", "0x10")];
+    let plan = planned(&files, &sets, &["t:3"]).unwrap();
+    let Kind::Generate(g) = &plan.nodes[0].kind else { panic!() };
+    let words: Vec<&str> = g.shapes.iter().map(|s| s.value.as_str()).collect();
+    assert_eq!(words, ["LB", "S", "IRIW"]);
+    assert_eq!(g.sample.as_ref().unwrap().value, 7);
+    assert_eq!(g.limit.as_ref().unwrap().value, 16);
+}
+
+#[test]
+fn a_variable_of_the_wrong_type_is_pointed_at() {
+    let files = Memory::default().with("p.yaml", TYPED);
+    for (set, value, expected) in [
+        (
+            "n",
+            "many",
+            "p.yaml:18:15: error: expected a whole number that is not negative, found `many`\n 18 |       sample: \"${n}\"\n    |               ^^^^^^",
+        ),
+        (
+            "n",
+            "-3",
+            "p.yaml:18:15: error: expected a whole number that is not negative, found `-3`",
+        ),
+        ("spin", "yes", "error: expected `true` or `false`, found `yes`"),
+        ("observe", "al", "error: unknown value `al`\n"),
+        ("observe", "al", "help: did you mean `all`?"),
+        ("seconds", "soon", "error: expected a number, found `soon`"),
+    ] {
+        let message = planned(&files, &[(set, value)], &[]).unwrap_err();
+        assert!(message.contains(expected), "{set}={value}\n{message}");
+    }
+    for (text, expected) in [
+        (
+            "vars: {l: {a: b}}\nstages: []\n",
+            "1:11: error: expected a text or a list of texts, found keys and values",
+        ),
+        ("stages:\n  - {name: t, generate: {files: x, limit: '12'}}\n", "found `12`"),
+        ("stages:\n  - {name: t, generate: {files: x, limit: 1.5}}\n", "found `1.5`"),
+        (
+            "stages:\n  - {name: t, generate: {files: x, limit: 99999999999999999999}}\n",
+            "expected a smaller number",
+        ),
+        (
+            "stages:\n  - {name: t, generate: [x]}\n",
+            "2:25: error: expected keys and values, found a list",
+        ),
+        (
+            "stages:\n  - {name: t, generate: {files: {a: b}}}\n",
+            "expected a text or a list of texts, found keys and values",
+        ),
+        ("stages:\n  - {generate: {files: x}}\n", "2:5: error: the key `name` is missing here"),
+        (
+            "stages:\n  - {name: t, generate: {files: x}}\n  - {name: r, run: {from: t, device: gpo}}\n",
+            "3:38: error: unknown value `gpo`",
+        ),
+        (
+            "stages:\n  - {name: t, generate: {files: x}}\n  - {name: r, run: {from: t, device: gpu, spin: yes}}\n",
+            "expected `true` or `false`, found `yes`",
+        ),
+        (
+            "vars: {l: [a]}\nstages:\n  - {name: t, generate: {files: 'x-${l}'}}\n",
+            "3:33: error: the variable `l` is a list, which cannot stand here",
+        ),
+    ] {
+        let message = error(text);
+        assert!(message.contains(expected), "{text}\n{message}");
+    }
+    let files = Memory::default()
+        .with("profiles/x.yaml", "name: 'x-${v}'\nmatrix: {v: [1]}\ncompiler: cc\narch: PPC\ntimeout: '${v}'\n")
+        .with("p.yaml", "stages:\n  - {name: t, generate: {files: x}}\n  - {name: c, compile: {from: t, profile: x-1}}\n");
+    let message = planned(&files, &[], &[]).unwrap_err();
+    assert!(message.contains("a variable cannot stand for this key"), "{message}");
+}
+
+#[test]
+fn baseline_and_profiles_may_be_variables() {
+    let files = Memory::default()
+        .with("mine/a.yaml", "name: mine-a\ncompiler: cc\narch: PPC\n")
+        .with("mine/b.yaml", "name: mine-b\ncompiler: cc\narch: PPC\n")
+        .with(
+            "p.yaml",
+            "vars: {known: '', which: [mine/a.yaml, mine/b.yaml]}\nbaseline: '${known}'\nprofiles: '${which}'\nstages:\n  - {name: t, generate: {files: x}}\n  - {name: c, compile: {from: t, profile: mine-b}}\n",
+        );
+    let plan = planned(&files, &[], &[]).unwrap();
+    assert_eq!(plan.pipeline.baseline, None);
+    let plan = planned(&files, &[("known", "k.json")], &[]).unwrap();
+    assert_eq!(plan.pipeline.baseline.as_deref(), Some(Path::new("k.json")));
 }
 
 #[test]
@@ -321,6 +458,19 @@ fn a_large_pipeline_is_no_bomb() {
     }
     let files = Memory::default().with("p.yaml", &text);
     assert_eq!(load(&files, Path::new("p.yaml"), &[]).unwrap().stages.len(), 20_001);
+}
+
+#[test]
+fn the_schema_lets_variables_stand_for_any_value() {
+    let schema = litmake::pipeline::reference::pipeline_schema();
+    let key = |stage: &str, key: &str| schema["$defs"][stage]["properties"][key].clone();
+    let variable = serde_json::json!({ "type": "string", "pattern": "\\$\\{" });
+    let has = |v: &serde_json::Value| v["anyOf"].as_array().unwrap().contains(&variable);
+    assert!(has(&key("Generate", "limit")));
+    assert!(has(&key("Run", "spin")));
+    assert!(has(&schema["$defs"]["Observe"]));
+    assert!(key("Generate", "limit")["description"].is_string());
+    assert!(schema["properties"]["vars"].is_object());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use litmake::pipeline::types::{PipelineFile, ProfileFile};
+use litmake::pipeline::reference;
 
 /// Print the JSON Schema of pipeline or profile files, with which editors complete and check.
 #[derive(clap::Args)]
@@ -21,10 +21,10 @@ enum What {
 
 pub fn main(args: Args) -> ExitCode {
     let schema = match args.what {
-        What::Pipeline => schemars::schema_for!(PipelineFile),
-        What::Profile => schemars::schema_for!(ProfileFile),
+        What::Pipeline => reference::pipeline_schema(),
+        What::Profile => reference::profile_schema(),
         What::Reference => {
-            print!("{}", litmake::pipeline::reference::reference());
+            print!("{}", reference::reference());
             return ExitCode::SUCCESS;
         }
     };

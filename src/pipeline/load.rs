@@ -8,13 +8,14 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::diag::{Diag, Result, Source, nearest};
 
+use super::tree::{Tree, Vars, What, typed};
 use super::types::{PipelineFile, Stage};
+use super::vars::{Scope, Setting};
 use super::yaml::{self, Sp};
 
 const MAX_INCLUDE_DEPTH: usize = 32;
-const MAX_SUBSTITUTED: usize = 1 << 16;
 
 /// Where planning reads from.
 pub trait Files {
@@ -53,7 +54,10 @@ pub struct LoadedStage {
     pub source: Source,
     /// The folder that its relative paths start from.
     pub dir: PathBuf,
+    /// The stage with its variables still as written.
     pub stage: Sp<Stage>,
+    /// The same as it stands in the file.
+    pub tree: Tree,
 }
 
 /// A pipeline with its includes taken in.
@@ -63,7 +67,7 @@ pub struct Pipeline {
     pub about: Option<String>,
     pub dir: PathBuf,
     pub source: Source,
-    pub vars: BTreeMap<String, String>,
+    pub vars: BTreeMap<String, Setting>,
     /// Declared environment variables and their values, where set.
     pub env: BTreeMap<String, Option<String>>,
     /// Profile files and globs, with the folder that each is relative to.
@@ -119,10 +123,11 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
         stages: Vec::new(),
     };
     let mut open = vec![normal(path)];
-    take(files, path, source, &mut pipeline, &mut open)?;
+    let mut baseline = None;
+    take(files, path, source, &mut pipeline, &mut baseline, &mut open)?;
     for (name, value) in sets {
         match pipeline.vars.get_mut(name) {
-            Some(old) => *old = value.clone(),
+            Some(old) => *old = old.replaced(value),
             None => {
                 let diag = Diag::new(format!("--set {name}: the pipeline has no such variable"));
                 let near = nearest(name, pipeline.vars.keys().map(String::as_str));
@@ -133,6 +138,18 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
             }
         }
     }
+    let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
+    if let Some((dir, path, source)) = baseline {
+        let path = scope.expand(&source, &path)?.value;
+        pipeline.baseline = (!path.is_empty()).then(|| normal(&dir.join(path)));
+    }
+    let mut profiles = Vec::new();
+    for (dir, pattern, source) in &pipeline.profiles {
+        for pattern in scope.expand_words(source, &yaml::Words(vec![pattern.clone()]))? {
+            profiles.push((dir.clone(), pattern, source.clone()));
+        }
+    }
+    pipeline.profiles = profiles;
     Ok(pipeline)
 }
 
@@ -141,9 +158,11 @@ fn take(
     path: &Path,
     source: Source,
     into: &mut Pipeline,
+    baseline: &mut Option<(PathBuf, Sp<String>, Source)>,
     open: &mut Vec<PathBuf>,
 ) -> Result<()> {
-    let file: PipelineFile = yaml::read(&source)?;
+    let tree = yaml::tree(&source)?;
+    let file: PipelineFile = typed(&source, &tree, Vars::Later)?;
     let dir = folder_of(path);
     for include in file.include.iter() {
         let target = normal(&dir.join(&include.value));
@@ -161,7 +180,7 @@ fn take(
             Diag::at(&source, include.span, format!("cannot read `{}`: {e}", target.display()))
         })?;
         open.push(target.clone());
-        take(files, &target, included, into, open)?;
+        take(files, &target, included, into, baseline, open)?;
         open.pop();
     }
     if let Some(name) = &file.name {
@@ -187,10 +206,14 @@ fn take(
     for profile in file.profiles.iter() {
         into.profiles.push((dir.clone(), profile.clone(), source.clone()));
     }
-    if let Some(baseline) = &file.baseline {
-        into.baseline = Some(normal(&dir.join(&baseline.value)));
+    if let Some(path) = file.baseline {
+        *baseline = Some((dir.clone(), path, source.clone()));
     }
-    for stage in file.stages {
+    let trees = match tree.get("stages").map(|t| &t.what) {
+        Some(What::List(list)) => list.as_slice(),
+        _ => &[],
+    };
+    for (stage, tree) in file.stages.into_iter().zip(trees) {
         let name = &stage.name;
         if let Some(bad) = name.chars().find(|c| !(c.is_alphanumeric() || "_-.".contains(*c))) {
             return Err(Diag::at(
@@ -212,72 +235,12 @@ fn take(
                 other.source.name
             )));
         }
-        into.stages.push(LoadedStage { source: source.clone(), dir: dir.clone(), stage });
+        into.stages.push(LoadedStage {
+            source: source.clone(),
+            dir: dir.clone(),
+            stage,
+            tree: tree.clone(),
+        });
     }
     Ok(())
-}
-
-/// What `${...}` may stand for.
-pub struct Scope<'a> {
-    pub vars: &'a BTreeMap<String, String>,
-    pub env: &'a BTreeMap<String, Option<String>>,
-}
-
-impl Scope<'_> {
-    /// Puts the values in. `$${` stands for `${`.
-    pub fn expand(&self, source: &Source, text: &Sp<String>) -> Result<Sp<String>> {
-        Ok(Sp { value: self.expand_text(source, &text.value, text.span, 0)?, span: text.span })
-    }
-
-    fn expand_text(&self, source: &Source, text: &str, span: Span, depth: usize) -> Result<String> {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some(at) = rest.find("${") {
-            if rest[..at].ends_with('$') {
-                out.push_str(&rest[..at]);
-                out.push('{');
-                rest = &rest[at + 2..];
-                continue;
-            }
-            out.push_str(&rest[..at]);
-            let Some(end) = rest[at..].find('}') else {
-                return Err(Diag::at(source, span, "a `${` without its `}`"));
-            };
-            let name = rest[at + 2..at + end].trim();
-            let value = self.value(source, name, span)?;
-            if depth >= 8 || out.len() > MAX_SUBSTITUTED {
-                return Err(Diag::at(
-                    source,
-                    span,
-                    format!("the variable `{name}` stands for itself, or for too much"),
-                ));
-            }
-            out.push_str(&self.expand_text(source, &value, span, depth + 1)?);
-            rest = &rest[at + end + 1..];
-        }
-        out.push_str(rest);
-        Ok(out)
-    }
-
-    fn value(&self, source: &Source, name: &str, span: Span) -> Result<String> {
-        if let Some(variable) = name.strip_prefix("env.") {
-            return match self.env.get(variable) {
-                Some(value) => Ok(value.clone().unwrap_or_default()),
-                None => Err(Diag::at(
-                    source,
-                    span,
-                    format!("the environment variable `{variable}` is not declared"),
-                )
-                .help(format!("add `env: [{variable}]` to the pipeline"))),
-            };
-        }
-        if let Some(value) = self.vars.get(name) {
-            return Ok(value.clone());
-        }
-        let diag = Diag::at(source, span, format!("there is no variable `{name}`"));
-        Err(match nearest(name, self.vars.keys().map(String::as_str)) {
-            Some(near) => diag.help(format!("did you mean `{near}`?")),
-            None => diag.help("variables come from `vars`, `matrix` and `foreach`"),
-        })
-    }
 }

@@ -7,5 +7,7 @@ pub mod plan;
 pub mod profile;
 pub mod query;
 pub mod reference;
+pub mod tree;
 pub mod types;
+pub mod vars;
 pub mod yaml;

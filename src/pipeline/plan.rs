@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
 
-use super::load::{Files, Pipeline, Scope, normal};
+use super::load::{Files, LoadedStage, Pipeline, normal};
 use super::profile::{Profile, Profiles, combinations};
-use super::types::Kind;
+use super::tree::{Vars, typed};
+use super::types::{Kind, Stage};
+use super::vars::{Scope, Setting};
 use super::yaml::Sp;
 
 const MAX_NODES: usize = 100_000;
@@ -334,12 +336,8 @@ fn instances(
     let mut out = Vec::new();
     for (axes, inputs) in combined {
         let mut vars = pipeline.vars.clone();
-        vars.extend(axes.clone());
-        let scope = Scope { vars: &vars, env: &pipeline.env };
-        let mut kind = kind.clone();
-        for text in kind.strings() {
-            *text = scope.expand(source, text)?;
-        }
+        vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
+        let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
         let mut profile = inputs.iter().rev().find_map(|n| nodes[*n].profile.clone());
         if let Kind::Compile(compile) = &kind {
             let found = profiles
@@ -367,6 +365,13 @@ fn instances(
     Ok(out)
 }
 
+/// The kind of a stage with its variables put in.
+fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
+    let tree = loaded.tree.only(&["name", kind.name()]);
+    let stage: Stage = typed(&loaded.source, &tree, Vars::In(scope))?;
+    Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
+}
+
 fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
     let loaded = &pipeline.stages[i];
     let source = &loaded.source;
@@ -374,9 +379,8 @@ fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
     let mut matrix = loaded.stage.matrix.clone();
     for (name, values) in &mut matrix {
         let mut expanded = Vec::new();
-        for value in values.iter() {
-            let value = scope.expand(source, value)?;
-            // A variable may hold a list, so that `--set profiles=a,b` works.
+        for value in scope.expand_words(source, values)? {
+            // A text may hold several, so that `--set profiles=a,b` works.
             for part in value.value.split(',').map(str::trim).filter(|p| !p.is_empty()) {
                 expanded.push(Sp { value: part.to_string(), span: value.span });
             }

@@ -11,8 +11,9 @@ use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::engine::digest::{Digest, Keyer};
 use crate::litmus::Arch;
 
-use super::load::{Files, Scope, folder_of, normal};
+use super::load::{Files, folder_of, normal};
 use super::types::ProfileFile;
+use super::vars::{Scope, Setting};
 use super::yaml::{self, Scalar, Sp};
 
 const MAX_INHERITANCE: usize = 16;
@@ -306,7 +307,8 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
     let nothing = BTreeMap::new();
     let mut out: Vec<Profile> = Vec::new();
     for vars in &all {
-        let scope = Scope { vars, env: &nothing };
+        let vars = vars.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))).collect();
+        let scope = Scope { vars: &vars, env: &nothing };
         let expand = |s: &Sp<String>| scope.expand(&source, s).map(|s| s.value);
         let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
         let name = expand(&file.name)?;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::yaml::{Scalar, Sp, Words};
+use super::yaml::{Scalar, Sp, Value, Words};
 
 /// A pipeline: stages through which tests go, and what they share.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -25,10 +25,12 @@ pub struct PipelineFile {
     /// of this file; paths are relative to this file.
     #[serde(default)]
     pub include: Words,
-    /// Variables and their defaults. `${name}` in any string below stands for the value;
-    /// `--set name=value` replaces it.
+    /// Variables and their defaults: texts, numbers, booleans or lists. `${name}` stands for the
+    /// value, in any text of a stage and as the whole of a number, a boolean or a list;
+    /// `--set name=value` replaces it, with commas between the items of a list. Where a key is
+    /// optional, an empty variable is as good as no key.
     #[serde(default)]
-    pub vars: BTreeMap<String, Sp<Scalar>>,
+    pub vars: BTreeMap<String, Sp<Value>>,
     /// Environment variables that `${env.NAME}` may read. All others are hidden, so that results
     /// do not depend on them; what compilers see is declared by profiles.
     #[serde(default)]
@@ -448,45 +450,6 @@ impl Kind {
             Kind::Dedupe(d) => vec![&d.from],
             Kind::Compare(c) => vec![&c.source, &c.target],
             Kind::Run(r) => vec![&r.from],
-        }
-    }
-
-    /// Every string in which variables may stand.
-    pub fn strings(&mut self) -> Vec<&mut Sp<String>> {
-        match self {
-            Kind::Generate(g) => {
-                let words = [
-                    &mut g.files,
-                    &mut g.exclude,
-                    &mut g.cycles,
-                    &mut g.vocabulary,
-                    &mut g.relax,
-                    &mut g.reject,
-                    &mut g.annotations,
-                    &mut g.shapes,
-                    &mut g.families,
-                    &mut g.suite,
-                ];
-                let single = [&mut g.arch, &mut g.mode, &mut g.observe, &mut g.location_type];
-                let words = words.into_iter().flat_map(|w| &mut w.0);
-                words.chain(single.into_iter().flatten()).collect()
-            }
-            Kind::Mutate(m) => vec![&mut m.from, &mut m.rewrite],
-            Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
-            Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
-            Kind::Dedupe(d) => vec![&mut d.from],
-            Kind::Compare(c) => vec![&mut c.source, &mut c.target],
-            Kind::Run(r) => {
-                let optional = [
-                    &mut r.adapter,
-                    &mut r.preset,
-                    &mut r.seed,
-                    &mut r.variant,
-                    &mut r.model,
-                    &mut r.results,
-                ];
-                std::iter::once(&mut r.from).chain(optional.into_iter().flatten()).collect()
-            }
         }
     }
 }

@@ -8,10 +8,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
-use serde_saphyr::{Error, Location};
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Error, Location, Spanned};
 
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use super::tree::{PLACED, Tree, Vars, What, one_line, typed};
+use super::vars::Setting;
+use crate::diag::{Diag, Result, Source, Span};
 
 /// A value and where it stands in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +37,24 @@ impl<T> std::ops::Deref for Sp<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Sp<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
-        let inner = serde_saphyr::Spanned::<T>::deserialize(d)?;
-        Ok(Sp { value: inner.value, span: span_of(inner.referenced) })
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = Sp<T>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a value and its place")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> std::result::Result<Sp<T>, A::Error> {
+                let missing = || de::Error::custom("a place without its value");
+                let value = seq.next_element()?.ok_or_else(missing)?;
+                let start = seq.next_element()?.ok_or_else(missing)?;
+                let end = seq.next_element()?.ok_or_else(missing)?;
+                Ok(Sp { value, span: Span { start, end } })
+            }
+        }
+        d.deserialize_struct(PLACED, &["value", "start", "end"], V(PhantomData))
     }
 }
 
@@ -87,22 +105,13 @@ impl<'de> Deserialize<'de> for Scalar {
         impl Visitor<'_> for V {
             type Value = Scalar;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a string, a number or a boolean")
+                f.write_str("a text, a number or a boolean")
             }
             fn visit_str<E: de::Error>(self, v: &str) -> std::result::Result<Scalar, E> {
                 Ok(Scalar(v.to_string()))
             }
-            fn visit_u64<E: de::Error>(self, v: u64) -> std::result::Result<Scalar, E> {
-                Ok(Scalar(v.to_string()))
-            }
-            fn visit_i64<E: de::Error>(self, v: i64) -> std::result::Result<Scalar, E> {
-                Ok(Scalar(v.to_string()))
-            }
-            fn visit_f64<E: de::Error>(self, v: f64) -> std::result::Result<Scalar, E> {
-                Ok(Scalar(v.to_string()))
-            }
-            fn visit_bool<E: de::Error>(self, v: bool) -> std::result::Result<Scalar, E> {
-                Ok(Scalar(v.to_string()))
+            fn visit_unit<E: de::Error>(self) -> std::result::Result<Scalar, E> {
+                Ok(Scalar(String::new()))
             }
         }
         d.deserialize_any(V)
@@ -121,7 +130,41 @@ impl JsonSchema for Scalar {
     }
 }
 
+/// The value of a variable: a list where it was written as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value(pub Setting);
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        Ok(Value(match OneOrMany::deserialize(d)? {
+            OneOrMany::None => Setting::Text(String::new()),
+            OneOrMany::One(text) => Setting::Text(text),
+            OneOrMany::Many(list) => {
+                Setting::List(list.into_iter().map(|item| item.value.0).collect())
+            }
+        }))
+    }
+}
+
+impl JsonSchema for Value {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Value".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": ["string", "number", "boolean"] },
+                { "type": "array", "items": { "type": ["string", "number", "boolean"] } }
+            ]
+        })
+    }
+}
+
 enum OneOrMany {
+    None,
     One(String),
     Many(Vec<Sp<Scalar>>),
 }
@@ -132,16 +175,13 @@ impl<'de> Deserialize<'de> for OneOrMany {
         impl<'de> Visitor<'de> for V {
             type Value = OneOrMany;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a string or a list of strings")
+                f.write_str("a text or a list of texts")
             }
             fn visit_str<E: de::Error>(self, v: &str) -> std::result::Result<OneOrMany, E> {
                 Ok(OneOrMany::One(v.to_string()))
             }
-            fn visit_u64<E: de::Error>(self, v: u64) -> std::result::Result<OneOrMany, E> {
-                Ok(OneOrMany::One(v.to_string()))
-            }
-            fn visit_i64<E: de::Error>(self, v: i64) -> std::result::Result<OneOrMany, E> {
-                Ok(OneOrMany::One(v.to_string()))
+            fn visit_unit<E: de::Error>(self) -> std::result::Result<OneOrMany, E> {
+                Ok(OneOrMany::None)
             }
             fn visit_seq<A: SeqAccess<'de>>(
                 self,
@@ -162,6 +202,7 @@ impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
         let inner = Sp::<OneOrMany>::deserialize(d)?;
         Ok(Words(match inner.value {
+            OneOrMany::None => Vec::new(),
             OneOrMany::One(value) => vec![Sp { value, span: inner.span }],
             OneOrMany::Many(list) => {
                 list.into_iter().map(|s| Sp { value: s.value.0, span: s.span }).collect()
@@ -187,8 +228,102 @@ impl JsonSchema for Words {
     }
 }
 
+/// A node as the YAML library gives it.
+struct Raw(RawWhat);
+
+enum RawWhat {
+    Nothing,
+    Text(String),
+    /// What YAML takes for a number or a boolean; its text is in the document.
+    Plain,
+    List(Vec<Spanned<Raw>>),
+    Map(Vec<(Spanned<Raw>, Spanned<Raw>)>),
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        struct V;
+        macro_rules! plain {
+            ($($method:ident $type:ty),*) => {$(
+                fn $method<E: de::Error>(self, _: $type) -> std::result::Result<Raw, E> {
+                    Ok(Raw(RawWhat::Plain))
+                }
+            )*};
+        }
+        impl<'de> Visitor<'de> for V {
+            type Value = Raw;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("YAML")
+            }
+            plain!(visit_u64 u64, visit_i64 i64, visit_u128 u128, visit_i128 i128, visit_f64 f64,
+                visit_bool bool);
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Raw, E> {
+                Ok(Raw(RawWhat::Text(text.to_string())))
+            }
+            fn visit_unit<E: de::Error>(self) -> std::result::Result<Raw, E> {
+                Ok(Raw(RawWhat::Nothing))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> std::result::Result<Raw, A::Error> {
+                let mut out = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    out.push(item);
+                }
+                Ok(Raw(RawWhat::List(out)))
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Raw, A::Error> {
+                let mut out = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    out.push(entry);
+                }
+                Ok(Raw(RawWhat::Map(out)))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+fn planted(source: &Source, raw: Spanned<Raw>) -> Result<Tree> {
+    let span = span_of(raw.referenced);
+    let what = match raw.value.0 {
+        RawWhat::Nothing => What::Nothing,
+        RawWhat::Text(text) => What::Text(text, false),
+        RawWhat::Plain => {
+            let at = span_of(raw.defined);
+            let text = source.text.get(at.start as usize..at.end as usize).unwrap_or("");
+            What::Text(text.trim().to_string(), true)
+        }
+        RawWhat::List(list) => {
+            What::List(list.into_iter().map(|t| planted(source, t)).collect::<Result<_>>()?)
+        }
+        RawWhat::Map(entries) => {
+            let mut out = Vec::with_capacity(entries.len());
+            for (key, value) in entries {
+                let key = planted(source, key)?;
+                let What::Text(name, _) = key.what else {
+                    let span = one_line(source, key.span);
+                    return Err(Diag::at(source, span, "a key must be a text"));
+                };
+                out.push((Sp { value: name, span: key.span }, planted(source, value)?));
+            }
+            What::Map(out)
+        }
+    };
+    Ok(Tree { what, span })
+}
+
 /// Reads one document into a type that knows all its keys.
 pub fn read<T: DeserializeOwned>(source: &Source) -> Result<T> {
+    typed(source, &tree(source)?, Vars::None)
+}
+
+/// Reads one document as it stands.
+pub fn tree(source: &Source) -> Result<Tree> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
         with_snippet: false,
@@ -203,7 +338,13 @@ pub fn read<T: DeserializeOwned>(source: &Source) -> Result<T> {
             max_replay_stack_depth: 32,
         },
     };
-    serde_saphyr::from_str_with_options(&source.text, options).map_err(|e| explain(source, &e))
+    let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(&source.text, options)
+        .map_err(|e| explain(source, &e))?;
+    if let RawWhat::Nothing = raw.value.0 {
+        let end = source.text.len();
+        return Err(Diag::at(source, Span::new(end, end), "the document is empty"));
+    }
+    planted(source, raw)
 }
 
 /// Turns the library's error into ours: what is wrong, where, and what was probably meant.
@@ -222,52 +363,16 @@ fn explain(source: &Source, error: &Error) -> Box<Diag> {
                 let start = offset_of(&source.text, at.line() as usize, at.column() as usize);
                 return Span::new(start, start + 1);
             }
-            // A key with a block under it may be reported with all of the block.
-            let text = source.text.get(span.start as usize..).unwrap_or("");
-            let line = text.find('\n').unwrap_or(text.len());
-            let end = (span.end as usize)
-                .clamp(span.start as usize + 1, span.start as usize + line.max(1));
-            Span::new(span.start as usize, end)
+            one_line(source, span)
         },
     );
-    let among = |list: &[&str]| list.join(", ");
     let (message, help) = match error {
-        Error::SerdeUnknownField {
-            field, expected, ..
-        } => (
-            format!("unknown key `{field}`"),
-            Some(match nearest(field, expected.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the keys here are {}", among(expected)),
-            }),
-        ),
-        Error::SerdeUnknownVariant {
-            variant, expected, ..
-        } => (
-            format!("unknown value `{variant}`"),
-            Some(match nearest(variant, expected.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it is one of {}", among(expected)),
-            }),
-        ),
-        Error::SerdeMissingField { field, .. } => {
-            (format!("the key `{field}` is missing here"), None)
-        }
         Error::DuplicateMappingKey { key, .. } => (
             match key {
                 Some(key) => format!("the key `{key}` stands here twice"),
                 None => "a key stands here twice".to_string(),
             },
             Some("remove one of them".to_string()),
-        ),
-        Error::SerdeInvalidType {
-            unexpected,
-            expected,
-            ..
-        } => (format!("expected {expected}, found {unexpected}"), None),
-        Error::InvalidBooleanStrict { .. } => (
-            "expected a boolean".to_string(),
-            Some("write `true` or `false`".to_string()),
         ),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
