@@ -14,6 +14,7 @@ pub mod litmus;
 pub mod mix;
 pub mod mutate;
 pub mod pipeline;
+pub mod reduce;
 pub mod rel;
 pub mod report;
 pub mod sim;

@@ -159,7 +159,7 @@ fn a_bug_is_found_once_and_nothing_runs_twice() {
     }
     assert_eq!(executed(&s.run(&[]).1), 0);
     // The command that a finding names shows it again.
-    let words: Vec<&str> = finding["reproducer"].as_str().unwrap().split(' ').skip(1).collect();
+    let words: Vec<&str> = finding["command"].as_str().unwrap().split(' ').skip(1).collect();
     let (status, text) = s.litmake(&words);
     assert_eq!(status, 1, "{text}");
     assert!(text.contains("0:r=0; 1:r=0;"), "{text}");

@@ -13,9 +13,10 @@ use litmake::engine::store::Store;
 use litmake::litmus::list;
 use litmake::mix::By;
 use litmake::pipeline::load::{Disk, Files, load};
-use litmake::pipeline::plan::{Plan, plan};
+use litmake::pipeline::plan::{Plan, plan, profiles};
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
+use litmake::stage::investigate::Investigator;
 use litmake::stage::{self, Built, mix};
 
 use super::common::{self, CacheArgs};
@@ -36,13 +37,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "whole")]
     split: Split,
 
-    /// The model of the sources
-    #[arg(long, default_value = "rc11", value_name = "MODEL")]
-    source_model: String,
+    /// The model of the sources. With several, the first one judges, and what a further one
+    /// allows is labelled [default: rc11, and rc11-lb for load buffering]
+    #[arg(long, value_name = "MODEL")]
+    source_model: Vec<String>,
 
     /// The model of the mixes; by default that of the profiles, where they have one
     #[arg(long, value_name = "MODEL")]
     target_model: Option<String>,
+
+    /// Look into at most so many findings: reduce the test, explain the outcome, look for it in
+    /// other versions and compilers
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    investigate: u64,
 
     /// Print the report as JSON
     #[arg(long)]
@@ -142,11 +149,13 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
     // In a pipeline `${` begins a variable; in a path it is only itself.
     let plain = |text: &str| text.replace("${", "$${");
     let files: Vec<String> = paths.iter().map(|p| plain(&p.to_string_lossy())).collect();
-    let source = plain(&args.source_model);
-    let mut stages = vec![
-        serde_json::json!({ "name": "tests", "generate": { "files": files } }),
-        serde_json::json!({ "name": "source", "simulate": { "from": "tests", "model": source } }),
-    ];
+    let mut stages = vec![serde_json::json!({ "name": "tests", "generate": { "files": files } })];
+    let models = source_models(args);
+    for (i, model) in models.iter().enumerate() {
+        let simulate = serde_json::json!({ "from": "tests", "model": plain(model) });
+        stages.push(serde_json::json!({ "name": label("source", i), "simulate": simulate }));
+    }
+    let also: Vec<String> = (1..models.len()).map(|i| label("source", i)).collect();
     let target = match (&args.target_model, args.split.by()) {
         (Some(model), _) => Some(plain(model)),
         (None, None) => None,
@@ -165,13 +174,27 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
         stages.push(serde_json::json!({ "name": simulated, "simulate": simulate }));
         stages.push(serde_json::json!({
             "name": label("compare", i),
-            "compare": { "source": "source", "target": simulated },
+            "compare": {
+                "source": "source",
+                "target": simulated,
+                "also": also,
+                "investigate": args.investigate,
+            },
         }));
     }
     Ok(serde_json::json!({ "name": "check", "stages": stages }))
 }
 
-/// A stage's name, for each profile.
+/// The models of the sources, the one that judges first. Parts of tests have one.
+fn source_models(args: &Args) -> Vec<String> {
+    match (args.source_model.as_slice(), args.split.by()) {
+        ([], None) => vec!["rc11".into(), "rc11-lb".into()],
+        ([], Some(_)) => vec!["rc11".into()],
+        (given, _) => given.to_vec(),
+    }
+}
+
+/// A stage's name, for each profile or model.
 fn label(stage: &str, profile: usize) -> String {
     match profile {
         0 => stage.to_string(),
@@ -240,7 +263,13 @@ fn mixes(
             .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
         tests.push((path.display().to_string(), text));
     }
-    Ok(mix.check(&tests))
+    let mut report = mix.check(&tests);
+    let profiles = profiles(&Disk, &plan.pipeline)?;
+    let mut investigator = Investigator::new(plan, store, &mix.context, &profiles);
+    for finding in report.findings.iter_mut().take(args.investigate as usize) {
+        investigator.explain(finding);
+    }
+    Ok(report)
 }
 
 /// Errors point into the command's own pipeline, which nobody wrote.

@@ -11,11 +11,13 @@ use litmake::engine::graph::Context;
 use litmake::engine::progress::{Plain, Terminal};
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
-use litmake::pipeline::plan::Plan;
+use litmake::pipeline::load::Disk;
+use litmake::pipeline::plan::{Plan, profiles};
 use litmake::pipeline::query::Workspace;
 use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
 use litmake::report::{Finding, Report, github, junit};
+use litmake::stage::investigate::Investigator;
 use litmake::stage::{self, Built, collect};
 
 use super::common::{self, CacheArgs};
@@ -179,7 +181,7 @@ pub fn once(
     let part = options.part;
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
-    let mut report = collect::collect(plan, built, &engine);
+    let (mut report, origins) = collect::collect(plan, built, &engine);
     for (path, text) in stage::run::result_files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -208,6 +210,14 @@ pub fn once(
         let failed: Vec<String> = report.errors.iter().map(|e| e.test.clone()).collect();
         known.apply(&mut report, |f| tested(f) && !failed.contains(&f.test));
         litmake::report::merge::sort(&mut report);
+    }
+    if finished {
+        let profiles = profiles(&Disk, &plan.pipeline)?;
+        let context = &engine.options.context;
+        let content = |node: usize, item: &str| {
+            collect::content(&engine, built.node_of[node], item)
+        };
+        Investigator::new(plan, store, context, &profiles).report(&mut report, &origins, &content);
     }
     Ok(report)
 }

@@ -65,13 +65,13 @@ fn gives(kind: &Kind) -> Gives {
     match kind {
         Kind::Generate(_) | Kind::Mutate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
         Kind::Simulate(_) => Gives::Outcomes,
-        Kind::Compare(_) | Kind::Run(_) => Gives::Verdicts,
+        Kind::Compare(_) | Kind::Diff(_) | Kind::Run(_) => Gives::Verdicts,
     }
 }
 
 fn wants(kind: &Kind) -> Gives {
     match kind {
-        Kind::Compare(_) => Gives::Outcomes,
+        Kind::Compare(_) | Kind::Diff(_) => Gives::Outcomes,
         _ => Gives::Tests,
     }
 }
@@ -95,19 +95,7 @@ pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result
     }
     let kinds = resolve_kinds(&pipeline)?;
     let order = sorted(&pipeline, &kinds)?;
-    let mut extra = Vec::new();
-    for (dir, pattern, source) in &pipeline.profiles {
-        let found = expand_profile_paths(files, dir, &pattern.value);
-        if found.is_empty() {
-            return Err(Diag::at(
-                source,
-                pattern.span,
-                format!("no profile file matches `{}`", pattern.value),
-            ));
-        }
-        extra.extend(found);
-    }
-    let profiles = Profiles::load(files, &profile_folders(&pipeline.dir), &extra);
+    let profiles = profiles(files, &pipeline)?;
     let mut nodes: Vec<Node> = Vec::new();
     let mut of_stage: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
     for i in order {
@@ -129,6 +117,23 @@ pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result
         plan.keep(targets)?;
     }
     Ok(plan)
+}
+
+/// The profiles that a pipeline can name.
+pub fn profiles(files: &dyn Files, pipeline: &Pipeline) -> Result<Profiles> {
+    let mut extra = Vec::new();
+    for (dir, pattern, source) in &pipeline.profiles {
+        let found = expand_profile_paths(files, dir, &pattern.value);
+        if found.is_empty() {
+            return Err(Diag::at(
+                source,
+                pattern.span,
+                format!("no profile file matches `{}`", pattern.value),
+            ));
+        }
+        extra.extend(found);
+    }
+    Ok(Profiles::load(files, &profile_folders(&pipeline.dir), &extra))
 }
 
 fn expand_profile_paths(files: &dyn Files, dir: &Path, pattern: &str) -> Vec<PathBuf> {

@@ -57,6 +57,9 @@ const BUILT_IN: &[(&str, &str)] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pub name: String,
+    /// How the names of its family are made, and the values of the family's variables here.
+    pub family: String,
+    pub variables: BTreeMap<String, String>,
     pub compiler: String,
     pub args: Vec<String>,
     pub arch: Arch,
@@ -71,6 +74,59 @@ pub struct Profile {
     pub runtime: BTreeMap<String, String>,
     pub source: Source,
     pub span: Span,
+}
+
+/// The variable of a family that tells versions of one compiler apart.
+const VERSION: &str = "version";
+
+impl Profile {
+    pub fn version(&self) -> Option<&str> {
+        self.variables.get(VERSION).map(String::as_str)
+    }
+
+    /// The compiler's name without its target, its version and its folder: `gcc`.
+    pub fn tool(&self) -> &str {
+        let file = self.compiler.rsplit('/').next().unwrap_or(&self.compiler);
+        let word = |w: &&str| w.starts_with(|c: char| c.is_ascii_alphabetic());
+        file.rsplit('-').find(word).unwrap_or(file)
+    }
+
+    /// As people call it: `clang 16`.
+    pub fn compiler_name(&self) -> String {
+        match self.version() {
+            Some(version) => format!("{} {version}", self.tool()),
+            None => self.tool().to_string(),
+        }
+    }
+
+    /// Whether the other profile asks the same of another version or another compiler: the same
+    /// code, the same model, and the same variables but for the version.
+    pub fn is_sibling(&self, other: &Profile) -> bool {
+        let without = |p: &Profile| {
+            let mut variables = p.variables.clone();
+            variables.remove(VERSION);
+            variables
+        };
+        self.version().is_some()
+            && other.version().is_some()
+            && self.arch == other.arch
+            && self.model == other.model
+            && without(self) == without(other)
+            && (self.family == other.family || self.tool() != other.tool())
+    }
+}
+
+/// Versions in order: numbers by value.
+pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
+    let parts = |s: &str| -> Vec<(u64, String)> {
+        s.split(['.', '-'])
+            .map(|p| {
+                let digits: String = p.chars().take_while(char::is_ascii_digit).collect();
+                (digits.parse().unwrap_or(u64::MAX), p.to_string())
+            })
+            .collect()
+    };
+    parts(a).cmp(&parts(b))
 }
 
 impl Profile {
@@ -329,6 +385,8 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
         }
         out.push(Profile {
             name,
+            family: file.name.value.clone(),
+            variables: vars.clone(),
             compiler: expand(compiler)?,
             args,
             arch: arch.value.arch(),

@@ -31,7 +31,7 @@ pub fn annotations(report: &Report) -> String {
                 finding.profiles.join(", "),
                 finding.model_source,
                 states.join(" | "),
-                finding.reproducer
+                finding.command
             ))
         );
     }

@@ -43,7 +43,7 @@ pub fn junit(report: &Report) -> String {
                 escape(&finding.profiles.join(", ")),
                 escape(&finding.model_source),
                 escape(&states.join(" | ")),
-                escape(&finding.reproducer)
+                escape(&finding.command)
             );
         } else {
             cases.push_str("/>\n");

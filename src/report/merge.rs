@@ -1,5 +1,6 @@
 //! Merging the reports of the parts of one run.
 
+use super::evidence::{Changes, Differences};
 use super::{Report, Stage};
 use crate::diag::{Diag, Result};
 
@@ -20,6 +21,18 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
             match out.stages.iter_mut().find(|s| s.name == stage.name) {
                 Some(sum) => add(sum, &stage),
                 None => out.stages.push(stage),
+            }
+        }
+        for part in part.differences {
+            match out.differences.iter_mut().find(|d| d.stage == part.stage) {
+                Some(sum) => sum.add(&part),
+                None => out.differences.push(part),
+            }
+        }
+        for part in part.changes {
+            match out.changes.iter_mut().find(|c| c.stage == part.stage) {
+                Some(sum) => sum.add(part),
+                None => out.changes.push(part),
             }
         }
         for finding in part.findings {
@@ -44,6 +57,31 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
     sum.seconds = sum.seconds.zip(part.seconds).map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
+}
+
+impl Differences {
+    fn add(&mut self, part: &Differences) {
+        self.compared += part.compared;
+        self.positive += part.positive;
+        for (model, n) in &part.positive_under {
+            *self.positive_under.entry(model.clone()).or_default() += n;
+        }
+        self.negative += part.negative;
+        self.undefined += part.undefined;
+        self.undefined_positive += part.undefined_positive;
+    }
+}
+
+impl Changes {
+    fn add(&mut self, part: Changes) {
+        self.compared += part.compared;
+        self.code += part.code;
+        self.outcomes += part.outcomes;
+        self.gained += part.gained;
+        self.lost += part.lost;
+        self.tests.extend(part.tests);
+        self.tests.sort_by(|a, b| a.test.cmp(&b.test));
+    }
 }
 
 /// The order in which reports list things: it does not depend on how the run went.

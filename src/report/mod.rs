@@ -3,11 +3,13 @@
 //! This room does not know how findings were made.
 
 pub mod baseline;
+pub mod evidence;
 pub mod github;
 pub mod junit;
 pub mod merge;
 pub mod picture;
 pub mod plot;
+pub mod table;
 pub mod terminal;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::digest::Keyer;
+use evidence::{Changes, Differences, Evidence, Presence, Reduced};
 
 /// One run, as a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +28,12 @@ pub struct Report {
     pub stages: Vec<Stage>,
     pub findings: Vec<Finding>,
     pub errors: Vec<Error>,
+    /// What comparisons came to, a stage each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Differences>,
+    /// What changed from one compiler to another, a stage each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Changes>,
     /// How the mixes of each test were counted, where profiles were mixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Mixes>,
@@ -126,11 +135,28 @@ pub struct Finding {
     pub model_source: String,
     pub model_target: String,
     pub outcomes: Outcomes,
-    /// A command that shows it again.
+    /// Further models of the source, weaker ones, that allow all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_by: Vec<String>,
+    /// What kind of difference that is: `load buffering` where `rc11-lb` allows it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// The smallest source that shows it.
     pub reproducer: String,
+    /// A command that shows it again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// The lifted target, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
+    /// Why the outcome is wrong; of the reduced test, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<Reduced>,
+    /// Other versions of the compiler, and other compilers of the same code.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presence: Vec<Presence>,
     pub status: Status,
 }
 
@@ -168,6 +194,9 @@ pub struct Error {
     pub test: String,
     pub message: String,
     pub cause: Cause,
+    /// The smallest source with which a compiler fails in this way.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reproducer: String,
 }
 
 /// A state on one line, as herd writes it.

@@ -1,9 +1,10 @@
 //! The summary at the end of a run, for a person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Error, Finding, Report, Status, state_text};
+use super::evidence::{Evidence, Execution, Shows};
+use super::{Error, Finding, Outcomes, Report, State, Status, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -30,7 +31,10 @@ pub fn summary(report: &Report, style: Style) -> String {
         stages(report, &mut out);
     }
     let limit = if style.verbose { usize::MAX } else { SHOWN };
-    let new: Vec<&Finding> = report.findings.iter().filter(|f| f.status == Status::New).collect();
+    let mut new: Vec<&Finding> =
+        report.findings.iter().filter(|f| f.status == Status::New).collect();
+    // What was looked into first, then what has no label.
+    new.sort_by_key(|f| (f.evidence.is_none(), !f.label.is_empty()));
     for f in new.iter().take(limit) {
         finding(f, style, &mut out);
     }
@@ -62,7 +66,9 @@ pub fn summary(report: &Report, style: Style) -> String {
             let _ = writeln!(out, "  no new code from {}", m.adds_nothing.join(", "));
         }
     }
+    out.push_str(&table::changes(&report.changes, style.verbose));
     errors(&report.errors, limit, style, &mut out);
+    bugs(&new, &mut out);
     let known = report.count(Status::Known);
     let word = match new.len() {
         0 => style.paint("32;1", "no new findings"),
@@ -70,6 +76,13 @@ pub fn summary(report: &Report, style: Style) -> String {
         n => style.paint("31;1", &format!("{n} findings")),
     };
     let _ = write!(out, "{word}");
+    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
+    for f in new.iter().filter(|f| !f.label.is_empty()) {
+        *labels.entry(&f.label).or_default() += 1;
+    }
+    for (label, n) in labels {
+        let _ = write!(out, ", {n} of them {label}");
+    }
     if known > 0 {
         let _ = write!(out, ", {known} known");
     }
@@ -78,6 +91,25 @@ pub fn summary(report: &Report, style: Style) -> String {
     }
     out.push('\n');
     out
+}
+
+/// Findings that reduce to the same test are most likely one bug.
+fn bugs(new: &[&Finding], out: &mut String) {
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    for f in new {
+        if let Some(r) = &f.reduced {
+            *groups.entry(&r.digest).or_default() += 1;
+        }
+    }
+    let sum: usize = groups.values().sum();
+    if sum > 1 {
+        let _ = writeln!(
+            out,
+            "{sum} findings were reduced, to {} distinct test{}",
+            groups.len(),
+            if groups.len() == 1 { "" } else { "s" }
+        );
+    }
 }
 
 fn stages(report: &Report, out: &mut String) {
@@ -103,11 +135,13 @@ fn stages(report: &Report, out: &mut String) {
     }
 }
 
-/// One finding, with what a person needs to judge it.
+/// One finding, with what a person needs to judge it: the smallest test that shows it, where one
+/// was looked for, what the compiler makes of that, and why it is wrong.
 pub fn finding(f: &Finding, style: Style, out: &mut String) {
+    let label = if f.label.is_empty() { String::new() } else { format!("{}, ", f.label) };
     let _ = writeln!(
         out,
-        "\n{} {} ({}, {})",
+        "\n{} {} ({}, {label}{})",
         style.paint("31;1", "finding"),
         style.paint("1", &f.test),
         f.class.name(),
@@ -126,15 +160,116 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     for state in f.outcomes.forbidden.iter().take(8) {
         let _ = writeln!(out, "    {}", style.paint("31", &state_text(state)));
     }
-    if !f.source.is_empty() {
-        let _ = writeln!(out, "  source:");
-        indent(&f.source, out);
+    presence(f, out);
+    let (source, target, outcomes) = match &f.reduced {
+        Some(r) => (&r.source, &r.target, &r.outcomes),
+        None => (&f.source, &f.target, &f.outcomes),
+    };
+    if !source.is_empty() {
+        let word = if f.reduced.is_some() { "reduced to" } else { "source" };
+        let _ = writeln!(out, "  {word}:");
+        indent(source, out);
     }
-    if !f.target.is_empty() {
+    if !target.is_empty() {
         let _ = writeln!(out, "  what the compiler made of it:");
-        indent(&f.target, out);
+        indent(target, out);
     }
-    let _ = writeln!(out, "  again: {}\n", f.reproducer);
+    sets(f, outcomes, style, out);
+    if let Some(e) = &f.evidence {
+        evidence(f, e, out);
+    }
+    let _ = writeln!(out, "  again: {}\n", f.command);
+}
+
+/// In which compilers it is, and in which not.
+fn presence(f: &Finding, out: &mut String) {
+    for (shows, word) in
+        [(Shows::Present, "present in"), (Shows::Absent, "absent from"), (Shows::Unknown, "unknown for")]
+    {
+        // One word a compiler, and its versions behind it.
+        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+        for p in f.presence.iter().filter(|p| p.shows == shows) {
+            let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
+            match names.last_mut().filter(|(t, _)| *t == tool) {
+                Some((_, versions)) => versions.push(version),
+                None => names.push((tool, vec![version])),
+            }
+        }
+        let names: Vec<String> =
+            names.iter().map(|(t, v)| format!("{t} {}", v.join(", ")).trim().to_string()).collect();
+        if !names.is_empty() {
+            let _ = writeln!(out, "  {word} {}", names.join("; "));
+        }
+    }
+}
+
+/// Both outcome sets, side by side.
+fn sets(f: &Finding, outcomes: &Outcomes, style: Style, out: &mut String) {
+    let all: BTreeSet<&State> = outcomes.source.iter().chain(&outcomes.target).collect();
+    if all.is_empty() || all.len() > 24 {
+        return;
+    }
+    let (source, target) = (&f.model_source, &f.model_target);
+    let width = all.iter().map(|s| state_text(s).chars().count()).max().unwrap_or(0).max(8);
+    let _ = writeln!(out, "  {:width$}    {source}  {target}", "outcomes");
+    for state in all {
+        let mark = |list: &[State], name: &str| {
+            format!("{:<w$}", if list.contains(state) { "yes" } else { "-" }, w = name.len())
+        };
+        let wrong = outcomes.forbidden.contains(state);
+        let line = format!(
+            "    {:width$}  {}  {}{}",
+            state_text(state),
+            mark(&outcomes.source, source),
+            mark(&outcomes.target, target),
+            if wrong { "  <- wrong" } else { "" }
+        );
+        let line = line.trim_end();
+        let _ = writeln!(out, "{}", if wrong { style.paint("31", line) } else { line.to_string() });
+    }
+}
+
+/// The execution that shows the outcome, and what forbids it.
+fn evidence(f: &Finding, e: &Evidence, out: &mut String) {
+    if let Some(run) = &e.target {
+        let _ = writeln!(out, "  {} under {}:", state_text(&e.outcome), run.model);
+        events(run, out);
+        let pairs = |list: &[(String, String)]| {
+            list.iter().map(|(a, b)| format!("{a} -> {b}")).collect::<Vec<_>>().join(", ")
+        };
+        for (name, list) in [("rf", &run.rf), ("co", &run.co)] {
+            if !list.is_empty() {
+                let _ = writeln!(out, "    {name}: {}", pairs(list));
+            }
+        }
+    }
+    let Some(run) = &e.source else {
+        if f.outcomes.source.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "  no execution of the source shows it, whatever the model");
+        return;
+    };
+    let _ = writeln!(out, "  {} forbids that of the source:", run.model);
+    events(run, out);
+    for failed in &run.fails {
+        let what = if failed.is_cycle { "a cycle" } else { "a pair" };
+        let _ = writeln!(out, "    `{}` ({}) finds {what}:", failed.check, failed.place);
+        for edge in &failed.edges {
+            let _ = writeln!(out, "      {} -{}-> {}", edge.from, edge.edge, edge.to);
+        }
+    }
+}
+
+fn events(run: &Execution, out: &mut String) {
+    let width = run.events.iter().map(|e| e.event.chars().count()).max().unwrap_or(0).min(40);
+    for e in &run.events {
+        let at = match e.thread {
+            None => "initially".to_string(),
+            Some(t) => format!("P{t}: {}", e.code),
+        };
+        let _ = writeln!(out, "    {}: {:width$}  {at}", e.id, e.event);
+    }
 }
 
 fn indent(text: &str, out: &mut String) {
@@ -159,6 +294,11 @@ fn errors(list: &[Error], limit: usize, style: Style, out: &mut String) {
         );
         if tests.len() > 1 {
             let _ = writeln!(out, "  and {} more tests, the same", tests.len() - 1);
+        }
+        let same = |e: &&Error| e.stage == *stage && e.test == tests[0];
+        if let Some(error) = list.iter().find(same).filter(|e| !e.reproducer.is_empty()) {
+            let _ = writeln!(out, "  reduced to:");
+            indent(&error.reproducer, out);
         }
     }
     if groups.len() > limit {

@@ -1,14 +1,18 @@
 //! From what a run found to its report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::compare::Verdict;
+use super::diff::Change;
 use super::{Built, ITEM, UNREADABLE};
+use crate::engine::digest::Digest;
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
 use crate::gpu::session::Record;
 use crate::pipeline::plan::Plan;
 use crate::pipeline::types::Kind;
+use crate::report::evidence::{Changed, Changes, Differences};
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
 
 /// Puts the item's name into a message that was stored without it.
@@ -20,8 +24,12 @@ fn named(message: &str, item: &str) -> String {
     }
 }
 
+/// The plan's nodes that findings came from, by the findings' identities.
+pub type Origins = BTreeMap<String, usize>;
+
 /// The report of a run that came to its end.
-pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
+pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins) {
+    let mut origins = Origins::new();
     let mut out = Report {
         litmake: env!("CARGO_PKG_VERSION").to_string(),
         pipeline: plan.pipeline.name.clone(),
@@ -50,7 +58,17 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
         out.stages.push(stage);
     }
     for found in engine.found(&[State::Finding]) {
-        out.findings.extend(finding(plan, built, engine, &found));
+        if let Some(finding) = finding(plan, built, engine, &found) {
+            origins.insert(finding.id.clone(), built.of_plan[found.node]);
+            out.findings.push(finding);
+        }
+    }
+    for (i, node) in plan.nodes.iter().enumerate() {
+        match node.kind {
+            Kind::Compare(_) => out.differences.push(differences(plan, built, engine, i)),
+            Kind::Diff(_) => out.changes.push(changes(plan, built, engine, i)),
+            _ => {}
+        }
     }
     let mut said = BTreeSet::new();
     for found in failed {
@@ -65,6 +83,7 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
             message: named(&text, &found.item),
             test: found.item,
             cause: if unreadable { Cause::Input } else { Cause::Run },
+            ..Error::default()
         });
     }
     for error in engine.take_errors() {
@@ -75,7 +94,129 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> Report {
         });
     }
     report::merge::sort(&mut out);
+    (out, origins)
+}
+
+/// Calls `f` for each row of a node that came to something, with its name. Most rows of a
+/// comparison have one of a few contents, so each is read and decoded once.
+fn each_row<T>(
+    engine: &Engine,
+    node: usize,
+    decode: impl Fn(&[u8]) -> Result<T, String>,
+    mut f: impl FnMut(&str, &T),
+) {
+    let Some(root) = engine.root_table(node) else { return };
+    let mut known: HashMap<Digest, Rc<T>> = HashMap::new();
+    for (s, shard) in engine.shards_of(node).into_iter().enumerate() {
+        let Some(cells) = shard.and_then(|_| engine.cells(node, s).ok()) else { continue };
+        for (row, cell) in cells.iter().enumerate().filter(|(_, c)| c.state.usable()) {
+            let value = match known.get(&cell.content) {
+                Some(value) => value.clone(),
+                None => {
+                    let content = engine.content(node, s, row, *cell);
+                    let Ok(value) = content.and_then(|bytes| decode(&bytes)) else { continue };
+                    let value = Rc::new(value);
+                    // A bound, for campaigns in which all contents differ.
+                    if known.len() < 1 << 16 {
+                        known.insert(cell.content, value.clone());
+                    }
+                    value
+                }
+            };
+            f(&root.rows(s)[row].name, &value);
+        }
+    }
+}
+
+/// What the comparisons of a stage came to.
+fn differences(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Differences {
+    let node = &plan.nodes[i];
+    let models: Vec<String> = further(plan, built, i);
+    let mut out = Differences {
+        stage: node.label.clone(),
+        model_source: model(plan, built, i, 0).unwrap_or_else(|| "rc11".into()),
+        positive_under: models.iter().map(|m| (m.clone(), 0)).collect(),
+        ..Differences::default()
+    };
+    if let Some(profile) = &node.profile {
+        out.profile = profile.name.clone();
+        out.compiler = profile.tool().to_string();
+        out.arch = profile.arch.name().to_string();
+        out.variables = profile.variables.clone();
+    }
+    each_row(engine, built.node_of[i], Verdict::decode, |_, verdict| {
+        out.compared += 1;
+        let positive = u64::from(!verdict.positive.is_empty());
+        if verdict.undefined {
+            out.undefined += 1;
+            out.undefined_positive += positive;
+            return;
+        }
+        out.positive += positive;
+        out.negative += u64::from(verdict.negative > 0);
+        for (model, left) in models.iter().zip(&verdict.also) {
+            if let Some(n) = out.positive_under.get_mut(model) {
+                *n += u64::from(*left > 0);
+            }
+        }
+    });
     out
+}
+
+/// What a diff stage came to.
+fn changes(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Changes {
+    let node = &plan.nodes[i];
+    let name = |input: usize| {
+        let of = &plan.nodes[node.inputs[input]];
+        of.profile.as_ref().map_or(of.label.clone(), |p| p.name.clone())
+    };
+    let mut out = Changes {
+        stage: node.label.clone(),
+        before: name(0),
+        after: name(1),
+        ..Changes::default()
+    };
+    each_row(engine, built.node_of[i], Change::decode, |test, change| {
+        out.compared += 1;
+        out.code += u64::from(change.code);
+        out.gained += u64::from(!change.gained.is_empty());
+        out.lost += u64::from(!change.lost.is_empty());
+        out.outcomes += u64::from(!change.gained.is_empty() || !change.lost.is_empty());
+        if *change != Change::default() {
+            out.tests.push(Changed {
+                test: test.to_string(),
+                code: change.code,
+                gained: change.gained.clone(),
+                lost: change.lost.clone(),
+            });
+        }
+    });
+    out
+}
+
+/// The model by which an input of a comparison goes.
+fn model(plan: &Plan, built: &Built, i: usize, input: usize) -> Option<String> {
+    built.models[*plan.nodes[i].inputs.get(input)?].clone()
+}
+
+/// The further models of a comparison's sources.
+fn further(plan: &Plan, built: &Built, i: usize) -> Vec<String> {
+    (2..plan.nodes[i].inputs.len())
+        .map(|input| model(plan, built, i, input).unwrap_or_else(|| "rc11".into()))
+        .collect()
+}
+
+/// What a difference that a model allows is called.
+pub fn label(allowed_by: &[String]) -> String {
+    let name = |m: &String| {
+        let file = m.rsplit('/').next().unwrap_or(m);
+        file.strip_suffix(".cat").unwrap_or(file).to_string()
+    };
+    match allowed_by.first().map(name).as_deref() {
+        None => String::new(),
+        Some("rc11-lb") => "load buffering".into(),
+        Some(other) => format!("allowed by {other}"),
+    }
 }
 
 /// A device that showed what the model forbids.
@@ -84,6 +225,7 @@ fn violation(model: Option<String>, found: &Found, source: String) -> Option<Fin
     let finding = Finding {
         class: Class::Conformance,
         test: found.item.clone(),
+        reproducer: source.clone(),
         source,
         profiles: vec![record.device.clone()],
         model_source: model.unwrap_or_default(),
@@ -92,7 +234,7 @@ fn violation(model: Option<String>, found: &Found, source: String) -> Option<Fin
             source: record.allowed,
             target: Vec::new(),
         },
-        reproducer: format!("litmake mutants run --suite all --only {}", record.test),
+        command: format!("litmake mutants run --suite all --only {}", record.test),
         ..Finding::default()
     };
     Some(finding.identify())
@@ -107,28 +249,32 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
         return violation(built.models[i].clone(), found, text);
     }
     let verdict = Verdict::decode(&found.content).ok()?;
-    let model = |input: usize| {
-        let stage = node.inputs.get(input)?;
-        built.models[*stage].clone()
-    };
     let profiles: Vec<String> = node.profile.iter().map(|p| p.name.clone()).collect();
-    let model_source = model(0).unwrap_or_else(|| "rc11".into());
-    let model_target = model(1).unwrap_or_default();
-    let mut reproducer = String::from("litmake check");
+    let model_source = model(plan, built, i, 0).unwrap_or_else(|| "rc11".into());
+    let model_target = model(plan, built, i, 1).unwrap_or_default();
+    let further = further(plan, built, i);
+    let mut command = String::from("litmake check");
     for profile in &profiles {
-        reproducer += &format!(" --profile {profile}");
+        command += &format!(" --profile {profile}");
     }
-    reproducer += &format!(" --source-model {model_source} {}", found.item);
+    for model in [&model_source].into_iter().chain(&further) {
+        command += &format!(" --source-model {model}");
+    }
+    command += &format!(" {}", found.item);
+    let gone = further.into_iter().zip(&verdict.also).filter(|(_, left)| **left == 0);
+    let allowed_by: Vec<String> = gone.map(|(model, _)| model).collect();
     // The tests of both sides, for people: what the simulated stages consumed.
     let text = |input: usize| -> Option<String> {
         let simulate = built.node_of[*node.inputs.get(input)?];
         let tests = *engine.graph.nodes[simulate].inputs.first()?;
         content(engine, tests, &found.item)
     };
+    let source = text(0).unwrap_or_default();
     let finding = Finding {
         class: if profiles.is_empty() { Class::Model } else { Class::Concurrency },
         test: found.item.clone(),
-        source: text(0).unwrap_or_default(),
+        reproducer: source.clone(),
+        source,
         target: text(1).unwrap_or_default(),
         profiles,
         model_source,
@@ -138,14 +284,16 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
             source: verdict.source,
             target: verdict.target,
         },
-        reproducer,
+        label: label(&allowed_by),
+        allowed_by,
+        command,
         ..Finding::default()
     };
     Some(finding.identify())
 }
 
 /// The text of an item in a node.
-fn content(engine: &Engine, node: usize, item: &str) -> Option<String> {
+pub fn content(engine: &Engine, node: usize, item: &str) -> Option<String> {
     let (shard, row) = place(engine, node, item)?;
     let cell = *engine.cells(node, shard).ok()?.get(row)?;
     let bytes = engine.content(node, shard, row, cell).ok()?;

@@ -19,6 +19,9 @@ pub struct Verdict {
     /// How many outcomes the source allows and the target forbids.
     #[serde(default)]
     pub negative: usize,
+    /// For each further model of the source, how many of those outcomes it forbids too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<usize>,
     /// The source has undefined behaviour: differences are recorded and are no findings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
@@ -58,6 +61,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
                 positive: target.states.clone(),
                 source: source.states.clone(),
                 target: target.states.clone(),
+                also: Vec::new(),
             });
         }
         return Err(format!("source and target show nothing in common: {shown:?} and {seen:?}"));
@@ -88,6 +92,21 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
     Ok(verdict)
 }
 
+/// Compares under the source's model, and, where there is a difference, under further ones.
+pub fn judge(
+    source: &Allowed,
+    target: &Allowed,
+    further: &[Allowed],
+) -> Result<Verdict, String> {
+    let mut verdict = compare(source, target)?;
+    if !verdict.positive.is_empty() {
+        for weaker in further {
+            verdict.also.push(compare(weaker, target)?.positive.len());
+        }
+    }
+    Ok(verdict)
+}
+
 pub struct Compare;
 
 pub fn fingerprint() -> Fingerprint {
@@ -97,9 +116,12 @@ pub fn fingerprint() -> Fingerprint {
 impl Map for Compare {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| {
-            let verdict = Allowed::decode(&item[0])
-                .and_then(|source| compare(&source, &Allowed::decode(&item[1])?));
-            match verdict {
+            let verdict = || -> Result<Verdict, String> {
+                let further: Vec<Allowed> =
+                    item[2..].iter().map(|b| Allowed::decode(b)).collect::<Result<_, _>>()?;
+                judge(&Allowed::decode(&item[0])?, &Allowed::decode(&item[1])?, &further)
+            };
+            match verdict() {
                 Ok(verdict) => {
                     let bytes = serde_json::to_vec(&verdict).unwrap_or_default();
                     match verdict.is_finding() {
@@ -142,6 +164,17 @@ mod tests {
         let verdict = compare(&source, &allowed(&[&[("0:r", "7")]])).unwrap();
         assert_eq!(verdict.positive.len(), 1);
         assert!(!verdict.is_finding());
+    }
+
+    #[test]
+    fn what_weaker_models_allow_is_counted() {
+        let source = allowed(&[&[("0:r", "0")]]);
+        let target = allowed(&[&[("0:r", "0")], &[("0:r", "1")], &[("0:r", "2")]]);
+        let weaker = allowed(&[&[("0:r", "0")], &[("0:r", "1")]]);
+        let verdict = judge(&source, &target, &[weaker, target.clone()]).unwrap();
+        assert_eq!(verdict.positive.len(), 2);
+        assert_eq!(verdict.also, [1, 0]);
+        assert!(judge(&source, &source, &[target]).unwrap().also.is_empty());
     }
 
     #[test]

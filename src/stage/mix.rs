@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::apply::{Done, Lab};
 use super::compare::{Verdict, compare};
 use super::simulate::Allowed;
 use super::{Built, ITEM, UNREADABLE, read_test};
-use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{Context, Node, Outcome, Work};
-use crate::engine::store::{Kind, Put, Records};
+use crate::engine::store::Records;
 use crate::litmus::{self, Test, canon};
 use crate::mix::count::{Interner, Table};
 use crate::mix::symmetry::symmetries;
@@ -19,9 +19,6 @@ use crate::report::{Cause, Class, Error, Finding, Mixes, Outcomes, Report};
 
 /// Mixes that differ beyond this number are refused, a test at a time.
 const MAX_TESTS: usize = 100_000;
-
-/// How many go through a stage together.
-const BATCH: usize = 64;
 
 /// What a mix check is about.
 pub struct Mix<'a> {
@@ -42,48 +39,14 @@ pub fn node<'a>(built: &'a Built, label: &str) -> Option<&'a Node> {
     built.graph.nodes.iter().find(|n| n.label == label)
 }
 
-/// How much work was done and how much was known.
-#[derive(Clone, Copy, Debug, Default)]
-struct Done {
-    tasks: u64,
-    executed: u64,
-}
-
 impl Mix<'_> {
     /// What a stage makes of some items, from the store where that is known.
     fn apply(&self, node: &Node, items: Vec<Vec<u8>>, done: &mut Done) -> Vec<Outcome> {
         let Work::Map(map) = &node.work else {
             return vec![Outcome::Broke("this stage does no work on items".into()); items.len()];
         };
-        let items: Vec<Vec<Vec<u8>>> = items.into_iter().map(|i| vec![i]).collect();
-        let fingerprint = node.fingerprint.digest();
-        let keys: Vec<Digest> = items
-            .iter()
-            .map(|item| {
-                let content = map.normal(item).unwrap_or_else(|| Digest::of(&item[0]));
-                let key = Keyer::new("mix/1").field("node", &fingerprint.0);
-                key.field("content", &content.0).finish()
-            })
-            .collect();
-        done.tasks += items.len() as u64;
-        let mut out: Vec<Option<Outcome>> =
-            self.records.get(&keys).into_iter().map(|v| v.and_then(|v| decode(&v))).collect();
-        let missing: Vec<usize> = (0..items.len()).filter(|i| out[*i].is_none()).collect();
-        for chunk in missing.chunks(BATCH) {
-            let batch: Vec<Vec<Vec<u8>>> = chunk.iter().map(|i| items[*i].clone()).collect();
-            let made = match self.context.stopped() {
-                true => vec![Outcome::Stopped; batch.len()],
-                false => map.run(&batch, &self.context),
-            };
-            done.executed += chunk.len() as u64;
-            for (i, outcome) in chunk.iter().zip(made) {
-                if let Some(value) = encode(&outcome) {
-                    self.records.put(&[Put { kind: Kind::Action, key: keys[*i], value: &value }]);
-                }
-                out[*i] = Some(outcome);
-            }
-        }
-        out.into_iter().map(|o| o.unwrap_or(Outcome::Stopped)).collect()
+        let lab = Lab { records: self.records, context: &self.context };
+        lab.apply(&**map, node.fingerprint.digest(), &items, done)
     }
 
     /// Checks every mix of some tests: names and texts.
@@ -104,6 +67,7 @@ impl Mix<'_> {
                         test: name.clone(),
                         message: message.replacen(ITEM, name, 1),
                         cause: Cause::Input,
+                        ..Error::default()
                     });
                     continue;
                 }
@@ -324,11 +288,11 @@ impl One<'_> {
             By::Thread => "thread",
             By::Instruction => "instruction",
         };
-        let mut reproducer = format!("litmake check --split {split}");
+        let mut command = format!("litmake check --split {split}");
         for profile in &profiles {
-            reproducer += &format!(" --profile {profile}");
+            command += &format!(" --profile {profile}");
         }
-        reproducer += &format!(
+        command += &format!(
             " --source-model {} --target-model {} {}",
             self.mix.model_source, self.mix.model_target, self.name
         );
@@ -346,7 +310,8 @@ impl One<'_> {
                 source: verdict.source,
                 target: verdict.target,
             },
-            reproducer,
+            reproducer: self.text.to_string(),
+            command,
             ..Finding::default()
         };
         Some(finding.identify())
@@ -354,7 +319,7 @@ impl One<'_> {
 }
 
 fn error(stage: &str, test: &str, message: String) -> Error {
-    Error { stage: stage.into(), test: test.into(), message, cause: Cause::Run }
+    Error { stage: stage.into(), test: test.into(), message, cause: Cause::Run, ..Error::default() }
 }
 
 fn stage(name: &str, kind: &str, done: Done, failed: u64) -> crate::report::Stage {
@@ -385,22 +350,5 @@ fn content(outcome: Outcome) -> Result<Vec<u8>, String> {
         Outcome::Done(content) | Outcome::Finding(content) => Ok(content),
         Outcome::Failed(message) | Outcome::Broke(message) => Err(message),
         Outcome::Stopped => Err("it was stopped".into()),
-    }
-}
-
-fn encode(outcome: &Outcome) -> Option<Vec<u8>> {
-    let (tag, content) = match outcome {
-        Outcome::Done(content) | Outcome::Finding(content) => (b'+', content.as_slice()),
-        Outcome::Failed(message) => (b'-', message.as_bytes()),
-        Outcome::Broke(_) | Outcome::Stopped => return None,
-    };
-    Some(std::iter::once(tag).chain(content.iter().copied()).collect())
-}
-
-fn decode(bytes: &[u8]) -> Option<Outcome> {
-    match bytes.split_first()? {
-        (b'+', content) => Some(Outcome::Done(content.to_vec())),
-        (b'-', message) => Some(Outcome::Failed(String::from_utf8_lossy(message).into_owned())),
-        _ => None,
     }
 }

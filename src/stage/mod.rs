@@ -1,12 +1,15 @@
 //! Stages: one file a kind. A stage turns items of the plan into calls of the library, and says
 //! what its results depend on. It does not know how results are stored, nor when it runs.
 
+pub mod apply;
 pub mod collect;
 pub mod compare;
 pub mod compile;
 pub mod dedupe;
+pub mod diff;
 pub mod generate;
 pub mod generated;
+pub mod investigate;
 pub mod mix;
 pub mod mutate;
 pub mod run;
@@ -55,6 +58,9 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     let mut models = simulate::Models::default();
     for (i, node) in plan.nodes.iter().enumerate() {
         let inputs: Vec<usize> = node.inputs.iter().map(|j| out.node_of[*j]).collect();
+        // What the tests are whose outcomes are consumed.
+        let code: Vec<usize> =
+            inputs.iter().filter_map(|s| out.graph.nodes[*s].inputs.first().copied()).collect();
         let mut add = |inputs: Vec<usize>, fingerprint: Fingerprint, work: Work, hidden| {
             out.graph.nodes.push(Node {
                 label: node.label.clone(),
@@ -120,6 +126,9 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 let (work, fingerprint, model) = run::stage(node, options)?;
                 out.models[i] = Some(model);
                 add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
+            }
+            Kind::Diff(_) => {
+                add([inputs, code].concat(), diff::fingerprint(), Work::Map(Arc::new(diff::Diff)), false)
             }
             Kind::Compare(_) => {
                 add(inputs, compare::fingerprint(), Work::Map(Arc::new(compare::Compare)), false)

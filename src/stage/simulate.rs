@@ -60,7 +60,7 @@ impl Allowed {
 }
 
 /// From the location that holds a local to the local.
-fn locals(test: &Test) -> BTreeMap<String, String> {
+pub fn locals(test: &Test) -> BTreeMap<String, String> {
     let line = test.info.iter().find(|(k, _)| k == MAP);
     line.into_iter()
         .flat_map(|(_, v)| v.split_whitespace())

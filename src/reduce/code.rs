@@ -1,0 +1,269 @@
+//! The cuts: each makes of a function's body the bodies that are one step smaller.
+
+use crate::diag::Span;
+use crate::lang::c11::ast::{Expr, ExprKind, IntLit, Stmt, StmtKind};
+
+type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
+
+/// The kinds of cuts, the largest first: statements, then what is around statements, then
+/// orders and values.
+pub const CUTS: [Cut; 3] = [
+    |body| lists(body, &drop_statement),
+    |body| lists(body, &unwrap),
+    |body| lists(body, &|s| inside(s, &simpler)),
+];
+
+/// What a statement may become: each is a list of statements that stands in its place.
+type Change<'c> = &'c dyn Fn(&Stmt) -> Vec<Vec<Stmt>>;
+
+/// Every list in which one statement, here or further down, was changed.
+fn lists(body: &[Stmt], change: Change) -> Vec<Vec<Stmt>> {
+    let mut out = Vec::new();
+    for (i, statement) in body.iter().enumerate() {
+        let here = change(statement);
+        let below = below(statement, change).into_iter().map(|s| vec![s]);
+        for instead in here.into_iter().chain(below) {
+            let mut list = body[..i].to_vec();
+            list.extend(instead);
+            list.extend_from_slice(&body[i + 1..]);
+            out.push(list);
+        }
+    }
+    out
+}
+
+/// A statement as one: a block where it is not one.
+fn joined(mut list: Vec<Stmt>) -> Box<Stmt> {
+    Box::new(match list.len() {
+        1 if !matches!(list[0].kind, StmtKind::Decl(_)) => list.remove(0),
+        _ => Stmt::new(StmtKind::Block(list), Span::default()),
+    })
+}
+
+/// The statements in a body, without the block around them.
+fn flat(s: &Stmt) -> Vec<Stmt> {
+    match &s.kind {
+        StmtKind::Block(list) => list.clone(),
+        StmtKind::Empty => Vec::new(),
+        _ => vec![s.clone()],
+    }
+}
+
+/// The statement with a change somewhere below it.
+fn below(s: &Stmt, change: Change) -> Vec<Stmt> {
+    let make = |kind| Stmt::new(kind, s.span);
+    let bodies = |b: &Stmt| lists(&flat(b), change).into_iter().map(joined);
+    match &s.kind {
+        StmtKind::If { cond, yes, no } => {
+            let yes_changed = bodies(yes).map(|yes| {
+                make(StmtKind::If { cond: cond.clone(), yes, no: no.clone() })
+            });
+            let no_changed = no.iter().flat_map(|n| bodies(n)).map(|no| {
+                make(StmtKind::If { cond: cond.clone(), yes: yes.clone(), no: Some(no) })
+            });
+            yes_changed.chain(no_changed).collect()
+        }
+        StmtKind::While { cond, body } => {
+            bodies(body).map(|body| make(StmtKind::While { cond: cond.clone(), body })).collect()
+        }
+        StmtKind::DoWhile { body, cond } => {
+            bodies(body).map(|body| make(StmtKind::DoWhile { body, cond: cond.clone() })).collect()
+        }
+        StmtKind::For { init, cond, step, body } => bodies(body)
+            .map(|body| {
+                make(StmtKind::For {
+                    init: init.clone(),
+                    cond: cond.clone(),
+                    step: step.clone(),
+                    body,
+                })
+            })
+            .collect(),
+        StmtKind::Block(list) => {
+            lists(list, change).into_iter().map(|l| make(StmtKind::Block(l))).collect()
+        }
+        StmtKind::Label(name, inner) => bodies(inner)
+            .map(|inner| make(StmtKind::Label(name.clone(), inner)))
+            .collect(),
+        StmtKind::Decl(_)
+        | StmtKind::Expr(_)
+        | StmtKind::Return(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Goto(_)
+        | StmtKind::Empty => Vec::new(),
+    }
+}
+
+fn drop_statement(s: &Stmt) -> Vec<Vec<Stmt>> {
+    match &s.kind {
+        StmtKind::Decl(list) if list.len() > 1 => (0..list.len())
+            .map(|i| {
+                let mut list = list.clone();
+                list.remove(i);
+                vec![Stmt::new(StmtKind::Decl(list), s.span)]
+            })
+            .collect(),
+        _ => vec![Vec::new()],
+    }
+}
+
+/// What stands around statements goes; a local stays without what computes it, or what
+/// computes it without the local.
+fn unwrap(s: &Stmt) -> Vec<Vec<Stmt>> {
+    match &s.kind {
+        StmtKind::If { yes, no, cond } => {
+            let mut out = vec![flat(yes)];
+            if let Some(no) = no {
+                out.push(flat(no));
+                let kind = StmtKind::If { cond: cond.clone(), yes: yes.clone(), no: None };
+                out.push(vec![Stmt::new(kind, s.span)]);
+            }
+            out.push(vec![Stmt::new(StmtKind::Expr(cond.clone()), s.span)]);
+            out
+        }
+        StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => vec![flat(body)],
+        StmtKind::For { init, body, .. } => {
+            let mut list = flat(init);
+            list.extend(flat(body));
+            vec![list]
+        }
+        StmtKind::Block(list) => vec![list.clone()],
+        StmtKind::Label(_, inner) => vec![flat(inner)],
+        StmtKind::Decl(list) if list.len() == 1 => match &list[0].init {
+            Some(e) if matches!(e.kind, ExprKind::Call(..)) => {
+                vec![vec![Stmt::new(StmtKind::Expr(e.clone()), e.span)]]
+            }
+            _ => Vec::new(),
+        },
+        StmtKind::Expr(e) => match &e.kind {
+            ExprKind::Assign(None, _, value) if matches!(value.kind, ExprKind::Call(..)) => {
+                vec![vec![Stmt::new(StmtKind::Expr((**value).clone()), e.span)]]
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The statement with one of its own expressions changed.
+fn inside(s: &Stmt, change: &dyn Fn(&Expr) -> Vec<Expr>) -> Vec<Vec<Stmt>> {
+    let mut out = Vec::new();
+    let mut add = |kind| out.push(vec![Stmt::new(kind, s.span)]);
+    match &s.kind {
+        StmtKind::Decl(list) => {
+            for (i, d) in list.iter().enumerate() {
+                for e in d.init.iter().flat_map(change) {
+                    let mut list = list.clone();
+                    list[i].init = Some(e);
+                    add(StmtKind::Decl(list));
+                }
+            }
+        }
+        StmtKind::Expr(e) => change(e).into_iter().for_each(|e| add(StmtKind::Expr(e))),
+        StmtKind::If { cond, yes, no } => {
+            for cond in change(cond) {
+                add(StmtKind::If { cond, yes: yes.clone(), no: no.clone() });
+            }
+        }
+        StmtKind::While { cond, body } => {
+            for cond in change(cond) {
+                add(StmtKind::While { cond, body: body.clone() });
+            }
+        }
+        StmtKind::DoWhile { body, cond } => {
+            for cond in change(cond) {
+                add(StmtKind::DoWhile { body: body.clone(), cond });
+            }
+        }
+        StmtKind::Return(Some(e)) => {
+            change(e).into_iter().for_each(|e| add(StmtKind::Return(Some(e))));
+        }
+        _ => {}
+    }
+    out
+}
+
+const RELAXED: &str = "memory_order_relaxed";
+
+/// Simpler expressions in the place of one: an order is relaxed, a number is 1, an operation is
+/// one of its operands.
+fn simpler(e: &Expr) -> Vec<Expr> {
+    let make = |kind| Expr::new(kind, e.span);
+    let mut out = Vec::new();
+    match &e.kind {
+        ExprKind::Int(lit) if lit.value > 1 => out.push(make(ExprKind::Int(IntLit::plain(1)))),
+        ExprKind::Name(n) if n.starts_with("memory_order_") && n != RELAXED => {
+            out.push(Expr::name(RELAXED));
+        }
+        ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
+            out.extend([(**b).clone(), (**a).clone()]);
+        }
+        ExprKind::Cond(_, b, c) => out.extend([(**b).clone(), (**c).clone()]),
+        ExprKind::Unary(op, a) => {
+            use crate::lang::c11::ast::UnaryOp::{LogicalNot, Neg, Not, Plus};
+            if matches!(op, Plus | Neg | Not | LogicalNot) {
+                out.push((**a).clone());
+            }
+        }
+        ExprKind::Cast(_, a) => out.push((**a).clone()),
+        ExprKind::Call(name, args) => {
+            if let Some(load) = as_load(name, args) {
+                out.push(load);
+            }
+        }
+        _ => {}
+    }
+    for (i, child) in e.children().into_iter().enumerate() {
+        for new in simpler(child) {
+            out.extend(with_child(&e.kind, i, new).map(make));
+        }
+    }
+    out
+}
+
+/// A read-modify-write that changes nothing else is a load.
+fn as_load(name: &str, args: &[Expr]) -> Option<Expr> {
+    let rest = name.strip_prefix("atomic_fetch_").or(name.strip_prefix("atomic_exchange"))?;
+    let [place, ..] = args else { return None };
+    Some(match rest.ends_with("explicit") {
+        true => Expr::call("atomic_load_explicit", vec![place.clone(), Expr::name(RELAXED)]),
+        false => Expr::call("atomic_load", vec![place.clone()]),
+    })
+}
+
+/// An expression with its `i`th child, as [`Expr::children`] counts, replaced.
+fn with_child(kind: &ExprKind, i: usize, new: Expr) -> Option<ExprKind> {
+    let mut kind = kind.clone();
+    let slot: &mut Expr = match (&mut kind, i) {
+        (
+            ExprKind::Unary(_, e)
+            | ExprKind::Step { target: e, .. }
+            | ExprKind::Cast(_, e)
+            | ExprKind::SizeofExpr(e)
+            | ExprKind::Member { base: e, .. },
+            0,
+        ) => e,
+        (
+            ExprKind::Binary(_, a, _)
+            | ExprKind::Assign(_, a, _)
+            | ExprKind::Comma(a, _)
+            | ExprKind::Index(a, _),
+            0,
+        ) => a,
+        (
+            ExprKind::Binary(_, _, b)
+            | ExprKind::Assign(_, _, b)
+            | ExprKind::Comma(_, b)
+            | ExprKind::Index(_, b),
+            1,
+        ) => b,
+        (ExprKind::Cond(a, _, _), 0) => a,
+        (ExprKind::Cond(_, b, _), 1) => b,
+        (ExprKind::Cond(_, _, c), 2) => c,
+        (ExprKind::Call(_, args), i) => args.get_mut(i)?,
+        _ => return None,
+    };
+    *slot = new;
+    Some(kind)
+}

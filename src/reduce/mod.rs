@@ -1,0 +1,153 @@
+//! Reducing a test: what can be left out while something still shows.
+//!
+//! It takes C tests apart and asks whoever calls it; it does not know compilers, models, or what
+//! it is that shows.
+
+mod code;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use crate::diag::{Source, Span};
+use crate::litmus::{
+    self, Arch, Body, CmpOp, Condition, Operand, Place, Prop, Quantifier, Test, canon,
+};
+
+/// How many candidates are asked about together: a compiler starts once for all of them.
+const TOGETHER: usize = 24;
+
+/// Reduces a test for as long as some smaller one still shows, and `budget` candidates are not
+/// used up. `shows` answers for each candidate; the first that shows, of an order that begins
+/// with the largest cuts, is reduced further.
+pub fn reduce(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
+    let mut best = test.clone();
+    let mut left = budget;
+    let mut seen = HashSet::from([canon::canonical_hash(&best)]);
+    'smaller: loop {
+        let mut candidates = smaller(&best);
+        candidates.retain(|c| !seen.contains(&canon::canonical_hash(c)));
+        for chunk in candidates.chunks(TOGETHER) {
+            if left == 0 {
+                return best;
+            }
+            let chunk = &chunk[..chunk.len().min(left)];
+            left -= chunk.len();
+            seen.extend(chunk.iter().map(canon::canonical_hash));
+            if let Some(i) = shows(chunk).iter().position(|s| *s) {
+                best = chunk[i].clone();
+                continue 'smaller;
+            }
+        }
+        return best;
+    }
+}
+
+/// The tests that one cut makes of a C test, those with the largest cuts first. Each is read
+/// again from its text, as whoever gets it would.
+pub fn smaller(test: &Test) -> Vec<Test> {
+    if test.arch != Arch::C {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    if test.threads.len() > 1 {
+        out.extend((0..test.threads.len()).rev().filter_map(|t| without_thread(test, t)));
+    }
+    for cut in code::CUTS {
+        for (t, body) in test.threads.iter().enumerate() {
+            let Body::C(f) = body else { return Vec::new() };
+            for body in cut(&f.body) {
+                let mut next = test.clone();
+                let mut f = f.clone();
+                f.body = body;
+                next.threads[t] = Body::C(f);
+                out.push(next);
+            }
+        }
+        for (h, f) in test.helpers.iter().enumerate() {
+            for body in cut(&f.body) {
+                let mut next = test.clone();
+                next.helpers[h].body = body;
+                out.push(next);
+            }
+        }
+    }
+    out.extend(fewer_observed(test));
+    let tidied = names::tidy(test);
+    if litmus::write(&tidied) != litmus::write(test) {
+        out.push(tidied);
+    }
+    out.into_iter().map(forget).filter_map(|t| read_again(&t)).collect()
+}
+
+/// The test whose condition is that an outcome is there. What the condition does not name is not
+/// observed.
+pub fn asking(test: &Test, outcome: &[(Place, litmus::Value)]) -> Option<Test> {
+    let atoms = outcome
+        .iter()
+        .map(|(place, v)| Prop::Cmp(place.clone(), CmpOp::Eq, Operand::Value(v.clone())))
+        .collect();
+    let mut out = test.clone();
+    out.locations.clear();
+    out.condition = Condition {
+        quantifier: Quantifier::Exists,
+        prop: litmus::and(atoms),
+        span: Span::default(),
+    };
+    read_again(&out)
+}
+
+fn read_again(test: &Test) -> Option<Test> {
+    let text = litmus::write(test);
+    litmus::read(&Source::new(test.source.name.clone(), text)).ok()
+}
+
+/// The test without one of its threads; those behind it move up.
+fn without_thread(test: &Test, thread: usize) -> Option<Test> {
+    let mut out = test.clone();
+    out.threads.remove(thread);
+    for (t, body) in out.threads.iter_mut().enumerate() {
+        let Body::C(f) = body else { return None };
+        f.name = format!("P{t}");
+    }
+    let moved = |p: &Place| match p {
+        Place::Reg { thread: t, .. } if *t == thread => None,
+        Place::Reg { thread: t, name } if *t > thread => {
+            Some(Place::Reg { thread: t - 1, name: name.clone() })
+        }
+        other => Some(other.clone()),
+    };
+    out.init.retain_mut(|i| moved(&i.place).map(|p| i.place = p).is_some());
+    names::keep(&mut out, &moved);
+    Some(out)
+}
+
+/// The test with each of the places left out that its condition names.
+fn fewer_observed(test: &Test) -> Vec<Test> {
+    let places = names::observed(test);
+    if places.len() < 2 {
+        return Vec::new();
+    }
+    let without = |gone: &Place| {
+        let mut out = test.clone();
+        names::keep(&mut out, &|p| (p != gone).then(|| p.clone()));
+        out
+    };
+    places.iter().map(without).collect()
+}
+
+/// Leaves out of the condition the locals that are not declared any more.
+fn forget(mut test: Test) -> Test {
+    let declared = names::declared(&test);
+    let there = |p: &Place| match p {
+        Place::Reg { thread, name } => {
+            declared.get(*thread).is_some_and(|names| names.contains(name))
+        }
+        Place::Mem { .. } => true,
+    };
+    if names::observed(&test).iter().any(|p| !there(p)) {
+        names::keep(&mut test, &|p| there(p).then(|| p.clone()));
+    }
+    test
+}

@@ -1,0 +1,142 @@
+//! Which names a test has and uses, and leaving out those that nothing uses.
+
+use std::collections::HashSet;
+
+use crate::lang::c11::ast::{Expr, ExprKind, Function};
+use crate::litmus::{self, Body, Operand, Place, Prop, Test};
+
+/// The places that a test shows, each once.
+pub fn observed(test: &Test) -> Vec<Place> {
+    let mut out: Vec<Place> = Vec::new();
+    let mut add = |p: &Place| {
+        if !out.contains(p) {
+            out.push(p.clone());
+        }
+    };
+    test.locations.iter().for_each(|o| add(&o.place));
+    let mut todo = vec![&test.condition.prop];
+    while let Some(prop) = todo.pop() {
+        match prop {
+            Prop::True | Prop::False => {}
+            Prop::Cmp(place, _, operand) => {
+                add(place);
+                if let Operand::Place(p) = operand {
+                    add(p);
+                }
+            }
+            Prop::Not(p) => todo.push(p),
+            Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
+            Prop::Implies(a, b) => todo.extend([&**b, &**a]),
+        }
+    }
+    out
+}
+
+/// Renames the places that a test shows; what has no new name is not shown any more.
+pub fn keep(test: &mut Test, f: &dyn Fn(&Place) -> Option<Place>) {
+    test.locations.retain_mut(|o| f(&o.place).map(|p| o.place = p).is_some());
+    test.condition.prop = kept(&test.condition.prop, f).unwrap_or(Prop::True);
+    test.filter = test.filter.as_ref().and_then(|p| kept(p, f));
+}
+
+fn kept(prop: &Prop, f: &dyn Fn(&Place) -> Option<Place>) -> Option<Prop> {
+    let all = |list: &[Prop]| -> Vec<Prop> { list.iter().filter_map(|p| kept(p, f)).collect() };
+    Some(match prop {
+        Prop::True | Prop::False => prop.clone(),
+        Prop::Cmp(place, op, operand) => {
+            let operand = match operand {
+                Operand::Place(p) => Operand::Place(f(p)?),
+                other => other.clone(),
+            };
+            Prop::Cmp(f(place)?, *op, operand)
+        }
+        Prop::Not(p) => Prop::Not(Box::new(kept(p, f)?)),
+        Prop::And(list) => match all(list) {
+            none if none.is_empty() => return None,
+            some => litmus::and(some),
+        },
+        Prop::Or(list) => match all(list) {
+            none if none.is_empty() => return None,
+            some => litmus::or(some),
+        },
+        Prop::Implies(a, b) => Prop::Implies(Box::new(kept(a, f)?), Box::new(kept(b, f)?)),
+    })
+}
+
+/// The locals of each thread, parameters among them.
+pub fn declared(test: &Test) -> Vec<HashSet<String>> {
+    let names = |body: &Body| {
+        let mut out = HashSet::new();
+        if let Body::C(f) = body {
+            out.extend(f.params.iter().map(|p| p.name.clone()));
+            f.each_declarator(&mut |d, _| {
+                out.insert(d.name.clone());
+            });
+        }
+        out
+    };
+    test.threads.iter().map(names).collect()
+}
+
+fn used(f: &Function, out: &mut HashSet<String>) {
+    fn walk(e: &Expr, out: &mut HashSet<String>) {
+        match &e.kind {
+            ExprKind::Name(n) => {
+                out.insert(n.clone());
+            }
+            ExprKind::Call(n, _) => {
+                out.insert(n.clone());
+            }
+            _ => {}
+        }
+        e.children().into_iter().for_each(|c| walk(c, out));
+    }
+    f.each_expr(&mut |e| walk(e, out));
+}
+
+/// The test without parameters, helpers and locations that nothing uses, and without what is
+/// said for people about another test.
+pub fn tidy(test: &Test) -> Test {
+    let mut out = test.clone();
+    out.doc = None;
+    out.info.clear();
+    let mut places: HashSet<String> = HashSet::new();
+    for place in observed(test) {
+        if let Place::Mem { name, .. } = place {
+            places.insert(name);
+        }
+    }
+    let mut called = HashSet::new();
+    for body in &mut out.threads {
+        let Body::C(f) = body else { return test.clone() };
+        let mut names = HashSet::new();
+        used(f, &mut names);
+        f.params.retain(|p| names.contains(&p.name));
+        places.extend(f.params.iter().map(|p| p.name.clone()));
+        called.extend(names);
+    }
+    // Helpers may call helpers.
+    loop {
+        let before = called.len();
+        for helper in &out.helpers {
+            if called.contains(&helper.name) {
+                used(helper, &mut called);
+            }
+        }
+        if called.len() == before {
+            break;
+        }
+    }
+    out.helpers.retain(|h| called.contains(&h.name));
+    for item in &test.init {
+        // A location whose address is stored somewhere is used where that is read.
+        if let Some(litmus::InitValue::One(litmus::Value::Addr { name, .. })) = &item.value {
+            places.insert(name.clone());
+        }
+    }
+    out.init.retain(|i| match &i.place {
+        Place::Mem { name, .. } => places.contains(name) || called.contains(name),
+        Place::Reg { .. } => true,
+    });
+    out
+}

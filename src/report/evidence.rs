@@ -1,0 +1,159 @@
+//! What is known of a finding beyond its outcomes: executions, other compilers, a smaller test.
+//!
+//! It does not know how any of that was found out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outcomes, State};
+
+/// Why one outcome is wrong: an execution of the target that shows it, and what in the source's
+/// model forbids it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    pub outcome: State,
+    /// What the target does, under its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Execution>,
+    /// What the source would have to do, and which checks of its model that fails. There is none
+    /// where no execution at all shows the outcome: then no memory model is needed to forbid it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Execution>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Execution {
+    pub model: String,
+    pub events: Vec<Event>,
+    /// Which write each read reads from, by the events' letters.
+    pub rf: Vec<(String, String)>,
+    /// The order of writes to each location, without what follows from it.
+    pub co: Vec<(String, String)>,
+    /// The checks that it fails; none where the model allows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fails: Vec<Failed>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub id: String,
+    /// `None` for an initial write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u16>,
+    /// In the text of the test, counted from 1; 0 for an initial write.
+    #[serde(default)]
+    pub line: usize,
+    /// The instruction or expression.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
+    /// Such as `R(ACQ)[x]=1`.
+    pub event: String,
+}
+
+/// A check of a model that an execution fails.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    pub check: String,
+    /// Where the model says so.
+    pub place: String,
+    /// Its edges lead back to where they began; otherwise from one event to another.
+    pub is_cycle: bool,
+    pub edges: Vec<Edge>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Edge {
+    pub from: String,
+    pub edge: String,
+    pub to: String,
+}
+
+/// Whether another compiler, or another version of one, shows a positive difference too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Presence {
+    pub profile: String,
+    /// The compiler as people call it: `clang 16`.
+    pub compiler: String,
+    pub shows: Shows,
+    /// Why that cannot be said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub error: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shows {
+    Present,
+    Absent,
+    #[default]
+    Unknown,
+}
+
+/// A smaller test that shows a positive difference too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reduced {
+    pub source: String,
+    pub target: String,
+    pub outcomes: Outcomes,
+    /// The same for tests that are equal but for names and layout: findings with equal digests
+    /// are most likely one bug.
+    pub digest: String,
+}
+
+/// What the comparisons of one stage came to, tests counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Differences {
+    pub stage: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+    /// The compiler without its version (`gcc`), and the dialect of its code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub compiler: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arch: String,
+    /// What tells the profile from the others of its family.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    pub model_source: String,
+    pub compared: u64,
+    /// Tests with outcomes that the source forbids; those of undefined sources are not counted.
+    pub positive: u64,
+    /// Of those, under each weaker model of the sources, how many do not disappear.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub positive_under: BTreeMap<String, u64>,
+    /// Tests without some outcome that the source allows.
+    pub negative: u64,
+    /// Tests whose source has undefined behaviour, and how many of them differ.
+    pub undefined: u64,
+    pub undefined_positive: u64,
+}
+
+/// What changed from one compiler to another, tests counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changes {
+    pub stage: String,
+    pub before: String,
+    pub after: String,
+    pub compared: u64,
+    /// Tests whose code differs.
+    pub code: u64,
+    /// Tests whose outcomes differ; with equal code that is the models' doing.
+    pub outcomes: u64,
+    /// Tests with outcomes that only the second allows, and only the first.
+    pub gained: u64,
+    pub lost: u64,
+    /// Each of those tests, in order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<Changed>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    pub test: String,
+    pub code: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gained: Vec<State>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<State>,
+}

@@ -1,0 +1,164 @@
+//! Tables of differences, in the form of Telechat's Table IV: a block an architecture, a column
+//! a level, in each cell one number a compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::evidence::{Changes, Differences};
+use super::{Report, state_text};
+
+/// The variable of profiles that columns are made of.
+const LEVEL: &str = "level";
+
+/// Levels in the order in which the paper has them.
+const LEVELS: [&str; 7] = ["O0", "O1", "O2", "O3", "Ofast", "Og", "Os"];
+
+/// The compiler with its version, where profiles have one.
+fn compiler(d: &Differences) -> String {
+    match d.variables.get("version") {
+        Some(version) => format!("{} {version}", d.compiler),
+        None => d.compiler.clone(),
+    }
+}
+
+fn level(d: &Differences) -> String {
+    d.variables.get(LEVEL).cloned().unwrap_or_else(|| "-".into())
+}
+
+/// What else tells profiles of one compiler apart, such as `march`.
+fn variant(d: &Differences) -> String {
+    let rest = d.variables.iter().filter(|(k, _)| !["version", LEVEL].contains(&k.as_str()));
+    let words: Vec<&str> = rest.map(|(_, v)| v.as_str()).filter(|v| !v.is_empty()).collect();
+    words.join(" ")
+}
+
+/// Differences by architecture, compiler and level; empty where nothing was compiled.
+pub fn differences(report: &Report) -> String {
+    let list: Vec<&Differences> =
+        report.differences.iter().filter(|d| !d.profile.is_empty()).collect();
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut levels: Vec<String> =
+        list.iter().map(|d| level(d)).collect::<BTreeSet<_>>().into_iter().collect();
+    let rank = |l: &String| LEVELS.iter().position(|x| x == l).unwrap_or(LEVELS.len());
+    levels.sort_by(|a, b| rank(a).cmp(&rank(b)).then(a.cmp(b)));
+    let mut blocks: BTreeMap<(String, String), Vec<&Differences>> = BTreeMap::new();
+    for d in &list {
+        blocks.entry((d.arch.clone(), variant(d))).or_default().push(d);
+    }
+    // Each row of cells: a title, and a cell a level.
+    let mut rows: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(levels.iter().map(|l| format!("-{l}"))).chain(["share".into()]).collect()];
+    for ((arch, variant), members) in &blocks {
+        let compilers: Vec<String> =
+            members.iter().map(|d| compiler(d)).collect::<BTreeSet<_>>().into_iter().collect();
+        let title = [arch.as_str(), variant].join(" ");
+        rows.push(vec![format!("{} ({})", title.trim(), compilers.join(" / "))]);
+        let compared: u64 = members.iter().map(|d| d.compared).sum();
+        let mut row = |name: String, f: &dyn Fn(&Differences) -> u64| {
+            let mut cells = vec![name];
+            for l in &levels {
+                let cell: Vec<String> = compilers
+                    .iter()
+                    .map(|c| {
+                        let of: Vec<&&Differences> =
+                            members.iter().filter(|d| compiler(d) == *c && level(d) == *l).collect();
+                        match of.is_empty() {
+                            true => "-".to_string(),
+                            false => of.iter().map(|d| f(d)).sum::<u64>().to_string(),
+                        }
+                    })
+                    .collect();
+                cells.push(cell.join("/"));
+            }
+            let sum: u64 = members.iter().map(|d| f(d)).sum();
+            cells.push(match compared {
+                0 => "-".into(),
+                n => format!("{:.2}%", 100.0 * sum as f64 / n as f64),
+            });
+            rows.push(cells);
+        };
+        row(format!("  +ve {}", members[0].model_source), &|d| d.positive);
+        let weaker: BTreeSet<&String> =
+            members.iter().flat_map(|d| d.positive_under.keys()).collect();
+        for model in weaker {
+            row(format!("  +ve {model}"), &|d| d.positive_under.get(model).copied().unwrap_or(0));
+        }
+        row("  -ve".to_string(), &|d| d.negative);
+    }
+    let mut out = aligned(&rows);
+    let sum = |f: &dyn Fn(&Differences) -> u64| list.iter().map(|d| f(d)).sum::<u64>();
+    let _ = writeln!(
+        out,
+        "{} comparisons; {} of undefined sources set aside, {} of them differ",
+        sum(&|d| d.compared),
+        sum(&|d| d.undefined),
+        sum(&|d| d.undefined_positive)
+    );
+    out
+}
+
+/// What changed from one compiler to another. With `all`, also in which tests.
+pub fn changes(list: &[Changes], all: bool) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut rows: Vec<Vec<String>> = vec![
+        ["", "tests", "other code", "other outcomes", "gained", "lost"].map(String::from).to_vec(),
+    ];
+    for c in list {
+        let numbers = [c.compared, c.code, c.outcomes, c.gained, c.lost];
+        let name = format!("{} -> {}", c.before, c.after);
+        rows.push(std::iter::once(name).chain(numbers.map(|n| n.to_string())).collect());
+    }
+    let mut out = aligned(&rows);
+    for c in list {
+        let shown = c.tests.iter().filter(|t| all || !t.gained.is_empty() || !t.lost.is_empty());
+        for t in shown.take(if all { usize::MAX } else { 20 }) {
+            let _ = writeln!(
+                out,
+                "{}: {}",
+                t.test,
+                match t.code {
+                    true => format!("other code from {} to {}", c.before, c.after),
+                    false => format!("the same code from {} and {}", c.before, c.after),
+                }
+            );
+            for (sign, states) in [('+', &t.gained), ('-', &t.lost)] {
+                for state in states {
+                    let _ = writeln!(out, "  {sign} {}", state_text(state));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Columns of equal width, the first to the left and the others to the right. A row of one cell
+/// is a title.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| {
+        let cells = rows.iter().filter(|r| r.len() > 1).filter_map(|r| r.get(c));
+        cells.map(|t| t.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            match c {
+                0 if row.len() == 1 => line.push_str(cell),
+                0 => {
+                    let _ = write!(line, "{cell:<w$}", w = widths[0]);
+                }
+                _ => {
+                    let _ = write!(line, "  {cell:>w$}", w = widths[c]);
+                }
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,77 @@
+//! The work of a stage on items outside of a run's graph, its results kept in the store.
+
+use crate::engine::digest::{Digest, Keyer};
+use crate::engine::graph::{Context, Map, Outcome};
+use crate::engine::store::{Kind, Put, Records};
+
+/// How many go through a stage together.
+const BATCH: usize = 64;
+
+/// How much work was done and how much was known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    pub tasks: u64,
+    pub executed: u64,
+}
+
+pub struct Lab<'a> {
+    pub records: &'a dyn Records,
+    pub context: &'a Context,
+}
+
+impl Lab<'_> {
+    /// What a stage makes of some items, from the store where that is known.
+    pub fn apply(
+        &self,
+        map: &dyn Map,
+        fingerprint: Digest,
+        items: &[Vec<u8>],
+        done: &mut Done,
+    ) -> Vec<Outcome> {
+        let items: Vec<Vec<Vec<u8>>> = items.iter().map(|i| vec![i.clone()]).collect();
+        let keys: Vec<Digest> = items
+            .iter()
+            .map(|item| {
+                let content = map.normal(item).unwrap_or_else(|| Digest::of(&item[0]));
+                let key = Keyer::new("mix/1").field("node", &fingerprint.0);
+                key.field("content", &content.0).finish()
+            })
+            .collect();
+        done.tasks += items.len() as u64;
+        let mut out: Vec<Option<Outcome>> =
+            self.records.get(&keys).into_iter().map(|v| v.and_then(|v| decode(&v))).collect();
+        let missing: Vec<usize> = (0..items.len()).filter(|i| out[*i].is_none()).collect();
+        for chunk in missing.chunks(BATCH) {
+            let batch: Vec<Vec<Vec<u8>>> = chunk.iter().map(|i| items[*i].clone()).collect();
+            let made = match self.context.stopped() {
+                true => vec![Outcome::Stopped; batch.len()],
+                false => map.run(&batch, self.context),
+            };
+            done.executed += chunk.len() as u64;
+            for (i, outcome) in chunk.iter().zip(made) {
+                if let Some(value) = encode(&outcome) {
+                    self.records.put(&[Put { kind: Kind::Action, key: keys[*i], value: &value }]);
+                }
+                out[*i] = Some(outcome);
+            }
+        }
+        out.into_iter().map(|o| o.unwrap_or(Outcome::Stopped)).collect()
+    }
+}
+
+fn encode(outcome: &Outcome) -> Option<Vec<u8>> {
+    let (tag, content) = match outcome {
+        Outcome::Done(content) | Outcome::Finding(content) => (b'+', content.as_slice()),
+        Outcome::Failed(message) => (b'-', message.as_bytes()),
+        Outcome::Broke(_) | Outcome::Stopped => return None,
+    };
+    Some(std::iter::once(tag).chain(content.iter().copied()).collect())
+}
+
+fn decode(bytes: &[u8]) -> Option<Outcome> {
+    match bytes.split_first()? {
+        (b'+', content) => Some(Outcome::Done(content.to_vec())),
+        (b'-', message) => Some(Outcome::Failed(String::from_utf8_lossy(message).into_owned())),
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! Why an outcome is wrong: the target's execution that shows it, the source's that is forbidden.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::diag::Source;
+use crate::litmus::{self, Test};
+use crate::report::State;
+use crate::report::evidence::{Edge, Event, Evidence, Execution, Failed};
+use crate::sim::explain::Failure;
+use crate::sim::witness::{self, with_state};
+use crate::sim::{Model, Options, Simulator};
+use crate::stage::simulate::{Models, locals};
+
+/// Executions are looked for no longer than this.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Executions of a source and a target for the first of some outcomes; `None` where the target's
+/// cannot be found.
+pub fn explain(
+    models: &mut Models,
+    (source, model_source): (&str, &str),
+    (target, model_target): (&str, &str),
+    forbidden: &[State],
+) -> Option<Evidence> {
+    let outcome = forbidden.first()?.clone();
+    let mut simulator = Simulator::default();
+    let mut one = |text: &str, model: &str| {
+        let test = litmus::read(&Source::new("test", text)).ok()?;
+        let asked = with_state(&test, &state_of(&test, &outcome)).ok()?;
+        let loaded = models.get(model, test.arch);
+        let ready = loaded.model().ok()?;
+        execution(&mut simulator, &asked, ready, model)
+    };
+    let (target_allowed, target) = one(target, model_target)?;
+    let (source_allowed, source) = one(source, model_source).unwrap_or((false, None));
+    Some(Evidence {
+        outcome,
+        target: target.filter(|_| target_allowed),
+        source: source.filter(|_| !source_allowed),
+    })
+}
+
+/// An outcome in the names of a test: a compiled one may keep locals in memory.
+fn state_of(test: &Test, outcome: &State) -> String {
+    let kept: BTreeMap<String, String> =
+        locals(test).into_iter().map(|(place, local)| (local, place)).collect();
+    let parts: Vec<String> = outcome
+        .iter()
+        .map(|(name, value)| match kept.get(name) {
+            Some(place) => format!("[{place}]={value}"),
+            None if name.contains([':', '[']) => format!("{name}={value}"),
+            None => format!("[{name}]={value}"),
+        })
+        .collect();
+    parts.join(" /\\ ")
+}
+
+/// Whether the outcome is allowed, and the first execution that shows it.
+fn execution(
+    simulator: &mut Simulator,
+    test: &Test,
+    model: &Model,
+    name: &str,
+) -> Option<(bool, Option<Execution>)> {
+    let options = Options { timeout: Some(PATIENCE), ..Options::default() };
+    let answer = simulator.witness(test, model, &options, 1).ok()?;
+    let Some(one) = answer.executions.first() else { return Some((false, None)) };
+    // Initial writes that nothing reads say nothing.
+    let initial = |e: usize| one.events.get(e).is_none_or(|e| e.thread.is_none());
+    let read: Vec<usize> = one.rf.iter().map(|(w, _)| *w).collect();
+    let shown = |e: usize| !initial(e) || read.contains(&e);
+    let letter = |e: &usize| witness::Execution::letter(*e);
+    let pairs = |list: &[(usize, usize)]| {
+        let list = list.iter().filter(|(a, b)| shown(*a) && shown(*b));
+        list.map(|(a, b)| (letter(a), letter(b))).collect::<Vec<_>>()
+    };
+    let events = one.events.iter().enumerate().filter(|(i, _)| shown(*i)).map(|(i, e)| Event {
+        id: letter(&i),
+        thread: e.thread,
+        line: e.line,
+        code: e.instruction.clone(),
+        event: e.text.clone(),
+    });
+    let execution = Execution {
+        model: name.to_string(),
+        events: events.collect(),
+        rf: pairs(&one.rf),
+        co: pairs(&one.co),
+        fails: one.failures.iter().map(failed).collect(),
+    };
+    Some((answer.allowed, Some(execution)))
+}
+
+fn failed(failure: &Failure) -> Failed {
+    let letter = |e: usize| witness::Execution::letter(e);
+    let edges = failure.chains.iter().flatten().map(|e| Edge {
+        from: letter(e.from),
+        edge: e.label.clone(),
+        to: letter(e.to),
+    });
+    Failed {
+        check: failure.name.clone(),
+        place: failure.place.clone(),
+        is_cycle: failure.is_cycle,
+        edges: edges.collect(),
+    }
+}

@@ -1,0 +1,393 @@
+//! What there is to know of a finding: a smaller test that shows it, the executions behind it,
+//! the compilers that have it and those that do not.
+//!
+//! It calls the stages `compile`, `simulate` and `compare` on tests of its own, their results
+//! kept in the store. How tests become smaller is the business of `reduce`.
+
+mod explain;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::apply::{Done, Lab};
+use super::collect::Origins;
+use super::compare::{Verdict, judge};
+use super::simulate::Allowed;
+use super::{compile, simulate};
+use crate::diag::{Result, Source};
+use crate::engine::digest::Digest;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::store::Records;
+use crate::litmus::{self, Place, Test, Value, canon};
+use crate::pipeline::plan::{Node, Plan};
+use crate::pipeline::profile::{Profile, Profiles, by_version};
+use crate::pipeline::types::Kind;
+use crate::reduce::{asking, reduce};
+use crate::report::evidence::{Presence, Reduced, Shows};
+use crate::report::{Cause, Error, Finding, Outcomes, Report, State, Status};
+
+/// Where a pipeline does not say how many findings of a stage are looked into.
+const FINDINGS: u64 = 10;
+
+/// Candidates that are looked at to reduce one test.
+const CANDIDATES: usize = 600;
+
+/// Kinds of failures of compilers whose sources are reduced, and the candidates for each.
+const FAILURES: usize = 3;
+const FAILURE_CANDIDATES: usize = 200;
+
+/// A stage that can be applied to tests.
+#[derive(Clone)]
+struct Piece {
+    map: Arc<dyn Map>,
+    fingerprint: Digest,
+}
+
+/// The stages that led to a comparison, as places in the plan.
+struct Chain {
+    compile: usize,
+    target: usize,
+    sources: Vec<usize>,
+}
+
+/// What every question about findings needs.
+pub struct Investigator<'a> {
+    plan: &'a Plan,
+    records: &'a dyn Records,
+    context: &'a Context,
+    profiles: &'a Profiles,
+    compilers: compile::Compilers,
+    models: simulate::Models,
+    /// By node of the plan and name of the profile.
+    made: HashMap<(usize, String), Option<Piece>>,
+}
+
+impl<'a> Investigator<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        records: &'a dyn Records,
+        context: &'a Context,
+        profiles: &'a Profiles,
+    ) -> Investigator<'a> {
+        Investigator {
+            plan,
+            records,
+            context,
+            profiles,
+            compilers: compile::Compilers::default(),
+            models: simulate::Models::default(),
+            made: HashMap::new(),
+        }
+    }
+
+    /// Looks into the new findings of a report, as many of each stage as the pipeline says, and
+    /// into failures of compilers. `content` gives the text of a test as a node of the plan gave
+    /// it.
+    pub fn report(
+        &mut self,
+        report: &mut Report,
+        origins: &Origins,
+        content: &dyn Fn(usize, &str) -> Option<String>,
+    ) {
+        let mut done: BTreeMap<usize, u64> = BTreeMap::new();
+        for finding in report.findings.iter_mut().filter(|f| f.status == Status::New) {
+            let Some(node) = origins.get(&finding.id) else { continue };
+            let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
+            let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
+            let count = done.entry(*node).or_default();
+            if self.context.stopped() || *count >= most || !finding.label.is_empty() {
+                continue;
+            }
+            *count += 1;
+            self.finding(finding, *node, content);
+        }
+        self.failures(report, content);
+    }
+
+    /// The stages behind a comparison, where it is of compiled tests.
+    fn chain(&self, compare: usize) -> Option<Chain> {
+        let inputs = &self.plan.nodes[compare].inputs;
+        let (source, target) = (*inputs.first()?, *inputs.get(1)?);
+        let mut compile = *self.plan.nodes[target].inputs.first()?;
+        while !matches!(self.plan.nodes[compile].kind, Kind::Compile(_)) {
+            compile = *self.plan.nodes[compile].inputs.first()?;
+        }
+        let sources = [source].into_iter().chain(inputs[2..].iter().copied()).collect();
+        Some(Chain { compile, target, sources })
+    }
+
+    /// Everything about one finding of a comparison.
+    pub fn finding(
+        &mut self,
+        finding: &mut Finding,
+        compare: usize,
+        content: &dyn Fn(usize, &str) -> Option<String>,
+    ) {
+        let subject = self.chain(compare).and_then(|chain| {
+            let profile = self.plan.nodes[chain.compile].profile.clone()?;
+            let tests = *self.plan.nodes[chain.compile].inputs.first()?;
+            let text = content(tests, &finding.test)?;
+            let test = litmus::read(&Source::new(finding.test.clone(), text)).ok()?;
+            Some((chain, profile, test))
+        });
+        if let Some((chain, profile, test)) = &subject {
+            self.reduced(finding, chain, profile, test);
+            self.presence(finding, chain, profile, test);
+        }
+        self.explain(finding);
+    }
+
+    /// The executions behind a finding, or behind its reduced form.
+    pub fn explain(&mut self, finding: &mut Finding) {
+        let (source, target, outcomes) = match &finding.reduced {
+            Some(r) => (&r.source, &r.target, &r.outcomes),
+            None => (&finding.source, &finding.target, &finding.outcomes),
+        };
+        finding.evidence = explain::explain(
+            &mut self.models,
+            (source, &finding.model_source),
+            (target, &finding.model_target),
+            &outcomes.forbidden,
+        );
+    }
+
+    fn reduced(&mut self, finding: &mut Finding, chain: &Chain, profile: &Arc<Profile>, test: &Test) {
+        // A difference that a weaker model of the source allows must not take its place.
+        let strict: Vec<bool> = match self.verdicts(chain, profile, std::slice::from_ref(test)).pop() {
+            Some(Ok(verdict)) => verdict.also.iter().map(|n| *n > 0).collect(),
+            _ => return,
+        };
+        let shows = |verdict: &std::result::Result<Verdict, String>| {
+            verdict.as_ref().is_ok_and(|v| {
+                v.is_finding() && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
+            })
+        };
+        let start = finding
+            .outcomes
+            .forbidden
+            .iter()
+            .filter_map(|outcome| asking(test, &places(outcome)?))
+            .find(|asked| {
+                self.verdicts(chain, profile, std::slice::from_ref(asked)).iter().any(&shows)
+            });
+        let Some(start) = start else { return };
+        let best = reduce(&start, CANDIDATES, &mut |tests| {
+            self.verdicts(chain, profile, tests).iter().map(&shows).collect()
+        });
+        let Some(Ok(verdict)) =
+            self.verdicts(chain, profile, std::slice::from_ref(&best)).into_iter().next()
+        else {
+            return;
+        };
+        // The condition says what is wrong, which need not be what the first test asked for.
+        let asked = verdict.positive.first().and_then(|o| asking(&best, &places(o)?));
+        let best = asked.unwrap_or(best);
+        let target = self.compiled(chain, profile, &best).unwrap_or_default();
+        let source = litmus::write(&best);
+        finding.reproducer = source.clone();
+        finding.reduced = Some(Reduced {
+            source,
+            target,
+            outcomes: Outcomes {
+                forbidden: verdict.positive,
+                source: verdict.source,
+                target: verdict.target,
+            },
+            digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
+        });
+    }
+
+    /// In which versions of the compiler, and in which other compilers, a test shows something.
+    fn presence(&mut self, finding: &mut Finding, chain: &Chain, profile: &Arc<Profile>, test: &Test) {
+        let mut siblings: Vec<Arc<Profile>> =
+            self.profiles.iter().filter(|p| p.is_sibling(profile)).cloned().collect();
+        siblings.sort_by(|a, b| {
+            let key = |p: &Profile| (p.tool() != profile.tool(), p.tool().to_string());
+            let version = |p: &Profile| p.version().unwrap_or("").to_string();
+            key(a).cmp(&key(b)).then(by_version(&version(a), &version(b)))
+        });
+        for sibling in siblings {
+            let verdict = match self.compilers.find(&sibling, self.records) {
+                // What is not installed is not looked at.
+                Err(_) => continue,
+                Ok(_) => self.verdicts(chain, &sibling, std::slice::from_ref(test)).pop(),
+            };
+            let (shows, error) = match verdict {
+                Some(Ok(v)) if v.is_finding() => (Shows::Present, String::new()),
+                Some(Ok(_)) => (Shows::Absent, String::new()),
+                Some(Err(e)) => (Shows::Unknown, e),
+                None => continue,
+            };
+            finding.presence.push(Presence {
+                profile: sibling.name.clone(),
+                compiler: sibling.compiler_name(),
+                shows,
+                error,
+            });
+        }
+    }
+
+    /// A stage of the plan, for code of a profile.
+    fn piece(&mut self, node: usize, profile: Option<&Arc<Profile>>) -> Option<Piece> {
+        let key = (node, profile.map_or(String::new(), |p| p.name.clone()));
+        if let Some(made) = self.made.get(&key) {
+            return made.clone();
+        }
+        let with = Node { profile: profile.cloned(), ..self.plan.nodes[node].clone() };
+        let made = match &with.kind {
+            Kind::Compile(options) => {
+                piece(compile::stage(&with, options, &mut self.compilers, self.records))
+            }
+            Kind::Simulate(options) => {
+                let stage = simulate::stage(&with, options, profile.map(|p| &**p), &mut self.models);
+                piece(stage.map(|(work, fingerprint, _)| (work, fingerprint)))
+            }
+            _ => None,
+        };
+        self.made.insert(key, made.clone());
+        made
+    }
+
+    fn apply(&self, piece: Option<Piece>, items: &[Vec<u8>]) -> Vec<std::result::Result<Vec<u8>, String>> {
+        let Some(piece) = piece else {
+            return vec![Err("a stage of the plan cannot be made".into()); items.len()];
+        };
+        let lab = Lab { records: self.records, context: self.context };
+        let outcomes = lab.apply(&*piece.map, piece.fingerprint, items, &mut Done::default());
+        let content = |outcome| match outcome {
+            Outcome::Done(content) | Outcome::Finding(content) => Ok(content),
+            Outcome::Failed(message) | Outcome::Broke(message) => Err(message),
+            Outcome::Stopped => Err("it was stopped".to_string()),
+        };
+        outcomes.into_iter().map(content).collect()
+    }
+
+    fn compiled(&mut self, chain: &Chain, profile: &Arc<Profile>, test: &Test) -> Option<String> {
+        let piece = self.piece(chain.compile, Some(profile));
+        let code = self.apply(piece, &[litmus::write(test).into_bytes()]).pop()?.ok()?;
+        String::from_utf8(code).ok()
+    }
+
+    /// What a comparison with a profile says of some tests.
+    fn verdicts(
+        &mut self,
+        chain: &Chain,
+        profile: &Arc<Profile>,
+        tests: &[Test],
+    ) -> Vec<std::result::Result<Verdict, String>> {
+        let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
+        let mut out: Vec<std::result::Result<Verdict, String>> =
+            vec![Err("it was stopped".into()); tests.len()];
+        // Sources are cheap: those that mean nothing are compiled by nobody.
+        let mut sources: Vec<Vec<Allowed>> = vec![Vec::new(); tests.len()];
+        let mut good: Vec<usize> = (0..tests.len()).collect();
+        for simulate in &chain.sources {
+            let piece = self.piece(*simulate, None);
+            let items: Vec<Vec<u8>> = good.iter().map(|i| texts[*i].clone()).collect();
+            let mut next = Vec::new();
+            for (i, outcome) in good.iter().zip(self.apply(piece, &items)) {
+                match outcome.and_then(|b| Allowed::decode(&b)) {
+                    Ok(allowed) => {
+                        sources[*i].push(allowed);
+                        next.push(*i);
+                    }
+                    Err(message) => out[*i] = Err(message),
+                }
+            }
+            good = next;
+        }
+        let items: Vec<Vec<u8>> = good.iter().map(|i| texts[*i].clone()).collect();
+        let piece = self.piece(chain.compile, Some(profile));
+        let mut code = Vec::new();
+        for (i, outcome) in good.iter().zip(self.apply(piece, &items)) {
+            match outcome {
+                Ok(text) => code.push((*i, text)),
+                Err(message) => out[*i] = Err(message),
+            }
+        }
+        let items: Vec<Vec<u8>> = code.iter().map(|(_, text)| text.clone()).collect();
+        let piece = self.piece(chain.target, Some(profile));
+        for ((i, _), outcome) in code.iter().zip(self.apply(piece, &items)) {
+            let verdict = outcome.and_then(|b| Allowed::decode(&b)).and_then(|target| {
+                let (first, further) = sources[*i].split_first().ok_or("no source")?;
+                judge(first, &target, further)
+            });
+            out[*i] = verdict;
+        }
+        out
+    }
+
+    /// Sources with which compilers fail, made smaller: a few kinds of failures.
+    fn failures(
+        &mut self,
+        report: &mut Report,
+        content: &dyn Fn(usize, &str) -> Option<String>,
+    ) {
+        let plan = self.plan;
+        let mut kinds: Vec<(String, String)> = Vec::new();
+        for error in report.errors.iter_mut().filter(|e| e.cause == Cause::Run) {
+            let Some(node) = plan.nodes.iter().position(|n| n.label == error.stage) else { continue };
+            let Some(limit) = self.failure(node, error) else { continue };
+            let kind = (error.stage.clone(), kind_of(&error.message).to_string());
+            if kinds.len() >= FAILURES || kinds.contains(&kind) || self.context.stopped() {
+                continue;
+            }
+            let Some(profile) = plan.nodes[node].profile.clone() else { continue };
+            let text = plan.nodes[node].inputs.first().and_then(|i| content(*i, &error.test));
+            let Some(test) = text
+                .and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok())
+            else {
+                continue;
+            };
+            let best = reduce(&test, limit, &mut |tests| {
+                let texts: Vec<Vec<u8>> =
+                    tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
+                let piece = self.piece(node, Some(&profile));
+                let same = |r: &std::result::Result<Vec<u8>, String>| {
+                    r.as_ref().is_err_and(|e| kind_of(e) == kind.1)
+                };
+                self.apply(piece, &texts).iter().map(same).collect()
+            });
+            error.reproducer = litmus::write(&best);
+            kinds.push(kind);
+        }
+    }
+
+    /// For a compiler that failed on a test: how many smaller tests it may be tried with.
+    fn failure(&self, node: usize, error: &Error) -> Option<usize> {
+        let node = &self.plan.nodes[node];
+        let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { return None };
+        let rest = error.message.strip_prefix(&*profile.compiler)?;
+        if rest.starts_with(" hung") {
+            // Each that hangs too costs all of its time.
+            return Some(20 / profile.timeout.as_secs().max(1) as usize);
+        }
+        let other = [" crashed", " failed", " left no object", " wrote"];
+        other.iter().any(|o| rest.starts_with(o)).then_some(FAILURE_CANDIDATES)
+    }
+}
+
+/// What failures of one kind have in common.
+fn kind_of(message: &str) -> &str {
+    message.split(": ").next().unwrap_or(message)
+}
+
+fn piece<M: Map + 'static>(stage: Result<(M, Fingerprint)>) -> Option<Piece> {
+    let (work, fingerprint) = stage.ok()?;
+    Some(Piece { map: Arc::new(work), fingerprint: fingerprint.digest() })
+}
+
+/// An outcome as places and values; `None` where a value is no number.
+fn places(outcome: &State) -> Option<Vec<(Place, Value)>> {
+    let place = |name: &str| {
+        if let Some((thread, local)) = name.split_once(':') {
+            return Some(Place::Reg { thread: thread.parse().ok()?, name: local.to_string() });
+        }
+        match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
+            Some((name, i)) => Some(Place::Mem { name: name.to_string(), index: i.parse().ok() }),
+            None => Some(Place::Mem { name: name.to_string(), index: None }),
+        }
+    };
+    outcome.iter().map(|(name, value)| Some((place(name)?, Value::Int(value.parse().ok()?)))).collect()
+}
+
