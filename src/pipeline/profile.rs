@@ -362,8 +362,8 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
     };
     let nothing = BTreeMap::new();
     let mut out: Vec<Profile> = Vec::new();
-    for vars in &all {
-        let vars = vars.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))).collect();
+    for variables in &all {
+        let vars = variables.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))).collect();
         let scope = Scope { vars: &vars, env: &nothing };
         let expand = |s: &Sp<String>| scope.expand(&source, s).map(|s| s.value);
         let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
@@ -386,7 +386,7 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
         out.push(Profile {
             name,
             family: file.name.value.clone(),
-            variables: vars.clone(),
+            variables: variables.clone(),
             compiler: expand(compiler)?,
             args,
             arch: arch.value.arch(),
