@@ -649,6 +649,14 @@ exists (1:r0=0)
             assert!(text.contains(&wanted), "{profile}: {text}");
         }
     }
+    // Left to itself, `check` tries both.
+    let profile = format!("{CLANG}-x86_64-O2");
+    let args = ["check", "--profile", &profile, "--investigate", "0", "published.litmus"];
+    let (status, text) = s.litmake(&args);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("with static variables, atomic operations in functions"), "{text}");
+    let args = ["check", "--profile", &profile, "--storage", "pointers", "published.litmus"];
+    assert_eq!(s.litmake(&args).0, 0);
 }
 
 const RESULTS: &str = r#"{

@@ -39,8 +39,8 @@ pub struct Args {
     test: PathBuf,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum StorageArg {
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum StorageArg {
     Pointers,
     Globals,
     Statics,

@@ -214,9 +214,8 @@ pub fn once(
     if finished {
         let profiles = profiles(&Disk, &plan.pipeline)?;
         let context = &engine.options.context;
-        let content = |node: usize, item: &str| {
-            collect::content(&engine, built.node_of[node], item)
-        };
+        let content =
+            |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
         Investigator::new(plan, store, context, &profiles).report(&mut report, &origins, &content);
     }
     Ok(report)

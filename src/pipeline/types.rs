@@ -201,7 +201,9 @@ pub struct Compile {
 }
 
 /// Where shared locations are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, serde::Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
     #[default]

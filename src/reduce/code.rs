@@ -55,9 +55,8 @@ fn below(s: &Stmt, change: Change) -> Vec<Stmt> {
     let bodies = |b: &Stmt| lists(&flat(b), change).into_iter().map(joined);
     match &s.kind {
         StmtKind::If { cond, yes, no } => {
-            let yes_changed = bodies(yes).map(|yes| {
-                make(StmtKind::If { cond: cond.clone(), yes, no: no.clone() })
-            });
+            let yes_changed = bodies(yes)
+                .map(|yes| make(StmtKind::If { cond: cond.clone(), yes, no: no.clone() }));
             let no_changed = no.iter().flat_map(|n| bodies(n)).map(|no| {
                 make(StmtKind::If { cond: cond.clone(), yes: yes.clone(), no: Some(no) })
             });
@@ -82,9 +81,9 @@ fn below(s: &Stmt, change: Change) -> Vec<Stmt> {
         StmtKind::Block(list) => {
             lists(list, change).into_iter().map(|l| make(StmtKind::Block(l))).collect()
         }
-        StmtKind::Label(name, inner) => bodies(inner)
-            .map(|inner| make(StmtKind::Label(name.clone(), inner)))
-            .collect(),
+        StmtKind::Label(name, inner) => {
+            bodies(inner).map(|inner| make(StmtKind::Label(name.clone(), inner))).collect()
+        }
         StmtKind::Decl(_)
         | StmtKind::Expr(_)
         | StmtKind::Return(_)

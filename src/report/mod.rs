@@ -129,6 +129,9 @@ pub struct Finding {
     /// The source test's text.
     pub source: String,
     pub profiles: Vec<String>,
+    /// How the test was put to the compiler, where that is not behind pointers alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preparation: String,
     /// Which profile compiled which part, in the notation `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,

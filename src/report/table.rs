@@ -48,7 +48,12 @@ pub fn differences(report: &Report) -> String {
         blocks.entry((d.arch.clone(), variant(d))).or_default().push(d);
     }
     // Each row of cells: a title, and a cell a level.
-    let mut rows: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(levels.iter().map(|l| format!("-{l}"))).chain(["share".into()]).collect()];
+    let mut rows: Vec<Vec<String>> = vec![
+        std::iter::once(String::new())
+            .chain(levels.iter().map(|l| format!("-{l}")))
+            .chain(["share".into()])
+            .collect(),
+    ];
     for ((arch, variant), members) in &blocks {
         let compilers: Vec<String> =
             members.iter().map(|d| compiler(d)).collect::<BTreeSet<_>>().into_iter().collect();
@@ -61,8 +66,10 @@ pub fn differences(report: &Report) -> String {
                 let cell: Vec<String> = compilers
                     .iter()
                     .map(|c| {
-                        let of: Vec<&&Differences> =
-                            members.iter().filter(|d| compiler(d) == *c && level(d) == *l).collect();
+                        let of: Vec<&&Differences> = members
+                            .iter()
+                            .filter(|d| compiler(d) == *c && level(d) == *l)
+                            .collect();
                         match of.is_empty() {
                             true => "-".to_string(),
                             false => of.iter().map(|d| f(d)).sum::<u64>().to_string(),

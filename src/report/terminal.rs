@@ -154,6 +154,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.model_target,
         f.model_source
     );
+    if !f.preparation.is_empty() {
+        let _ = writeln!(out, "    with {}", f.preparation);
+    }
     if !f.mix.is_empty() {
         let _ = writeln!(out, "    mix: {}", f.mix);
     }
@@ -183,9 +186,11 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
 
 /// In which compilers it is, and in which not.
 fn presence(f: &Finding, out: &mut String) {
-    for (shows, word) in
-        [(Shows::Present, "present in"), (Shows::Absent, "absent from"), (Shows::Unknown, "unknown for")]
-    {
+    for (shows, word) in [
+        (Shows::Present, "present in"),
+        (Shows::Absent, "absent from"),
+        (Shows::Unknown, "unknown for"),
+    ] {
         // One word a compiler, and its versions behind it.
         let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
         for p in f.presence.iter().filter(|p| p.shows == shows) {

@@ -11,7 +11,7 @@ use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
 use crate::gpu::session::Record;
 use crate::pipeline::plan::Plan;
-use crate::pipeline::types::Kind;
+use crate::pipeline::types::{Kind, Storage};
 use crate::report::evidence::{Changed, Changes, Differences};
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
 
@@ -59,6 +59,9 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
     }
     for found in engine.found(&[State::Finding]) {
         if let Some(finding) = finding(plan, built, engine, &found) {
+            if out.findings.iter().any(|f| covers(f, &finding)) {
+                continue;
+            }
             origins.insert(finding.id.clone(), built.of_plan[found.node]);
             out.findings.push(finding);
         }
@@ -95,6 +98,49 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
     }
     report::merge::sort(&mut out);
     (out, origins)
+}
+
+/// Whether a finding says all that another one says: the same test through the same compiler, put
+/// to it in another way, shows no more.
+fn covers(old: &Finding, new: &Finding) -> bool {
+    let same = |f: &Finding| {
+        (f.test.clone(), f.profiles.clone(), f.model_source.clone(), f.model_target.clone())
+    };
+    old.preparation != new.preparation
+        && old.class == new.class
+        && same(old) == same(new)
+        && new.outcomes.forbidden.iter().all(|o| old.outcomes.forbidden.contains(o))
+}
+
+/// How the target of a comparison was put to its compiler, where that is not behind pointers
+/// alone: for people, and as options of the command line.
+fn preparation(plan: &Plan, compare: usize) -> (String, String) {
+    let mut at = plan.nodes[compare].inputs.get(1).copied();
+    while let Some(i) = at {
+        let node = &plan.nodes[i];
+        let Kind::Compile(options) = &node.kind else {
+            at = node.inputs.first().copied();
+            continue;
+        };
+        let (mut words, mut flags) = (Vec::new(), String::new());
+        match options.storage {
+            Storage::Pointers => {}
+            Storage::Globals => {
+                words.push("global variables");
+                flags += " --storage globals";
+            }
+            Storage::Statics => {
+                words.push("static variables");
+                flags += " --storage statics";
+            }
+        }
+        if options.helpers {
+            words.push("atomic operations in functions");
+            flags += " --helpers";
+        }
+        return (words.join(", "), flags);
+    }
+    Default::default()
 }
 
 /// Calls `f` for each row of a node that came to something, with its name. Most rows of a
@@ -257,6 +303,8 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
     for profile in &profiles {
         command += &format!(" --profile {profile}");
     }
+    let (preparation, flags) = preparation(plan, i);
+    command += &flags;
     for model in [&model_source].into_iter().chain(&further) {
         command += &format!(" --source-model {model}");
     }
@@ -277,6 +325,7 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
         source,
         target: text(1).unwrap_or_default(),
         profiles,
+        preparation,
         model_source,
         model_target,
         outcomes: Outcomes {

@@ -93,11 +93,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
 }
 
 /// Compares under the source's model, and, where there is a difference, under further ones.
-pub fn judge(
-    source: &Allowed,
-    target: &Allowed,
-    further: &[Allowed],
-) -> Result<Verdict, String> {
+pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<Verdict, String> {
     let mut verdict = compare(source, target)?;
     if !verdict.positive.is_empty() {
         for weaker in further {

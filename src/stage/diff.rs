@@ -60,16 +60,15 @@ fn change(item: &[Vec<u8>]) -> Result<Change, String> {
         return Err("a diff needs outcomes and code of both sides".into());
     };
     let (gained, lost) = outcomes(&Allowed::decode(before)?, &Allowed::decode(after)?);
-    let code = old != new && canon::canonical_text(&read_test(old)?) != canon::canonical_text(&read_test(new)?);
+    let code = old != new
+        && canon::canonical_text(&read_test(old)?) != canon::canonical_text(&read_test(new)?);
     Ok(Change { code, gained, lost })
 }
 
 pub struct Diff;
 
 pub fn fingerprint() -> Fingerprint {
-    Fingerprint::default()
-        .with_text("stage", VERSION)
-        .with_text("litmake", env!("LITMAKE_TESTS"))
+    Fingerprint::default().with_text("stage", VERSION).with_text("litmake", env!("LITMAKE_TESTS"))
 }
 
 impl Map for Diff {

@@ -127,9 +127,12 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 out.models[i] = Some(model);
                 add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
-            Kind::Diff(_) => {
-                add([inputs, code].concat(), diff::fingerprint(), Work::Map(Arc::new(diff::Diff)), false)
-            }
+            Kind::Diff(_) => add(
+                [inputs, code].concat(),
+                diff::fingerprint(),
+                Work::Map(Arc::new(diff::Diff)),
+                false,
+            ),
             Kind::Compare(_) => {
                 add(inputs, compare::fingerprint(), Work::Map(Arc::new(compare::Compare)), false)
             }

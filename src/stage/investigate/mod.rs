@@ -151,12 +151,19 @@ impl<'a> Investigator<'a> {
         );
     }
 
-    fn reduced(&mut self, finding: &mut Finding, chain: &Chain, profile: &Arc<Profile>, test: &Test) {
+    fn reduced(
+        &mut self,
+        finding: &mut Finding,
+        chain: &Chain,
+        profile: &Arc<Profile>,
+        test: &Test,
+    ) {
         // A difference that a weaker model of the source allows must not take its place.
-        let strict: Vec<bool> = match self.verdicts(chain, profile, std::slice::from_ref(test)).pop() {
-            Some(Ok(verdict)) => verdict.also.iter().map(|n| *n > 0).collect(),
-            _ => return,
-        };
+        let strict: Vec<bool> =
+            match self.verdicts(chain, profile, std::slice::from_ref(test)).pop() {
+                Some(Ok(verdict)) => verdict.also.iter().map(|n| *n > 0).collect(),
+                _ => return,
+            };
         let shows = |verdict: &std::result::Result<Verdict, String>| {
             verdict.as_ref().is_ok_and(|v| {
                 v.is_finding() && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
@@ -198,7 +205,13 @@ impl<'a> Investigator<'a> {
     }
 
     /// In which versions of the compiler, and in which other compilers, a test shows something.
-    fn presence(&mut self, finding: &mut Finding, chain: &Chain, profile: &Arc<Profile>, test: &Test) {
+    fn presence(
+        &mut self,
+        finding: &mut Finding,
+        chain: &Chain,
+        profile: &Arc<Profile>,
+        test: &Test,
+    ) {
         let mut siblings: Vec<Arc<Profile>> =
             self.profiles.iter().filter(|p| p.is_sibling(profile)).cloned().collect();
         siblings.sort_by(|a, b| {
@@ -239,7 +252,8 @@ impl<'a> Investigator<'a> {
                 piece(compile::stage(&with, options, &mut self.compilers, self.records))
             }
             Kind::Simulate(options) => {
-                let stage = simulate::stage(&with, options, profile.map(|p| &**p), &mut self.models);
+                let stage =
+                    simulate::stage(&with, options, profile.map(|p| &**p), &mut self.models);
                 piece(stage.map(|(work, fingerprint, _)| (work, fingerprint)))
             }
             _ => None,
@@ -248,7 +262,11 @@ impl<'a> Investigator<'a> {
         made
     }
 
-    fn apply(&self, piece: Option<Piece>, items: &[Vec<u8>]) -> Vec<std::result::Result<Vec<u8>, String>> {
+    fn apply(
+        &self,
+        piece: Option<Piece>,
+        items: &[Vec<u8>],
+    ) -> Vec<std::result::Result<Vec<u8>, String>> {
         let Some(piece) = piece else {
             return vec![Err("a stage of the plan cannot be made".into()); items.len()];
         };
@@ -318,15 +336,13 @@ impl<'a> Investigator<'a> {
     }
 
     /// Sources with which compilers fail, made smaller: a few kinds of failures.
-    fn failures(
-        &mut self,
-        report: &mut Report,
-        content: &dyn Fn(usize, &str) -> Option<String>,
-    ) {
+    fn failures(&mut self, report: &mut Report, content: &dyn Fn(usize, &str) -> Option<String>) {
         let plan = self.plan;
         let mut kinds: Vec<(String, String)> = Vec::new();
         for error in report.errors.iter_mut().filter(|e| e.cause == Cause::Run) {
-            let Some(node) = plan.nodes.iter().position(|n| n.label == error.stage) else { continue };
+            let Some(node) = plan.nodes.iter().position(|n| n.label == error.stage) else {
+                continue;
+            };
             let Some(limit) = self.failure(node, error) else { continue };
             let kind = (error.stage.clone(), kind_of(&error.message).to_string());
             if kinds.len() >= FAILURES || kinds.contains(&kind) || self.context.stopped() {
@@ -334,8 +350,8 @@ impl<'a> Investigator<'a> {
             }
             let Some(profile) = plan.nodes[node].profile.clone() else { continue };
             let text = plan.nodes[node].inputs.first().and_then(|i| content(*i, &error.test));
-            let Some(test) = text
-                .and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok())
+            let Some(test) =
+                text.and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok())
             else {
                 continue;
             };
@@ -388,6 +404,8 @@ fn places(outcome: &State) -> Option<Vec<(Place, Value)>> {
             None => Some(Place::Mem { name: name.to_string(), index: None }),
         }
     };
-    outcome.iter().map(|(name, value)| Some((place(name)?, Value::Int(value.parse().ok()?)))).collect()
+    outcome
+        .iter()
+        .map(|(name, value)| Some((place(name)?, Value::Int(value.parse().ok()?))))
+        .collect()
 }
-
