@@ -67,8 +67,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     family: Vec<String>,
 
-    /// Ready-made families of C tests: telechat-table3, mix-table4, c11-constructs, c11-cas,
-    /// c11-unused, c11-mixed-width, mc-conformance, mc-mutants
+    /// Ready-made families of C tests; `list` says which there are
     #[arg(long, value_name = "NAME")]
     families: Vec<String>,
 
@@ -142,6 +141,24 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", default_value = "int")]
     base: String,
 
+    /// The type of every second location in C, where it is another
+    #[arg(long, value_name = "TYPE", default_value = "", hide_default_value = true)]
+    second_type: String,
+
+    /// Which objects of C tests are volatile: usual (those that are not atomic, as diy has it),
+    /// volatile (all), plain (none)
+    #[arg(long, value_name = "WHICH", default_value = "usual")]
+    objects: String,
+
+    /// Where locations of C tests are: separate, array (elements of one), struct (members of one
+    /// object)
+    #[arg(long, value_name = "HOW", default_value = "separate")]
+    layout: String,
+
+    /// What C tests do in helper functions that are not inlined: none, fences, accesses, all
+    #[arg(long, value_name = "WHAT", default_value = "none")]
+    helpers: String,
+
     /// Cycles may be at one location
     #[arg(long)]
     one_location: bool,
@@ -210,6 +227,10 @@ fn recipe(args: &Args) -> Recipe {
         observe: Source::new("--observe", args.observe.as_str()),
         ask: if args.every_outcome { Ask::Every } else { Ask::Exists },
         base: Source::new("--type", args.base.as_str()),
+        second: Source::new("--second-type", args.second_type.as_str()),
+        objects: Source::new("--objects", args.objects.as_str()),
+        layout: Source::new("--layout", args.layout.as_str()),
+        helpers: Source::new("--helpers", args.helpers.as_str()),
         one_location: args.one_location,
         ..Recipe::new(args.arch)
     }
@@ -219,6 +240,12 @@ fn run(args: &Args) -> Result<()> {
     if args.list {
         for name in syntax::names(dialect::of(args.arch)) {
             println!("{name}");
+        }
+        return Ok(());
+    }
+    if args.families.iter().any(|f| f == "list") {
+        for (name, what) in litmake::generate::families::NAMES {
+            println!("{name}: {what}");
         }
         return Ok(());
     }

@@ -7,13 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::families;
 use super::recipe::Recipe;
-use super::{Made, Names, Tally, made};
-use crate::diag::{Diag, Result, Source, Span};
-use crate::litmus::{self, Arch, canon};
-use crate::mutate::mcm;
-
-/// Families that do not come from cycles.
-pub const PAPER_SETS: [&str; 2] = ["mc-conformance", "mc-mutants"];
+use super::{Made, Names, Tally};
+use crate::diag::{Diag, Result, Source};
+use crate::litmus::Arch;
 
 /// Tests by name.
 pub struct Collected {
@@ -49,34 +45,6 @@ impl Collected {
     }
 }
 
-pub fn check_family(name: &Source) -> Result<()> {
-    if families::known(&name.text) || PAPER_SETS.contains(&&*name.text) {
-        return Ok(());
-    }
-    let all: Vec<&str> = families::NAMES.iter().map(|(n, _)| *n).chain(PAPER_SETS).collect();
-    let whole = Span::new(0, name.text.len());
-    let diag = Diag::at(name, whole, format!("`{}` is no family of tests", name.text));
-    Err(match crate::diag::nearest(&name.text, all.iter().copied()) {
-        Some(near) => diag.help(format!("did you mean `{near}`?")),
-        None => diag.help(format!("families are {}", all.join(", "))),
-    })
-}
-
-/// The tests of a family that is no campaign: those of MC Mutants.
-fn paper_set(name: &str) -> Result<Vec<Made>> {
-    let set = if name == "mc-mutants" { mcm::mutants()? } else { mcm::conformance()? };
-    let made = set.into_iter().map(|m| {
-        let text = litmus::write(&m.test);
-        let body = text.split_once('\n').map_or("", |(_, b)| b).to_string();
-        Made {
-            name: m.test.name.clone(),
-            body,
-            hash: super::short(&canon::canonical_hash(&m.test)),
-        }
-    });
-    Ok(made.collect())
-}
-
 /// Makes all tests, takes a sample of so many with a seed, and keeps the first so many.
 pub fn collect(
     recipe: &Recipe,
@@ -87,13 +55,8 @@ pub fn collect(
 ) -> Result<Collected> {
     let (mut all, mut tally) = recipe.prepare()?.all(jobs)?;
     for family in families {
-        check_family(family)?;
-        if PAPER_SETS.contains(&&*family.text) {
-            all.extend(paper_set(&family.text)?);
-            continue;
-        }
-        let part = families::each(family, &mut |draft, hash| {
-            all.push(made(draft, hash));
+        let part = families::each(family, &mut |made| {
+            all.push(made);
             ControlFlow::Continue(())
         })?;
         tally.add(part);

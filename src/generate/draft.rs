@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::cycle::LOCS;
+use super::cycle::{LOCS, MAX_LOCS};
 use crate::diag::{Result, Source};
 use crate::litmus::{self, Arch, Test};
 
@@ -40,6 +40,18 @@ pub enum Ask {
     Every,
 }
 
+/// The one object in which locations lie: its name is [`ARRAY`].
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    /// The C type of its elements.
+    pub ty: &'static str,
+    pub len: u16,
+    /// The element of each location.
+    pub index: [u16; MAX_LOCS],
+}
+
+pub const ARRAY: &str = "s";
+
 #[derive(Default)]
 pub struct Draft {
     pub arch: Option<Arch>,
@@ -54,6 +66,10 @@ pub struct Draft {
     pub init: Vec<(u8, u8, u8)>,
     /// Types of locations, where a test has to give them: location, C name.
     pub types: Vec<(u8, &'static str)>,
+    /// What locations are elements of, where they are no variables of their own.
+    pub array: Option<Array>,
+    /// Functions that threads of a C test call.
+    pub helpers: Vec<String>,
     pub shown: Vec<(Shown, i32)>,
     pub ask: Ask,
     labels: Vec<u32>,
@@ -82,6 +98,15 @@ pub fn reg_name(arch: Arch, reg: u8, out: &mut String) {
     number(i64::from(reg), out);
 }
 
+/// A function in the canonical form.
+fn function(text: &str, out: &mut String) {
+    out.push_str("function ");
+    let _ = write!(out, "{}", text.len());
+    out.push('\n');
+    out.push_str(text);
+    out.push('\n');
+}
+
 /// A decimal number, without the machinery of formatting.
 pub fn number(n: i64, out: &mut String) {
     if (0..10).contains(&n) {
@@ -102,6 +127,8 @@ impl Draft {
         self.threads.clear();
         self.init.clear();
         self.types.clear();
+        self.array = None;
+        self.helpers.clear();
         self.shown.clear();
     }
 
@@ -120,11 +147,19 @@ impl Draft {
                 out.push(':');
                 reg_name(self.arch(), reg, out);
             }
-            Shown::Loc(loc) => {
-                out.push('[');
-                out.push_str(LOCS[usize::from(loc)]);
-                out.push(']');
-            }
+            Shown::Loc(loc) => match &self.array {
+                None => {
+                    out.push('[');
+                    out.push_str(LOCS[usize::from(loc)]);
+                    out.push(']');
+                }
+                Some(array) => {
+                    out.push_str(ARRAY);
+                    out.push('[');
+                    number(i64::from(array.index[usize::from(loc)]), out);
+                    out.push(']');
+                }
+            },
         }
     }
 
@@ -151,8 +186,8 @@ impl Draft {
     /// A place in the `locations` clause, where a location stands alone.
     fn location(&self, shown: Shown, out: &mut String) {
         match shown {
-            Shown::Loc(loc) => out.push_str(LOCS[usize::from(loc)]),
-            reg => self.place(reg, out),
+            Shown::Loc(loc) if self.array.is_none() => out.push_str(LOCS[usize::from(loc)]),
+            other => self.place(other, out),
         }
     }
 
@@ -170,6 +205,9 @@ impl Draft {
         }
         self.print_init(out);
         if arch == Arch::C {
+            for helper in &self.helpers {
+                out.push_str(helper);
+            }
             for line in &self.lines {
                 out.push_str(&self.text[line.start as usize..line.end as usize]);
             }
@@ -190,11 +228,14 @@ impl Draft {
     }
 
     fn print_init(&self, out: &mut String) {
-        if self.init.is_empty() && self.types.is_empty() {
+        if self.init.is_empty() && self.types.is_empty() && self.array.is_none() {
             out.push_str("{}\n");
             return;
         }
         out.push_str("{\n");
+        if let Some(array) = &self.array {
+            let _ = writeln!(out, " {} {ARRAY}[{}];", array.ty, array.len);
+        }
         if !self.types.is_empty() {
             for (loc, ty) in &self.types {
                 for part in [" ", ty, " ", LOCS[usize::from(*loc)], ";"] {
@@ -290,6 +331,9 @@ impl Draft {
         out.push_str(arch.name());
         out.push('\n');
         self.canonical_init(out);
+        for helper in &self.helpers {
+            function(helper, out);
+        }
         for t in 0..self.thread_count() {
             out.push_str("thread ");
             number(t as i64, out);
@@ -298,11 +342,7 @@ impl Draft {
             if arch == Arch::C {
                 for line in lines {
                     let text = &self.text[line.start as usize..line.end as usize];
-                    out.push_str("function ");
-                    let _ = write!(out, "{}", text.len());
-                    out.push('\n');
-                    out.push_str(text);
-                    out.push('\n');
+                    function(text, out);
                 }
                 continue;
             }
@@ -357,6 +397,11 @@ impl Draft {
             for part in [LOCS[usize::from(*loc)], " ", ty, "[1]="] {
                 text.push_str(part);
             }
+            order.push((start, text.len() as u32));
+        }
+        if let Some(array) = &self.array {
+            let start = text.len() as u32;
+            let _ = write!(text, "{ARRAY} {}[{}]=", array.ty, array.len);
             order.push((start, text.len() as u32));
         }
         order.sort_unstable_by_key(|(a, b)| &text[*a as usize..*b as usize]);

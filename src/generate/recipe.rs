@@ -9,7 +9,7 @@ use super::cycle::{MAX_LOCS, Shape};
 use super::dialect::{self, Dialect};
 use super::draft::{Ask, Draft};
 use super::edge::Edge;
-use super::emit::{Base, Style};
+use super::emit::{Base, Helpers, Layout, Objects, Style};
 use super::enumerate::{Family, MAX_SIZE, Mode};
 use super::observe::Observe;
 use super::syntax::{self, Relaxation};
@@ -44,6 +44,11 @@ pub struct Recipe {
     pub ask: Ask,
     /// The C type of locations.
     pub base: Text,
+    /// The type of every second location, where it is another; empty where not.
+    pub second: Text,
+    pub objects: Text,
+    pub layout: Text,
+    pub helpers: Text,
     pub one_location: bool,
 }
 
@@ -71,6 +76,10 @@ impl Recipe {
             observe: text("avoid"),
             ask: Ask::Exists,
             base: text("int"),
+            second: text(""),
+            objects: text("usual"),
+            layout: text("separate"),
+            helpers: text("none"),
             one_location: false,
         }
     }
@@ -85,6 +94,23 @@ impl Recipe {
         let mode = choose(&self.mode, "mode", &Mode::NAMES)?;
         let observe = choose(&self.observe, "way to observe", &Observe::NAMES)?;
         let base = choose(&self.base, "type of locations", &Base::NAMES)?;
+        let second = match self.second.text.is_empty() {
+            true => None,
+            false => Some(choose(&self.second, "type of locations", &Base::NAMES)?),
+        };
+        let objects = choose(&self.objects, "sort of objects", &Objects::NAMES)?;
+        let layout = choose(&self.layout, "layout of locations", &Layout::NAMES)?;
+        let helpers = choose(&self.helpers, "use of helper functions", &Helpers::NAMES)?;
+        let style = Style {
+            observe,
+            ask: self.ask,
+            base,
+            second,
+            objects,
+            layout,
+            helpers,
+            ..Style::default()
+        };
         let read = |texts: &[Text]| -> Result<Vec<Relaxation>> {
             let mut out = Vec::new();
             for t in texts {
@@ -140,7 +166,7 @@ impl Recipe {
         let mix = self.mix.unwrap_or((1, 1));
         Ok(Prepared {
             dialect,
-            style: Style { observe, ask: self.ask, base, ..Style::default() },
+            style,
             cycles,
             family: Family {
                 relax,

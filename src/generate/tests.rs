@@ -313,8 +313,9 @@ fn families_of_constructs() {
         "{content}"
     );
     assert!(content.ends_with("exists ([y]=2 /\\ 1:r0=0)\n"), "{content}");
-    for name in ["c11-unused", "c11-cas", "c11-mixed-width", "mix-table4", "mc-mutants"] {
+    for (name, _) in super::families::NAMES {
         let some = all(name, Some((60, 7)));
+        assert_eq!(some.len(), 60, "{name}");
         let again = all(name, Some((60, 7)));
         assert!(some.iter().eq(again.iter()), "{name}");
         for (n, content) in some.iter() {
@@ -325,8 +326,113 @@ fn families_of_constructs() {
                 .unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
         }
     }
-    assert_eq!(all("mc-mutants", None).len(), 32);
-    assert_eq!(all("mc-conformance", None).len(), 20);
+}
+
+/// Every family prints what reads back with the canonical form that it was deduplicated by.
+#[test]
+fn families_hash_as_they_read() {
+    for (name, _) in super::families::NAMES {
+        let mut count = 0u32;
+        super::families::each(&text(name), &mut |made| {
+            count += 1;
+            if count % 97 == 1 {
+                let printed = made.text(Arch::C);
+                let test =
+                    litmus::read(&text(&printed)).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+                assert_eq!(
+                    super::short(&canon::canonical_hash(&test)),
+                    made.hash,
+                    "{name}\n{printed}\n{}",
+                    canon::canonical_text(&test)
+                );
+            }
+            if count > 30_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .expect("are made");
+        assert!(count > 500, "{name} gives {count} tests");
+    }
+}
+
+#[test]
+fn objects_layouts_and_helpers() {
+    let make = |change: &dyn Fn(&mut Recipe)| {
+        let cycle = "FenceReldWWRlxRlx Rfe DpAddrdRAcqRlx Fre";
+        let mut recipe = Recipe { cycles: vec![text(cycle)], ..Recipe::new(Arch::C) };
+        change(&mut recipe);
+        let (made, _) = recipe.prepare().expect("reads").all(1).expect("is made");
+        let printed = made[0].text(Arch::C);
+        let test = litmus::read(&text(&printed)).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+        let hash = super::short(&canon::canonical_hash(&test));
+        assert_eq!(hash, made[0].hash, "{printed}\n{}", canon::canonical_text(&test));
+        printed.lines().skip(2).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        make(&|r| r.layout = text("array")),
+        "\
+{
+ atomic_int s[2];
+}
+P0(atomic_int *s) {
+  atomic_store_explicit(s, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(s + 1, 1, memory_order_relaxed);
+}
+P1(atomic_int *s) {
+  int r0 = atomic_load_explicit(s + 1, memory_order_acquire);
+  int r1 = atomic_load_explicit(s + (r0 & 128), memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)"
+    );
+    assert_eq!(
+        make(&|r| {
+            r.layout = text("struct");
+            r.second = text("uint16_t");
+            r.base = text("int8_t");
+            r.objects = text("volatile");
+        }),
+        "\
+{
+ uint8_t s[16];
+}
+P0(uint8_t *s) {
+  atomic_store_explicit((volatile _Atomic int8_t *)s, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit((volatile _Atomic uint16_t *)(s + 2), 1, memory_order_relaxed);
+}
+P1(uint8_t *s) {
+  uint16_t r0 = atomic_load_explicit((volatile _Atomic uint16_t *)(s + 2), memory_order_acquire);
+  int8_t r1 = atomic_load_explicit((volatile _Atomic int8_t *)(s + (r0 & 128)), \
+memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)"
+    );
+    assert_eq!(
+        make(&|r| r.helpers = text("all")),
+        "\
+{}
+void h0(atomic_int *p, int v) {
+  atomic_store_explicit(p, v, memory_order_relaxed);
+}
+void h1() {
+  atomic_thread_fence(memory_order_release);
+}
+int h2(atomic_int *p) {
+  return atomic_load_explicit(p, memory_order_acquire);
+}
+int h3(atomic_int *p) {
+  return atomic_load_explicit(p, memory_order_relaxed);
+}
+P0(atomic_int *y, atomic_int *x) {
+  h0(x, 1);
+  h1();
+  h0(y, 1);
+}
+P1(atomic_int *y, atomic_int *x) {
+  int r0 = h2(y);
+  int r1 = h3(x + (r0 & 128));
+}
+exists (1:r0=1 /\\ 1:r1=0)"
+    );
 }
 
 proptest! {

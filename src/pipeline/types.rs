@@ -134,7 +134,8 @@ pub struct Generate {
     #[serde(default)]
     pub shapes: Words,
     /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `c11-constructs`,
-    /// `c11-cas`, `c11-unused`, `c11-mixed-width`, `mc-conformance`, `mc-mutants`.
+    /// `c11-cas`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`, `c11-mixed-width`,
+    /// `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`.
     #[serde(default)]
     pub families: Words,
     /// Relaxations in a cycle, at most; 6 where left out.
@@ -155,6 +156,21 @@ pub struct Generate {
     /// The type of locations in C; `int` where left out.
     #[serde(default)]
     pub location_type: Option<Sp<String>>,
+    /// The type of every second location in C, where it is another.
+    #[serde(default)]
+    pub second_type: Option<Sp<String>>,
+    /// Which objects of C tests are volatile: `usual` (those that are not atomic, as diy has it),
+    /// `volatile` (all), `plain` (none).
+    #[serde(default)]
+    pub objects: Option<Sp<String>>,
+    /// Where locations of C tests are: `separate`, `array` (elements of one), `struct` (members
+    /// of one object, at offsets).
+    #[serde(default)]
+    pub layout: Option<Sp<String>>,
+    /// What C tests do in helper functions that are not inlined: `none`, `fences`, `accesses`,
+    /// `all`.
+    #[serde(default)]
+    pub helpers: Option<Sp<String>>,
     /// Takes so many of the tests that there are, by chance but the same each time, with every
     /// construct kept.
     #[serde(default)]
@@ -499,7 +515,16 @@ impl Kind {
                     &mut g.families,
                     &mut g.suite,
                 ];
-                let single = [&mut g.arch, &mut g.mode, &mut g.observe, &mut g.location_type];
+                let single = [
+                    &mut g.arch,
+                    &mut g.mode,
+                    &mut g.observe,
+                    &mut g.location_type,
+                    &mut g.second_type,
+                    &mut g.objects,
+                    &mut g.layout,
+                    &mut g.helpers,
+                ];
                 let words = words.into_iter().flat_map(|w| &mut w.0);
                 words.chain(single.into_iter().flatten()).collect()
             }

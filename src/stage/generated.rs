@@ -63,6 +63,10 @@ impl Generated {
             (&options.mode, &mut recipe.mode),
             (&options.observe, &mut recipe.observe),
             (&options.location_type, &mut recipe.base),
+            (&options.second_type, &mut recipe.second),
+            (&options.objects, &mut recipe.objects),
+            (&options.layout, &mut recipe.layout),
+            (&options.helpers, &mut recipe.helpers),
         ] {
             if let Some(word) = word {
                 *slot = text(node, word);
@@ -76,7 +80,7 @@ impl Generated {
         // What is wrong is said before anything runs.
         recipe.prepare()?;
         for family in &families {
-            crate::generate::collect::check_family(family)?;
+            crate::generate::families::check(family)?;
         }
         let seed = options.seed.as_ref().map_or(0, |s| s.value);
         Ok(Generated {

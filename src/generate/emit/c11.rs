@@ -4,136 +4,12 @@
 
 use super::super::cycle::{Event, LOCS, MAX_LOCS, Refused, Workshop};
 use super::super::dialect::{memory_order, of, rmw_order};
-use super::super::draft::{Draft, DraftLine, Shown, number};
+use super::super::draft::{ARRAY, Array, Draft, DraftLine, Shown, number};
 use super::super::edge::{Atom, DepKind, Dir, Kind, Order, Rmw, RmwOp};
 use super::super::observe::{Plan, loc_order};
+use super::making::{Base, Idle, Layout, Made, Objects};
 use super::{From, Style};
-use crate::lang::c11::types::int_name;
 use crate::litmus::Arch;
-
-/// An integer type of locations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Base {
-    pub bytes: u8,
-    pub signed: bool,
-}
-
-impl Default for Base {
-    fn default() -> Base {
-        Base { bytes: 4, signed: true }
-    }
-}
-
-impl Base {
-    pub const NAMES: [(&'static str, Base); 10] = [
-        ("int", Base { bytes: 4, signed: true }),
-        ("int8_t", Base { bytes: 1, signed: true }),
-        ("uint8_t", Base { bytes: 1, signed: false }),
-        ("int16_t", Base { bytes: 2, signed: true }),
-        ("uint16_t", Base { bytes: 2, signed: false }),
-        ("uint32_t", Base { bytes: 4, signed: false }),
-        ("int64_t", Base { bytes: 8, signed: true }),
-        ("uint64_t", Base { bytes: 8, signed: false }),
-        ("int128", Base { bytes: 16, signed: true }),
-        ("uint128", Base { bytes: 16, signed: false }),
-    ];
-
-    pub fn name(self) -> &'static str {
-        int_name(self.bytes, self.signed)
-    }
-
-    /// As an initial state has it; plain `int` needs no word.
-    fn declared(self, atomic: bool) -> Option<&'static str> {
-        Some(match (self.bytes, self.signed, atomic) {
-            (4, true, _) => return None,
-            (1, true, false) => "int8_t",
-            (1, false, false) => "uint8_t",
-            (2, true, false) => "int16_t",
-            (2, false, false) => "uint16_t",
-            (4, false, false) => "uint32_t",
-            (8, true, false) => "int64_t",
-            (8, false, false) => "uint64_t",
-            (_, true, false) => "__int128",
-            (_, false, false) => "__uint128",
-            (1, true, true) => "_Atomic int8_t",
-            (1, false, true) => "_Atomic uint8_t",
-            (2, true, true) => "_Atomic int16_t",
-            (2, false, true) => "_Atomic uint16_t",
-            (4, false, true) => "_Atomic uint32_t",
-            (8, true, true) => "_Atomic int64_t",
-            (8, false, true) => "_Atomic uint64_t",
-            (_, true, true) => "_Atomic __int128",
-            (_, false, true) => "_Atomic __uint128",
-        })
-    }
-
-    fn is_int(self) -> bool {
-        self == Base::default()
-    }
-}
-
-/// How an access of a cycle is made, where not by a plain load or store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Made {
-    #[default]
-    Usual,
-    /// By a read-modify-write. A read uses one that changes nothing, unless its result is
-    /// unused: then it leaves a value that tells that it was there.
-    Rmw { op: Operation, order: Order, used: bool },
-    /// By a compare-exchange: one that succeeds for a write, one that fails for a read.
-    Cas { weak: bool, success: Order, failure: Order },
-    /// A load through a pointer to `const`.
-    Const,
-    /// An access through a pointer to `volatile`.
-    Volatile,
-}
-
-/// The read-modify-writes of C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Exchange,
-    Fetch(RmwOp),
-}
-
-impl Operation {
-    pub const ALL: [(&'static str, Operation); 6] = [
-        ("exchange", Operation::Exchange),
-        ("fetch_add", Operation::Fetch(RmwOp::Add)),
-        ("fetch_sub", Operation::Fetch(RmwOp::Sub)),
-        ("fetch_or", Operation::Fetch(RmwOp::Or)),
-        ("fetch_xor", Operation::Fetch(RmwOp::Xor)),
-        ("fetch_and", Operation::Fetch(RmwOp::And)),
-    ];
-
-    fn name(self) -> &'static str {
-        Operation::ALL.iter().find(|(_, o)| *o == self).map_or("", |(n, _)| n)
-    }
-
-    /// The operand that turns `from` into `to`.
-    fn operand(self, from: i32, to: i32) -> Option<i32> {
-        match self {
-            Operation::Exchange => Some(to),
-            Operation::Fetch(RmwOp::Add) => Some(to - from),
-            Operation::Fetch(RmwOp::Sub) => Some(from - to),
-            Operation::Fetch(RmwOp::Xor) => Some(from ^ to),
-            Operation::Fetch(RmwOp::Or) => (from | to == to).then_some(to),
-            Operation::Fetch(RmwOp::And) => (from & to == to).then_some(to),
-            Operation::Fetch(RmwOp::Clr) => None,
-        }
-    }
-
-    /// The operand that changes nothing that is there.
-    fn nothing(self, there: i32) -> i32 {
-        match self {
-            Operation::Exchange => there,
-            Operation::Fetch(RmwOp::And) => -1,
-            Operation::Fetch(_) => 0,
-        }
-    }
-}
-
-/// More events are all made as usual.
-pub const MAX_MADE: usize = 8;
 
 struct Writer<'a> {
     draft: &'a mut Draft,
@@ -142,6 +18,22 @@ struct Writer<'a> {
     regs: u8,
     depth: usize,
     style: &'a Style,
+    /// Which locations are atomic.
+    atomic: u32,
+    /// To which locations the thread has pointers to `const`, to `volatile`.
+    consts: u32,
+    volatile: u32,
+    /// Where each location is in the array or the structure.
+    offsets: [u16; MAX_LOCS],
+}
+
+/// A compare-exchange: whether it is weak, its orders, whether it succeeds, whether that is asked.
+struct Cas {
+    weak: bool,
+    success: Order,
+    failure: Order,
+    hits: bool,
+    used: bool,
 }
 
 impl Writer<'_> {
@@ -162,6 +54,43 @@ impl Writer<'_> {
         self.style.base_of(loc)
     }
 
+    /// The type of a location with its qualifiers, as this thread sees it.
+    fn object(&self, loc: u8) -> [&'static str; 4] {
+        let bit = |mask: u32| mask & (1 << loc) != 0;
+        let base = self.base_of(loc);
+        let atomic = bit(self.atomic);
+        let volatile = match self.style.objects {
+            Objects::Usual => !atomic || bit(self.volatile),
+            Objects::Volatile => true,
+            Objects::Plain => false,
+        };
+        let (word, name) = match (atomic, base.is_int()) {
+            (true, true) => ("", "atomic_int"),
+            (true, false) => ("_Atomic ", base.name()),
+            (false, _) => ("", base.name()),
+        };
+        let constant = if bit(self.consts) { "const " } else { "" };
+        [constant, if volatile { "volatile " } else { "" }, word, name]
+    }
+
+    /// The helper function that returns this, takes a pointer to this and has this signature and
+    /// body; called up to its arguments.
+    fn call_helper(&mut self, ret: &str, rest: &str) {
+        let helpers = &mut self.draft.helpers;
+        let like = |h: &String| {
+            h.strip_prefix(ret)
+                .and_then(|h| h.strip_suffix(rest))
+                .is_some_and(|name| !name.contains('('))
+        };
+        let at = helpers.iter().position(like).unwrap_or_else(|| {
+            helpers.push(format!("{ret} h{}{rest}", helpers.len()));
+            helpers.len() - 1
+        });
+        self.put(&["h"]);
+        self.int(i32::try_from(at).unwrap_or(0));
+        self.put(&["("]);
+    }
+
     /// The access is made by an operation that reads and writes.
     fn made(
         &mut self,
@@ -171,7 +100,7 @@ impl Writer<'_> {
         last: i32,
         from: Option<From>,
     ) -> Result<Option<u8>, Refused> {
-        let (name, operand, order, used) = match how {
+        let (op, operand, order, used) = match how {
             Made::Rmw { op, order, used } => {
                 let operand = match event.dir {
                     Dir::W => op.operand(before, event.cell),
@@ -180,10 +109,17 @@ impl Writer<'_> {
                     Dir::R => op.operand(event.value, event.value + 1),
                 };
                 let operand = operand.ok_or("no operand makes this value")?;
-                (op.name(), operand, order, used)
+                (op, operand, order, used)
             }
-            Made::Cas { weak, success, failure } => {
-                return self.cas(event, before, (weak, success, failure), from).map(Some);
+            Made::Cas { weak, success, failure, hits, used } => {
+                let hits = hits || event.dir == Dir::W;
+                let cas = Cas { weak, success, failure, hits, used };
+                let (expected, desired) = match (event.dir, hits) {
+                    (Dir::W, _) => (before, event.cell),
+                    (Dir::R, true) => (event.value, event.value),
+                    (Dir::R, false) => (NEVER, NEVER + 1),
+                };
+                return self.cas(event.loc, cas, (expected, desired), from);
             }
             Made::Usual | Made::Const | Made::Volatile => return Ok(None),
         };
@@ -192,45 +128,117 @@ impl Writer<'_> {
             Some(reg) => self.declare(reg),
             None => self.indent(),
         }
-        self.put(&["atomic_", name, "_explicit("]);
-        self.pointer(event.loc, from);
-        self.put(&[", "]);
+        self.fetch(op.name(), event.loc, order, from);
         self.value(operand, from);
-        self.put(&[", ", memory_order(order), ");\n"]);
+        self.close(order);
         if reg.is_none() && event.dir == Dir::R {
             let place = Shown::Loc(event.loc);
+            self.final_value(event.loc)?;
             self.draft.shown.retain(|(s, _)| *s != place);
             self.draft.shown.insert(0, (place, event.value + 1));
         }
         Ok(reg)
     }
 
-    /// A read that fails expects a value that nobody writes, and gets what is there.
+    /// A read-modify-write up to its operand.
+    fn fetch(&mut self, name: &str, loc: u8, order: Order, from: Option<From>) {
+        if self.style.helpers.accesses() {
+            let (object, base) = (self.object(loc).concat(), self.base_of(loc).name());
+            let order = memory_order(order);
+            self.call_helper(
+                base,
+                &format!(
+                    "({object} *p, {base} v) {{\n  return atomic_{name}_explicit(p, v, {order});\n}}\n"
+                ),
+            );
+        } else {
+            self.put(&["atomic_", name, "_explicit("]);
+        }
+        self.pointer(loc, from);
+        self.put(&[", "]);
+    }
+
+    fn close(&mut self, order: Order) {
+        match self.style.helpers.accesses() {
+            true => self.put(&[");\n"]),
+            false => self.put(&[", ", memory_order(order), ");\n"]),
+        }
+    }
+
+    /// An operation that changes nothing and is not looked at.
+    fn idle(&mut self, idle: &Idle, loc: u8) {
+        self.indent();
+        self.fetch(idle.op.name(), loc, idle.order, None);
+        self.int(idle.op.nothing(0));
+        self.close(idle.order);
+    }
+
+    /// A compare-exchange. Where it succeeds the register tells that it did; where it fails, what
+    /// is there.
     fn cas(
         &mut self,
-        event: &Event,
-        before: i32,
-        (weak, success, failure): (bool, Order, Order),
+        loc: u8,
+        cas: Cas,
+        (expected, desired): (i32, i32),
         from: Option<From>,
-    ) -> Result<u8, Refused> {
-        const NEVER: i32 = 77;
-        let expected = self.alloc()?;
-        self.declare(expected);
-        self.int(if event.dir == Dir::W { before } else { NEVER });
+    ) -> Result<Option<u8>, Refused> {
+        if !cas.used && !cas.hits {
+            return Err("nothing would tell it");
+        }
+        let strength = if cas.weak { "weak" } else { "strong" };
+        let (success, failure) = (memory_order(cas.success), memory_order(cas.failure));
+        if self.style.helpers.accesses() {
+            let (object, base) = (self.object(loc).concat(), self.base_of(loc).name());
+            let call = format!(
+                "atomic_compare_exchange_{strength}_explicit(p, &e, v, {success}, {failure})"
+            );
+            let (ret, body) = match (cas.used, cas.hits) {
+                (false, _) => ("void", format!("  {call};\n")),
+                (true, true) => ("int", format!("  return {call};\n")),
+                (true, false) => (base, format!("  {call};\n  return e;\n")),
+            };
+            let mut reg = None;
+            if cas.used {
+                let new = self.alloc()?;
+                self.indent();
+                self.put(&[ret, " "]);
+                self.reg(new);
+                self.put(&[" = "]);
+                reg = Some(new);
+            } else {
+                self.indent();
+            }
+            self.call_helper(
+                ret,
+                &format!("({object} *p, {base} e, {base} v) {{\n{body}}}\n"),
+            );
+            self.pointer(loc, from);
+            self.put(&[", "]);
+            self.int(expected);
+            self.put(&[", "]);
+            self.int(desired);
+            self.put(&[");\n"]);
+            return Ok(reg);
+        }
+        let old = self.alloc()?;
+        self.declare(old);
+        self.int(expected);
         self.put(&[";\n"]);
-        let done = self.alloc()?;
+        let done = if cas.used { Some(self.alloc()?) } else { None };
         self.indent();
-        self.put(&["int "]);
-        self.reg(done);
-        let name = if weak { "weak" } else { "strong" };
-        self.put(&[" = atomic_compare_exchange_", name, "_explicit("]);
-        self.pointer(event.loc, from);
+        if let Some(done) = done {
+            self.put(&["int "]);
+            self.reg(done);
+            self.put(&[" = "]);
+        }
+        self.put(&["atomic_compare_exchange_", strength, "_explicit("]);
+        self.pointer(loc, from);
         self.put(&[", &"]);
-        self.reg(expected);
+        self.reg(old);
         self.put(&[", "]);
-        self.int(if event.dir == Dir::W { event.cell } else { NEVER + 1 });
-        self.put(&[", ", memory_order(success), ", ", memory_order(failure), ");\n"]);
-        Ok(if event.dir == Dir::W { done } else { expected })
+        self.int(desired);
+        self.put(&[", ", success, ", ", failure, ");\n"]);
+        Ok(if cas.hits { done } else { Some(old) })
     }
 
     fn int(&mut self, n: i32) {
@@ -268,18 +276,50 @@ impl Writer<'_> {
 
     /// The pointer to a location, with an address dependency where there is one.
     fn pointer(&mut self, loc: u8, from: Option<From>) {
-        self.put(&[LOCS[usize::from(loc)]]);
-        if let Some(f) = from
-            && f.dep.kind == DepKind::Addr
-        {
+        let from = from.filter(|f| f.dep.kind == DepKind::Addr);
+        let offset = self.offsets[usize::from(loc)];
+        match self.style.layout {
+            Layout::Separate => self.put(&[LOCS[usize::from(loc)]]),
+            Layout::Array => self.sum(offset),
+            Layout::Struct => {
+                let [constant, volatile, atomic, base] = self.object(loc);
+                self.put(&["(", constant, volatile, atomic, base, " *)"]);
+                let compound = offset > 0 || from.is_some();
+                self.put(&[if compound { "(" } else { "" }]);
+                self.sum(offset);
+                if let Some(f) = from {
+                    self.put(&[" + "]);
+                    self.nothing(f);
+                }
+                self.put(&[if compound { ")" } else { "" }]);
+                return;
+            }
+        }
+        if let Some(f) = from {
             self.put(&[" + "]);
             self.nothing(f);
         }
     }
 
+    /// `s + 2`
+    fn sum(&mut self, offset: u16) {
+        self.put(&[ARRAY]);
+        if offset > 0 {
+            self.put(&[" + "]);
+            self.int(i32::from(offset));
+        }
+    }
+
     /// `*x`, as an operand.
     fn deref(&mut self, loc: u8, from: Option<From>) {
-        let open = from.is_some_and(|f| f.dep.kind == DepKind::Addr);
+        let open = match self.style.layout {
+            Layout::Separate => from.is_some_and(|f| f.dep.kind == DepKind::Addr),
+            Layout::Array => {
+                let dependent = from.is_some_and(|f| f.dep.kind == DepKind::Addr);
+                dependent || self.offsets[usize::from(loc)] > 0
+            }
+            Layout::Struct => false,
+        };
         self.put(&[if open { "*(" } else { "*" }]);
         self.pointer(loc, from);
         self.put(&[if open { ")" } else { "" }]);
@@ -298,6 +338,20 @@ impl Writer<'_> {
     fn load(&mut self, loc: u8, order: Option<Order>, from: Option<From>) -> Result<u8, Refused> {
         let reg = self.alloc()?;
         self.declare(reg);
+        if self.style.helpers.accesses() {
+            let object = self.object(loc).concat();
+            let get = match order {
+                None => "*p".to_string(),
+                Some(order) => format!("atomic_load_explicit(p, {})", memory_order(order)),
+            };
+            self.call_helper(
+                self.base_of(loc).name(),
+                &format!("({object} *p) {{\n  return {get};\n}}\n"),
+            );
+            self.pointer(loc, from);
+            self.put(&[");\n"]);
+            return Ok(reg);
+        }
         match order {
             None => self.deref(loc, from),
             Some(order) => {
@@ -312,6 +366,19 @@ impl Writer<'_> {
 
     fn store(&mut self, event: &Event, order: Option<Order>, from: Option<From>) {
         self.indent();
+        if self.style.helpers.accesses() {
+            let (object, base) = (self.object(event.loc).concat(), self.base_of(event.loc).name());
+            let set = match order {
+                None => "*p = v".to_string(),
+                Some(order) => format!("atomic_store_explicit(p, v, {})", memory_order(order)),
+            };
+            self.call_helper("void", &format!("({object} *p, {base} v) {{\n  {set};\n}}\n"));
+            self.pointer(event.loc, from);
+            self.put(&[", "]);
+            self.value(event.value, from);
+            self.put(&[");\n"]);
+            return;
+        }
         match order {
             None => {
                 self.deref(event.loc, from);
@@ -329,6 +396,17 @@ impl Writer<'_> {
         self.put(&[";\n"]);
     }
 
+    fn fence(&mut self, fence: u8) {
+        let order = of(Arch::C).fence(fence).text;
+        self.indent();
+        if self.style.helpers.fences() {
+            self.call_helper("void", &format!("() {{\n  atomic_thread_fence({order});\n}}\n"));
+            self.put(&[");\n"]);
+        } else {
+            self.put(&["atomic_thread_fence(", order, ");\n"]);
+        }
+    }
+
     fn rmw(
         &mut self,
         rmw: Rmw,
@@ -339,61 +417,54 @@ impl Writer<'_> {
         let order = rmw_order(read.atom, write.atom)
             .ok_or("these annotations do not fit a read-modify-write")?;
         let name = match rmw {
-            Rmw::Exch => "atomic_exchange",
-            Rmw::Fetch(RmwOp::Add) => "atomic_fetch_add",
-            Rmw::Fetch(RmwOp::Sub) => "atomic_fetch_sub",
-            Rmw::Fetch(RmwOp::And) => "atomic_fetch_and",
-            Rmw::Fetch(RmwOp::Or) => "atomic_fetch_or",
-            Rmw::Fetch(RmwOp::Xor) => "atomic_fetch_xor",
-            Rmw::Cas => return self.compare_exchange(order, read, write, from),
+            Rmw::Exch => "exchange",
+            Rmw::Fetch(RmwOp::Add) => "fetch_add",
+            Rmw::Fetch(RmwOp::Sub) => "fetch_sub",
+            Rmw::Fetch(RmwOp::And) => "fetch_and",
+            Rmw::Fetch(RmwOp::Or) => "fetch_or",
+            Rmw::Fetch(RmwOp::Xor) => "fetch_xor",
+            Rmw::Cas => {
+                let failure = match order {
+                    Order::AcqRel => Order::Acq,
+                    Order::Rel => Order::Rlx,
+                    o => o,
+                };
+                let cas = Cas { weak: false, success: order, failure, hits: true, used: true };
+                let done = self.cas(read.loc, cas, (read.value, write.value), from)?;
+                return done.ok_or("nothing would tell it");
+            }
             Rmw::LxSx | Rmw::Fetch(RmwOp::Clr) | Rmw::Store(_) => {
                 return Err("C has no such operation");
             }
         };
         let reg = self.alloc()?;
         self.declare(reg);
-        let explicit = order != Order::Sc;
-        self.put(&[name, if explicit { "_explicit(" } else { "(" }]);
-        self.pointer(read.loc, from);
-        self.put(&[", "]);
-        self.int(write.value);
-        if explicit {
-            self.put(&[", ", memory_order(order)]);
+        if self.style.helpers.accesses() || order != Order::Sc {
+            self.fetch(name, read.loc, order, from);
+            self.int(write.value);
+            self.close(order);
+        } else {
+            self.put(&["atomic_", name, "("]);
+            self.pointer(read.loc, from);
+            self.put(&[", "]);
+            self.int(write.value);
+            self.put(&[");\n"]);
         }
-        self.put(&[");\n"]);
         Ok(reg)
     }
 
-    fn compare_exchange(
-        &mut self,
-        order: Order,
-        read: &Event,
-        write: &Event,
-        from: Option<From>,
-    ) -> Result<u8, Refused> {
-        let expected = self.alloc()?;
-        self.declare(expected);
-        self.int(read.value);
-        self.put(&[";\n"]);
-        let done = self.alloc()?;
-        self.indent();
-        self.put(&["int "]);
-        self.reg(done);
-        self.put(&[" = atomic_compare_exchange_strong_explicit("]);
-        self.pointer(read.loc, from);
-        self.put(&[", &"]);
-        self.reg(expected);
-        self.put(&[", "]);
-        self.int(write.value);
-        let failure = match order {
-            Order::AcqRel => Order::Acq,
-            Order::Rel => Order::Rlx,
-            o => o,
-        };
-        self.put(&[", ", memory_order(order), ", ", memory_order(failure), ");\n"]);
-        Ok(done)
+    /// Whether the final value of a location can be asked for: of a member, one byte can, and
+    /// which it is depends on the machine.
+    fn final_value(&self, loc: u8) -> Result<(), Refused> {
+        match self.style.layout == Layout::Struct && self.base_of(loc).bytes > 1 {
+            true => Err("the final value of a member of several bytes has no name"),
+            false => Ok(()),
+        }
     }
 }
+
+/// A value that no write of a generated test leaves.
+const NEVER: i32 = 77;
 
 fn order(atom: Option<Atom>) -> Result<Option<Order>, Refused> {
     match atom {
@@ -403,33 +474,91 @@ fn order(atom: Option<Atom>) -> Result<Option<Order>, Refused> {
     }
 }
 
+/// Where each location is in an array or a structure, and that object.
+fn place(
+    shop: &Workshop,
+    style: &Style,
+    atomic: u32,
+) -> Result<([u16; MAX_LOCS], Option<Array>), Refused> {
+    let mut offsets = [0; MAX_LOCS];
+    let object = match style.layout {
+        Layout::Separate => None,
+        Layout::Array => {
+            if style.second.is_some_and(|s| s != style.base) {
+                return Err("the elements of an array have one type");
+            }
+            let all = (1u32 << shop.locs) - 1;
+            if atomic != 0 && atomic & all != all {
+                return Err("the elements of an array are all atomic or none is");
+            }
+            for (i, slot) in offsets.iter_mut().enumerate() {
+                *slot = i as u16;
+            }
+            let ty = style.base.declared(atomic != 0);
+            Some(Array { ty, len: shop.locs as u16, index: offsets })
+        }
+        Layout::Struct => {
+            let mut end = 0u16;
+            for loc in 0..shop.locs {
+                let bytes = u16::from(style.base_of(loc as u8).bytes);
+                end = end.next_multiple_of(bytes);
+                offsets[loc] = end;
+                end += bytes;
+            }
+            let len = end.next_multiple_of(16);
+            Some(Array { ty: "uint8_t", len, index: offsets })
+        }
+    };
+    Ok((offsets, object))
+}
+
 pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Refused> {
     // A location is atomic in all its accesses or in none.
-    let mut atomic = [None; MAX_LOCS];
+    let (mut atomic, mut known) = (0u32, 0u32);
     for event in &shop.events {
-        let slot = &mut atomic[usize::from(event.loc)];
+        let bit = 1 << event.loc;
         let this = event.atom.is_some();
-        if *slot.get_or_insert(this) != this {
+        if known & bit != 0 && (atomic & bit != 0) != this {
             return Err("a location is atomic in one access and not in another");
         }
+        known |= bit;
+        atomic |= if this { bit } else { 0 };
     }
-    let atomic = |loc: u8| atomic[usize::from(loc)] == Some(true);
-    for loc in loc_order(shop.locs) {
-        if let Some(ty) = style.base_of(loc).declared(atomic(loc)) {
-            draft.types.push((loc, ty));
+    let (offsets, array) = place(shop, style, atomic)?;
+    if array.is_none() {
+        for loc in loc_order(shop.locs) {
+            let base = style.base_of(loc);
+            // Plain `int` needs no word.
+            if !base.is_int() {
+                draft.types.push((loc, base.declared(atomic & (1 << loc) != 0)));
+            }
         }
     }
+    draft.array = array;
     let plan = style.observe.plan(shop, false)?;
+    let mut w = Writer {
+        draft,
+        base: style.base,
+        thread: 0,
+        regs: 0,
+        depth: 0,
+        style,
+        atomic,
+        consts: 0,
+        volatile: 0,
+        offsets,
+    };
     for (loc, value) in &plan.finals {
-        draft.shown.push((Shown::Loc(*loc), *value));
+        w.final_value(*loc)?;
+        w.draft.shown.push((Shown::Loc(*loc), *value));
     }
-    draft.threads.push(0);
-    let mut w = Writer { draft, base: style.base, thread: 0, regs: 0, depth: 0, style };
+    w.draft.threads.push(0);
     for (loc, values) in &plan.observers {
         let start = w.draft.text.len();
-        head(&mut w, 1 << loc, &atomic, (0, 0));
+        head(&mut w, 1 << loc);
+        w.base = w.base_of(*loc);
         for value in values {
-            let order = atomic(*loc).then_some(Order::Rlx);
+            let order = (atomic & (1 << loc) != 0).then_some(Order::Rlx);
             let reg = w.load(*loc, order, None)?;
             w.draft.shown.push((Shown::Reg(w.thread, reg), *value));
         }
@@ -443,43 +572,47 @@ pub fn emit(shop: &Workshop, style: &Style, draft: &mut Draft) -> Result<(), Ref
                 .filter(|i| style.made(*i) == m)
                 .fold(0, |bits, i| bits | 1 << shop.events[i].loc)
         };
-        let (consts, volatile) = (made(Made::Const), made(Made::Volatile));
+        (w.consts, w.volatile) = (made(Made::Const), made(Made::Volatile));
+        if (w.consts | w.volatile) != 0 && style.layout != Layout::Separate {
+            return Err("the one object of all locations is qualified as a whole");
+        }
         let written = shop.thread(t).iter().filter(|e| e.dir == Dir::W);
-        if written.fold(0, |m, e| m | 1 << e.loc) & consts != 0 {
+        if written.fold(0, |m, e| m | 1 << e.loc) & w.consts != 0 {
             return Err("a location that is written through a pointer is not const there");
         }
-        head(&mut w, used, &atomic, (consts, volatile));
+        head(&mut w, used);
         thread(&mut w, shop, &plan, t)?;
         end(&mut w, start);
+        (w.consts, w.volatile) = (0, 0);
     }
     Ok(())
 }
 
 /// `P0(atomic_int *y, atomic_int *x) {`, with the last location first.
-fn head(w: &mut Writer, used: u32, atomic: &dyn Fn(u8) -> bool, (consts, volatile): (u32, u32)) {
+fn head(w: &mut Writer, used: u32) {
     w.regs = 0;
     w.depth = 0;
     w.draft.text.push('P');
     number(i64::from(w.thread), &mut w.draft.text);
     w.put(&["("]);
-    let mut first = true;
-    let names = [2u8, 1, 0].into_iter().chain((3..MAX_LOCS as u8).rev());
-    for loc in names.filter(|l| used & (1 << l) != 0) {
-        w.put(&[if first { "" } else { ", " }]);
-        first = false;
-        let base = w.base_of(loc);
-        if consts & (1 << loc) != 0 {
-            w.put(&["const "]);
+    match w.style.layout {
+        Layout::Separate => {
+            let mut first = true;
+            let names = [2u8, 1, 0].into_iter().chain((3..MAX_LOCS as u8).rev());
+            for loc in names.filter(|l| used & (1 << l) != 0) {
+                w.put(&[if first { "" } else { ", " }]);
+                first = false;
+                let object = w.object(loc);
+                w.put(&object);
+                w.put(&[" *", LOCS[usize::from(loc)]]);
+            }
         }
-        if volatile & (1 << loc) != 0 && atomic(loc) {
-            w.put(&["volatile "]);
+        Layout::Array => {
+            let object = w.object(0);
+            w.put(&object);
+            w.put(&[" *", ARRAY]);
         }
-        match (atomic(loc), base.is_int()) {
-            (true, true) => w.put(&["atomic_int"]),
-            (true, false) => w.put(&["_Atomic ", base.name()]),
-            (false, _) => w.put(&["volatile ", base.name()]),
-        }
-        w.put(&[" *", LOCS[usize::from(loc)]]);
+        Layout::Struct => w.put(&["uint8_t *", ARRAY]),
     }
     w.put(&[") {\n"]);
 }
@@ -499,16 +632,11 @@ fn end(w: &mut Writer, start: usize) {
 }
 
 fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), Refused> {
-    let dialect = of(Arch::C);
-    let fence = |w: &mut Writer, f: u8| {
-        w.indent();
-        w.put(&["atomic_thread_fence(", dialect.fence(f).text, ");\n"]);
-    };
     let mut from: Option<From> = None;
     for at in shop.threads[t]..shop.threads[t + 1] {
         let event = &shop.events[at];
         for f in event.inserts.iter().take(usize::from(event.n_inserts)) {
-            fence(w, *f);
+            w.fence(*f);
         }
         w.base = w.base_of(event.loc);
         let how = w.style.made(at);
@@ -518,6 +646,15 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
         }
         if how == Made::Const && event.dir == Dir::W {
             return Err("a store is not const");
+        }
+        if let Some(idle) = w.style.idle.filter(|i| i.before == at) {
+            if event.atom.is_none() || event.rmw {
+                return Err("only an atomic access has an idle operation before it");
+            }
+            if w.consts & (1 << event.loc) != 0 {
+                return Err("what writes is not const");
+            }
+            w.idle(&idle, event.loc);
         }
         let cells = &shop.writes[usize::from(event.loc)].cells;
         let place = cells.iter().position(|c| *c == event.cell).unwrap_or(0);
@@ -535,11 +672,18 @@ fn thread(w: &mut Writer, shop: &Workshop, plan: &Plan, t: usize) -> Result<(), 
         };
         from = None;
         if let Kind::Fenced(f, ..) = event.edge.kind {
-            fence(w, f);
+            w.fence(f);
         }
-        let Some(reg) = got else { continue };
+        let Some(reg) = got else {
+            if matches!(event.edge.kind, Kind::Dp(..)) {
+                return Err("nothing depends on a result that is not used");
+            }
+            continue;
+        };
         let value = match (how, event.dir, event.edge.kind) {
-            (Made::Cas { .. }, Dir::W, _) | (_, _, Kind::Rmw(Rmw::Cas)) => 1,
+            (Made::Cas { .. }, Dir::W, _)
+            | (Made::Cas { hits: true, .. }, ..)
+            | (_, _, Kind::Rmw(Rmw::Cas)) => 1,
             (_, Dir::W, _) => before,
             (_, Dir::R, _) => event.value,
         };

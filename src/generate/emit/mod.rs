@@ -6,6 +6,7 @@
 mod aarch64;
 mod arm;
 mod c11;
+mod making;
 mod mips;
 mod ppc;
 mod riscv;
@@ -18,19 +19,23 @@ use super::edge::{Dep, DepKind, Dir, Kind, Rmw};
 use super::observe::Observe;
 use crate::litmus::Arch;
 
-pub use c11::{Base, MAX_MADE, Made, Operation};
+pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation};
 
 /// How a cycle is made into a test, besides its edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     pub observe: Observe,
     pub ask: Ask,
-    /// The type of locations in C.
+    /// The type of locations in C; this and what follows is of C tests alone.
     pub base: Base,
     /// The type of every second location, where it is another.
     pub second: Option<Base>,
+    pub objects: Objects,
+    pub layout: Layout,
+    pub helpers: Helpers,
     /// How the events of a C test are made, by their places in it.
     pub made: [Made; MAX_MADE],
+    pub idle: Option<Idle>,
 }
 
 impl Style {

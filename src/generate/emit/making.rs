@@ -1,0 +1,203 @@
+//! How a C test is made from a cycle, besides the cycle: the types of its objects, where they
+//! lie, by what operations and through which functions they are accessed.
+//!
+//! It does not know how any of that is written (`c11`).
+
+use super::super::edge::{Order, RmwOp};
+use crate::lang::c11::types::int_name;
+
+/// An integer type of locations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Base {
+    pub bytes: u8,
+    pub signed: bool,
+}
+
+impl Default for Base {
+    fn default() -> Base {
+        Base { bytes: 4, signed: true }
+    }
+}
+
+impl Base {
+    pub const NAMES: [(&'static str, Base); 10] = [
+        ("int", Base { bytes: 4, signed: true }),
+        ("int8_t", Base { bytes: 1, signed: true }),
+        ("uint8_t", Base { bytes: 1, signed: false }),
+        ("int16_t", Base { bytes: 2, signed: true }),
+        ("uint16_t", Base { bytes: 2, signed: false }),
+        ("uint32_t", Base { bytes: 4, signed: false }),
+        ("int64_t", Base { bytes: 8, signed: true }),
+        ("uint64_t", Base { bytes: 8, signed: false }),
+        ("int128", Base { bytes: 16, signed: true }),
+        ("uint128", Base { bytes: 16, signed: false }),
+    ];
+
+    pub fn name(self) -> &'static str {
+        int_name(self.bytes, self.signed)
+    }
+
+    /// As an initial state has it.
+    pub fn declared(self, atomic: bool) -> &'static str {
+        match (self.bytes, self.signed, atomic) {
+            (1, true, false) => "int8_t",
+            (1, false, false) => "uint8_t",
+            (2, true, false) => "int16_t",
+            (2, false, false) => "uint16_t",
+            (4, true, false) => "int",
+            (4, false, false) => "uint32_t",
+            (8, true, false) => "int64_t",
+            (8, false, false) => "uint64_t",
+            (_, true, false) => "__int128",
+            (_, false, false) => "__uint128",
+            (1, true, true) => "_Atomic int8_t",
+            (1, false, true) => "_Atomic uint8_t",
+            (2, true, true) => "_Atomic int16_t",
+            (2, false, true) => "_Atomic uint16_t",
+            (4, true, true) => "atomic_int",
+            (4, false, true) => "_Atomic uint32_t",
+            (8, true, true) => "_Atomic int64_t",
+            (8, false, true) => "_Atomic uint64_t",
+            (_, true, true) => "_Atomic __int128",
+            (_, false, true) => "_Atomic __uint128",
+        }
+    }
+
+    pub fn is_int(self) -> bool {
+        self == Base::default()
+    }
+}
+
+/// How objects are qualified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objects {
+    /// Those that are not atomic are volatile, so that a compiler keeps their accesses as they
+    /// are: diy's way.
+    #[default]
+    Usual,
+    Volatile,
+    /// None is volatile.
+    Plain,
+}
+
+impl Objects {
+    pub const NAMES: [(&'static str, Objects); 3] =
+        [("usual", Objects::Usual), ("volatile", Objects::Volatile), ("plain", Objects::Plain)];
+}
+
+/// Where locations are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Each is a variable of its own.
+    #[default]
+    Separate,
+    /// They are elements of one array, side by side.
+    Array,
+    /// They are members of one object, at offsets that their types align.
+    Struct,
+}
+
+impl Layout {
+    pub const NAMES: [(&'static str, Layout); 3] =
+        [("separate", Layout::Separate), ("array", Layout::Array), ("struct", Layout::Struct)];
+}
+
+/// What is done in helper functions, which compilers do not inline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Helpers {
+    #[default]
+    None,
+    Fences,
+    Accesses,
+    All,
+}
+
+impl Helpers {
+    pub const NAMES: [(&'static str, Helpers); 4] = [
+        ("none", Helpers::None),
+        ("fences", Helpers::Fences),
+        ("accesses", Helpers::Accesses),
+        ("all", Helpers::All),
+    ];
+
+    pub fn fences(self) -> bool {
+        matches!(self, Helpers::Fences | Helpers::All)
+    }
+
+    pub fn accesses(self) -> bool {
+        matches!(self, Helpers::Accesses | Helpers::All)
+    }
+}
+
+/// How an access of a cycle is made, where not by a plain load or store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Made {
+    #[default]
+    Usual,
+    /// By a read-modify-write. A read uses one that changes nothing, unless its result is
+    /// unused: then it leaves a value that tells that it was there.
+    Rmw { op: Operation, order: Order, used: bool },
+    /// By a compare-exchange. A write's succeeds. A read's fails, or, where it `hits`, writes
+    /// what is there.
+    Cas { weak: bool, success: Order, failure: Order, hits: bool, used: bool },
+    /// A load through a pointer to `const`.
+    Const,
+    /// An access through a pointer to `volatile`.
+    Volatile,
+}
+
+/// A read-modify-write that changes nothing and whose result nobody uses, before an access to the
+/// same location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    pub before: usize,
+    pub op: Operation,
+    pub order: Order,
+}
+
+/// The read-modify-writes of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Exchange,
+    Fetch(RmwOp),
+}
+
+impl Operation {
+    pub const ALL: [(&'static str, Operation); 6] = [
+        ("exchange", Operation::Exchange),
+        ("fetch_add", Operation::Fetch(RmwOp::Add)),
+        ("fetch_sub", Operation::Fetch(RmwOp::Sub)),
+        ("fetch_or", Operation::Fetch(RmwOp::Or)),
+        ("fetch_xor", Operation::Fetch(RmwOp::Xor)),
+        ("fetch_and", Operation::Fetch(RmwOp::And)),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Operation::ALL.iter().find(|(_, o)| *o == self).map_or("", |(n, _)| n)
+    }
+
+    /// The operand that turns `from` into `to`.
+    pub fn operand(self, from: i32, to: i32) -> Option<i32> {
+        match self {
+            Operation::Exchange => Some(to),
+            Operation::Fetch(RmwOp::Add) => Some(to - from),
+            Operation::Fetch(RmwOp::Sub) => Some(from - to),
+            Operation::Fetch(RmwOp::Xor) => Some(from ^ to),
+            Operation::Fetch(RmwOp::Or) => (from | to == to).then_some(to),
+            Operation::Fetch(RmwOp::And) => (from & to == to).then_some(to),
+            Operation::Fetch(RmwOp::Clr) => None,
+        }
+    }
+
+    /// The operand that changes nothing where `there` is.
+    pub fn nothing(self, there: i32) -> i32 {
+        match self {
+            Operation::Exchange => there,
+            Operation::Fetch(RmwOp::And) => -1,
+            Operation::Fetch(_) => 0,
+        }
+    }
+}
+
+/// More events are all made as usual.
+pub const MAX_MADE: usize = 8;
