@@ -43,6 +43,9 @@ fn main() {
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
     let gpu = [&simulate[..], &["src/gpu", "src/stage/run.rs"]].concat();
+    let mix =
+        [&tests[..], &["src/mix", "src/stage/split.rs", "src/stage/link.rs", "src/stage/mixes.rs"]];
+    println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));
     println!("cargo::rustc-env=LITMAKE_COMPILE={}", digest(&compile));

@@ -95,6 +95,7 @@ fn run(source: Arc<dyn Source>, dir: &Path) -> (Duration, u64) {
         label: label.into(),
         kind: "bench".into(),
         inputs,
+        joined: Vec::new(),
         fingerprint: Fingerprint::default().with_text("work", label),
         work,
         hidden: false,

@@ -10,6 +10,7 @@ use litmake::diag::Result;
 use litmake::engine::digest::Digest;
 use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
+use litmake::engine::parts::{Bundle, decode_results};
 use litmake::engine::rows::{Entry, State};
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::{Kind, Put, Records, Store, StoreOptions};
@@ -93,6 +94,7 @@ fn node(label: &str, inputs: &[usize], work: Work) -> Node {
         label: label.into(),
         kind: "test".into(),
         inputs: inputs.to_vec(),
+        joined: Vec::new(),
         fingerprint: Fingerprint::default().with_text("work", label),
         work,
         hidden: false,
@@ -451,4 +453,74 @@ fn a_store_of_anything_else_under_our_keys_is_not_believed() {
         }
     }
     assert_eq!(made.run_on(&junk, 1), clean);
+}
+
+/// Numbers taken apart into digits, which are squared and summed.
+fn digits(n: u64) -> (Arc<List>, [Arc<Counted>; 3], Graph) {
+    let list = List::numbers(n);
+    let split = Counted::new(|i| {
+        let part = |(n, c): (usize, char)| (format!("d{n}"), c.to_string().into_bytes());
+        let parts = String::from_utf8_lossy(&i[0]).chars().enumerate().map(part).collect();
+        Outcome::Done(Bundle { parts, rest: Vec::new() }.encode())
+    });
+    let squared = Counted::new(|i| match number(&i[0]) {
+        9 => Outcome::Failed("nine".into()),
+        n => Outcome::Done((n * n).to_string().into_bytes()),
+    });
+    let sum = Counted::new(|i| {
+        let parts = decode_results(&i[1]).unwrap();
+        let missing = parts.iter().filter(|p| p.is_none()).count();
+        let sum: u64 = parts.iter().flatten().map(|p| number(p)).sum();
+        Outcome::Done(format!("{sum} without {missing}").into_bytes())
+    });
+    let mut join = node("sum", &[1], Work::Map(sum.clone()));
+    join.joined = vec![3];
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list.clone())),
+            node("split", &[0], Work::Map(split.clone())),
+            node("digits", &[1], Work::Parts),
+            node("squared", &[2], Work::Map(squared.clone())),
+            join,
+        ],
+    };
+    (list, [split, squared, sum], graph)
+}
+
+#[test]
+fn equal_parts_are_worked_on_once_and_joined() {
+    let dir = tempfile::tempdir().unwrap();
+    let (list, counters, graph) = digits(3000);
+    let look = || {
+        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+        let engine = Engine::new(&graph, &store, Options::default(), &Silent).unwrap();
+        let predicted: u64 = engine.predict().unwrap().iter().map(|p| p.run + p.maybe).sum();
+        let engine = Engine::new(&graph, &store, Options::default(), &Silent).unwrap();
+        assert!(engine.run());
+        let root = engine.root_table(4).unwrap();
+        let mut found = BTreeMap::new();
+        for shard in 0..root.shards() {
+            for (row, cell) in engine.cells(4, shard).unwrap().into_iter().enumerate() {
+                let content = engine.content(4, shard, row, cell).unwrap();
+                let name = root.rows(shard)[row].name.to_string();
+                found.insert(name, String::from_utf8(content).unwrap());
+            }
+        }
+        let runs: Vec<u64> = counters.iter().map(|c| c.take()).collect();
+        assert_eq!(engine.summary(3).failed, 1);
+        (found, runs, predicted)
+    };
+    let (found, runs, predicted) = look();
+    assert!(predicted > 0);
+    assert_eq!(runs, [3000, 10, 3000], "ten digits, whatever has them");
+    assert_eq!(found["item-000012"], "5 without 0");
+    assert_eq!(found["item-002919"], "5 without 2");
+    // Nothing to do.
+    let (again, runs, predicted) = look();
+    assert_eq!((again, runs, predicted), (found.clone(), vec![0, 0, 0], 0));
+    // Another item of the same digits: only it is split and summed.
+    list.set(12, "4321");
+    let (changed, runs, predicted) = look();
+    assert_eq!((&*changed["item-000012"], runs), ("30 without 0", vec![1, 0, 1]));
+    assert!(predicted >= 1);
 }

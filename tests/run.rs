@@ -852,3 +852,97 @@ fn one_profile_in_parts_is_that_profile() {
         }
     }
 }
+
+const MIXES: &str = "stages:
+  - { name: tests, generate: { files: '*.litmus' } }
+  - { name: source, simulate: { from: tests } }
+  - { name: parts, split: { from: tests, by: instruction } }
+  - name: code
+    matrix: { profile: [clang-16-armv7-O2, clang-16-armv8-O2, clang-16-armv8-O3] }
+    compile: { from: parts, profile: \"${profile}\" }
+  - { name: mixes, link: { from: code } }
+  - { name: target, simulate: { from: mixes } }
+  - { name: compare, compare: { source: source, target: target } }
+";
+
+#[test]
+fn a_pipeline_mixes_profiles_and_does_nothing_twice() {
+    if litmake::toolchain::process::find("clang-16").is_none() {
+        eprintln!("skipped: clang-16 is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    let sb = STORE_BUFFERING.replace("TYPE", "int");
+    s.write("sb.litmus", &sb);
+    s.write("p.yaml", MIXES);
+    let stage = |report: &Value, name: &str| -> (u64, u64) {
+        let stages = report["stages"].as_array().unwrap();
+        let stage = stages.iter().find(|x| x["name"] == name).unwrap();
+        (stage["tasks"].as_u64().unwrap(), stage["executed"].as_u64().unwrap())
+    };
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 1, "{report}");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["class"], "mixing");
+    assert_eq!(finding["profiles"], serde_json::json!(["clang-16-armv7-O2", "clang-16-armv8-O2"]));
+    assert_eq!(finding["alike"]["clang-16-armv8-O2"][0], "clang-16-armv8-O3");
+    assert_eq!(finding["clash"].as_array().unwrap().len(), 4, "{finding}");
+    let mixes = &report["mixes"][0];
+    assert_eq!((&mixes["assignments"], &mixes["combinations"]), (&"81".into(), &"16".into()));
+    assert_eq!((&mixes["tests"], &mixes["simulated"]), (&10.into(), &10.into()));
+    let sum = &report["compatibility"][0];
+    assert_eq!(sum["adds_nothing"], serde_json::json!(["clang-16-armv8-O3"]));
+    let found: Vec<u64> =
+        sum["judged"].as_array().unwrap().iter().map(|j| j["found"].as_u64().unwrap()).collect();
+    // Alone: none; the first with each of the others: one; the others with each other: none.
+    assert_eq!(found, [0, 1, 1, 0, 0, 0], "{sum}");
+    assert_eq!(stage(&report, "code[clang-16-armv7-O2]"), (2, 2), "equal parts are one");
+    let (status, again) = s.run(&[]);
+    assert_eq!((status, executed(&again)), (1, 0));
+    let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
+    assert!(text.ends_with("nothing to run\n"), "{text}");
+    // A second test of which all but one part is known.
+    let other = sb.replace("C sb", "C sb2").replacen("x, 1", "x, 2", 1);
+    s.write("sb2.litmus", &other);
+    let (_, report) = s.run(&[]);
+    assert_eq!(stage(&report, "parts"), (2, 1));
+    assert_eq!(stage(&report, "code[clang-16-armv8-O2]"), (3, 1));
+    assert_eq!(stage(&report, "mixes"), (2, 1));
+    assert_eq!(stage(&report, "target").0, 10 + 16);
+    assert_eq!(stage(&report, "compare"), (2, 1));
+    // Another profile: its parts are compiled, and only mixes that have new code are simulated.
+    s.write("p.yaml", &MIXES.replace("clang-16-armv8-O3", "clang-16-armv7-O3"));
+    let (_, report) = s.run(&[]);
+    assert_eq!(stage(&report, "code[clang-16-armv7-O2]"), (3, 0));
+    assert_eq!(stage(&report, "code[clang-16-armv7-O3]"), (3, 3));
+    assert_eq!(stage(&report, "target"), (26, 0));
+    // The command asks the same, and finds it known.
+    let check = ["check", "--split", "instruction", "--profile", "clang-16-armv7-O2"];
+    let more = ["--profile", "clang-16-armv8-O2", "sb.litmus"];
+    let (status, text) = s.litmake(&[&check[..], &more].concat());
+    assert_eq!(status, 1);
+    assert!(text.contains("mixing"), "{text}");
+    // By threads, each profile is right by itself.
+    s.write("p.yaml", &MIXES.replace("by: instruction", "by: thread"));
+    assert_eq!(s.run(&[]).0, 0);
+}
+
+#[test]
+fn what_a_link_needs_is_said() {
+    let s = Scratch::new(SOUND);
+    let error = |text: &str| -> String {
+        s.write("p.yaml", text);
+        let (status, text) = s.litmake(&["run", "p.yaml"]);
+        assert_eq!(status, 2, "{text}");
+        text
+    };
+    let text = error(&MIXES.replace("link: { from: code }", "link: { from: parts }"));
+    assert!(text.contains("`link` consumes parts of tests"), "{text}");
+    assert!(text.contains("put a `compile` stage between them"), "{text}");
+    let text = error(&MIXES.replace("from: mixes }", "from: code }"));
+    assert!(text.contains("`simulate` consumes tests, but the stage `code` gives parts"), "{text}");
+    let text = error(&MIXES.replace("clang-16-armv8-O2", "clang-16-aarch64-O2"));
+    assert!(text.contains("code for different machines cannot be mixed: AArch64, ARM"), "{text}");
+    let text = error(&MIXES.replace("source: source", "source: target"));
+    assert!(text.contains("made from different lists of tests"), "{text}");
+}

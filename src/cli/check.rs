@@ -1,6 +1,5 @@
 //! `litmake check`: does a compiler keep what the source's model promises? In one command.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,16 +8,14 @@ use std::sync::Arc;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::Silent;
 use litmake::engine::run::Options;
-use litmake::engine::store::Store;
 use litmake::litmus::list;
 use litmake::mix::By;
 use litmake::pipeline::load::{Disk, Files, load};
-use litmake::pipeline::plan::{Plan, plan, profiles};
+use litmake::pipeline::plan::plan;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage::investigate::Investigator;
-use litmake::stage::{self, Built, mix};
+use litmake::stage;
 
 use super::common::{self, CacheArgs};
 use super::compile::StorageArg;
@@ -138,14 +135,8 @@ fn run(args: &Args) -> Result<u8> {
     let built = stage::build(&plan, &*store).map_err(plain_error)?;
     let options = Options::default();
     common::on_interrupt(options.context.stop.clone(), store.clone());
-    let report = match args.split.by() {
-        None => {
-            let mut report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
-            forgive(args, &mut report);
-            report
-        }
-        Some(by) => mixes(args, by, &plan, &built, &store, options, &paths)?,
-    };
+    let mut report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
+    forgive(args, &mut report);
     if args.json {
         print!("{}", report.clone().stable().json());
     } else {
@@ -171,11 +162,41 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
         stages.push(serde_json::json!({ "name": label("source", i), "simulate": simulate }));
     }
     let also: Vec<String> = (1..models.len()).map(|i| label("source", i)).collect();
-    let target = match (&args.target_model, args.split.by()) {
-        (Some(model), _) => Some(plain(model)),
-        (None, None) => None,
-        (None, Some(_)) => Some(plain(&common_model(&args.profile)?)),
+    let simulate = |from: &str| match &args.target_model {
+        Some(model) => serde_json::json!({ "from": from, "model": plain(model) }),
+        None => serde_json::json!({ "from": from }),
     };
+    if args.split.by().is_some() {
+        let by = if args.split == Split::Thread { "thread" } else { "instruction" };
+        let profile = |p: &String| serde_json::json!({ "profile": plain(p) });
+        let profiles: Vec<_> = args.profile.iter().map(profile).collect();
+        let (storage, helpers) = preparations(args)[0];
+        stages.extend([
+            serde_json::json!({ "name": "parts", "split": { "from": "tests", "by": by } }),
+            serde_json::json!({
+                "name": "compiled",
+                "foreach": profiles,
+                "compile": {
+                    "from": "parts",
+                    "profile": "${profile}",
+                    "storage": Storage::from(storage),
+                    "helpers": helpers,
+                },
+            }),
+            serde_json::json!({ "name": "mixes", "link": { "from": "compiled" } }),
+            serde_json::json!({ "name": "target", "simulate": simulate("mixes") }),
+            serde_json::json!({
+                "name": "compare",
+                "compare": {
+                    "source": "source",
+                    "target": "target",
+                    "also": also,
+                    "investigate": args.investigate,
+                },
+            }),
+        ]);
+        return Ok(serde_json::json!({ "name": "check", "stages": stages }));
+    }
     // All profiles in the first preparation, then all in the next.
     let ways = preparations(args);
     let cases = ways.iter().flat_map(|way| args.profile.iter().map(move |p| (way, p)));
@@ -190,10 +211,7 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
                 "helpers": helpers,
             },
         }));
-        let mut simulate = serde_json::json!({ "from": compiled });
-        if let Some(model) = &target {
-            simulate["model"] = serde_json::json!(model);
-        }
+        let simulate = simulate(&compiled);
         stages.push(serde_json::json!({ "name": simulated, "simulate": simulate }));
         stages.push(serde_json::json!({
             "name": label("compare", i),
@@ -221,6 +239,9 @@ fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
 /// What nobody asked for need not be possible: code that cannot be followed in the second
 /// preparation is no error where the first one went well.
 fn forgive(args: &Args, report: &mut Report) {
+    if args.split.by().is_some() {
+        return;
+    }
     let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();
     report.errors.retain(|e| {
         let compiled = e.stage == "compiled" || e.stage.starts_with("compiled-");
@@ -228,12 +249,11 @@ fn forgive(args: &Args, report: &mut Report) {
     });
 }
 
-/// The models of the sources, the one that judges first. Parts of tests have one.
+/// The models of the sources, the one that judges first.
 fn source_models(args: &Args) -> Vec<String> {
-    match (args.source_model.as_slice(), args.split.by()) {
-        ([], None) => vec!["rc11".into(), "rc11-lb".into()],
-        ([], Some(_)) => vec!["rc11".into()],
-        (given, _) => given.to_vec(),
+    match args.source_model.as_slice() {
+        [] => vec!["rc11".into(), "rc11-lb".into()],
+        given => given.to_vec(),
     }
 }
 
@@ -243,76 +263,6 @@ fn label(stage: &str, profile: usize) -> String {
         0 => stage.to_string(),
         n => format!("{stage}-{}", n + 1),
     }
-}
-
-/// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
-/// meets code for Armv8, that of the machine on which both run.
-fn common_model(profiles: &[String]) -> Result<String> {
-    let mut models = BTreeSet::new();
-    let mut archs = BTreeSet::new();
-    for name in profiles {
-        let profile = common::find_profile(&Disk, name)?;
-        let default = || profile.arch.default_model().to_string();
-        models.insert(profile.model.clone().unwrap_or_else(default));
-        archs.insert(profile.arch.name());
-    }
-    let list = |set: Vec<&str>| set.join(", ");
-    if archs.len() > 1 {
-        let archs = list(archs.into_iter().collect());
-        return Err(Diag::new(format!("code for different machines cannot be mixed: {archs}")));
-    }
-    let models: Vec<&str> = models.iter().map(String::as_str).collect();
-    match models.as_slice() {
-        [model] => Ok(model.to_string()),
-        ["aarch32", "armv7"] => Ok("aarch32".to_string()),
-        _ => Err(Diag::new(format!("the profiles have different models: {}", list(models)))
-            .help("say with --target-model which one holds for code of all of them")),
-    }
-}
-
-/// Every mix of the profiles.
-fn mixes(
-    args: &Args,
-    by: By,
-    plan: &Plan,
-    built: &Built,
-    store: &Store,
-    options: Options,
-    paths: &[PathBuf],
-) -> Result<Report> {
-    let missing = || Diag::new("the stages of this command are not there");
-    let node = |label: &str| mix::node(built, label).ok_or_else(missing);
-    let model = |label: &str| {
-        let at = plan.nodes.iter().position(|n| n.label == label);
-        at.and_then(|i| built.models[i].clone()).unwrap_or_default()
-    };
-    let compile: Vec<_> =
-        (0..args.profile.len()).map(|i| node(&label("compiled", i))).collect::<Result<_>>()?;
-    let names = plan.nodes.iter().filter(|n| n.kind.name() == "compile");
-    let mix = mix::Mix {
-        by,
-        compile,
-        source: node("source")?,
-        target: node("target")?,
-        profiles: names.filter_map(|n| n.profile.as_ref().map(|p| p.name.clone())).collect(),
-        model_source: model("source"),
-        model_target: model("target"),
-        records: store,
-        context: options.context,
-    };
-    let mut tests = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-        tests.push((path.display().to_string(), text));
-    }
-    let mut report = mix.check(&tests);
-    let profiles = profiles(&Disk, &plan.pipeline)?;
-    let mut investigator = Investigator::new(plan, store, &mix.context, &profiles);
-    for finding in report.findings.iter_mut().take(args.investigate as usize) {
-        investigator.explain(finding);
-    }
-    Ok(report)
 }
 
 /// Errors point into the command's own pipeline, which nobody wrote.

@@ -2,6 +2,7 @@
 
 use litmake::diag::Result;
 use litmake::engine::events::Silent;
+use litmake::engine::graph::Work;
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
 use litmake::pipeline::plan::Plan;
@@ -22,6 +23,10 @@ pub fn run(
     let width = plan.nodes.iter().map(|n| n.label.chars().count()).max().unwrap_or(0).min(48);
     let (mut run, mut maybe) = (0, 0);
     for (i, node) in built.graph.nodes.iter().enumerate() {
+        // A list of parts is what the stage before it gives.
+        if let Work::Parts = node.work {
+            continue;
+        }
         let p = &predictions[i];
         if node.hidden && p.run + p.maybe == 0 {
             continue;

@@ -90,6 +90,11 @@ impl Look<'_> {
         for input in &node.inputs {
             inputs.push((nodes[*input].label.clone(), self.cell(*input, shard, row)?));
         }
+        for (joined, digest) in &node.joined {
+            let content = Self::digest(digest)?;
+            let cell = Cell { state: litmake::engine::rows::State::Done, content };
+            inputs.push((nodes[*joined].label.clone(), cell));
+        }
         let mut key = Keyer::new("action/1").field("node", &node.fingerprint().digest().0);
         for (_, cell) in &inputs {
             key.add("input", &cell.content.0);
@@ -174,6 +179,8 @@ fn run(args: Args) -> Result<()> {
             println!("  {} {}", node.label, verdict(&seen, old.as_ref(), before.is_some()));
             why.iter().for_each(|w| println!("    {w}"));
             match &old {
+                // What joins parts is keyed by what became of its own, and not of all.
+                _ if !node.joined.is_empty() => {}
                 Some(old) if old.key != seen.key => println!("    key {} -> {}", old.key, seen.key),
                 _ => println!("    key {}", seen.key),
             }

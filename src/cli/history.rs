@@ -27,6 +27,9 @@ pub struct NodeHistory {
     pub label: String,
     pub kind: String,
     pub inputs: Vec<usize>,
+    /// What it joins, and a digest of all of that.
+    #[serde(default)]
+    pub joined: Vec<(usize, String)>,
     /// The node whose list this one works on.
     pub root: usize,
     /// The parts of its fingerprint.
@@ -106,6 +109,11 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
             label: node.label.clone(),
             kind: node.kind.clone(),
             inputs: node.inputs.clone(),
+            joined: node
+                .joined
+                .iter()
+                .map(|j| (*j, engine.whole_digest(*j).map_or(String::new(), |d| d.hex())))
+                .collect(),
             root,
             parts: node.fingerprint.parts.iter().map(|(n, d)| (n.clone(), d.hex())).collect(),
             shards: shards.iter().map(Digest::hex).collect(),

@@ -201,7 +201,10 @@ pub fn once(
                 let node = &plan.nodes[i];
                 let at = built.node_of[i];
                 matches!(node.kind.name(), "compare" | "run")
-                    && node.profile.iter().map(|p| &p.name).eq(f.profiles.iter())
+                    && match node.mixed.is_empty() {
+                        true => node.profile.iter().map(|p| &p.name).eq(f.profiles.iter()),
+                        false => f.profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),
+                    }
                     && collect::place(&engine, at, &f.test).is_some()
                     && part.is_none_or(|p| litmake::engine::run::in_part(&f.test, p))
             })

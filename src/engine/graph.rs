@@ -70,6 +70,8 @@ pub enum Work {
     Map(Arc<dyn Map>),
     /// Of the items of the first input, the first of each that have equal content in the second.
     Distinct,
+    /// The parts of all bundles that the input gives, one of each that are equal.
+    Parts,
 }
 
 /// The parts that a node's fingerprint is made of, by name, so that it can be said which changed.
@@ -103,6 +105,9 @@ pub struct Node {
     pub label: String,
     pub kind: String,
     pub inputs: Vec<usize>,
+    /// Nodes that work on the parts of what the first input gives: the content of an item has,
+    /// after that of its inputs, for each of these what became of the item's parts in it.
+    pub joined: Vec<usize>,
     pub fingerprint: Fingerprint,
     pub work: Work,
     /// Failures of this kind are of interest only where they are not those of an input.
@@ -128,20 +133,31 @@ impl Graph {
     /// Checks what the engine relies on.
     pub fn check(&self) -> Result<(), String> {
         for (i, node) in self.nodes.iter().enumerate() {
-            if node.inputs.iter().any(|j| *j >= i) {
+            if node.inputs.iter().chain(&node.joined).any(|j| *j >= i) {
                 return Err(format!("`{}` comes before what it consumes", node.label));
             }
             match node.work {
                 Work::Source(_) if !node.inputs.is_empty() => {
                     return Err(format!("the source `{}` consumes something", node.label));
                 }
-                Work::Map(_) | Work::Distinct if node.inputs.is_empty() => {
+                Work::Map(_) | Work::Distinct | Work::Parts if node.inputs.is_empty() => {
                     return Err(format!("`{}` consumes nothing", node.label));
                 }
                 Work::Distinct if node.inputs.len() != 2 => {
                     return Err(format!("`{}` needs two inputs", node.label));
                 }
+                Work::Parts if node.inputs.len() != 1 => {
+                    return Err(format!("`{}` needs one input", node.label));
+                }
                 _ => {}
+            }
+            let whole = node.inputs.first();
+            let of_parts = |j: &usize| {
+                let root = &self.nodes[self.root(*j)];
+                matches!(root.work, Work::Parts) && root.inputs.first() == whole
+            };
+            if !node.joined.iter().all(of_parts) {
+                return Err(format!("`{}` joins what is not made from its parts", node.label));
             }
             let root = node.inputs.first().map(|j| self.root(*j));
             if node.inputs.iter().any(|j| Some(self.root(*j)) != root) {

@@ -5,6 +5,7 @@
 pub mod digest;
 pub mod events;
 pub mod graph;
+pub mod parts;
 pub mod predict;
 pub mod progress;
 pub mod rows;

@@ -32,10 +32,17 @@ impl Engine<'_> {
         let mut unknown = vec![false; n];
         for node in 0..n {
             let inputs = self.graph.nodes[node].inputs.clone();
+            let open = |i: &usize| unknown[*i] || partial[*i].iter().any(Option::is_some);
             match &self.graph.nodes[node].work {
                 Work::Map(_) if inputs.iter().any(|i| unknown[*i]) => {
                     unknown[node] = true;
                     out[node].tasks = out[inputs[0]].tasks;
+                    out[node].maybe = out[node].tasks;
+                }
+                // What is joined counts as a whole: any part may be of any item.
+                Work::Map(_) if self.graph.nodes[node].joined.iter().any(|j| open(j)) => {
+                    unknown[node] = true;
+                    out[node].tasks = self.root_table(node).map_or(0, |r| r.entries.len() as u64);
                     out[node].maybe = out[node].tasks;
                 }
                 Work::Map(_) => {
@@ -47,8 +54,7 @@ impl Engine<'_> {
                         partial[node][shard] = known;
                     }
                 }
-                Work::Source(_) | Work::Distinct => {
-                    let open = |i: &usize| unknown[*i] || partial[*i].iter().any(Option::is_some);
+                Work::Source(_) | Work::Distinct | Work::Parts => {
                     if inputs.iter().any(open) {
                         unknown[node] = true;
                         out[node].tasks = out[inputs[0]].tasks;
@@ -73,9 +79,7 @@ impl Engine<'_> {
         out: &mut Prediction,
     ) -> Result<Option<Vec<Option<Cell>>>, Box<Diag>> {
         let inputs = &self.graph.nodes[node].inputs;
-        let digests: Option<Vec<Digest>> =
-            inputs.iter().map(|i| self.shard_digest(*i, shard)).collect();
-        if let Some(digests) = digests {
+        if let Some(digests) = self.read_by(node, shard) {
             let known = self.store.get_one(&self.manifest_key(node, &digests));
             if let Some(known) = known.and_then(|b| Shard::decode(&b)) {
                 out.tasks += u64::from(known.rows());
@@ -100,16 +104,14 @@ impl Engine<'_> {
         let mut running: rustc_hash::FxHashSet<Digest> = Default::default();
         for row in 0..rows {
             out.tasks += 1;
-            let known: Option<Vec<Vec<Cell>>> = cells
-                .iter()
-                .map(|c| c.get(row).copied().flatten().map(|cell| vec![cell]))
-                .collect();
+            let known: Option<Vec<Cell>> =
+                cells.iter().map(|c| c.get(row).copied().flatten()).collect();
             let Some(known) = known else {
                 out.maybe += 1;
                 result.push(None);
                 continue;
             };
-            let cell = match self.decide(node, &known, 0) {
+            let cell = match self.decide(node, shard, row, &known) {
                 Ok(cell) => Some(cell),
                 Err(key) => {
                     let found = self.store.get_one(&key).and_then(|b| Cell::decode(&b));
@@ -153,14 +155,18 @@ impl Engine<'_> {
         node: usize,
         shard: usize,
         row: usize,
-        known: &[Vec<Cell>],
+        known: &[Cell],
     ) -> Option<Cell> {
         let Work::Map(work) = &self.graph.nodes[node].work else {
             return None;
         };
+        // What joins parts has no shorter form.
+        if !self.graph.nodes[node].joined.is_empty() {
+            return None;
+        }
         let mut contents = Vec::new();
-        for (input, cells) in self.graph.nodes[node].inputs.iter().zip(known) {
-            let digest = cells[0].content;
+        for (input, cell) in self.graph.nodes[node].inputs.iter().zip(known) {
+            let digest = cell.content;
             let stored = self.store.get_one(&digest);
             contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);
         }

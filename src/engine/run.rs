@@ -11,7 +11,7 @@
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::digest::{Digest, Keyer};
 use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, REFRESH, Work};
-use super::rows::{Cell, Entry, Shard, State, cuts, decode_cells, encode_cells, encode_entries};
+use super::parts::{Bundle, encode_results};
+use super::rows::{
+    Cell, Entry, Shard, State, cuts, decode_cells, decode_entries, encode_cells, encode_entries,
+};
 use super::store::{Kind, Put, Records, Store};
 use crate::diag::Diag;
 
@@ -50,8 +53,10 @@ pub struct Root {
     /// Start of each shard, and the end of the last.
     pub bounds: Vec<usize>,
     pub digests: Vec<Digest>,
-    /// For a reduced list, where each item stands in the list before: shard and row.
+    /// For a list that was made from another, where each item stands in that: shard and row.
     pub origin: Vec<(u32, u32)>,
+    /// Where an item of this content stands: shard and row.
+    places: OnceLock<FxHashMap<Digest, (u32, u32)>>,
 }
 
 impl Root {
@@ -60,7 +65,19 @@ impl Root {
         bounds.extend(cuts(entries.iter().map(|e| &*e.name)));
         let digests =
             bounds.windows(2).map(|w| Digest::of(&encode_entries(&entries[w[0]..w[1]]))).collect();
-        Root { entries, bounds, digests, origin }
+        Root { entries, bounds, digests, origin, places: OnceLock::new() }
+    }
+
+    /// Where the item of some content stands, in a list where each content is there once.
+    fn place_of(&self, content: &Digest) -> Option<(u32, u32)> {
+        let places = self.places.get_or_init(|| {
+            let rows = (0..self.shards()).flat_map(|s| {
+                let place = move |(r, e): (usize, &Entry)| (e.content, (s as u32, r as u32));
+                self.rows(s).iter().enumerate().map(place)
+            });
+            rows.collect()
+        });
+        places.get(content).copied()
     }
 
     pub fn shards(&self) -> usize {
@@ -137,6 +154,10 @@ pub struct Engine<'a> {
     root_index: Vec<usize>,
     /// Who consumes a node, and how often.
     consumers: Vec<Vec<(usize, u16)>>,
+    /// Who joins what became of its parts in a node.
+    joiners: Vec<Vec<usize>>,
+    /// All cells of nodes that are joined, by shard.
+    whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
     reverse: bool,
     queue: Mutex<Queue>,
     wake: Condvar,
@@ -155,6 +176,11 @@ pub struct Engine<'a> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The cells of one row.
+fn across(inputs: &[Vec<Cell>], row: usize) -> smallvec::SmallVec<[Cell; 4]> {
+    inputs.iter().map(|cells| cells[row]).collect()
 }
 
 /// Runs work so that a panic in it costs these items and not the run.
@@ -186,10 +212,15 @@ impl<'a> Engine<'a> {
         let n = graph.nodes.len();
         let mut depth = vec![0; n];
         for (i, node) in graph.nodes.iter().enumerate() {
-            depth[i] = node.inputs.iter().map(|j| depth[*j] + 1).max().unwrap_or(0);
+            let before = node.inputs.iter().chain(&node.joined);
+            depth[i] = before.map(|j| depth[*j] + 1).max().unwrap_or(0);
         }
         let mut consumers: Vec<Vec<(usize, u16)>> = vec![Vec::new(); n];
+        let mut joiners: Vec<Vec<usize>> = vec![Vec::new(); n];
         for (i, node) in graph.nodes.iter().enumerate() {
+            for j in &node.joined {
+                joiners[*j].push(i);
+            }
             for j in &node.inputs {
                 match consumers[*j].iter_mut().find(|c| c.0 == i) {
                     Some(c) => c.1 += 1,
@@ -200,6 +231,8 @@ impl<'a> Engine<'a> {
         Ok(Engine {
             root_index: (0..n).map(|i| graph.root(i)).collect(),
             consumers,
+            joiners,
+            whole: (0..n).map(|_| OnceLock::new()).collect(),
             graph,
             store,
             options,
@@ -328,6 +361,7 @@ impl<'a> Engine<'a> {
                 .event(&Event::Sized { node: &consumer.label, tasks: root.entries.len() as u64 });
             *lock(&self.shards[i]) = vec![None; count];
             let maps = consumer.inputs.iter().filter(|j| **j != node).count();
+            let maps = maps + consumer.joined.len();
             queue.waiting[i] = vec![maps as u16; count];
             queue.shards_left[i] = count;
             if maps == 0 {
@@ -361,6 +395,7 @@ impl<'a> Engine<'a> {
                 }
                 Root::new(entries, Vec::new())
             }
+            Work::Parts => self.parts(node)?,
             _ => self.distinct(node)?,
         };
         let root = Arc::new(root);
@@ -411,13 +446,149 @@ impl<'a> Engine<'a> {
     /// A node is done as a whole: lists that are made from it may be ready.
     fn node_done(&self, queue: &mut Queue, node: usize) {
         for (i, uses) in &self.consumers[node] {
-            if let Work::Distinct = self.graph.nodes[*i].work {
+            if let Work::Distinct | Work::Parts = self.graph.nodes[*i].work {
                 queue.inputs_left[*i] -= usize::from(*uses);
                 if queue.inputs_left[*i] == 0 {
                     self.push(queue, self.depth[*i] * 2, 0, Job::Root(*i));
                 }
             }
         }
+        for i in &self.joiners[node] {
+            for shard in 0..queue.waiting[*i].len() {
+                queue.waiting[*i][shard] -= 1;
+                if queue.waiting[*i][shard] == 0 {
+                    self.push(queue, self.depth[*i] * 2, shard, Job::Unit(*i, shard));
+                }
+            }
+        }
+    }
+
+    /// The parts of all bundles that the input gives.
+    fn parts(&self, node: usize) -> Result<Root, Box<Diag>> {
+        let input = self.graph.nodes[node].inputs[0];
+        let root = self.root_of(input)?;
+        let mut seen = FxHashSet::default();
+        let mut all: Vec<(Entry, (u32, u32))> = Vec::new();
+        for shard in 0..root.shards() {
+            // Which parts a shard has is noted, so that the bundles need not be read again.
+            let key = self.shard_digest(input, shard).map(|d| self.manifest_key(node, &[d]));
+            let known = key.and_then(|k| self.store.get_one(&k)).and_then(|b| decode_entries(&b));
+            let list = match known {
+                Some(list) => list,
+                None => self.parts_of(input, shard, key)?,
+            };
+            for entry in list {
+                let Some((row, part)) = entry.name.split_once('#') else { continue };
+                let row = row.parse::<u32>().unwrap_or(u32::MAX);
+                let Some(item) = root.rows(shard).get(row as usize) else { continue };
+                if seen.insert(entry.content) {
+                    let name = format!("{}#{part}", item.name).into_boxed_str();
+                    let entry = Entry { name, content: entry.content };
+                    all.push((entry, (shard as u32, row)));
+                }
+            }
+        }
+        all.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        let (entries, origin) = all.into_iter().unzip();
+        Ok(Root::new(entries, origin))
+    }
+
+    /// The parts of one shard, named by row and part; they are put into the store.
+    fn parts_of(
+        &self,
+        input: usize,
+        shard: usize,
+        key: Option<Digest>,
+    ) -> Result<Vec<Entry>, Box<Diag>> {
+        let mut list = Vec::new();
+        let mut complete = true;
+        let mut blobs: Vec<(Digest, Vec<u8>)> = Vec::new();
+        for (row, cell) in self.cells(input, shard)?.into_iter().enumerate() {
+            complete &= cell.state != State::Broke;
+            if !cell.state.usable() {
+                continue;
+            }
+            let bytes = self.content(input, shard, row, cell).map_err(Diag::new)?;
+            let bundle = Bundle::decode(&bytes).ok_or_else(|| {
+                let label = &self.graph.nodes[input].label;
+                Diag::new(format!("`{label}` gave something that has no parts"))
+            })?;
+            for (name, content) in bundle.parts {
+                let digest = Digest::of(&content);
+                let name = format!("{row}#{name}").into_boxed_str();
+                list.push(Entry { name, content: digest });
+                blobs.push((digest, content));
+            }
+        }
+        let digests: Vec<Digest> = blobs.iter().map(|b| b.0).collect();
+        let there = self.store.has(&digests);
+        let mut puts: Vec<Put> = blobs
+            .iter()
+            .zip(there)
+            .filter(|(_, there)| !there)
+            .map(|((key, value), _)| Put { kind: Kind::Blob, key: *key, value })
+            .collect();
+        let encoded = encode_entries(&list);
+        if let (Some(key), true) = (key, complete) {
+            puts.push(Put { kind: Kind::Manifest, key, value: &encoded });
+        }
+        self.store.put(&puts);
+        Ok(list)
+    }
+
+    /// All cells of a node, by shard.
+    fn whole(&self, node: usize) -> Result<&Vec<Vec<Cell>>, Box<Diag>> {
+        if let Some(cells) = self.whole[node].get() {
+            return Ok(cells);
+        }
+        let shards = self.root_of(node)?.shards();
+        let cells = (0..shards).map(|s| self.cells(node, s)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.whole[node].get_or_init(|| cells))
+    }
+
+    /// What became of the parts of an item in a node; nothing where a part is in no list.
+    fn joined(
+        &self,
+        joined: usize,
+        bundle: &Bundle,
+    ) -> Result<Vec<Option<(u32, u32, Cell)>>, Box<Diag>> {
+        let root = self.root_of(joined)?;
+        let cells = self.whole(joined)?;
+        let find = |(_, content): &(String, Vec<u8>)| {
+            let (shard, row) = root.place_of(&Digest::of(content))?;
+            let cell = *cells.get(shard as usize)?.get(row as usize)?;
+            cell.state.usable().then_some((shard, row, cell))
+        };
+        Ok(bundle.parts.iter().map(find).collect())
+    }
+
+    fn bundle(&self, node: usize, shard: usize, row: usize, cell: Cell) -> Result<Bundle, String> {
+        let input = self.graph.nodes[node].inputs[0];
+        let bytes = self.content(input, shard, row, cell)?;
+        let label = &self.graph.nodes[input].label;
+        Bundle::decode(&bytes).ok_or_else(|| format!("`{label}` gave something without parts"))
+    }
+
+    /// What a unit's manifest is of: the shards that it reads, and all of what it joins.
+    pub(super) fn read_by(&self, node: usize, shard: usize) -> Option<Vec<Digest>> {
+        let this = &self.graph.nodes[node];
+        let mut out: Vec<Digest> =
+            this.inputs.iter().map(|j| self.shard_digest(*j, shard)).collect::<Option<_>>()?;
+        for j in &this.joined {
+            out.push(self.whole_digest(*j)?);
+        }
+        Some(out)
+    }
+
+    /// A digest of all that a node gave, and to what.
+    pub fn whole_digest(&self, node: usize) -> Option<Digest> {
+        let root = lock(&self.roots[self.root_index[node]]).clone()?;
+        let mut key = Keyer::new("whole/1");
+        for shard in 0..root.shards() {
+            key.add("items", &root.digests[shard].0);
+            key.add("shard", &self.shard_digest(node, shard)?.0);
+        }
+        Some(key.finish())
     }
 
     /// The items of the first input, the first of each whose content in the second is equal.
@@ -503,7 +674,7 @@ impl<'a> Engine<'a> {
         let inputs = self.input_cells(node, shard)?;
         let mut out = Vec::new();
         for row in 0..inputs[0].len() {
-            let cell = match self.decide(node, &inputs, row) {
+            let cell = match self.decide(node, shard, row, &across(&inputs, row)) {
                 Ok(cell) => cell,
                 Err(key) => match self.store.get_one(&key).and_then(|b| Cell::decode(&b)) {
                     Some(cell) => cell,
@@ -523,12 +694,12 @@ impl<'a> Engine<'a> {
     pub(super) fn decide(
         &self,
         node: usize,
-        inputs: &[Vec<Cell>],
+        shard: usize,
         row: usize,
+        inputs: &[Cell],
     ) -> Result<Cell, Digest> {
         let mut digests = smallvec::SmallVec::<[Digest; 4]>::new();
-        for input in inputs {
-            let cell = input[row];
+        for cell in inputs {
             if !cell.state.usable() {
                 return Ok(Cell {
                     state: if cell.state == State::Broke { State::Broke } else { State::Skipped },
@@ -537,7 +708,42 @@ impl<'a> Engine<'a> {
             }
             digests.push(cell.content);
         }
+        if !self.graph.nodes[node].joined.is_empty() {
+            match self.part_digests(node, shard, row, inputs[0]) {
+                Ok(parts) => digests.extend(parts),
+                Err(message) => {
+                    return Ok(self.settle(Outcome::Broke(message)).map_or(
+                        Cell { state: State::Broke, content: Digest::of(b"") },
+                        |(cell, _)| cell,
+                    ));
+                }
+            }
+        }
         Err(self.action_key(node, &digests))
+    }
+
+    /// The digests of what became of an item's parts, in each node that is joined. Of what failed
+    /// only that it did counts.
+    fn part_digests(
+        &self,
+        node: usize,
+        shard: usize,
+        row: usize,
+        cell: Cell,
+    ) -> Result<Vec<Digest>, String> {
+        let bundle = self.bundle(node, shard, row, cell)?;
+        let mut out = Vec::new();
+        for j in &self.graph.nodes[node].joined {
+            let mut key = Keyer::new("joined/1");
+            for found in self.joined(*j, &bundle).map_err(|e| e.message)? {
+                match found {
+                    Some((_, _, cell)) => key.add("part", &cell.content.0),
+                    None => key.add("none", b""),
+                };
+            }
+            out.push(key.finish());
+        }
+        Ok(out)
     }
 
     /// Runs one row again, because what it gave is no longer to be had.
@@ -614,9 +820,19 @@ impl<'a> Engine<'a> {
                 let (s, r) = root.origin[root.bounds[shard] + row];
                 self.content(self.graph.nodes[node].inputs[0], s as usize, r as usize, cell)
             }
+            Work::Parts => {
+                let root = self.root_of(node).map_err(|e| e.message)?;
+                let (s, r) = root.origin[root.bounds[shard] + row];
+                let input = self.graph.nodes[node].inputs[0];
+                let cells = self.cells(input, s as usize).map_err(|e| e.message)?;
+                let whole = cells.get(r as usize).copied().ok_or("a part of nothing")?;
+                let parts = self.bundle(node, s as usize, r as usize, whole)?.parts;
+                let part = parts.into_iter().find(|(_, c)| Digest::of(c) == cell.content);
+                part.map(|(_, c)| c).ok_or_else(|| "a part that went away; run again".into())
+            }
             Work::Map(_) => {
                 let inputs = self.input_cells(node, shard).map_err(|e| e.message)?;
-                if let Ok(skipped) = self.decide(node, &inputs, row) {
+                if let Ok(skipped) = self.decide(node, shard, row, &across(&inputs, row)) {
                     let input = (0..inputs.len())
                         .find(|i| inputs[*i][row].content == skipped.content)
                         .unwrap_or(0);
@@ -643,18 +859,32 @@ impl<'a> Engine<'a> {
         row: usize,
         inputs: &[Vec<Cell>],
     ) -> Result<Vec<Vec<u8>>, String> {
-        self.graph.nodes[node]
+        let this = &self.graph.nodes[node];
+        let mut out = this
             .inputs
             .iter()
             .zip(inputs)
             .map(|(j, cells)| self.content(*j, shard, row, cells[row]))
-            .collect()
+            .collect::<Result<Vec<_>, String>>()?;
+        if !this.joined.is_empty() {
+            let bundle = self.bundle(node, shard, row, inputs[0][row])?;
+            for j in &this.joined {
+                let found = self.joined(*j, &bundle).map_err(|e| e.message)?;
+                let result = |f: &Option<(u32, u32, Cell)>| match f {
+                    Some((s, r, cell)) => {
+                        self.content(*j, *s as usize, *r as usize, *cell).map(Some)
+                    }
+                    None => Ok(None),
+                };
+                let results = found.iter().map(result).collect::<Result<Vec<_>, String>>()?;
+                out.push(encode_results(&results));
+            }
+        }
+        Ok(out)
     }
 
     fn run_unit(&self, node: usize, shard: usize) {
-        let digests: Option<Vec<Digest>> =
-            self.graph.nodes[node].inputs.iter().map(|j| self.shard_digest(*j, shard)).collect();
-        let Some(digests) = digests else { return };
+        let Some(digests) = self.read_by(node, shard) else { return };
         let known =
             self.store.get_one(&self.manifest_key(node, &digests)).and_then(|b| Shard::decode(&b));
         if let Some(known) = known {
@@ -669,7 +899,7 @@ impl<'a> Engine<'a> {
         let mut wanted: FxHashMap<Digest, u32> = FxHashMap::default();
         let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
         for (row, cell) in cells.iter_mut().enumerate() {
-            match self.decide(node, &inputs, row) {
+            match self.decide(node, shard, row, &across(&inputs, row)) {
                 Ok(decided) => *cell = Some(decided),
                 Err(key) => {
                     let at = *wanted.entry(key).or_insert_with(|| {
@@ -913,12 +1143,7 @@ impl<'a> Engine<'a> {
         if shard.count(State::Broke) > 0 {
             lock(&self.kept).insert((unit.node, unit.shard), Arc::new(cells));
         } else {
-            let digests: Option<Vec<Digest>> = self.graph.nodes[unit.node]
-                .inputs
-                .iter()
-                .map(|j| self.shard_digest(*j, unit.shard))
-                .collect();
-            if let Some(digests) = digests {
+            if let Some(digests) = self.read_by(unit.node, unit.shard) {
                 self.store.put(&[
                     Put { kind: Kind::Blob, key: shard.digest, value: &encode_cells(&cells) },
                     Put {

@@ -17,16 +17,19 @@ const MAX_PIECES: usize = 256;
 /// What is compiled on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
+    Whole,
     Thread,
     Instruction,
 }
 
-/// A part of a thread.
+/// A part of a thread, or the whole test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// As the paper names it: `P0_1`, or `P0` for a whole thread.
     pub name: String,
     pub thread: usize,
+    /// The statement or condition, as the source has it.
+    pub source: String,
     /// The part as a test; equal texts are equal parts.
     pub text: String,
     /// The test's location for each location of the part.
@@ -50,6 +53,8 @@ pub enum Step {
 /// A test in parts.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
+    /// The test is one part.
+    pub whole: bool,
     pub pieces: Vec<Piece>,
     pub threads: Vec<Vec<Step>>,
     /// Locations that stand for locals and conditions, by the thread that has them.
@@ -61,6 +66,26 @@ pub struct Split {
 /// Takes a C test apart.
 pub fn split(test: &Test, by: By) -> Result<Split, String> {
     let mut out = Split::default();
+    if by == By::Whole {
+        if test.threads.iter().any(|t| !matches!(t, Body::C(_))) {
+            return Err(format!("{} has a thread that is not C", test.name));
+        }
+        let threads: Vec<String> = (0..test.threads.len()).map(|t| format!("P{t}")).collect();
+        return Ok(Split {
+            whole: true,
+            pieces: vec![Piece {
+                name: threads.join(" || "),
+                thread: 0,
+                source: String::new(),
+                text: crate::litmus::write(test),
+                args: Vec::new(),
+                shared: Vec::new(),
+                chosen: true,
+            }],
+            threads: vec![vec![Step::Piece(0)]],
+            ..Split::default()
+        });
+    }
     let observed = observed_locals(test);
     for (thread, body) in test.threads.iter().enumerate() {
         let Body::C(f) = body else {
@@ -89,7 +114,7 @@ pub fn split(test: &Test, by: By) -> Result<Split, String> {
             locals: BTreeMap::new(),
         };
         match by {
-            By::Thread => cut.whole(observed.get(&f.name).map_or(&[][..], |l| l))?,
+            By::Whole | By::Thread => cut.whole(observed.get(&f.name).map_or(&[][..], |l| l))?,
             By::Instruction => cut.statements()?,
         }
         let steps = cut.steps;
@@ -193,13 +218,16 @@ impl Cut<'_> {
             self.out.own.push((self.thread, out_name(&self.f.name, local), ty));
         }
         let name = format!("P{}", self.thread);
-        self.add(name, &text, &shown.join(" "), BTreeMap::new(), outs, true)
+        let source = text.trim().to_string();
+        self.add(name, source, &text, &shown.join(" "), BTreeMap::new(), outs, true)
     }
 
     /// Adds a part, with the names of its locations made neutral.
+    #[allow(clippy::too_many_arguments)]
     fn add(
         &mut self,
         name: String,
+        source: String,
         text: &str,
         shown: &str,
         mut names: BTreeMap<String, String>,
@@ -228,7 +256,7 @@ impl Cut<'_> {
             false => format!("locations [{shown}]\n"),
         };
         let text = format!("C part\n{{}}\n{helpers}{body}{locations}exists (true)\n");
-        let piece = Piece { name, thread: self.thread, text, args, shared, chosen };
+        let piece = Piece { name, thread: self.thread, source, text, args, shared, chosen };
         self.steps.push(Step::Piece(self.out.pieces.len()));
         self.out.pieces.push(piece);
         Ok(())
@@ -456,8 +484,9 @@ impl Cut<'_> {
         let chosen = shared || text.contains("atomic") || text.contains("__sync");
         let name = format!("P{}_{}", self.thread, self.made);
         self.made += 1;
+        let source = text.trim_end_matches(';').to_string();
         let text = format!("P0({}) {{\n{before}  {text}\n{after}}}\n", params.join(", "));
-        self.add(name, &text, "", names, args, chosen)
+        self.add(name, source, &text, "", names, args, chosen)
     }
 }
 

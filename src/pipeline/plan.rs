@@ -3,7 +3,7 @@
 //! The plan is static: it depends on the files of the pipeline alone, never on results. So a dry
 //! run and a run have the same one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub struct Node {
     pub inputs: Vec<usize>,
     /// The profile that the tests in it were compiled with.
     pub profile: Option<Arc<Profile>>,
+    /// The profiles that were mixed in them.
+    pub mixed: Vec<Arc<Profile>>,
     /// The folder that its relative paths start from.
     pub dir: PathBuf,
     pub source: Source,
@@ -47,6 +49,8 @@ pub struct Plan {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gives {
     Tests,
+    /// Parts of tests, as C or compiled.
+    Parts,
     Outcomes,
     Verdicts,
 }
@@ -55,15 +59,25 @@ impl Gives {
     fn name(self) -> &'static str {
         match self {
             Gives::Tests => "tests",
+            Gives::Parts => "parts of tests",
             Gives::Outcomes => "outcomes",
             Gives::Verdicts => "verdicts",
         }
     }
 }
 
-fn gives(kind: &Kind) -> Gives {
-    match kind {
-        Kind::Generate(_) | Kind::Mutate(_) | Kind::Compile(_) | Kind::Dedupe(_) => Gives::Tests,
+/// What a stage gives. Code of parts is parts.
+fn gives(pipeline: &Pipeline, kinds: &[(Kind, Span)], of: usize) -> Gives {
+    match &kinds[of].0 {
+        Kind::Split(_) => Gives::Parts,
+        Kind::Compile(c) => {
+            let from = pipeline.stages.iter().position(|s| s.stage.name.value == c.from.value);
+            match from.map(|i| &kinds[i].0) {
+                Some(Kind::Split(_)) => Gives::Parts,
+                _ => Gives::Tests,
+            }
+        }
+        Kind::Generate(_) | Kind::Mutate(_) | Kind::Link(_) | Kind::Dedupe(_) => Gives::Tests,
         Kind::Simulate(_) => Gives::Outcomes,
         Kind::Compare(_) | Kind::Diff(_) | Kind::Run(_) => Gives::Verdicts,
     }
@@ -72,7 +86,18 @@ fn gives(kind: &Kind) -> Gives {
 fn wants(kind: &Kind) -> Gives {
     match kind {
         Kind::Compare(_) | Kind::Diff(_) => Gives::Outcomes,
+        Kind::Link(_) => Gives::Parts,
         _ => Gives::Tests,
+    }
+}
+
+/// Whether a stage may consume another.
+fn fits(pipeline: &Pipeline, kinds: &[(Kind, Span)], of: usize, input: usize) -> bool {
+    match (&kinds[of].0, &kinds[input].0) {
+        (Kind::Compile(_), Kind::Split(_)) => true,
+        // What is linked was compiled.
+        (Kind::Link(_), Kind::Split(_)) => false,
+        (kind, _) => gives(pipeline, kinds, input) == wants(kind),
     }
 }
 
@@ -202,8 +227,8 @@ fn input_stage(
             None => diag.help(format!("the stages are {}", names.collect::<Vec<_>>().join(", "))),
         });
     };
-    let (kind, input) = (&kinds[of].0, &kinds[found].0);
-    if gives(input) != wants(kind) {
+    let kind = &kinds[of].0;
+    if !fits(pipeline, kinds, of, found) {
         return Err(Diag::at(
             &loaded.source,
             name.span,
@@ -212,13 +237,15 @@ fn input_stage(
                 kind.name(),
                 wants(kind).name(),
                 name.value,
-                gives(input).name()
+                gives(pipeline, kinds, found).name()
             ),
         )
-        .help(if wants(kind) == Gives::Outcomes {
-            "put a `simulate` stage between them"
-        } else {
-            "name a stage that reads, compiles or reduces tests"
+        .help(match (kind, gives(pipeline, kinds, found)) {
+            (Kind::Compare(_) | Kind::Diff(_), _) => "put a `simulate` stage between them",
+            (Kind::Link(_), Gives::Parts) => "put a `compile` stage between them",
+            (Kind::Link(_), _) => "name a stage that compiles what a `split` stage gives",
+            (_, Gives::Parts) => "parts are compiled, and put together by a `link` stage",
+            _ => "name a stage that reads, compiles or reduces tests",
         }));
     }
     Ok(found)
@@ -311,7 +338,10 @@ fn instances(
         .collect::<Result<Vec<_>>>()?;
     let mut combined: Vec<(Axes, Vec<usize>)> =
         own.iter().map(|a| (a.clone(), Vec::new())).collect();
-    for stage in &input_stages {
+    if let (Kind::Link(_), Some(stage)) = (kind, input_stages.first()) {
+        combined = linked(&own, &of_stage[*stage], nodes);
+    }
+    for stage in input_stages.iter().filter(|_| !matches!(kind, Kind::Link(_))) {
         let mut next = Vec::new();
         for (axes, inputs) in &combined {
             for n in &of_stage[*stage] {
@@ -350,6 +380,29 @@ fn instances(
                 .map_err(|e| e.or_at(source, compile.profile.span))?;
             profile = Some(found);
         }
+        let mut mixed = match &kind {
+            Kind::Link(_) => inputs.iter().filter_map(|n| nodes[*n].profile.clone()).collect(),
+            _ => inputs
+                .iter()
+                .rev()
+                .map(|n| nodes[*n].mixed.clone())
+                .find(|m| !m.is_empty())
+                .unwrap_or_default(),
+        };
+        if let Kind::Link(_) = &kind {
+            profile = None;
+            mixed.dedup_by(|a, b| Arc::ptr_eq(a, b));
+            let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();
+            if archs.len() > 1 {
+                let archs = archs.into_iter().collect::<Vec<_>>().join(", ");
+                return Err(Diag::at(
+                    source,
+                    *span,
+                    format!("code for different machines cannot be mixed: {archs}"),
+                )
+                .help("a `matrix` over a variable of the profiles' stage keeps machines apart"));
+            }
+        }
         let mut label = loaded.stage.name.value.clone();
         if !axes.is_empty() {
             let values: Vec<&str> = axes.values().map(String::as_str).collect();
@@ -362,6 +415,7 @@ fn instances(
             axes,
             inputs,
             profile,
+            mixed,
             dir: loaded.dir.clone(),
             source: source.clone(),
             span: *span,
@@ -375,6 +429,29 @@ fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
     let tree = loaded.tree.only(&["name", kind.name()]);
     let stage: Stage = typed(&loaded.source, &tree, Vars::In(scope))?;
     Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
+}
+
+/// The groups of code that are linked: for each of the stage's own combinations, and for each
+/// list of parts, all code that agrees.
+fn linked(own: &[Axes], code: &[usize], nodes: &[Node]) -> Vec<(Axes, Vec<usize>)> {
+    let mut lists: Vec<usize> =
+        code.iter().filter_map(|n| nodes[*n].inputs.first().copied()).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    let mut out = Vec::new();
+    for axes in own {
+        for list in &lists {
+            let Some(axes) = joined(axes, &nodes[*list].axes) else { continue };
+            let fits = |n: &&usize| {
+                nodes[**n].inputs.first() == Some(list) && joined(&axes, &nodes[**n].axes).is_some()
+            };
+            let group: Vec<usize> = code.iter().filter(fits).copied().collect();
+            if !group.is_empty() {
+                out.push((axes, group));
+            }
+        }
+    }
+    out
 }
 
 fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {

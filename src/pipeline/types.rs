@@ -73,9 +73,15 @@ pub struct Stage {
     /// Kind: rewrites C tests so that compilers see something else and the meaning stays.
     #[serde(default)]
     pub mutate: Option<Sp<Mutate>>,
+    /// Kind: takes C tests apart, so that their parts are compiled on their own.
+    #[serde(default)]
+    pub split: Option<Sp<Split>>,
     /// Kind: compiles C tests and lifts the object code back to litmus tests.
     #[serde(default)]
     pub compile: Option<Sp<Compile>>,
+    /// Kind: joins compiled parts into every test that profiles make together.
+    #[serde(default)]
+    pub link: Option<Sp<Link>>,
     /// Kind: computes the outcomes that a model allows.
     #[serde(default)]
     pub simulate: Option<Sp<Simulate>>,
@@ -190,11 +196,42 @@ pub struct Mutate {
     pub rewrite: Sp<String>,
 }
 
+/// Options of `split`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// The stage whose C tests are taken apart.
+    pub from: Sp<String>,
+    /// What is compiled on its own.
+    #[serde(default)]
+    pub by: SplitBy,
+}
+
+/// What is compiled on its own: the whole test, each thread, or each statement, those in branches
+/// and loops too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SplitBy {
+    Whole,
+    Thread,
+    #[default]
+    Instruction,
+}
+
+/// Options of `link`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The `compile` stage of parts. All its instances are mixed with each other, but for those
+    /// that differ in a variable of this stage's own `matrix`.
+    pub from: Sp<String>,
+}
+
 /// Options of `compile`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compile {
-    /// The stage whose C tests are compiled.
+    /// The stage whose C tests, or parts of tests, are compiled.
     pub from: Sp<String>,
     /// The profile: a name or a file.
     pub profile: Sp<String>,
@@ -270,7 +307,7 @@ pub struct Dedupe {
 pub struct Compare {
     /// The `simulate` stage that says what the sources allow.
     pub source: Sp<String>,
-    /// The `simulate` stage that says what the targets allow.
+    /// The `simulate` stage that says what the targets allow; every mix of a test is a target.
     pub target: Sp<String>,
     /// Further `simulate` stages of the sources, under weaker models. A difference that
     /// disappears under one of them is labelled: `load buffering` where it is `rc11-lb`.
@@ -417,8 +454,9 @@ pub struct ProfileFile {
     /// chooses (`__atomic_load_16: libat_load_16_i1`). By default what the arguments imply.
     #[serde(default)]
     pub runtime: BTreeMap<String, Sp<Scalar>>,
-    /// An explicit table from atomic operations (`load seq_cst 32`) to assembly, for mappings
-    /// that no compiler implements yet.
+    /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, for mappings
+    /// that no compiler implements yet. All else is left to the compiler, or refused with
+    /// `"*": refuse`.
     #[serde(default)]
     pub mapping: BTreeMap<String, Words>,
     /// A place for anchors; its content is not looked at.
@@ -460,7 +498,9 @@ impl Dialect {
 pub enum Kind {
     Generate(Generate),
     Mutate(Mutate),
+    Split(Split),
     Compile(Compile),
+    Link(Link),
     Simulate(Simulate),
     Dedupe(Dedupe),
     Compare(Compare),
@@ -469,14 +509,18 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const NAMES: [&str; 8] =
-        ["generate", "mutate", "compile", "simulate", "dedupe", "compare", "diff", "run"];
+    pub const NAMES: [&str; 10] = [
+        "generate", "mutate", "split", "compile", "link", "simulate", "dedupe", "compare", "diff",
+        "run",
+    ];
 
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Generate(_) => "generate",
             Kind::Mutate(_) => "mutate",
+            Kind::Split(_) => "split",
             Kind::Compile(_) => "compile",
+            Kind::Link(_) => "link",
             Kind::Simulate(_) => "simulate",
             Kind::Dedupe(_) => "dedupe",
             Kind::Compare(_) => "compare",
@@ -490,7 +534,9 @@ impl Kind {
         match self {
             Kind::Generate(_) => vec![],
             Kind::Mutate(m) => vec![&m.from],
+            Kind::Split(s) => vec![&s.from],
             Kind::Compile(c) => vec![&c.from],
+            Kind::Link(l) => vec![&l.from],
             Kind::Simulate(s) => vec![&s.from],
             Kind::Dedupe(d) => vec![&d.from],
             Kind::Compare(c) => [&c.source, &c.target].into_iter().chain(c.also.iter()).collect(),
@@ -529,7 +575,9 @@ impl Kind {
                 words.chain(single.into_iter().flatten()).collect()
             }
             Kind::Mutate(m) => vec![&mut m.from, &mut m.rewrite],
+            Kind::Split(s) => vec![&mut s.from],
             Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
+            Kind::Link(l) => vec![&mut l.from],
             Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
             Kind::Dedupe(d) => vec![&mut d.from],
             Kind::Compare(c) => {
@@ -562,7 +610,7 @@ impl Stage {
                 }
             )*};
         }
-        take!(generate => Generate, mutate => Mutate, compile => Compile, simulate => Simulate, dedupe => Dedupe, compare => Compare, diff => Diff, run => Run);
+        take!(generate => Generate, mutate => Mutate, split => Split, compile => Compile, link => Link, simulate => Simulate, dedupe => Dedupe, compare => Compare, diff => Diff, run => Run);
         out
     }
 }

@@ -1,7 +1,7 @@
 //! Merging the reports of the parts of one run.
 
 use super::evidence::{Changes, Differences};
-use super::{Report, Stage};
+use super::{Compatibility, Report, Stage};
 use crate::diag::{Diag, Result};
 
 /// One report out of those of `--shard 1/n` to `n/n`.
@@ -38,6 +38,18 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
         for finding in part.findings {
             if !out.findings.iter().any(|f| f.id == finding.id) {
                 out.findings.push(finding);
+            }
+        }
+        for mixes in part.mixes {
+            if !out.mixes.contains(&mixes) {
+                out.mixes.push(mixes);
+            }
+        }
+        for one in part.compatibility {
+            let same = |c: &&mut Compatibility| c.stage == one.stage && c.profiles == one.profiles;
+            match out.compatibility.iter_mut().find(same) {
+                Some(sum) => both(sum, one),
+                None => out.compatibility.push(one),
             }
         }
         for error in part.errors {
@@ -84,11 +96,35 @@ impl Changes {
     }
 }
 
+/// The sums over the tests of two parts.
+fn both(sum: &mut Compatibility, part: Compatibility) {
+    let add = |a: &str, b: &str| {
+        let number = |t: &str| t.parse::<u128>().unwrap_or(u128::MAX);
+        number(a).saturating_add(number(b)).to_string()
+    };
+    sum.tests += part.tests;
+    sum.mixes += part.mixes;
+    sum.assignments = add(&sum.assignments, &part.assignments);
+    sum.combinations = add(&sum.combinations, &part.combinations);
+    sum.adds_nothing.retain(|p| part.adds_nothing.contains(p));
+    for judged in part.judged {
+        if let Some(old) = sum.judged.iter_mut().find(|j| j.profiles == judged.profiles) {
+            old.tests += judged.tests;
+            old.found += judged.found;
+            old.first = match (old.first.take(), judged.first) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+}
+
 /// The order in which reports list things: it does not depend on how the run went.
 pub fn sort(report: &mut Report) {
     report
         .findings
         .sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
+    report.mixes.sort_by(|a, b| a.test.cmp(&b.test));
     report
         .errors
         .sort_by(|a, b| (&a.test, &a.stage, &a.message).cmp(&(&b.test, &b.stage, &b.message)));

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod evidence;
 pub mod github;
 pub mod junit;
+pub mod matrix;
 pub mod merge;
 pub mod picture;
 pub mod plot;
@@ -37,6 +38,9 @@ pub struct Report {
     /// How the mixes of each test were counted, where profiles were mixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Mixes>,
+    /// Which of the mixed profiles are compatible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compatibility: Vec<Compatibility>,
 }
 
 /// The mixes of one test.
@@ -54,9 +58,62 @@ pub struct Mixes {
     /// How many of them had to be simulated now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<u64>,
+    /// Mixes whose outcomes are not known, because something failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u64,
     /// Profiles that make no sequence which those before them do not make.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adds_nothing: Vec<String>,
+    /// Profiles that do not compile all of the test, and so took no part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// How profiles get on with each other, over all tests of a stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compatibility {
+    /// The `compare` stage.
+    pub stage: String,
+    pub split: String,
+    pub model_source: String,
+    pub model_target: String,
+    pub profiles: Vec<String>,
+    pub tests: u64,
+    /// Sums over all tests.
+    pub assignments: String,
+    pub combinations: String,
+    pub mixes: u64,
+    /// Profiles that never make a sequence which those before them do not make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adds_nothing: Vec<String>,
+    /// On how many tests each profile, and each pair of them, was judged.
+    pub judged: Vec<Judged>,
+}
+
+/// A profile, or two, and what was found of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    pub profiles: Vec<String>,
+    /// Tests in which all of them took part.
+    pub tests: u64,
+    /// Tests with a finding, and the first of these.
+    pub found: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+}
+
+/// A part that profiles make differently.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clash {
+    pub part: String,
+    /// The statement.
+    pub source: String,
+    /// The instructions of each profile.
+    pub code: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,6 +192,12 @@ pub struct Finding {
     /// Which profile compiled which part, in the notation `(c1(P0_0); c2(P0_1)) || (c1(P1_0))`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,
+    /// For profiles of a mix, others that make of this test the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alike: BTreeMap<String, Vec<String>>,
+    /// The parts that the profiles of a mix make differently.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clash: Vec<Clash>,
     pub model_source: String,
     pub model_target: String,
     pub outcomes: Outcomes,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::evidence::{Evidence, Execution, Shows};
-use super::{Error, Finding, Outcomes, Report, State, Status, state_text, table};
+use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -65,6 +65,22 @@ pub fn summary(report: &Report, style: Style) -> String {
         if !m.adds_nothing.is_empty() {
             let _ = writeln!(out, "  no new code from {}", m.adds_nothing.join(", "));
         }
+        if !m.left_out.is_empty() {
+            let _ = writeln!(
+                out,
+                "  left out, since they do not compile it: {}",
+                m.left_out.join(", ")
+            );
+        }
+        if m.unknown > 0 {
+            let _ = writeln!(out, "  {} of these tests have no outcomes", m.unknown);
+        }
+    }
+    if report.mixes.len() > limit {
+        let _ = writeln!(out, "... and {} more tests (-v shows all)", report.mixes.len() - limit);
+    }
+    for c in &report.compatibility {
+        matrix::matrix(c, style.verbose, &mut out);
     }
     out.push_str(&table::changes(&report.changes, style.verbose));
     errors(&report.errors, limit, style, &mut out);
@@ -159,6 +175,15 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     }
     if !f.mix.is_empty() {
         let _ = writeln!(out, "    mix: {}", f.mix);
+    }
+    for clash in f.clash.iter().take(8) {
+        let _ = writeln!(out, "    {}: {}", clash.part, clash.source);
+        for (profile, code) in &clash.code {
+            let _ = writeln!(out, "      {profile}: {code}");
+        }
+    }
+    for (profile, others) in &f.alike {
+        let _ = writeln!(out, "    like {profile}: {}", others.join(", "));
     }
     for state in f.outcomes.forbidden.iter().take(8) {
         let _ = writeln!(out, "    {}", style.paint("31", &state_text(state)));

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use super::compare::Verdict;
 use super::diff::Change;
-use super::{Built, ITEM, UNREADABLE};
+use super::{Built, ITEM, UNREADABLE, mixed};
 use crate::engine::digest::Digest;
+use crate::engine::graph::Work;
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
 use crate::gpu::session::Record;
@@ -27,6 +28,12 @@ fn named(message: &str, item: &str) -> String {
 /// The plan's nodes that findings came from, by the findings' identities.
 pub type Origins = BTreeMap<String, usize>;
 
+/// Whether a node compares mixes.
+fn is_mixed(built: &Built, node: usize) -> bool {
+    let node = &built.graph.nodes[node];
+    node.kind == "compare" && !node.joined.is_empty()
+}
+
 /// The report of a run that came to its end.
 pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins) {
     let mut origins = Origins::new();
@@ -44,6 +51,10 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         };
         let (mut executed, mut seconds) = (0, 0.0);
         for at in (0..built.of_plan.len()).filter(|n| built.of_plan[*n] == i) {
+            // A list of parts is what the work made of the tasks.
+            if let Work::Parts = built.graph.nodes[at].work {
+                continue;
+            }
             let summary = engine.summary(at);
             // What failed because something before it did is counted there.
             stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
@@ -58,6 +69,9 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         out.stages.push(stage);
     }
     for found in engine.found(&[State::Finding]) {
+        if is_mixed(built, found.node) {
+            continue;
+        }
         if let Some(finding) = finding(plan, built, engine, &found) {
             if out.findings.iter().any(|f| covers(f, &finding)) {
                 continue;
@@ -68,6 +82,12 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
     }
     for (i, node) in plan.nodes.iter().enumerate() {
         match node.kind {
+            Kind::Compare(_) if is_mixed(built, built.node_of[i]) => {
+                for finding in mixed::collect(plan, built, engine, i, &mut out) {
+                    origins.insert(finding.id.clone(), i);
+                    out.findings.push(finding);
+                }
+            }
             Kind::Compare(_) => out.differences.push(differences(plan, built, engine, i)),
             Kind::Diff(_) => out.changes.push(changes(plan, built, engine, i)),
             _ => {}
@@ -81,10 +101,15 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         if unreadable && !said.insert((found.item.clone(), text.clone())) {
             continue;
         }
+        let (test, part) = match built.graph.nodes[built.graph.root(found.node)].work {
+            Work::Parts => found.item.rsplit_once('#').unwrap_or((&found.item, "")),
+            _ => (found.item.as_str(), ""),
+        };
+        let message = named(&text, &found.item);
         out.errors.push(Error {
             stage: engine.graph.nodes[found.node].label.clone(),
-            message: named(&text, &found.item),
-            test: found.item,
+            message: if part.is_empty() { message } else { format!("{part}: {message}") },
+            test: test.to_string(),
             cause: if unreadable { Cause::Input } else { Cause::Run },
             ..Error::default()
         });
@@ -241,12 +266,12 @@ fn changes(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Changes {
 }
 
 /// The model by which an input of a comparison goes.
-fn model(plan: &Plan, built: &Built, i: usize, input: usize) -> Option<String> {
+pub fn model(plan: &Plan, built: &Built, i: usize, input: usize) -> Option<String> {
     built.models[*plan.nodes[i].inputs.get(input)?].clone()
 }
 
 /// The further models of a comparison's sources.
-fn further(plan: &Plan, built: &Built, i: usize) -> Vec<String> {
+pub fn further(plan: &Plan, built: &Built, i: usize) -> Vec<String> {
     (2..plan.nodes[i].inputs.len())
         .map(|input| model(plan, built, i, input).unwrap_or_else(|| "rc11".into()))
         .collect()

@@ -10,12 +10,16 @@ pub mod diff;
 pub mod generate;
 pub mod generated;
 pub mod investigate;
-pub mod mix;
+pub mod link;
+pub mod mixed;
+pub mod mixes;
 pub mod mutate;
 pub mod run;
 pub mod simulate;
+pub mod split;
 pub mod suite;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +27,8 @@ use crate::diag::{Diag, Result, Source};
 use crate::engine::graph::{Fingerprint, Graph, Node, Work};
 use crate::engine::store::Records;
 use crate::litmus::{self, Test};
-use crate::pipeline::plan::Plan;
+use crate::mix::By;
+use crate::pipeline::plan::{Node as PlanNode, Plan};
 use crate::pipeline::types::Kind;
 
 /// Stands for the item's name in messages that are stored, since work does not know names.
@@ -40,8 +45,47 @@ pub struct Built {
     pub node_of: Vec<usize>,
     /// The models by which simulate nodes go, by node of the plan.
     pub models: Vec<Option<String>>,
+    /// How the tests of a list of parts were taken apart, by the graph's node.
+    pub splits: BTreeMap<usize, By>,
+    /// For a list of mixes, the graph's nodes that linked and split them.
+    pub mixes: BTreeMap<usize, Mixes>,
     /// The generators, by node of the graph, for whoever wants to know the files.
     pub generators: Vec<Option<Arc<generate::Files>>>,
+}
+
+/// What a list of mixes was made by.
+#[derive(Clone, Copy, Debug)]
+pub struct Mixes {
+    pub by: By,
+    /// The node of the plan.
+    pub plan: usize,
+    /// The graph's nodes that link, and that say what the tests are.
+    pub link: usize,
+    pub tests: usize,
+}
+
+impl Built {
+    fn add(
+        &mut self,
+        of: (usize, &PlanNode),
+        inputs: Vec<usize>,
+        fingerprint: Fingerprint,
+        work: Work,
+        hidden: bool,
+    ) -> usize {
+        self.graph.nodes.push(Node {
+            label: of.1.label.clone(),
+            kind: of.1.kind.name().to_string(),
+            inputs,
+            joined: Vec::new(),
+            fingerprint,
+            work,
+            hidden,
+        });
+        self.of_plan.push(of.0);
+        self.generators.push(None);
+        self.graph.nodes.len() - 1
+    }
 }
 
 /// Turns a plan into a graph. Compilers and models are looked up here, since what they are is
@@ -52,6 +96,8 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         of_plan: Vec::new(),
         node_of: Vec::new(),
         models: vec![None; plan.nodes.len()],
+        splits: BTreeMap::new(),
+        mixes: BTreeMap::new(),
         generators: Vec::new(),
     };
     let mut compilers = compile::Compilers::default();
@@ -61,19 +107,7 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         // What the tests are whose outcomes are consumed.
         let code: Vec<usize> =
             inputs.iter().filter_map(|s| out.graph.nodes[*s].inputs.first().copied()).collect();
-        let mut add = |inputs: Vec<usize>, fingerprint: Fingerprint, work: Work, hidden| {
-            out.graph.nodes.push(Node {
-                label: node.label.clone(),
-                kind: node.kind.name().to_string(),
-                inputs,
-                fingerprint,
-                work,
-                hidden,
-            });
-            out.of_plan.push(i);
-            out.generators.push(None);
-            out.graph.nodes.len() - 1
-        };
+        let of = (i, node);
         let last = match &node.kind {
             Kind::Generate(options) if !options.suite.is_empty() => {
                 if !options.files.is_empty() {
@@ -85,57 +119,91 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                     .help("make two stages of it"));
                 }
                 let suites = Arc::new(suite::Suites::new(node, options)?);
-                add(inputs, Fingerprint::default(), Work::Source(suites), false)
+                out.add(of, inputs, Fingerprint::default(), Work::Source(suites), false)
             }
             Kind::Generate(options) if options.files.is_empty() => {
                 let made = Arc::new(generated::Generated::new(node, options)?);
-                add(inputs, Fingerprint::default(), Work::Source(made), false)
+                out.add(of, inputs, Fingerprint::default(), Work::Source(made), false)
             }
             Kind::Mutate(options) => {
                 let (work, fingerprint) = mutate::stage(node, options)?;
-                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
+                out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
             Kind::Generate(options) => {
                 let files = Arc::new(generate::Files::new(node, options)?);
-                let at = add(inputs, Fingerprint::default(), Work::Source(files.clone()), false);
+                let at =
+                    out.add(of, inputs, Fingerprint::default(), Work::Source(files.clone()), false);
                 out.generators[at] = Some(files);
                 at
             }
             Kind::Compile(options) => {
                 let (work, fingerprint) = compile::stage(node, options, &mut compilers, records)?;
-                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
+                out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
             Kind::Simulate(options) => {
-                let compiled = node.profile.as_deref();
+                let compiled = match node.mixed.is_empty() {
+                    true => node.profile.as_slice(),
+                    false => &node.mixed,
+                };
                 let (work, fingerprint, name) =
                     simulate::stage(node, options, compiled, &mut models)?;
                 out.models[i] = name;
-                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
+                out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
             Kind::Dedupe(_) => {
-                let canon = add(
+                let canon = out.add(
+                    of,
                     inputs.clone(),
                     dedupe::fingerprint(),
                     Work::Map(Arc::new(dedupe::Canon)),
                     true,
                 );
                 let both = vec![inputs[0], canon];
-                add(both, Fingerprint::default(), Work::Distinct, false)
+                out.add(of, both, Fingerprint::default(), Work::Distinct, false)
             }
             Kind::Run(options) => {
                 let (work, fingerprint, model) = run::stage(node, options)?;
                 out.models[i] = Some(model);
-                add(inputs, fingerprint, Work::Map(Arc::new(work)), false)
+                out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false)
             }
-            Kind::Diff(_) => add(
-                [inputs, code].concat(),
-                diff::fingerprint(),
-                Work::Map(Arc::new(diff::Diff)),
-                false,
-            ),
-            Kind::Compare(_) => {
-                add(inputs, compare::fingerprint(), Work::Map(Arc::new(compare::Compare)), false)
+            Kind::Diff(_) => {
+                let work = Work::Map(Arc::new(diff::Diff));
+                out.add(of, [inputs, code].concat(), diff::fingerprint(), work, false)
             }
+            Kind::Split(options) => {
+                let work = split::Stage { by: split::by(options.by) };
+                let fingerprint = split::fingerprint(options.by);
+                let whole = out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false);
+                out.splits.insert(out.graph.nodes.len(), split::by(options.by));
+                out.add(of, vec![whole], Fingerprint::default(), Work::Parts, true)
+            }
+            Kind::Link(_) => {
+                let missing = || Diag::at(&node.source, node.span, "there are no parts to link");
+                let parts = inputs.first().map(|j| out.graph.root(*j)).ok_or_else(missing)?;
+                let by = *out.splits.get(&parts).ok_or_else(missing)?;
+                let whole = out.graph.nodes[parts].inputs[0];
+                let tests = out.graph.nodes[whole].inputs[0];
+                let work = Work::Map(Arc::new(link::Stage { by }));
+                let at = out.add(of, vec![whole, tests], link::fingerprint(by), work, false);
+                out.graph.nodes[at].joined = inputs;
+                let mixes = Mixes { by, plan: i, link: at, tests };
+                out.mixes.insert(out.graph.nodes.len(), mixes);
+                out.add(of, vec![at], Fingerprint::default(), Work::Parts, true)
+            }
+            Kind::Compare(_) => match out.mixes.get(&out.graph.root(inputs[1])).copied() {
+                Some(m) => {
+                    let work = Work::Map(Arc::new(mixes::Stage { by: m.by }));
+                    let sources = [&inputs[..1], &inputs[2..]].concat();
+                    let from = [&[m.link, m.tests], &sources[..]].concat();
+                    let at = out.add(of, from, mixes::fingerprint(m.by), work, false);
+                    out.graph.nodes[at].joined = vec![inputs[1]];
+                    at
+                }
+                None => {
+                    let work = Work::Map(Arc::new(compare::Compare));
+                    out.add(of, inputs, compare::fingerprint(), work, false)
+                }
+            },
         };
         out.node_of.push(last);
     }
@@ -150,7 +218,10 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                     node.span,
                     "source and target are made from different lists of tests",
                 )
-                .help("reduce tests with `dedupe` before they are compiled, not between"));
+                .help(
+                    "reduce tests with `dedupe` before they are compiled, not between; mixes are \
+                     compared with what their own tests allow",
+                ));
             }
         }
     }

@@ -122,18 +122,24 @@ pub struct Stage {
 pub fn stage(
     node: &Node,
     options: &types::Simulate,
-    compiled: Option<&Profile>,
+    compiled: &[Arc<Profile>],
     models: &mut Models,
 ) -> Result<(Stage, Fingerprint, Option<String>)> {
-    let named = match (&options.model, compiled.and_then(|p| p.model.clone())) {
+    let named = match (&options.model, compiled) {
         (Some(model), _) => {
             let path = super::relative(&node.dir, &model.value);
             let is_file = model.value.ends_with(".cat") && path.is_file();
             Some(if is_file { path.display().to_string() } else { model.value.clone() })
         }
-        (None, from_profile) => from_profile,
+        (None, []) => None,
+        (None, [profile]) => profile.model.clone(),
+        (None, mixed) => Some(super::link::common_model(mixed).map_err(|e| {
+            Diag::at(&node.source, node.span, e).help(
+                "say with `model` (`--target-model` of `check`) which one holds for all of them",
+            )
+        })?),
     };
-    let archs: Vec<Arch> = match compiled {
+    let archs: Vec<Arch> = match compiled.first() {
         Some(profile) => vec![profile.arch],
         None => Arch::ALL.to_vec(),
     };
@@ -156,7 +162,7 @@ pub fn stage(
     let unroll = options.unroll.as_ref().map_or(2, |u| u.value).max(1);
     fingerprint = fingerprint.with_text("unroll", &unroll.to_string());
     let timeout = options.timeout.as_ref().map_or(60, |t| t.value).max(1);
-    let name = named.or_else(|| compiled.map(|p| p.arch.default_model().to_string()));
+    let name = named.or_else(|| compiled.first().map(|p| p.arch.default_model().to_string()));
     Ok((
         Stage {
             models: by_arch,

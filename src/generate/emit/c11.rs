@@ -208,10 +208,7 @@ impl Writer<'_> {
             } else {
                 self.indent();
             }
-            self.call_helper(
-                ret,
-                &format!("({object} *p, {base} e, {base} v) {{\n{body}}}\n"),
-            );
+            self.call_helper(ret, &format!("({object} *p, {base} e, {base} v) {{\n{body}}}\n"));
             self.pointer(loc, from);
             self.put(&[", "]);
             self.int(expected);

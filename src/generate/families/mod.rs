@@ -36,7 +36,10 @@ pub const NAMES: [(&str, &str); 14] = [
          every pair of orders of C23",
     ),
     ("c11-unused", "read-modify-writes whose results are unused, seen through final values"),
-    ("c11-idle", "read-modify-writes that change nothing and that nobody looks at, beside accesses"),
+    (
+        "c11-idle",
+        "read-modify-writes that change nothing and that nobody looks at, beside accesses",
+    ),
     ("c11-volatile", "c11-constructs on volatile objects"),
     ("c11-const", "loads through pointers to const, 8 to 128 bits"),
     ("c11-mixed-width", "locations of different widths in one test"),
@@ -90,9 +93,7 @@ pub fn each(name: &Source, f: &mut dyn FnMut(Made) -> ControlFlow<()>) -> Result
         "telechat-table3" => run.telechat()?,
         "mix-table4" => run.table4(&all),
         "c11-constructs" => run.constructs(&[], plain, true, &all),
-        "c11-cas" => {
-            run.constructs(&[], plain, false, &ways(&|w| matches!(w, Way::Cas { .. })))
-        }
+        "c11-cas" => run.constructs(&[], plain, false, &ways(&|w| matches!(w, Way::Cas { .. }))),
         "c11-unused" => {
             let unused = ways(&|w| matches!(w, Way::Rmw { used: false, .. }));
             run.constructs(&[], plain, false, &unused)
@@ -279,7 +280,8 @@ impl Run<'_> {
         for (a, first) in types(16) {
             for (b, second) in types(16) {
                 let second = Some(second);
-                let style = Style { base: first, second, layout: Layout::Struct, ..Style::default() };
+                let style =
+                    Style { base: first, second, layout: Layout::Struct, ..Style::default() };
                 for (cycle, _) in &shapes {
                     self.one(cycle, &style, &[a, b, "struct"])?;
                 }

@@ -47,7 +47,8 @@ pub fn texts() -> Vec<(String, String)> {
                                 let parts: Vec<&str> =
                                     parts.into_iter().filter(|p| !p.is_empty()).collect();
                                 let name = format!("{shape}+{}{data}{member}", parts.join("-"));
-                                let text = one(&name, shape, [publish, before, load, after], plain, at);
+                                let text =
+                                    one(&name, shape, [publish, before, load, after], plain, at);
                                 out.push((name, text));
                             }
                         }
@@ -122,7 +123,9 @@ fn one(
     }
     let get = match plain {
         true => format!("r0[{member}]"),
-        false => format!("atomic_load_explicit({}, memory_order_relaxed)", sum(atomic, "r0", member)),
+        false => {
+            format!("atomic_load_explicit({}, memory_order_relaxed)", sum(atomic, "r0", member))
+        }
     };
     replace("<get r0>", get);
     replace("<final x>", if member == 0 { "[x]".into() } else { format!("x[{member}]") });

@@ -50,14 +50,13 @@ pub fn shapes() -> Vec<String> {
 pub fn guarded() -> Vec<String> {
     let mut out = Vec::new();
     for (w, r) in STRENGTHS {
-        for (release, acquire) in [("Pod", ""), ("FenceReld", "FenceAcq"), ("FenceScd", "FenceSc")] {
+        for (release, acquire) in [("Pod", ""), ("FenceReld", "FenceAcq"), ("FenceScd", "FenceSc")]
+        {
             let (before, after) = (release, acquire);
             let (w, r) = (w, r);
             out.push(format!("{before}WWNa{w} Rfe DpCtrldR{r}Na {after} Fre"));
             out.push(format!("{before}WWNa{w} Rfe DpCtrldW{r}Na {after} Coe"));
-            out.push(format!(
-                "{before}WWNa{w} Rfe DpCtrldW{r}{w} Rfe DpCtrldR{r}Na {after} Fre"
-            ));
+            out.push(format!("{before}WWNa{w} Rfe DpCtrldW{r}{w} Rfe DpCtrldR{r}Na {after} Fre"));
             out.push(format!("{before}RWNa{w} Rfe DpCtrldW{r}Na {after} Rfe"));
         }
     }

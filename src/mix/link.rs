@@ -1,0 +1,223 @@
+//! Linking: the tests that compiled parts make together, each once.
+//!
+//! Distinct code sequences are counted first; of combinations that a symmetry of the test maps
+//! to each other the first is taken; and of joined tests one of each canonical form is kept. What
+//! compiled a part is a number here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::count::{Interner, Table};
+use super::symmetry::symmetries;
+use super::{Compiled, Split, splice};
+use crate::litmus::{self, Test, canon};
+
+/// Tests beyond this number are refused, and so are combinations that are not looked at.
+const MAX_TESTS: usize = 100_000;
+const MAX_COMBINATIONS: usize = 4_000_000;
+
+/// Stands in [`Linked::at`] for a combination that could not be joined.
+pub const NONE: u32 = u32::MAX;
+
+/// What linking one test came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Linked {
+    /// The profiles that compile all of the test. The table counts these.
+    pub usable: Vec<usize>,
+    pub table: Table,
+    /// The test of each combination, in the order in which [`Table::each`] goes through them.
+    pub at: Vec<u32>,
+    /// Why combinations could not be joined.
+    pub messages: BTreeSet<String>,
+    /// The code of each part, in each sequence.
+    pub code: BTreeMap<u32, String>,
+}
+
+/// Links a test: `parts` has, for each profile, for each part, what the profile makes of it.
+/// Gives the tests too.
+pub fn link(
+    test: &Test,
+    split: &Split,
+    parts: &[Vec<Option<Test>>],
+    stop: &dyn Fn() -> bool,
+) -> Option<(Linked, Vec<String>)> {
+    let mut out = Linked::default();
+    let complete = |p: &usize| parts[*p].iter().all(Option::is_some);
+    out.usable = (0..parts.len()).filter(complete).collect();
+    let mut numbers = Interner::default();
+    let mut first: BTreeMap<u32, &Test> = BTreeMap::new();
+    for (i, piece) in split.pieces.iter().enumerate() {
+        let mut row = Vec::new();
+        for p in &out.usable {
+            let Some(part) = parts[*p].get(i).and_then(Option::as_ref) else { continue };
+            let n = numbers.number(canon::canonical_text(part));
+            first.entry(n).or_insert(part);
+            row.push(n);
+        }
+        out.table.sequences.push(row);
+        out.table.chosen.push(piece.chosen);
+    }
+    let mut texts = Vec::new();
+    if out.usable.is_empty() {
+        return Some((out, texts));
+    }
+    let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
+    if !split.whole {
+        for (n, part) in &first {
+            match Compiled::new(part) {
+                Ok(part) => drop(compiled.insert(*n, part)),
+                Err(message) => drop(out.messages.insert(message)),
+            }
+        }
+    }
+    out.code = first.iter().map(|(n, t)| (*n, code(t))).collect();
+    let symmetries = symmetries(test, split);
+    let mut seen: HashMap<blake3::Hash, u32> = HashMap::new();
+    let (table, at, messages) = (&out.table, &mut out.at, &mut out.messages);
+    let mut stopped = false;
+    let mut too_many = false;
+    table.each(&symmetries, &mut |combination| {
+        let joined = match split.whole {
+            true => first.get(&combination[0]).map(|t| (*t).clone()).ok_or_else(String::new),
+            false => {
+                let parts: Option<Vec<&Compiled>> =
+                    combination.iter().map(|n| compiled.get(n)).collect();
+                match parts {
+                    Some(parts) => splice(test, split, &parts),
+                    None => Err(String::new()),
+                }
+            }
+        };
+        at.push(match joined {
+            Ok(test) => *seen.entry(canon::canonical_hash(&test)).or_insert_with(|| {
+                texts.push(litmus::write(&test));
+                texts.len() as u32 - 1
+            }),
+            Err(message) => {
+                messages.insert(message);
+                NONE
+            }
+        });
+        stopped = stop();
+        too_many = texts.len() > MAX_TESTS || at.len() > MAX_COMBINATIONS;
+        !too_many && !stopped
+    });
+    messages.remove("");
+    if too_many {
+        messages.insert(format!(
+            "there are over {MAX_TESTS} mixes that differ, or {MAX_COMBINATIONS} combinations"
+        ));
+    }
+    (!stopped).then_some((out, texts))
+}
+
+/// The instructions of a compiled part, on one line.
+fn code(part: &Test) -> String {
+    let mut out = Vec::new();
+    for body in &part.threads {
+        if let litmus::Body::Asm(lines) = body {
+            let texts = lines.iter().map(|l| {
+                let labels: String = l.labels.iter().map(|l| format!("{l}: ")).collect();
+                format!("{labels}{}", l.text)
+            });
+            out.push(texts.filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; "));
+        }
+    }
+    out.join(" || ")
+}
+
+impl Linked {
+    /// Calls `f` with each combination and its test.
+    pub fn each(&self, test: &Test, split: &Split, f: &mut dyn FnMut(&[u32], Option<usize>)) {
+        let mut tests = self.at.iter();
+        self.table.each(&symmetries(test, split), &mut |combination| match tests.next() {
+            Some(at) => {
+                f(combination, (*at != NONE).then_some(*at as usize));
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// The profiles that make of each part what this one makes of it, itself among them.
+    pub fn alike(&self, profile: usize) -> Vec<usize> {
+        let mine = self.table.uniform(profile);
+        (0..self.usable.len()).filter(|p| self.table.uniform(*p) == mine).collect()
+    }
+}
+
+/// What is wrong with the mixes of a test: which profiles are at fault alone, and the smallest
+/// sets of others that are at fault together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Profiles that are right alone, one of each set of alike ones.
+    pub clean: Vec<usize>,
+    /// A fault's profiles, the profile of each part, and the test that shows it.
+    pub faults: Vec<(Vec<usize>, Vec<usize>, usize)>,
+}
+
+/// Looks for the smallest mixes that are bad. Mixing is at fault only between profiles that are
+/// right alone.
+pub fn faults(linked: &Linked, test: &Test, split: &Split, bad: &dyn Fn(usize) -> bool) -> Faults {
+    let table = &linked.table;
+    let profiles = linked.usable.len();
+    let mut first: Vec<usize> = Vec::new();
+    for p in 0..profiles {
+        let mine = table.uniform(p);
+        if !first.iter().any(|q| table.uniform(*q) == mine) {
+            first.push(p);
+        }
+    }
+    let alone: BTreeMap<Vec<u32>, usize> = first.iter().map(|p| (table.uniform(*p), *p)).collect();
+    let mut out = Faults::default();
+    let mut wrong: Vec<(Vec<u32>, usize)> = Vec::new();
+    linked.each(test, split, &mut |combination, at| {
+        let Some(at) = at else { return };
+        let is_bad = bad(at);
+        if let Some(p) = alone.get(combination) {
+            match is_bad {
+                true => out.faults.push((vec![*p], vec![*p; split.pieces.len()], at)),
+                false => out.clean.push(*p),
+            }
+        }
+        if is_bad {
+            wrong.push((combination.to_vec(), at));
+        }
+    });
+    out.clean.sort_unstable();
+    out.faults.sort();
+    // For each set of profiles the mix with the fewest parts that are foreign in it.
+    let mut best: BTreeMap<Vec<usize>, (usize, Vec<usize>, usize)> = BTreeMap::new();
+    for (combination, at) in &wrong {
+        for (set, assignment) in table.smallest(combination, &out.clean) {
+            if set.len() < 2 {
+                continue;
+            }
+            let foreign = foreign(split, &set, &assignment);
+            if best.get(&set).is_none_or(|(n, ..)| foreign < *n) {
+                best.insert(set, (foreign, assignment, *at));
+            }
+        }
+    }
+    let sets: Vec<Vec<usize>> = best.keys().cloned().collect();
+    let smaller = |set: &Vec<usize>| {
+        sets.iter().any(|s| s.len() < set.len() && s.iter().all(|p| set.contains(p)))
+    };
+    for (set, (_, assignment, at)) in best {
+        if !smaller(&set) {
+            out.faults.push((set, assignment, at));
+        }
+    }
+    out
+}
+
+/// How many parts are not those of the profile that has most.
+fn foreign(split: &Split, set: &[usize], assignment: &[usize]) -> usize {
+    let mine = |p: usize| {
+        let of = |i: &usize| split.pieces[*i].chosen && assignment[*i] == p;
+        (0..assignment.len()).filter(of).count()
+    };
+    let all: usize = set.iter().map(|p| mine(*p)).sum();
+    all - set.iter().map(|p| mine(*p)).max().unwrap_or(0)
+}

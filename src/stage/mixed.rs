@@ -1,0 +1,247 @@
+//! From the verdicts on mixes to what the report says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Built;
+use super::collect::{self, content};
+use super::mixes::{Fault, Mixed};
+use crate::engine::run::Engine;
+use crate::mix::By;
+use crate::pipeline::plan::Plan;
+use crate::report::{Clash, Class, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report};
+
+/// What is said of one `compare` stage over mixes.
+struct Stage<'a> {
+    engine: &'a Engine<'a>,
+    label: String,
+    by: By,
+    profiles: Vec<String>,
+    model_source: String,
+    model_target: String,
+    /// Weaker models of the source.
+    further: Vec<String>,
+    /// The graph's nodes that have the tests, and the list of mixes.
+    tests: usize,
+    mixes: usize,
+    /// How many mixes of each test were simulated.
+    simulated: BTreeMap<String, u64>,
+}
+
+/// The findings of a stage of the plan that compares mixes; the report gets all else.
+pub fn collect(
+    plan: &Plan,
+    built: &Built,
+    engine: &Engine,
+    i: usize,
+    out: &mut Report,
+) -> Vec<Finding> {
+    let at = built.node_of[i];
+    let node = &built.graph.nodes[at];
+    let Some(target) = node.joined.first().copied() else { return Vec::new() };
+    let list = built.graph.root(target);
+    let Some(mixes) = built.mixes.get(&list) else { return Vec::new() };
+    let model = |input: usize| collect::model(plan, built, i, input);
+    let mut simulated = BTreeMap::new();
+    if let Some(root) = engine.root_table(target) {
+        for (shard, rows) in engine.executed_rows(target) {
+            for row in rows {
+                let Some(entry) = root.rows(shard as usize).get(row as usize) else { continue };
+                let test = entry.name.rsplit_once('#').map_or(&*entry.name, |(test, _)| test);
+                *simulated.entry(test.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let stage = Stage {
+        engine,
+        label: node.label.clone(),
+        by: mixes.by,
+        profiles: plan.nodes[mixes.plan].mixed.iter().map(|p| p.name.clone()).collect(),
+        model_source: model(0).unwrap_or_else(|| "rc11".into()),
+        model_target: model(1).unwrap_or_default(),
+        further: collect::further(plan, built, i),
+        tests: mixes.tests,
+        mixes: list,
+        simulated,
+    };
+    let mut all = Vec::new();
+    for (item, bytes) in results(engine, at) {
+        if let Ok(mixed) = Mixed::decode(&bytes) {
+            all.push((item, mixed));
+        }
+    }
+    out.compatibility.push(stage.compatibility(&all));
+    let mut findings = Vec::new();
+    for (item, mixed) in &all {
+        stage.test(item, mixed, out);
+        findings.extend(mixed.faults.iter().map(|f| stage.finding(item, f)));
+    }
+    findings
+}
+
+/// What a node came to, by item.
+fn results(engine: &Engine, node: usize) -> Vec<(String, Vec<u8>)> {
+    let mut out = Vec::new();
+    let Some(root) = engine.root_table(node) else { return out };
+    for shard in 0..root.shards() {
+        let Ok(cells) = engine.cells(node, shard) else { continue };
+        for (row, cell) in cells.iter().enumerate().filter(|(_, c)| c.state.usable()) {
+            if let Ok(bytes) = engine.content(node, shard, row, *cell) {
+                out.push((root.rows(shard)[row].name.to_string(), bytes));
+            }
+        }
+    }
+    out
+}
+
+impl Stage<'_> {
+    fn name(&self, profile: usize) -> String {
+        self.profiles.get(profile).cloned().unwrap_or_default()
+    }
+
+    fn names(&self, profiles: &[usize]) -> Vec<String> {
+        profiles.iter().map(|p| self.name(*p)).collect()
+    }
+
+    fn test(&self, item: &str, mixed: &Mixed, out: &mut Report) {
+        for message in &mixed.messages {
+            out.errors.push(Error {
+                stage: "link".into(),
+                test: item.to_string(),
+                message: message.clone(),
+                ..Error::default()
+            });
+        }
+        let left_out =
+            (0..self.profiles.len()).filter(|p| !mixed.usable.contains(p)).collect::<Vec<_>>();
+        out.mixes.push(Mixes {
+            test: item.to_string(),
+            assignments: mixed.assignments.clone(),
+            sequences: mixed.sequences.iter().cloned().collect(),
+            combinations: mixed.combinations.clone(),
+            tests: mixed.tests,
+            simulated: Some(self.simulated.get(item).copied().unwrap_or(0)),
+            unknown: mixed.unknown,
+            adds_nothing: self.names(&mixed.adds_nothing),
+            left_out: self.names(&left_out),
+        });
+    }
+
+    fn finding(&self, item: &str, fault: &Fault) -> Finding {
+        let profiles = self.names(&fault.profiles);
+        let split = match self.by {
+            By::Whole => "whole",
+            By::Thread => "thread",
+            By::Instruction => "instruction",
+        };
+        let mut command = format!("litmake check --split {split}");
+        for profile in &profiles {
+            command += &format!(" --profile {profile}");
+        }
+        for model in [&self.model_source].into_iter().chain(&self.further) {
+            command += &format!(" --source-model {model}");
+        }
+        command += &format!(" --target-model {} {item}", self.model_target);
+        let gone = self.further.iter().zip(&fault.verdict.also).filter(|(_, left)| **left == 0);
+        let allowed_by: Vec<String> = gone.map(|(model, _)| model.clone()).collect();
+        let mut mix = fault.mix.clone();
+        for p in &fault.profiles {
+            mix = mix.replace(&format!("{{{p}}}"), &self.name(*p));
+        }
+        let alike = fault.profiles.iter().zip(&fault.alike).filter(|(_, a)| !a.is_empty());
+        let clash = |(part, source, code): &(String, String, Vec<String>)| Clash {
+            part: part.clone(),
+            source: source.clone(),
+            code: profiles.iter().cloned().zip(code.iter().cloned()).collect(),
+        };
+        let text = |node, name: &str| content(self.engine, node, name).unwrap_or_default();
+        Finding {
+            class: if profiles.len() > 1 { Class::Mixing } else { Class::Concurrency },
+            test: item.to_string(),
+            reproducer: text(self.tests, item),
+            source: text(self.tests, item),
+            label: collect::label(&allowed_by),
+            allowed_by,
+            target: text(self.mixes, &format!("{item}#mix{}", fault.test)),
+            mix,
+            alike: alike.map(|(p, a)| (self.name(*p), self.names(a))).collect(),
+            clash: fault.clash.iter().map(clash).collect(),
+            profiles,
+            model_source: self.model_source.clone(),
+            model_target: self.model_target.clone(),
+            outcomes: Outcomes {
+                forbidden: fault.verdict.positive.clone(),
+                source: fault.verdict.source.clone(),
+                target: fault.verdict.target.clone(),
+            },
+            command,
+            ..Finding::default()
+        }
+        .identify()
+    }
+
+    /// Every profile and every pair of them over all tests.
+    fn compatibility(&self, all: &[(String, Mixed)]) -> Compatibility {
+        let n = self.profiles.len();
+        let mut judged: BTreeMap<Vec<usize>, Judged> = BTreeMap::new();
+        for p in 0..n {
+            judged.insert(vec![p], Judged::default());
+            for q in p + 1..n {
+                judged.insert(vec![p, q], Judged::default());
+            }
+        }
+        let mut adds_nothing: BTreeSet<usize> = (1..n).collect();
+        let (mut assignments, mut combinations) = (0u128, 0u128);
+        for (item, mixed) in all {
+            let add = |sum: &mut u128, text: &str| {
+                *sum = sum.saturating_add(text.parse().unwrap_or(u128::MAX));
+            };
+            add(&mut assignments, &mixed.assignments);
+            add(&mut combinations, &mixed.combinations);
+            adds_nothing.retain(|p| mixed.adds_nothing.contains(p) || !mixed.usable.contains(p));
+            // The same pair can be at fault through several of its likes.
+            let mut at_fault: BTreeSet<Vec<usize>> = BTreeSet::new();
+            for fault in mixed.faults.iter().filter(|f| f.profiles.len() <= 2) {
+                let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+                for (p, alike) in fault.profiles.iter().zip(&fault.alike) {
+                    let each = |s: &Vec<usize>| {
+                        let with = |q: &usize| {
+                            let mut s = s.clone();
+                            s.push(*q);
+                            s.sort_unstable();
+                            s
+                        };
+                        std::iter::once(p).chain(alike).map(with).collect::<Vec<_>>()
+                    };
+                    sets = sets.iter().flat_map(each).collect();
+                }
+                at_fault.extend(sets);
+            }
+            for (set, sum) in &mut judged {
+                if set.iter().all(|p| mixed.usable.contains(p)) {
+                    sum.tests += 1;
+                }
+                if at_fault.contains(set) {
+                    sum.found += 1;
+                    sum.first.get_or_insert_with(|| item.clone());
+                }
+            }
+        }
+        let named = |(set, mut sum): (Vec<usize>, Judged)| {
+            sum.profiles = self.names(&set);
+            sum
+        };
+        Compatibility {
+            stage: self.label.clone(),
+            split: format!("{:?}", self.by).to_lowercase(),
+            model_source: self.model_source.clone(),
+            model_target: self.model_target.clone(),
+            profiles: self.profiles.clone(),
+            tests: all.len() as u64,
+            assignments: assignments.to_string(),
+            combinations: combinations.to_string(),
+            mixes: all.iter().map(|(_, m)| m.tests).sum(),
+            adds_nothing: self.names(&adds_nothing.into_iter().collect::<Vec<_>>()),
+            judged: judged.into_iter().map(named).collect(),
+        }
+    }
+}

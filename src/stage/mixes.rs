@@ -1,0 +1,157 @@
+//! `compare` where the targets are mixes: which profiles are wrong alone, which are wrong
+//! together, and how the mixes were counted.
+
+use serde::{Deserialize, Serialize};
+
+use super::compare::{Verdict, judge};
+use super::link;
+use super::read_test;
+use super::simulate::Allowed;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::parts::decode_results;
+use crate::mix::link::faults;
+use crate::mix::{self, By, notation};
+
+/// Its items are what `link` gave, the test, what the source allows, and what each mix allows.
+pub struct Stage {
+    pub by: By,
+}
+
+pub fn fingerprint(by: By) -> Fingerprint {
+    super::compare::fingerprint()
+        .with_text("litmake", env!("LITMAKE_MIX"))
+        .with_text("stage", "compare mixes")
+        .with_text("by", &format!("{by:?}"))
+}
+
+/// What the mixes of one test came to. Profiles are numbers, in the order of the link's inputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mixed {
+    pub assignments: String,
+    /// Distinct code sequences, by part.
+    pub sequences: Vec<(String, usize)>,
+    pub combinations: String,
+    pub tests: u64,
+    /// Tests whose outcomes are not known.
+    #[serde(default)]
+    pub unknown: u64,
+    pub usable: Vec<usize>,
+    /// One of each set of alike profiles that is right alone.
+    pub clean: Vec<usize>,
+    pub adds_nothing: Vec<usize>,
+    #[serde(default)]
+    pub messages: Vec<String>,
+    pub faults: Vec<Fault>,
+}
+
+/// The smallest mix of some profiles that is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    pub profiles: Vec<usize>,
+    /// For each of them those that make of this test what it makes of it.
+    pub alike: Vec<Vec<usize>>,
+    /// The mix, where `{n}` stands for a profile.
+    pub mix: String,
+    /// Its test among the mixes.
+    pub test: usize,
+    /// The parts that the profiles make differently: part, statement, and the code of each.
+    pub clash: Vec<(String, String, Vec<String>)>,
+    pub verdict: Verdict,
+}
+
+impl Mixed {
+    pub fn decode(bytes: &[u8]) -> Result<Mixed, String> {
+        serde_json::from_slice(bytes).map_err(|e| format!("a verdict that cannot be read: {e}"))
+    }
+}
+
+impl Stage {
+    fn one(&self, item: &[Vec<u8>]) -> Result<Mixed, String> {
+        let [linked, test, source, further @ .., outcomes] = item else {
+            return Err("there is something missing to compare".into());
+        };
+        let further: Vec<Allowed> =
+            further.iter().map(|b| Allowed::decode(b)).collect::<Result<_, _>>()?;
+        let (bundle, linked) = link::read(linked)?;
+        let test = read_test(test)?;
+        let split = mix::split(&test, self.by)?;
+        let source = Allowed::decode(source)?;
+        let outcomes = decode_results(outcomes).ok_or("outcomes that cannot be read")?;
+        let mut verdicts: Vec<Option<Verdict>> = Vec::new();
+        for bytes in outcomes {
+            let target = bytes.map(|b| Allowed::decode(&b)).transpose()?;
+            verdicts.push(target.map(|t| judge(&source, &t, &further)).transpose()?);
+        }
+        let verdict = |at: usize| verdicts.get(at).and_then(Option::as_ref);
+        let bad = |at: usize| verdict(at).is_some_and(Verdict::is_finding);
+        let found = faults(&linked, &test, &split, &bad);
+        // What a weaker model of the source allows must not hide what none allows.
+        let worse =
+            |at: usize| bad(at) && verdict(at).is_some_and(|v| v.also.iter().all(|n| *n > 0));
+        let strict = faults(&linked, &test, &split, &worse);
+        let mut all = strict.faults;
+        for fault in &found.faults {
+            if !all.iter().any(|f| f.0 == fault.0) {
+                all.push(fault.clone());
+            }
+        }
+        all.sort();
+        let table = &linked.table;
+        let profile = |p: usize| linked.usable[p];
+        let mut out = Mixed {
+            assignments: table.assignments().to_string(),
+            sequences: (0..split.pieces.len())
+                .filter(|i| split.pieces[*i].chosen)
+                .map(|i| (split.pieces[i].name.clone(), table.distinct(i).len()))
+                .collect(),
+            combinations: table.combinations().to_string(),
+            tests: bundle.parts.len() as u64,
+            unknown: verdicts.iter().filter(|v| v.is_none()).count() as u64,
+            usable: linked.usable.clone(),
+            clean: found.clean.iter().map(|p| profile(*p)).collect(),
+            adds_nothing: table.adds_nothing().into_iter().map(profile).collect(),
+            messages: linked.messages.iter().cloned().collect(),
+            faults: Vec::new(),
+        };
+        for (set, assignment, at) in all {
+            let Some(verdict) = verdicts[at].clone() else { continue };
+            let mut clash = Vec::new();
+            for (i, piece) in split.pieces.iter().enumerate().filter(|(_, p)| p.chosen) {
+                let sequences: Vec<u32> = set.iter().map(|p| table.sequences[i][*p]).collect();
+                let text = |n: &u32| linked.code.get(n).cloned().unwrap_or_default();
+                if set.len() > 1 && sequences.iter().any(|s| *s != sequences[0]) {
+                    let code = sequences.iter().map(text).collect();
+                    clash.push((piece.name.clone(), piece.source.clone(), code));
+                }
+            }
+            let alike = |p: &usize| {
+                linked.alike(*p).into_iter().filter(|q| q != p).map(profile).collect::<Vec<_>>()
+            };
+            out.faults.push(Fault {
+                profiles: set.iter().map(|p| profile(*p)).collect(),
+                alike: set.iter().map(alike).collect(),
+                mix: notation(&split, &|i| format!("{{{}}}", profile(assignment[i]))),
+                test: at,
+                clash,
+                verdict,
+            });
+        }
+        Ok(out)
+    }
+}
+
+impl Map for Stage {
+    fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| match self.one(item) {
+            Ok(mixed) => {
+                let bytes = serde_json::to_vec(&mixed).unwrap_or_default();
+                match mixed.faults.is_empty() {
+                    true => Outcome::Done(bytes),
+                    false => Outcome::Finding(bytes),
+                }
+            }
+            Err(message) => Outcome::Failed(message),
+        };
+        items.iter().map(one).collect()
+    }
+}
