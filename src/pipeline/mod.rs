@@ -3,6 +3,7 @@
 //! This room does not know how a stage does its work, nor what was done before.
 
 pub mod load;
+pub mod mapping;
 pub mod plan;
 pub mod profile;
 pub mod query;

@@ -12,6 +12,7 @@ use crate::engine::digest::{Digest, Keyer};
 use crate::litmus::Arch;
 
 use super::load::{Files, folder_of, normal};
+use super::mapping::Table;
 use super::types::ProfileFile;
 use super::vars::{Scope, Setting};
 use super::yaml::{self, Scalar, Sp};
@@ -52,6 +53,18 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("profiles/gcc-thumb.yaml", include_str!("../../profiles/gcc-thumb.yaml")),
     ("profiles/gcc-x86_64-march.yaml", include_str!("../../profiles/gcc-x86_64-march.yaml")),
     ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
+    ("profiles/table-aarch64-jvm.yaml", include_str!("../../profiles/table-aarch64-jvm.yaml")),
+    (
+        "profiles/table-ppc64le-leading.yaml",
+        include_str!("../../profiles/table-ppc64le-leading.yaml"),
+    ),
+    (
+        "profiles/table-ppc64le-trailing.yaml",
+        include_str!("../../profiles/table-ppc64le-trailing.yaml"),
+    ),
+    ("profiles/table-riscv64-a6c.yaml", include_str!("../../profiles/table-riscv64-a6c.yaml")),
+    ("profiles/table-riscv64-a6s.yaml", include_str!("../../profiles/table-riscv64-a6s.yaml")),
+    ("profiles/table-riscv64-a7.yaml", include_str!("../../profiles/table-riscv64-a7.yaml")),
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -383,6 +396,12 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 args.push(arg);
             }
         }
+        let mapping: BTreeMap<String, Vec<String>> = file
+            .mapping
+            .iter()
+            .map(|(k, v)| Ok((k.clone(), v.iter().map(expand).collect::<Result<_>>()?)))
+            .collect::<Result<_>>()?;
+        Table::read(&mapping).map_err(|e| at(file.name.span, format!("mapping: {e}")))?;
         out.push(Profile {
             name,
             family: file.name.value.clone(),
@@ -403,11 +422,7 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 .iter()
                 .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
                 .collect::<Result<_>>()?,
-            mapping: file
-                .mapping
-                .iter()
-                .map(|(k, v)| Ok((k.clone(), v.iter().map(expand).collect::<Result<_>>()?)))
-                .collect::<Result<_>>()?,
+            mapping,
             source: source.clone(),
             span: file.name.span,
         });

@@ -11,6 +11,7 @@ use super::image::Image;
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use super::runtime::{self, Runtime};
+use super::table;
 use crate::diag::{Source, Span};
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
@@ -19,6 +20,7 @@ use crate::lang::c11::outline::outline;
 use crate::litmus::{
     self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
+use crate::pipeline::mapping::Table;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Observe};
 
@@ -87,9 +89,6 @@ impl Compiler<'_> {
                 self.profile.arch.name()
             ));
         }
-        if !self.profile.mapping.is_empty() {
-            return Err("unsupported: explicit mappings are not applied yet".into());
-        }
         let observe = match self.observe {
             Observe::None => BTreeMap::new(),
             Observe::Condition => observed_locals(test),
@@ -150,12 +149,18 @@ impl Compiler<'_> {
 
     /// The object code of a batch.
     fn object(&self, units: &[(usize, Unit)]) -> Result<Vec<u8>, Trouble> {
-        let mut text = HEADER.to_string();
+        let mut text = String::new();
         for (n, (_, unit)) in units.iter().enumerate() {
             let c = emit_c(&unit.test, &self.options(unit, n));
             text.push_str(c.strip_prefix(HEADER).unwrap_or(&c));
             text.push('\n');
         }
+        if !self.profile.mapping.is_empty() {
+            let table = Table::read(&self.profile.mapping).map_err(Trouble::Test)?;
+            let before = table::preamble(&table, self.profile.arch, &text);
+            text = before.map_err(Trouble::Test)? + &text;
+        }
+        let text = HEADER.to_string() + &text;
         let dir = tempfile::Builder::new()
             .prefix("litmake-")
             .tempdir()

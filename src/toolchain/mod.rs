@@ -7,3 +7,4 @@ pub mod image;
 pub mod lift;
 pub mod process;
 pub mod runtime;
+pub mod table;

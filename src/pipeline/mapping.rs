@@ -1,0 +1,237 @@
+//! Tables from atomic operations to assembly: how a profile's `mapping` is read.
+//!
+//! A row is named by operation, order and width (`load acquire|seq_cst 32|64`). Nothing here knows
+//! what the assembly means, nor how it gets into a program.
+
+use std::collections::BTreeMap;
+
+use crate::diag::nearest;
+
+/// The operations that a table may have.
+pub const OPERATIONS: [&str; 10] = [
+    "load",
+    "store",
+    "exchange",
+    "fetch_add",
+    "fetch_sub",
+    "fetch_and",
+    "fetch_or",
+    "fetch_xor",
+    "compare_exchange",
+    "fence",
+];
+
+/// The orders, by the number that compilers give them.
+pub const ORDERS: [(&str, u8); 5] =
+    [("relaxed", 0), ("acquire", 2), ("release", 3), ("acq_rel", 4), ("seq_cst", 5)];
+
+/// Widths in bits for which a table can have rows.
+pub const WIDTHS: [u8; 4] = [8, 16, 32, 64];
+
+/// What operations without a row do.
+pub const OTHERWISE: &str = "*";
+const REFUSE: &str = "refuse";
+
+/// Some operations with the code of all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    operations: Vec<&'static str>,
+    orders: Vec<u8>,
+    /// Where compare-exchange fails.
+    failure: Vec<u8>,
+    widths: Vec<u8>,
+    code: Vec<String>,
+    /// How many words of its name stand for everything.
+    vague: usize,
+}
+
+/// A table: operations with their code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    rows: Vec<Row>,
+    /// Operations without a row are refused, instead of being left to the compiler.
+    pub refuses: bool,
+}
+
+/// One operation: name, order, order on failure, and width in bits (0 for fences).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    pub name: &'static str,
+    pub order: u8,
+    pub failure: u8,
+    pub width: u8,
+}
+
+impl Table {
+    pub fn read(mapping: &BTreeMap<String, Vec<String>>) -> Result<Table, String> {
+        let mut out = Table::default();
+        for (key, code) in mapping {
+            if key == OTHERWISE {
+                if code.len() != 1 || code[0] != REFUSE {
+                    return Err(format!("`{OTHERWISE}` can only say `{REFUSE}`"));
+                }
+                out.refuses = true;
+                continue;
+            }
+            let mut row = row(key)?;
+            let lines = code.iter().flat_map(|l| l.split([';', '\n']));
+            row.code = lines.map(|l| l.trim().to_string()).filter(|l| !l.is_empty()).collect();
+            for line in &row.code {
+                check(key, line)?;
+            }
+            out.rows.push(row);
+        }
+        Ok(out)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && !self.refuses
+    }
+
+    /// The code of an operation: that of the row whose name says most.
+    pub fn code(&self, of: &Operation) -> Option<&[String]> {
+        let fits = |r: &&Row| {
+            r.operations.contains(&of.name)
+                && r.orders.contains(&of.order)
+                && (of.name != "compare_exchange" || r.failure.contains(&of.failure))
+                && (of.name == "fence" || r.widths.contains(&of.width))
+        };
+        self.rows.iter().filter(fits).min_by_key(|r| r.vague).map(|r| &*r.code)
+    }
+}
+
+/// The placeholders of assembly.
+pub const PLACES: [&str; 8] =
+    ["address", "result", "value", "expected", "temp", "temp2", "op", "size"];
+
+/// The places of a line: text before each, its name, and what follows a colon in it.
+pub fn places(line: &str) -> Result<(Vec<(&str, &str, &str)>, &str), String> {
+    let mut out = Vec::new();
+    let mut rest = line;
+    while let Some(open) = rest.find('{') {
+        let Some(close) = rest[open..].find('}').map(|n| open + n) else {
+            return Err(format!("`{line}` has a `{{` without `}}`"));
+        };
+        let inside = &rest[open + 1..close];
+        let (name, modifier) = inside.split_once(':').unwrap_or((inside, ""));
+        out.push((&rest[..open], name, modifier));
+        rest = &rest[close + 1..];
+    }
+    Ok((out, rest))
+}
+
+fn check(key: &str, line: &str) -> Result<(), String> {
+    for (_, name, modifier) in places(line)?.0 {
+        if !PLACES.contains(&name) {
+            let help = nearest(name, PLACES.iter().copied())
+                .map_or(format!("there are {}", PLACES.join(", ")), |n| format!("`{n}`?"));
+            return Err(format!("`{key}`: there is no place `{{{name}}}`: {help}"));
+        }
+        if modifier.len() > 1 || !modifier.chars().all(|c| c.is_ascii_alphabetic()) {
+            return Err(format!("`{key}`: `{modifier}` is no letter that operands can have"));
+        }
+    }
+    Ok(())
+}
+
+fn row(key: &str) -> Result<Row, String> {
+    let words: Vec<&str> = key.split_whitespace().collect();
+    let usage = "rows are named like `load seq_cst 32`, `store * 8|16`, `fence acquire` or \
+                 `compare_exchange acq_rel acquire 64`";
+    let wrong = |what: String| format!("`{key}`: {what}; {usage}");
+    let name = words.first().ok_or_else(|| wrong("it has no operation".into()))?;
+    let mut vague = 0;
+    let mut operations = Vec::new();
+    for part in name.split('|') {
+        let found: Vec<&'static str> = match part {
+            "rmw" => OPERATIONS
+                .into_iter()
+                .filter(|o| *o == "exchange" || o.starts_with("fetch"))
+                .collect(),
+            "fetch_*" => OPERATIONS.into_iter().filter(|o| o.starts_with("fetch")).collect(),
+            _ => OPERATIONS.into_iter().filter(|o| *o == part).collect(),
+        };
+        vague += usize::from(found.len() > 1);
+        if found.is_empty() {
+            let near = nearest(part, OPERATIONS).map_or(String::new(), |n| format!(" (`{n}`?)"));
+            return Err(wrong(format!("`{part}` is no operation{near}")));
+        }
+        operations.extend(found);
+    }
+    let (cas, fence) = (operations.contains(&"compare_exchange"), operations == ["fence"]);
+    if operations.len() > 1 && (cas || operations.contains(&"fence")) {
+        return Err(wrong("these operations cannot share a row".into()));
+    }
+    let expected = 1 + 1 + usize::from(cas) + usize::from(!fence);
+    if words.len() != expected {
+        return Err(wrong(format!("it has {} words and not {expected}", words.len())));
+    }
+    let mut orders = |word: &str| -> Result<Vec<u8>, String> {
+        if word == "*" {
+            vague += 1;
+            return Ok(ORDERS.iter().map(|(_, n)| *n).collect());
+        }
+        let one = |part: &str| {
+            let found = ORDERS.iter().find(|(name, _)| *name == part).map(|(_, n)| *n);
+            found.ok_or_else(|| wrong(format!("`{part}` is no order")))
+        };
+        word.split('|').map(one).collect()
+    };
+    let order = orders(words[1])?;
+    let failure = if cas { orders(words[2])? } else { Vec::new() };
+    let widths = match (fence, words.last()) {
+        (true, _) | (_, None) => Vec::new(),
+        (_, Some(&"*")) => {
+            vague += 1;
+            WIDTHS.to_vec()
+        }
+        (_, Some(list)) => {
+            let one = |part: &str| {
+                let found = part.parse().ok().filter(|w| WIDTHS.contains(w));
+                found
+                    .ok_or_else(|| wrong(format!("`{part}` is no width; widths are 8, 16, 32, 64")))
+            };
+            list.split('|').map(one).collect::<Result<_, String>>()?
+        }
+    };
+    Ok(Row { operations, orders: order, failure, widths, code: Vec::new(), vague })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[(&str, &str)]) -> Result<Table, String> {
+        let map = rows.iter().map(|(k, v)| (k.to_string(), vec![v.to_string()])).collect();
+        Table::read(&map)
+    }
+
+    #[test]
+    fn the_row_that_says_most_counts() {
+        let t =
+            table(&[("load * *", "any"), ("load seq_cst *", "sc"), ("load seq_cst 64", "d; e")])
+                .unwrap();
+        let code = |order, width| {
+            let of = Operation { name: "load", order, failure: 0, width };
+            t.code(&of).map(<[String]>::to_vec).unwrap_or_default()
+        };
+        assert_eq!(code(0, 8), ["any"]);
+        assert_eq!(code(5, 8), ["sc"]);
+        assert_eq!(code(5, 64), ["d", "e"]);
+        let store = Operation { name: "store", order: 5, failure: 0, width: 8 };
+        assert_eq!(t.code(&store), None);
+    }
+
+    #[test]
+    fn wrong_rows_are_named() {
+        let error = |key: &str, code: &str| table(&[(key, code)]).unwrap_err();
+        assert!(error("lod seq_cst 32", "").contains("`lod` is no operation (`load`?)"));
+        assert!(error("load 32", "").contains("it has 2 words and not 3"));
+        assert!(error("load strong 32", "").contains("`strong` is no order"));
+        assert!(error("load seq_cst 12", "").contains("`12` is no width"));
+        assert!(error("fence seq_cst 32", "").contains("it has 3 words and not 2"));
+        assert!(error("load seq_cst 32", "ld {adress}").contains("`address`?"));
+        assert!(error("load seq_cst 32", "ld {address").contains("without `}`"));
+        assert!(error("*", "ignore").contains("can only say `refuse`"));
+    }
+}
