@@ -51,7 +51,7 @@ impl Files {
             return Err(at(node.span, "there are no `files`, and no `suite`".into()));
         }
         for pattern in options.files.iter() {
-            if is_pattern(&pattern.value) {
+            if is_pattern(&pattern.value) && !super::relative(&node.dir, &pattern.value).is_file() {
                 glob(&pattern.value).map_err(|e| at(pattern.span, e))?;
             }
         }
@@ -133,14 +133,15 @@ impl Files {
                 out.extend(listed);
             } else {
                 let path = super::relative(&self.dir, &pattern.value);
-                if is_pattern(&pattern.value) {
+                // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
+                if path.is_file() {
+                    out.push(path);
+                } else if is_pattern(&pattern.value) {
                     let matcher = glob(&path.to_string_lossy()).map_err(at)?.compile_matcher();
                     walk(&base(&path), |p| matcher.is_match(p), &mut out);
                 } else if path.is_dir() {
                     let litmus = |p: &Path| p.extension().is_some_and(|e| e == "litmus");
                     walk(&path, litmus, &mut out);
-                } else if path.is_file() {
-                    out.push(path);
                 }
             }
             if out.len() == before {

@@ -17,6 +17,7 @@ use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
 };
 use crate::lang::c11::outline::outline;
+use crate::lang::c11::types::size_of;
 use crate::litmus::{
     self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
@@ -223,16 +224,22 @@ impl Compiler<'_> {
         let test = &unit.test;
         let options = self.options(unit, n);
         let mut init = locations(test);
-        let sizes: BTreeMap<String, u64> = init
+        let sizes: BTreeMap<String, (u64, u64)> = init
             .iter()
             .filter_map(|i| match (&i.place, &i.ty) {
                 (Place::Mem { name, .. }, Some(ty)) => {
-                    Some((name.clone(), crate::lang::c11::types::size_of(ty)?))
+                    let whole = size_of(ty)?;
+                    let element = match ty.bare() {
+                        Type::Array(element, _) => size_of(element)?,
+                        _ => whole,
+                    };
+                    Some((name.clone(), (whole, element)))
                 }
                 _ => None,
             })
             .collect();
-        let size = |name: &str| sizes.get(name).copied().unwrap_or(0);
+        let size = |name: &str| sizes.get(name).map_or(0, |s| s.0);
+        let element = |name: &str| sizes.get(name).map_or(0, |s| s.1);
         let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
@@ -268,6 +275,7 @@ impl Compiler<'_> {
                 params: &params,
                 globals: &globals,
                 size: &size,
+                element: &element,
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
             };

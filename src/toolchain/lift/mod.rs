@@ -33,6 +33,8 @@ pub struct Given<'a> {
     pub globals: &'a [(String, String)],
     /// Bytes of a location.
     pub size: &'a dyn Fn(&str) -> u64,
+    /// Bytes of an element of a location that is an array; else of the location.
+    pub element: &'a dyn Fn(&str) -> u64,
     /// Variables of the runtime library whose value is known.
     pub flags: &'a BTreeMap<String, u64>,
     /// Whose code stands for a function that is chosen at start-up.

@@ -806,12 +806,18 @@ impl Writer<'_> {
             out.push(item);
         }
         let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
-            if offset != 0 {
-                return Err(format!(
-                    "unsupported: the address {offset} bytes past `{location}` in a register"
-                ));
-            }
-            let value = Value::Addr { name: location, index: 0 };
+            // An address is that of an element, or has no name.
+            let element = i64::try_from((self.given.element)(&location)).unwrap_or(0);
+            let index = match offset {
+                0 => 0,
+                n if element > 0 && n > 0 && n % element == 0 => (n / element) as u64,
+                n => {
+                    return Err(format!(
+                        "unsupported: the address {n} bytes past `{location}` in a register"
+                    ));
+                }
+            };
+            let value = Value::Addr { name: location, index };
             out.push(InitItem {
                 place: Where::Reg { thread: self.given.thread, name: name.to_string() },
                 ty: None,
