@@ -56,8 +56,19 @@ pub fn main(args: Args) -> ExitCode {
     if missing.is_empty() {
         println!("everything that the profiles need is here");
     } else {
+        println!("to install what is missing (or all of it with scripts/setup --all):");
         // Debian names the packages as it names the commands.
-        println!("to install what is missing:\n  apt-get install {}", missing.join(" "));
+        let packages: Vec<&str> =
+            missing.iter().copied().filter(|c| process::wheel(c).is_none()).collect();
+        if !packages.is_empty() {
+            println!("  apt-get install {}", packages.join(" "));
+        }
+        let folder = process::toolchains().into_iter().next().unwrap_or_default();
+        for command in &missing {
+            let Some((name, version, _)) = process::wheel(command) else { continue };
+            let folder = folder.join(command);
+            println!("  python3 -m pip install --target {} {name}=={version}", folder.display());
+        }
     }
     ExitCode::SUCCESS
 }

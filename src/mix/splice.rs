@@ -12,6 +12,7 @@ use crate::isa::ops::Op;
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Arch, Body, InitItem, InitValue, Line, Place, Test, Type, Value};
 use crate::toolchain::compile::{compose, declare, locations};
+use crate::toolchain::lift::locks;
 use crate::toolchain::lift::target::{self, Target};
 
 /// A part as compiled, with what can be said of it alone.
@@ -116,7 +117,10 @@ pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, S
             value: None,
         };
         out.run(steps, &split.pieces, parts)?;
-        init.extend(out.init);
+        // Threads share the locks of their locations.
+        let fresh: Vec<InitItem> =
+            out.init.into_iter().filter(|i| init.iter().all(|o| o.place != i.place)).collect();
+        init.extend(fresh);
         threads.push(Body::Asm(out.lines));
     }
     compose(test, arch, &split.observed, init, threads)
@@ -218,6 +222,10 @@ impl Thread<'_> {
     fn place(&self, i: usize, piece: &Piece, name: &str) -> String {
         match piece.args.iter().find(|(own, _)| own == name) {
             Some((_, place)) => place.clone(),
+            None if locks::is(name) => {
+                let of = locks::locked_by(name).unwrap_or(name);
+                locks::lock_of(&self.place(i, piece, of))
+            }
             None => {
                 let rest = name.strip_prefix("P0_").unwrap_or(name);
                 format!("P{}_{i}_{rest}", self.thread)
@@ -253,7 +261,9 @@ impl Thread<'_> {
             if !piece.args.iter().any(|(own, _)| own == name) {
                 let mut item = item.clone();
                 item.place = Place::Mem { name: place, index: None };
-                self.init.push(item);
+                if !self.init.iter().any(|i| i.place == item.place) {
+                    self.init.push(item);
+                }
             }
         }
         for label in part.lines.iter().flat_map(|l| &l.labels) {

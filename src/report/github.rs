@@ -20,7 +20,7 @@ pub fn annotations(report: &Report) -> String {
     let mut out = String::new();
     let new = report.findings.iter().filter(|f| f.status == Status::New);
     for finding in new.clone().take(SHOWN) {
-        let states: Vec<String> = finding.outcomes.forbidden.iter().map(state_text).collect();
+        let states = finding.wrong();
         let _ = writeln!(
             out,
             "::error file={},title={}::{}",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, Status, state_text};
+use super::{Report, Status};
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -36,7 +36,7 @@ pub fn junit(report: &Report) -> String {
             escape(&finding.profiles.join(", "))
         );
         if finding.status == Status::New {
-            let states: Vec<String> = finding.outcomes.forbidden.iter().map(state_text).collect();
+            let states = finding.wrong();
             let _ = writeln!(
                 cases,
                 ">\n      <failure message=\"{} allows what {} forbids: {}\">{}</failure>\n    </testcase>",

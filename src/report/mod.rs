@@ -207,6 +207,10 @@ pub struct Finding {
     /// What kind of difference that is: `load buffering` where `rc11-lb` allows it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
+    /// Locations that the source only reads and the target writes, which crashes where they
+    /// cannot be written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     /// The smallest source that shows it.
     pub reproducer: String,
     /// A command that shows it again.
@@ -239,8 +243,17 @@ impl Finding {
         for state in &self.outcomes.forbidden {
             key.add("state", state_text(state).as_bytes());
         }
+        for place in &self.faults {
+            key.add("fault", place.as_bytes());
+        }
         self.id = key.finish().short();
         self
+    }
+
+    /// What is wrong, a line each.
+    pub fn wrong(&self) -> Vec<String> {
+        let states = self.outcomes.forbidden.iter().map(state_text);
+        states.chain(self.faults.iter().map(|place| format!("a write to `{place}`"))).collect()
     }
 }
 

@@ -185,8 +185,8 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     for (profile, others) in &f.alike {
         let _ = writeln!(out, "    like {profile}: {}", others.join(", "));
     }
-    for state in f.outcomes.forbidden.iter().take(8) {
-        let _ = writeln!(out, "    {}", style.paint("31", &state_text(state)));
+    for wrong in f.wrong().iter().take(8) {
+        let _ = writeln!(out, "    {}", style.paint("31", wrong));
     }
     presence(f, out);
     let (source, target, outcomes) = match &f.reduced {

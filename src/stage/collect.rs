@@ -344,13 +344,19 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
     };
     let source = text(0).unwrap_or_default();
     let finding = Finding {
-        class: if profiles.is_empty() { Class::Model } else { Class::Concurrency },
+        class: match verdict.positive.is_empty() {
+            _ if profiles.is_empty() => Class::Model,
+            // Nothing is wrong but that a location is written which may be constant.
+            true => Class::RuntimeCrash,
+            false => Class::Concurrency,
+        },
         test: found.item.clone(),
         reproducer: source.clone(),
         source,
         target: text(1).unwrap_or_default(),
         profiles,
         preparation,
+        faults: verdict.faults,
         model_source,
         model_target,
         outcomes: Outcomes {

@@ -8,7 +8,7 @@ use super::simulate::Allowed;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 
 /// Says which form verdicts have; a change of what is compared changes it.
-const VERSION: &str = "compare 1";
+const VERSION: &str = "compare 2";
 
 /// What the comparison of one test came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,10 @@ pub struct Verdict {
     /// Loops were cut on one side: outcomes may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+    /// Locations that the source only reads and the target writes: a crash where they cannot be
+    /// written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<BTreeMap<String, String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +40,7 @@ pub struct Verdict {
 
 impl Verdict {
     pub fn is_finding(&self) -> bool {
-        !self.positive.is_empty() && !self.undefined
+        !self.undefined && !(self.positive.is_empty() && self.faults.is_empty())
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Verdict, String> {
@@ -57,6 +61,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
             return Ok(Verdict {
                 undefined: source.undefined,
                 cut: source.cut || target.cut,
+                faults: target.faults.clone(),
                 negative: source.states.len(),
                 positive: target.states.clone(),
                 source: source.states.clone(),
@@ -82,9 +87,10 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
         negative,
         undefined: source.undefined,
         cut: source.cut || target.cut,
+        faults: target.faults.clone(),
         ..Verdict::default()
     };
-    if !positive.is_empty() {
+    if !positive.is_empty() || !verdict.faults.is_empty() {
         verdict.source = allowed.into_iter().collect();
         verdict.target = there.into_iter().collect();
         verdict.positive = positive;

@@ -16,7 +16,7 @@ use crate::pipeline::plan::Node;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types;
 use crate::sim::{Model, Options, Outcomes, Simulator};
-use crate::toolchain::compile::MAP;
+use crate::toolchain::compile::{FAULTS, MAP};
 
 /// What a simulation came to, as it is stored: states name things as the source does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Allowed {
     /// Loops were cut: states may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+    /// Locations that the source only reads and compiled code writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
 }
 
 impl Allowed {
@@ -47,7 +50,8 @@ impl Allowed {
             .collect();
         states.sort();
         states.dedup();
-        Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut }
+        let faults = faults(test).map(String::from).collect();
+        Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut, faults }
     }
 
     pub fn encode(&self) -> Vec<u8> {
@@ -57,6 +61,12 @@ impl Allowed {
     pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, String> {
         serde_json::from_slice(bytes).map_err(|e| format!("outcomes that cannot be read: {e}"))
     }
+}
+
+/// What the code of a compiled test writes though its source only reads it.
+fn faults(test: &Test) -> impl Iterator<Item = &str> {
+    let line = test.info.iter().find(|(k, _)| k == FAULTS);
+    line.into_iter().flat_map(|(_, v)| v.split_whitespace())
 }
 
 /// From the location that holds a local to the local.
@@ -206,6 +216,9 @@ impl Map for Stage {
         let mut key = Keyer::new("test/1").field("canon", canon::canonical_hash(&test).as_bytes());
         for (place, local) in locals(&test) {
             key.add(&place, local.as_bytes());
+        }
+        for place in faults(&test) {
+            key.add(FAULTS, place.as_bytes());
         }
         Some(key.finish())
     }

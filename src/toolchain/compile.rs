@@ -3,7 +3,7 @@
 //!
 //! It does not know models, nor how its results are stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
 };
 use crate::lang::c11::outline::outline;
-use crate::lang::c11::types::size_of;
+use crate::lang::c11::readonly::only_read;
 use crate::litmus::{
     self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
@@ -49,6 +49,13 @@ pub struct Compiler<'a> {
 
 /// The info line that says where a compiled test keeps the locals of its source.
 pub const MAP: &str = "Locals";
+
+/// The info line that names the locations that the source only reads and the code writes: where
+/// they lie in memory that cannot be written, the code crashes.
+pub const FAULTS: &str = "Faults";
+
+/// The info line that says that locks are stood in for.
+pub const LOCKS: &str = "Locks";
 
 /// The name of the location that a local ends up in.
 pub fn out_name(function: &str, local: &str) -> String {
@@ -224,22 +231,6 @@ impl Compiler<'_> {
         let test = &unit.test;
         let options = self.options(unit, n);
         let mut init = locations(test);
-        let sizes: BTreeMap<String, (u64, u64)> = init
-            .iter()
-            .filter_map(|i| match (&i.place, &i.ty) {
-                (Place::Mem { name, .. }, Some(ty)) => {
-                    let whole = size_of(ty)?;
-                    let element = match ty.bare() {
-                        Type::Array(element, _) => size_of(element)?,
-                        _ => whole,
-                    };
-                    Some((name.clone(), (whole, element)))
-                }
-                _ => None,
-            })
-            .collect();
-        let size = |name: &str| sizes.get(name).map_or(0, |s| s.0);
-        let element = |name: &str| sizes.get(name).map_or(0, |s| s.1);
         let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
@@ -251,6 +242,8 @@ impl Compiler<'_> {
         let mut threads = Vec::new();
         let mut locals = Vec::new();
         let mut private = Vec::new();
+        let mut written = BTreeSet::new();
+        let mut locks = BTreeSet::new();
         for (thread, body) in test.threads.iter().enumerate() {
             let Body::C(f) = body else {
                 return Err(format!("{} has a thread that is not C", test.name));
@@ -270,22 +263,32 @@ impl Compiler<'_> {
                 locals.push((thread, local.clone(), name.clone()));
                 params.push(name);
             }
+            let unit = |name: &str| unit_of(&init, name);
             let given = Given {
                 thread,
                 params: &params,
                 globals: &globals,
-                size: &size,
-                element: &element,
+                unit: &unit,
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
             };
             let lifted = lift::lift(image, &options.function_name(&f.name), &given)
                 .map_err(|e| format!("P{thread}: {e}"))?;
-            private.extend(lifted.init);
+            // Threads share the locks of their locations.
+            private.extend(lifted.init.into_iter().filter(
+                |i| !matches!(&i.place, Place::Mem { name, .. } if !locks.insert(name.clone())),
+            ));
+            written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));
         }
         init.extend(private);
-        compose(test, self.profile.arch, &locals, init, threads)
+        let mut out = compose(test, self.profile.arch, &locals, init, threads)?;
+        let faults: Vec<String> =
+            only_read(test).into_iter().filter(|name| written.contains(name)).collect();
+        if !faults.is_empty() {
+            out.info.push((FAULTS.to_string(), faults.join(" ")));
+        }
+        Ok(out)
     }
 }
 
@@ -330,6 +333,10 @@ pub fn compose(
     if map.is_empty() {
         out.info.clear();
     }
+    if out.init.iter().any(|i| matches!(&i.place, Place::Mem { name, .. } if lift::locks::is(name)))
+    {
+        out.info.push((LOCKS.to_string(), "spin locks stand for those of libatomic".to_string()));
+    }
     // Everything that the source shows is shown by the target too.
     for place in shown(test) {
         out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
@@ -340,6 +347,16 @@ pub fn compose(
         .map_err(|e| e.to_string())?;
     read.doc = None;
     Ok(read)
+}
+
+/// Bytes of a value of a location: of an element, where it is an array. 0 where that is not known.
+fn unit_of(init: &[InitItem], name: &str) -> u64 {
+    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
+    let mut ty = init.iter().find(named).and_then(|i| i.ty.as_ref()).map(Type::bare);
+    while let Some(Type::Array(of, _)) = ty {
+        ty = Some(of.bare());
+    }
+    ty.and_then(crate::lang::c11::types::size_of).unwrap_or(0)
 }
 
 /// Gives a location its type, where it has none yet.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -135,15 +135,37 @@ pub fn run(request: &Request) -> Ended {
     })
 }
 
-/// Where a command is, as a shell would find it.
-pub fn find(command: &str) -> Option<std::path::PathBuf> {
+/// Where a command is, as a shell would find it; a compiler that comes as a Python wheel
+/// (`zig-0.13.0`) is in one of the [`toolchains`] too.
+pub fn find(command: &str) -> Option<PathBuf> {
     if command.contains('/') {
-        let path = std::path::PathBuf::from(command);
+        let path = PathBuf::from(command);
         return path.is_file().then(|| std::path::absolute(&path).unwrap_or(path));
     }
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|dir| dir.join(command))
-        .find(|p| p.is_file())
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(command)).find(|p| p.is_file());
+    let in_wheel = || {
+        let (_, _, program) = wheel(command)?;
+        let inside = Path::new(command).join(program);
+        toolchains().into_iter().map(|dir| dir.join(&inside)).find(|p| p.is_file())
+    };
+    found.or_else(in_wheel)
+}
+
+/// The wheel that a command comes in: its name, its version, and where in it the program lies.
+pub fn wheel(command: &str) -> Option<(&'static str, &str, &'static str)> {
+    let version = command.strip_prefix("zig-")?;
+    version.starts_with(|c: char| c.is_ascii_digit()).then_some(("ziglang", version, "ziglang/zig"))
+}
+
+/// Folders with a folder for each compiler that no package system installs: that of the variable
+/// `LITMAKE_TOOLCHAINS`, `toolchains` here, and one of the user's. New ones go into the first.
+pub fn toolchains() -> Vec<PathBuf> {
+    let home =
+        std::env::var_os("HOME").map(|h| Path::new(&h).join(".local/share/litmake/toolchains"));
+    let named = std::env::var_os("LITMAKE_TOOLCHAINS").map(PathBuf::from);
+    let here = std::path::absolute("toolchains").ok().filter(|p| p.is_dir());
+    [named, here, home].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

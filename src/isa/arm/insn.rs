@@ -1,6 +1,7 @@
 //! The instructions of AArch32 as data: what a reader of text or of machine code gives, and
 //! what `lower` gives meaning to. Neither spelling nor encoding is known here.
 
+use super::vfp::Vfp;
 use crate::isa::lex::R;
 use crate::isa::ops::{Label, Tags};
 
@@ -375,6 +376,7 @@ pub enum Kind {
         rn: R,
     },
     Fence(Tags),
+    Vfp(Vfp),
     Branch {
         target: Label,
         link: bool,

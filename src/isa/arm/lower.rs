@@ -106,14 +106,14 @@ impl Lower<'_> {
         self.read_port(reg, Port::None)
     }
 
-    fn read_port(&mut self, reg: R, port: Port) -> Temp {
+    pub fn read_port(&mut self, reg: R, port: Port) -> Temp {
         let name = reg_name(reg, self.names);
         let reg = self.code.reg(&name, W, true);
         self.e.read(reg, port)
     }
 
     /// Writing PC is a jump.
-    fn write(&mut self, reg: R, src: Temp) {
+    pub fn write(&mut self, reg: R, src: Temp) {
         if reg == PC {
             self.e.op(Op::JumpTo { addr: src });
             return;
@@ -465,6 +465,7 @@ impl Lower<'_> {
                 self.write(*rt, old);
             }
             Kind::Fence(tags) => self.e.fence(*tags),
+            Kind::Vfp(vfp) => self.vfp(vfp),
             Kind::Branch { target, link } => {
                 self.link(*link);
                 self.e.op(Op::Jump { target: *target });
@@ -514,14 +515,14 @@ impl Lower<'_> {
         }
     }
 
-    fn read_pair(&mut self, lo: R, hi: R, port: Port) -> Temp {
+    pub fn read_pair(&mut self, lo: R, hi: R, port: Port) -> Temp {
         let lo = self.read_port(lo, port);
         let hi = self.read_port(hi, port);
         let hi = self.e.shift(BinOp::Shl, hi, 32, 64);
         self.e.bin(BinOp::Or, lo, hi, 64)
     }
 
-    fn write_pair(&mut self, lo: R, hi: R, v: Temp) {
+    pub fn write_pair(&mut self, lo: R, hi: R, v: Temp) {
         let low = self.e.zero_extend(v, 32, 64);
         let high = self.e.shift(BinOp::Shr, v, 32, 64);
         self.write(lo, low);
@@ -529,7 +530,7 @@ impl Lower<'_> {
     }
 
     /// The address of an access; the base is updated where the instruction says so.
-    fn address(&mut self, mem: &Mem) -> Temp {
+    pub fn address(&mut self, mem: &Mem) -> Temp {
         let base = self.read_port(mem.base, Port::Addr);
         let moved = match mem.offset {
             Offset::Imm(n) => self.e.add_int(base, n, W),

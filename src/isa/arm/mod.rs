@@ -1,6 +1,6 @@
 //! AArch32 (Armv7 and Armv8): litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse`, `barrier` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
+//! `parse`, `barrier` and `table` know spelling, `vfp` all of vector registers, `insn` is what they give, `lower` knows meaning.
 
 mod barrier;
 pub mod decode;
@@ -10,6 +10,7 @@ mod parse;
 mod table;
 #[cfg(test)]
 mod tests;
+mod vfp;
 
 use self::insn::{Cond, Insn, Kind};
 use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
@@ -77,7 +78,13 @@ impl Isa for Arm {
     fn register(&self, name: &str) -> Option<RegName> {
         let name = match is_symbolic(name) {
             true => name.to_string(),
-            false => reg_name(parse::register(name)?, &Names::default()),
+            false => match vfp::register(name) {
+                Some(v) => {
+                    let (name, shown_bits) = (v.name(), v.bits());
+                    return Some(RegName { name, bits: 64, shown_bits, signed: false });
+                }
+                None => reg_name(parse::register(name)?, &Names::default()),
+            },
         };
         Some(RegName { name, bits: 32, shown_bits: 32, signed: true })
     }

@@ -7,6 +7,7 @@ use super::insn::{
     Symbol,
 };
 use super::table::{DMB, DSB, Form, TABLE, split};
+use super::vfp;
 use crate::diag::Result;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::isa::microcode::Labels;
@@ -45,8 +46,13 @@ impl Parser<'_, '_> {
     pub fn instruction(mut self) -> Result<Insn> {
         let written = self.cursor.mnemonic();
         let mnemonic = written.to_ascii_lowercase();
+        if let Some((name, cond, size)) = vfp::split(&mnemonic) {
+            let kind = self.vfp(name, size)?;
+            self.cursor.finish()?;
+            return Ok(Insn { cond, kind });
+        }
         let Some((form, flags, cond)) = split(&mnemonic) else {
-            let known = TABLE.iter().map(|(n, _)| *n);
+            let known = TABLE.iter().map(|(n, _)| *n).chain(vfp::NAMES);
             return Err(lex::unknown(&self.cursor, "Arm", written, known));
         };
         let kind = self.kind(form, flags, &mnemonic)?;
@@ -619,7 +625,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn mem(&mut self) -> Result<Mem> {
+    pub fn mem(&mut self) -> Result<Mem> {
         let (none, index) = (Offset::Imm(0), Index::Offset);
         if self.is_reg() {
             // herd takes the brackets for granted.

@@ -1,6 +1,7 @@
 //! The instructions of Power as data: what a reader of text or of machine code gives, and what
 //! `lower` gives meaning to. Neither spelling nor encoding is known here.
 
+use super::vsx::Vsx;
 use crate::isa::lex::R;
 use crate::isa::ops::{Label, Tags};
 
@@ -150,6 +151,7 @@ pub enum When {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Insn {
     Nop,
+    Vsx(Vsx),
     Trap,
     /// A trap where the comparison is one that `on` has: less, greater, equal, and less and
     /// greater without sign, from the bit of 16 down.

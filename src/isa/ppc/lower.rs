@@ -46,7 +46,7 @@ pub struct Lower<'a> {
 }
 
 impl Lower<'_> {
-    fn read(&mut self, reg: R) -> Temp {
+    pub fn read(&mut self, reg: R) -> Temp {
         self.read_port(reg, Port::None)
     }
 
@@ -61,7 +61,7 @@ impl Lower<'_> {
         (reg != R(0)).then(|| self.read_port(reg, port))
     }
 
-    fn write(&mut self, reg: R, src: Temp) {
+    pub fn write(&mut self, reg: R, src: Temp) {
         let name = reg_name(reg, self.names);
         let reg = self.code.reg(&name, W, true);
         self.e.write(reg, src);
@@ -127,6 +127,7 @@ impl Lower<'_> {
     pub fn insn(&mut self, insn: &Insn) -> Result<()> {
         match insn {
             Insn::Nop => {}
+            Insn::Vsx(vsx) => self.vsx(vsx)?,
             Insn::Trap => self.e.op(Op::Halt),
             Insn::TrapIf { on, word, a, b } => {
                 let (a, b) = (self.read(*a), self.src(*b));
@@ -436,7 +437,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn address(&mut self, addr: &Addr, update: bool) -> Result<Temp> {
+    pub fn address(&mut self, addr: &Addr, update: bool) -> Result<Temp> {
         let (base, ea) = match addr {
             // Power reads 0 here, an absolute address where no location can be. herd reads the
             // register, and tests count on it.

@@ -1,6 +1,6 @@
 //! Power: litmus and compiler syntax, and the meaning as micro-ops.
 //!
-//! `parse` and `table` know spelling, `insn` is what they give, `lower` knows meaning.
+//! `parse` and `table` know spelling, `vsx` all of vector registers, `insn` is what they give, `lower` knows meaning.
 
 pub mod decode;
 mod insn;
@@ -9,6 +9,7 @@ mod parse;
 mod table;
 #[cfg(test)]
 mod tests;
+mod vsx;
 
 use self::insn::Insn;
 use self::lower::{Hidden, Lower, reg_name};
@@ -66,7 +67,11 @@ impl Isa for Ppc {
         let name = match parse::register(name) {
             Some(reg) => reg_name(reg, &Names::default()),
             None if is_symbolic(name) => name.to_string(),
-            None => return None,
+            None => {
+                let v = vsx::register(name)?;
+                let (name, bits) = (v.name(), 128);
+                return Some(RegName { name, bits, shown_bits: bits, signed: false });
+            }
         };
         Some(RegName { name, bits: 64, shown_bits: 32, signed: true })
     }

@@ -6,6 +6,7 @@ use super::insn::{
     Addr, Alu, CarryIn, CrBit, Disp, EQ, GT, Insn, LT, Part, SO, Spr, Src, To, When,
 };
 use super::table::{Form, Operand, Rotate, TABLE, form};
+use super::vsx;
 use crate::diag::Result;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::isa::microcode::Labels;
@@ -40,6 +41,8 @@ impl Parser<'_, '_> {
         let mnemonic = written.to_ascii_lowercase();
         let insn = if let Some((when, to, link)) = branch(&mnemonic) {
             self.branch(when, to, link)?
+        } else if let Some(insn) = self.vsx(&mnemonic)? {
+            insn
         } else {
             let (form, record) = match form(&mnemonic) {
                 Some(form) => (form, false),
@@ -48,7 +51,7 @@ impl Parser<'_, '_> {
                     match bare.filter(|f| f.can_record()) {
                         Some(form) => (form, true),
                         None => {
-                            let known = TABLE.iter().map(|(n, _)| *n);
+                            let known = TABLE.iter().map(|(n, _)| *n).chain(vsx::names());
                             return Err(lex::unknown(&self.cursor, "Power", written, known));
                         }
                     }
@@ -294,7 +297,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    fn reg(&mut self) -> Result<R> {
+    pub fn reg(&mut self) -> Result<R> {
         let reg = match self.cursor.peek() {
             Tok::Num(n) => u16::try_from(n).ok().filter(|n| *n < 32).map(R),
             Tok::Word(word) => register(word)
@@ -417,7 +420,7 @@ impl Parser<'_, '_> {
         Ok(base)
     }
 
-    fn addr(&mut self, indexed: bool) -> Result<Addr> {
+    pub fn addr(&mut self, indexed: bool) -> Result<Addr> {
         if indexed {
             let [a, b] = self.regs()?;
             return Ok(Addr::Index(a, b));

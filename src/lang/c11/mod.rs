@@ -10,6 +10,7 @@ pub mod outline;
 mod parse;
 mod parse_expr;
 mod print;
+pub mod readonly;
 pub mod types;
 
 pub use lower::{Options, PlainAtomic};

@@ -252,7 +252,12 @@ impl<'a> Investigator<'a> {
                 piece(compile::stage(&with, options, &mut self.compilers, self.records))
             }
             Kind::Simulate(options) => {
-                let stage = simulate::stage(&with, options, profile.map_or(&[][..], std::slice::from_ref), &mut self.models);
+                let stage = simulate::stage(
+                    &with,
+                    options,
+                    profile.map_or(&[][..], std::slice::from_ref),
+                    &mut self.models,
+                );
                 piece(stage.map(|(work, fingerprint, _)| (work, fingerprint)))
             }
             _ => None,

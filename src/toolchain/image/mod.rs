@@ -71,8 +71,8 @@ pub struct Image {
     /// What has no definition anywhere, by its stand-in address.
     missing: BTreeMap<u64, String>,
     missing_at: HashMap<String, u64>,
-    /// Functions of which several versions exist.
-    chosen: HashSet<String>,
+    /// Functions of which several versions exist, with the code that chooses.
+    chosen: HashMap<String, u64>,
     offsets: HashMap<u64, u64>,
     offset_values: Vec<u64>,
     next: u64,
@@ -117,7 +117,7 @@ impl Image {
             globals: HashMap::new(),
             missing: BTreeMap::new(),
             missing_at: HashMap::new(),
-            chosen: HashSet::new(),
+            chosen: HashMap::new(),
             offsets: HashMap::new(),
             offset_values: Vec::new(),
             next: SECTIONS,
@@ -226,11 +226,14 @@ impl Image {
                     continue;
                 }
             };
-            let thumb = self.arch == Arch::Arm && st_type == 2 && at & 1 == 1;
+            let thumb = self.arch == Arch::Arm && matches!(st_type, 2 | 10) && at & 1 == 1;
             let at = if thumb { at & !1 } else { at };
             // A function that is chosen when the program starts has no code of its own.
             if st_type == 10 {
-                self.chosen.insert(name.clone());
+                let (start, end) = (at, at.saturating_add(symbol.size()));
+                let chooser = Function { name: name.clone(), start, end, thumb };
+                self.functions.entry(at).or_insert(chooser);
+                self.chosen.insert(name.clone(), at);
                 let value = self.stand_in(&name);
                 self.globals.insert(name, value);
                 out.symbols[index] = Some(value);
@@ -441,9 +444,9 @@ impl Image {
         (at - start < 64).then_some(name.as_str())
     }
 
-    /// Whether code for a name is chosen when the program starts.
-    pub fn is_chosen(&self, name: &str) -> bool {
-        self.chosen.contains(name)
+    /// Where code for a name is chosen when the program starts, the function that chooses.
+    pub fn chooser(&self, name: &str) -> Option<Function> {
+        self.function_at(*self.chosen.get(name)?)
     }
 
     /// The variable that an address lies in.

@@ -59,7 +59,7 @@ impl Fill {
     pub fn apply(&mut self, fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Result<(), String> {
         let done = match self.arch {
             Arch::X86_64 => x86(fix, bytes, slot),
-            Arch::AArch64 => aarch64(fix, bytes, slot),
+            Arch::AArch64 => aarch64(fix, bytes, slot, self.big),
             Arch::Arm => arm(fix, bytes, slot, self.offsets),
             Arch::RiscV => self.riscv(fix, bytes, slot),
             Arch::Ppc => ppc(fix, bytes, slot, self.toc, self.big),
@@ -233,7 +233,7 @@ fn x86(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
     }
 }
 
-fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
+fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, big: bool) -> Option<()> {
     let value = fix.symbol.wrapping_add(fix.addend as u64);
     let from_here = value.wrapping_sub(fix.place);
     let adr = |bytes: &mut [u8], d: u64| {
@@ -246,10 +246,11 @@ fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
     };
     match fix.kind {
         0 => Some(()),
-        257 => put(bytes, 8, value, false),
-        258 => put(bytes, 4, value, false),
-        260 => put(bytes, 8, from_here, false),
-        261 => put(bytes, 4, from_here, false),
+        // Instructions are little endian in any case.
+        257 => put(bytes, 8, value, big),
+        258 => put(bytes, 4, value, big),
+        260 => put(bytes, 8, from_here, big),
+        261 => put(bytes, 4, from_here, big),
         263..=269 => {
             let shift = 16 * ((fix.kind - 263) / 2);
             fields(bytes, 0x001f_ffe0, ((value >> shift) as u32 & 0xffff) << 5)

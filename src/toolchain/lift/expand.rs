@@ -12,6 +12,8 @@ use crate::isa::ops::{BinOp, Code, Op, Port, Val};
 use crate::litmus::{Line, Type};
 use crate::toolchain::image::{Function, Image};
 
+use super::endian;
+use super::locks;
 use super::target::{Special, Target};
 
 const MAX_NODES: usize = 4096;
@@ -53,6 +55,10 @@ pub struct Expand<'a> {
     pub resolved: &'a BTreeMap<u64, u64>,
     /// Whose code stands for a function that is chosen at start-up.
     pub instead: &'a dyn Fn(&str) -> Option<String>,
+    /// What the library's own code chooses.
+    pub choose: &'a dyn Fn(&Function) -> Option<Function>,
+    /// Whether calls are replaced by what they run; else they end the code.
+    pub inlines: bool,
 }
 
 enum Draft {
@@ -62,11 +68,15 @@ enum Draft {
     Set(String, u64),
     Load(String, u64, u8, bool),
     AddStack(i64),
+    /// The register takes the address of the lock of what the first parameter points to.
+    Lock(&'static str),
     /// Part of a return: it restores registers.
     Restore(Decoded),
     Goto,
     Open(Decoded),
     Nothing,
+    /// Where what is called is not followed.
+    Stop,
 }
 
 #[derive(Default)]
@@ -146,7 +156,12 @@ impl Expand<'_> {
             Ok::<_, String>((code.reg(&r.name, r.bits, r.signed), r.bits))
         };
         Ok(match draft {
-            Draft::Insn(d) => (Kind::Insn(d), ops),
+            Draft::Insn(d) => {
+                if self.image.big {
+                    endian::swap_vectors(self.target.arch, &d, &mut ops);
+                }
+                (Kind::Insn(d), ops)
+            }
             Draft::Here(d, name, value) => {
                 let (own, _) = reg(name)?;
                 for op in &mut ops {
@@ -196,9 +211,21 @@ impl Expand<'_> {
                 ];
                 (Kind::Made, ops)
             }
+            Draft::Lock(name) => {
+                let (from, bits) = reg(self.target.params[0])?;
+                let (to, _) = reg(name)?;
+                let ops = vec![
+                    Op::ReadReg { dst: 0, reg: from, port: Port::None },
+                    Op::Const { dst: 1, val: Val::Int(locks::FAR as u128) },
+                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
+                    Op::WriteReg { reg: to, src: 2 },
+                ];
+                (Kind::Made, ops)
+            }
             Draft::Goto => (Kind::Goto, ops),
             Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),
             Draft::Nothing => (Kind::Nothing, ops),
+            Draft::Stop => (Kind::Nothing, vec![Op::Halt]),
         })
     }
 
@@ -435,19 +462,24 @@ impl Expand<'_> {
 
     /// What lies at an address runs, and goes on at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        if !self.inlines {
+            return lists.push(from, Draft::Stop, String::new());
+        }
         let mut to = to;
         if let Some(name) = self.image.missing_at(to) {
             let chosen = (self.instead)(name);
-            let function = chosen.as_ref().and_then(|n| self.image.function_named(n));
-            to = match (function, self.image.is_chosen(name)) {
+            let named = chosen.as_ref().and_then(|n| self.image.function_named(n)).cloned();
+            let chooser = self.image.chooser(name);
+            let function = named.or_else(|| chooser.as_ref().and_then(|f| (self.choose)(f)));
+            to = match (function, chooser) {
                 (Some(function), _) => function.start,
-                (None, true) => {
+                (None, Some(_)) => {
                     return Err(format!(
                         "unsupported: a call of `{name}`, for which code is chosen at start-up; \
                          the profile's `runtime` can say which"
                     ));
                 }
-                (None, false) => {
+                (None, None) => {
                     return Err(format!(
                         "unsupported: a call of `{name}`, whose code is in no library at hand"
                     ));
@@ -457,12 +489,36 @@ impl Expand<'_> {
         let Some(function) = self.image.function_at(to) else {
             return Err(format!("unsupported: a call of {to:#x}, where no function is"));
         };
+        if let Some(takes) = locks::takes(&function.name) {
+            return self.lock(takes, from, ret, lists);
+        }
         if let Some(entry) = self.target.entry
             && to == function.start
         {
             lists.push(from, Draft::Set(entry.to_string(), to), String::new())?;
         }
         self.function(&function, to, ret, lists)
+    }
+
+    /// What stands for taking or giving back a lock; then it goes on at `ret`.
+    fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        let stand_in = locks::stand_in(self.target.arch, takes)
+            .ok_or("unsupported: a lock of `libatomic`, for which there is no stand-in")?;
+        lists.push(from, Draft::Lock(stand_in.address), String::new())?;
+        let again = lists.label();
+        for (first, mut d) in stand_in.code {
+            d.at = from;
+            if first {
+                lists.pending.push(again);
+            }
+            let text = self.text(&d, &|_| Some(again));
+            lists.push(from, Draft::Insn(d), text)?;
+        }
+        let pushes = self.target.call_pushes();
+        if pushes != 0 {
+            lists.push(from, Draft::AddStack(pushes), String::new())?;
+        }
+        lists.push(from, Draft::Goto, self.target.jump(&name(ret)))
     }
 
     fn text(&self, d: &Decoded, label: &dyn Fn(u64) -> Option<usize>) -> String {

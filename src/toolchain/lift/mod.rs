@@ -5,18 +5,20 @@
 //! it stays, `write` prints that. `target` has what differs between instruction sets. What is not
 //! understood is refused by name and never guessed.
 
+mod endian;
 mod expand;
 mod flow;
+pub mod locks;
 pub mod target;
 mod values;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::isa::machine::Operand;
 use crate::isa::ops::Val;
 use crate::litmus::{InitItem, Line};
-use crate::toolchain::image::Image;
+use crate::toolchain::image::{Function, Image};
 use expand::{Expand, Kind};
 use flow::Analysis;
 use target::Target;
@@ -25,16 +27,17 @@ use values::{Known, State, World};
 /// How often calls through registers are looked up before it is too much.
 const MAX_ROUNDS: usize = 64;
 
+/// The name under which [`Given::flags`] has what the system tells a program of the machine.
+pub const MACHINE: &str = "AT_HWCAP";
+
 /// What a thread's function is given: the location behind each pointer parameter, in order, and
 /// the locations that are variables of the object code, by symbol.
 pub struct Given<'a> {
     pub thread: usize,
     pub params: &'a [String],
     pub globals: &'a [(String, String)],
-    /// Bytes of a location.
-    pub size: &'a dyn Fn(&str) -> u64,
-    /// Bytes of an element of a location that is an array; else of the location.
-    pub element: &'a dyn Fn(&str) -> u64,
+    /// Bytes of a value of a location: of an element, where it is an array.
+    pub unit: &'a dyn Fn(&str) -> u64,
     /// Variables of the runtime library whose value is known.
     pub flags: &'a BTreeMap<String, u64>,
     /// Whose code stands for a function that is chosen at start-up.
@@ -47,6 +50,8 @@ pub struct Lifted {
     pub lines: Vec<Line>,
     /// What the thread's registers and private locations hold at the start.
     pub init: Vec<InitItem>,
+    /// The locations that it writes, whatever the value.
+    pub written: BTreeSet<String>,
 }
 
 /// Lifts one function.
@@ -74,19 +79,27 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         };
         globals.push((at, size, number as u16));
     }
-    let sizes: Vec<u64> = locations.iter().map(|l| (given.size)(l)).collect();
+    let units: Vec<u64> = locations.iter().map(|l| (given.unit)(l)).collect();
     let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
     let world = World {
         image,
         globals: &globals,
-        sizes: &sizes,
+        units: &units,
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
     };
     let mut resolved = BTreeMap::new();
     for _ in 0..MAX_ROUNDS {
-        let expand = Expand { image, target: &target, resolved: &resolved, instead: given.instead };
+        let choose = |f: &Function| choose(image, f, &world);
+        let expand = Expand {
+            image,
+            target: &target,
+            resolved: &resolved,
+            instead: given.instead,
+            choose: &choose,
+            inlines: true,
+        };
         let mut flat = expand.run(function)?;
         let start = start(&mut flat, &target, function.start, given.params.len());
         let analysis = flow::follow(&flat, &world, start)?;
@@ -101,6 +114,40 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         }
     }
     Err("unsupported: there are too many calls through registers".into())
+}
+
+/// The function that the library's own code chooses on the machine that the profile is for.
+fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> {
+    let target = target::of(image.arch, chooser.thumb, image.big, image.release6)?;
+    let expand = Expand {
+        image,
+        target: &target,
+        resolved: &BTreeMap::new(),
+        instead: &|_| None,
+        choose: &|_| None,
+        inlines: false,
+    };
+    let mut flat = expand.run(chooser).ok()?;
+    let isa = crate::isa::of(image.arch)?;
+    let reg = |flat: &expand::Flat, name: &str| {
+        let reg = isa.register(name)?;
+        flat.code.regs.iter().position(|r| r.name == reg.name)
+    };
+    let mut state = start(&mut flat, &target, chooser.start, 0);
+    if let Some(known) = world.flags.get(MACHINE)
+        && let Some(first) = reg(&flat, target.params[0])
+    {
+        state.regs[first] = Some(Known::int(*known));
+    }
+    let analysis = flow::follow(&flat, world, state).ok()?;
+    let end = analysis.states.last()?.as_ref()?;
+    match end.regs.get(reg(&flat, target.result)?).copied().flatten()? {
+        Known::Val(Val::Int(at)) => {
+            let thumb = u64::from(image.arch == crate::litmus::Arch::Arm);
+            image.function_at(u64::try_from(at).ok()? & !thumb)
+        }
+        _ => None,
+    }
 }
 
 /// What is known where a function is entered.

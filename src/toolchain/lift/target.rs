@@ -14,6 +14,8 @@ pub struct Target {
     /// The stack pointer.
     pub stack: &'static str,
     pub params: &'static [&'static str],
+    /// The register of a function's result.
+    pub result: &'static str,
     /// Where the parameters that are in no register begin, from the stack pointer at the start.
     pub stack_params: i64,
     /// Bytes of a register.
@@ -38,6 +40,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             decoder: crate::isa::aarch64::decode::decoder(),
             stack: "SP",
             params: &["X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"],
+            result: "X0",
             stack_params: 0,
             word: 8,
             stack_start: 0,
@@ -54,6 +57,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             decoder: crate::isa::arm::decode::decoder(thumb),
             stack: "SP",
             params: &["R0", "R1", "R2", "R3"],
+            result: "R0",
             stack_params: 0,
             word: 4,
             stack_start: 0,
@@ -69,6 +73,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             decoder: crate::isa::riscv::decode::decoder(),
             stack: "x2",
             params: &["x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17"],
+            result: "x10",
             stack_params: 0,
             word: 8,
             stack_start: 0,
@@ -85,6 +90,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             decoder: crate::isa::x86::decode::decoder(),
             stack: "rsp",
             params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
+            result: "rax",
             stack_params: 8,
             word: 8,
             stack_start: 8,
@@ -100,6 +106,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             decoder: crate::isa::ppc::decode::decoder(big),
             stack: "r1",
             params: &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10"],
+            result: "r3",
             stack_params: 96,
             word: 8,
             stack_start: 0,
@@ -119,6 +126,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 decoder: decoder(big, release),
                 stack: "$29",
                 params: &["$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11"],
+                result: "$2",
                 stack_params: 0,
                 word: 8,
                 stack_start: 0,
@@ -210,6 +218,16 @@ impl Target {
         }
         if self.arch != Arch::Arm {
             return None;
+        }
+        // A literal under a condition, or of a vector register, is memory that nobody writes.
+        if let [Operand::Reg(first), Operand::Code(at)] = d.operands.as_slice()
+            && ["LDR", "VLDR"].iter().any(|m| d.mnemonic.starts_with(m))
+        {
+            let spare = self.spare.iter().copied().find(|s| s != first)?;
+            let base = Some(spare.to_string());
+            let memory = Operand::Mem(Mem { base, offset: 0, index: None, update: Update::None });
+            let operands = vec![Operand::Reg(first.clone()), memory];
+            return Some((Decoded { operands, ..d.clone() }, spare, *at));
         }
         let is_pc = |o: &Operand| match o {
             Operand::Reg(r) => r == "PC",

@@ -9,6 +9,8 @@ use crate::isa::ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
 use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
+use super::locks;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     Val(Val),
@@ -104,8 +106,8 @@ pub struct World<'a> {
     pub image: &'a Image,
     /// Where test locations that are variables lie: address, size, number of the location.
     pub globals: &'a [(u64, u64, u16)],
-    /// Bytes of each location.
-    pub sizes: &'a [u64],
+    /// Bytes of a value of each location.
+    pub units: &'a [u64],
     /// Variables of the runtime whose value is known, by name.
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,
@@ -113,15 +115,19 @@ pub struct World<'a> {
 }
 
 impl World<'_> {
-    /// The location that a known value is the address of.
+    /// The location that a known value is the address of, plus bytes; its lock is [`locks::FAR`].
     pub fn location(&self, known: Known) -> Option<(u16, i64)> {
         match known {
             Known::Val(Val::Ptr { loc, off }) => Some((loc, off)),
             Known::Val(Val::Int(n)) => {
                 let n = u64::try_from(n).ok()?;
-                let (at, _, loc) =
-                    self.globals.iter().find(|(at, size, _)| (*at..at + size).contains(&n))?;
-                Some((*loc, (n - at) as i64))
+                let within = |n: u64| {
+                    let found = |(at, size, _): &&(u64, u64, u16)| (*at..at + size).contains(&n);
+                    self.globals.iter().find(found).map(|(at, _, loc)| (*loc, (n - at) as i64))
+                };
+                let far = locks::FAR as u64;
+                let lock = || Some(within(n.checked_sub(far)?)).flatten();
+                within(n).or_else(|| lock().map(|(loc, off)| (loc, off + locks::FAR)))
             }
             _ => None,
         }

@@ -13,7 +13,9 @@ pub fn decode(word: u32, at: u64) -> Option<(u8, Part)> {
     if cond == 15 {
         let part = match word & 0xff90_0000 {
             0xf400_0000 => coprocessor::elements(word),
-            _ => find(UNCONDITIONAL, word, at),
+            _ => {
+                coprocessor::vector_constant(word, false).or_else(|| find(UNCONDITIONAL, word, at))
+            }
         };
         return Some((AL, part?));
     }

@@ -10,7 +10,40 @@ use crate::isa::machine::Operand;
 pub fn decode(word: u32, at: u64, thumb: bool) -> Option<Part> {
     let word = word & 0x0fff_ffff;
     let literals = if thumb { LITERALS_T } else { LITERALS_A };
-    find(literals, word, at).or_else(|| find(TABLE, word, at))
+    let part = find(literals, word, at).or_else(|| find(TABLE, word, at))?;
+    let between = word & 0x0fbf_0ed0 == 0x0eb0_0a40;
+    let suffix = match between {
+        true if bit(word, 8) => ".F64",
+        true => ".F32",
+        false => "",
+    };
+    Some(Part { suffix, ..part })
+}
+
+/// VMOV of a constant to every element of a vector register: words with one byte that is not 0, and
+/// bytes.
+pub fn vector_constant(word: u32, thumb: bool) -> Option<Part> {
+    let (fixed, high) = match thumb {
+        true => (word & 0xefb8_00b0 == 0xef80_0010, bit(word, 28)),
+        false => (word & 0xfeb8_00b0 == 0xf280_0010, bit(word, 24)),
+    };
+    if !fixed {
+        return None;
+    }
+    let byte = u32::from(high) << 7 | bits(word, 16, 3) << 4 | bits(word, 0, 4);
+    let (suffix, value) = match bits(word, 8, 4) {
+        mode @ (0 | 2 | 4 | 6) => (".I32", byte << (4 * mode)),
+        0b1110 => (".I8", byte),
+        _ => return None,
+    };
+    let first = bits(word, 22, 1) << 4 | bits(word, 12, 4);
+    let name = match bit(word, 6) {
+        true if first % 2 == 1 => return None,
+        true => format!("Q{}", first / 2),
+        false => format!("D{first}"),
+    };
+    let operands = vec![Operand::Reg(name), Operand::Imm(value.into())];
+    Some(Part { suffix, ..Part::new("VMOV", operands) })
 }
 
 /// Structures of one element (VLD1, VST1), as copies of memory use them: whole registers from
@@ -80,6 +113,9 @@ const TABLE: &[Row] = &[
     row(0x0ff0_0fd0, 0x0c50_0b10, "VMOV", &[R(12), R(16), DM]),
     row(0x0ff0_0f7f, 0x0e00_0a10, "VMOV", &[SN, R(12)]),
     row(0x0ff0_0f7f, 0x0e10_0a10, "VMOV", &[R(12), SN]),
+    // Between registers of one size.
+    row(0x0fbf_0fd0, 0x0eb0_0b40, "VMOV", &[D, DM]),
+    row(0x0fbf_0fd0, 0x0eb0_0a40, "VMOV", &[S, SM]),
     // Blocks of them.
     row(0x0fbf_0f00, 0x0cbd_0b00, "VPOP", &[ListD]),
     row(0x0fbf_0f00, 0x0d2d_0b00, "VPUSH", &[ListD]),

@@ -114,11 +114,12 @@ pub enum Field {
     Fixed(&'static str),
     /// A coprocessor's register, in 4 bits from this one.
     C(u8),
-    /// VFP registers of 64 bits (in the places of D and M) and of 32 (in those of D and N).
+    /// VFP registers of 64 bits (in the places of D and M) and of 32 (in those of D, N and M).
     D,
     DM,
     S,
     SN,
+    SM,
     /// As many of them as the lowest 8 bits say in words.
     ListD,
     /// 8 bits of words.
@@ -276,6 +277,7 @@ impl Field {
             Field::DM => Operand::Reg(format!("D{}", bits(word, 5, 1) << 4 | bits(word, 0, 4))),
             Field::S => Operand::Reg(format!("S{}", bits(word, 12, 4) << 1 | bits(word, 22, 1))),
             Field::SN => Operand::Reg(format!("S{}", rn << 1 | bits(word, 7, 1))),
+            Field::SM => Operand::Reg(format!("S{}", bits(word, 0, 4) << 1 | bits(word, 5, 1))),
             Field::ListD => {
                 let (first, count) = (double(word), (word & 0xff) / 2);
                 if word & 1 == 1 || count == 0 || first + count > 32 {

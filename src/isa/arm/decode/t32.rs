@@ -19,6 +19,9 @@ pub fn decode(word: u32, at: u64) -> Option<Part> {
     if word & 0xff90_0000 == 0xf900_0000 {
         return coprocessor::elements(word);
     }
+    if let Some(part) = coprocessor::vector_constant(word, true) {
+        return Some(part);
+    }
     let part = match find(TABLE, word, at) {
         Some(part) => loads_pc(part, word),
         None if word >> 28 == 14 => coprocessor::decode(word, at, true)?,

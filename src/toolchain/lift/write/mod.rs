@@ -11,8 +11,10 @@ use crate::isa::ops::{Op, Reg, Temp, UnOp, Val};
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
 
+use super::endian::{self, Placed};
 use super::expand::{Flat, Kind, memory_operand};
 use super::flow::{Action, Analysis, Decide, Plan, live_store, show};
+use super::locks;
 use super::target::Target;
 use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
@@ -21,6 +23,8 @@ use super::{Given, Lifted};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Object {
     Location(u16),
+    /// What stands for the lock around a location.
+    Lock(u16),
     /// A part of the stack, by its first byte.
     Private(i64),
     /// What lies in the object code and nobody writes: its address and size.
@@ -33,6 +37,27 @@ enum Slot {
     Register(String),
     /// A location of its own, with its size.
     Private(i64, u32),
+}
+
+/// What lies so many bytes past a location's start.
+fn object(loc: u16, off: i64) -> (Object, i64) {
+    match off >= locks::FAR {
+        // An object has one lock, wherever in it an access is.
+        true => (Object::Lock(loc), 0),
+        false => (Object::Location(loc), off),
+    }
+}
+
+/// What an instruction reads of the object code's constants, as one number.
+fn constant(accesses: &[Access]) -> Option<(u64, u8)> {
+    let at = |a: &Access| match a.place {
+        Place::Constant(at) => Some((at, at + u64::from(a.size))),
+        _ => None,
+    };
+    let from = accesses.iter().filter_map(at).map(|(from, _)| from).min()?;
+    let to = accesses.iter().filter_map(at).map(|(_, to)| to).max()?;
+    let size = u8::try_from(to - from).ok()?;
+    matches!(size, 1 | 2 | 4 | 8 | 16).then_some((from, size))
 }
 
 struct Writer<'a> {
@@ -52,6 +77,8 @@ struct Writer<'a> {
     free: Vec<String>,
     /// The constants in memory that the text reads there.
     constants: Vec<(u64, u8)>,
+    /// The locations whose locks are taken.
+    locks: BTreeSet<u16>,
     /// Bytes of the location on which fences in the shape of locked operations work.
     fence: u8,
     /// Condition fields of Power that may as well be the first, which is not written.
@@ -83,6 +110,7 @@ pub fn write(
         pointers: BTreeMap::new(),
         free: Vec::new(),
         constants: Vec::new(),
+        locks: BTreeSet::new(),
         fence: 0,
         plain_fields: BTreeSet::new(),
     };
@@ -92,7 +120,7 @@ pub fn write(
     let lines = writer.lines()?;
     let init = writer.init()?;
     writer.make_sure(&lines)?;
-    Ok(Lifted { lines, init })
+    Ok(Lifted { lines, init, written: writer.written() })
 }
 
 /// Locations under their names, while the text is tried.
@@ -108,6 +136,19 @@ impl Symbols for Anything {
 }
 
 impl Writer<'_> {
+    /// The locations that what stays writes.
+    fn written(&self) -> BTreeSet<String> {
+        let stays = |i: &usize| matches!(self.plan.actions[*i], Action::Keep | Action::Slots);
+        let kept = (0..self.flat.nodes.len()).filter(stays);
+        let accesses = kept.flat_map(|i| &self.analysis.facts[i].accesses);
+        accesses
+            .filter_map(|a| match a.place {
+                Place::Location(loc, off) if a.store => Some(self.name_of(&object(loc, off).0)),
+                _ => None,
+            })
+            .collect()
+    }
+
     fn canonical(&self, text: &str) -> Option<String> {
         self.isa.register(text).map(|r| r.name)
     }
@@ -423,6 +464,17 @@ impl Writer<'_> {
         }
     }
 
+    fn name_of(&self, object: &Object) -> String {
+        let location =
+            |loc: &u16| self.locations.get(usize::from(*loc)).cloned().unwrap_or_default();
+        match object {
+            Object::Location(loc) => location(loc),
+            Object::Lock(loc) => locks::lock_of(&location(loc)),
+            Object::Private(from) => self.private_name(*from),
+            Object::Constant(at, size) => self.constant_name(*at, *size),
+        }
+    }
+
     fn constant_name(&self, at: u64, size: u8) -> String {
         let n = self.constants.iter().position(|c| *c == (at, size)).unwrap_or(0);
         format!("P{}_c{n}", self.given.thread)
@@ -435,7 +487,7 @@ impl Writer<'_> {
         }
         let own = match &object {
             Object::Location(n) => self.target.params.get(usize::from(*n)).copied(),
-            Object::Private(_) | Object::Constant(..) => None,
+            Object::Lock(_) | Object::Private(_) | Object::Constant(..) => None,
         };
         // Its parameter's register first; else one that is no parameter of another location.
         let others = &self.target.params[..self.target.params.len().min(self.given.params.len())];
@@ -538,7 +590,8 @@ impl Writer<'_> {
                 Kind::Insn(_) => vec![self.kept(i)?],
                 Kind::Made => {
                     return Err(
-                        "unsupported: an address of code or the stack is used as a value".into()
+                        "unsupported: an address of code, the stack or a lock is used as a value"
+                            .into(),
                     );
                 }
                 Kind::Open(_) | Kind::Goto | Kind::Nothing => Vec::new(),
@@ -597,7 +650,8 @@ impl Writer<'_> {
     fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<String, String> {
         let name = self.flat.code.regs[usize::from(reg)].name.clone();
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
-            let pointer = self.pointer(Object::Location(loc), off)?;
+            let (object, off) = object(loc, off);
+            let pointer = self.pointer(object, off)?;
             return Ok(self.target.copy(&name, &pointer, self.target.word));
         }
         match val {
@@ -623,11 +677,14 @@ impl Writer<'_> {
         };
         let mut d = d.clone();
         let named = self.decide.named_address(i);
+        let mut swap = false;
         for n in 0..d.operands.len() {
             let new = match &d.operands[n] {
                 Operand::Mem(mem) if named => {
                     let mem = mem.clone();
-                    self.named(i, &d, n, &mem)?
+                    let (operand, swapped) = self.named(i, &d, n, &mem)?;
+                    swap |= swapped;
+                    operand
                 }
                 Operand::Mem(mem) => {
                     let mut mem = mem.clone();
@@ -645,6 +702,13 @@ impl Writer<'_> {
                 _ => continue,
             };
             d.operands[n] = new;
+        }
+        if swap {
+            for (a, b) in endian::pairs(self.target.arch, &d).unwrap_or_default() {
+                if *b < d.operands.len() {
+                    d.operands.swap(*a, *b);
+                }
+            }
         }
         d.operands.retain(|o| !matches!(o, Operand::Text(t) if self.plain_fields.contains(t)));
         // Of a register with itself, either width says equal; more tools read the narrow form.
@@ -681,38 +745,48 @@ impl Writer<'_> {
         let (Some((loc, off)), Some(view)) = (known, self.isa.register(name)) else {
             return Ok(None);
         };
-        let pointer = self.pointer(Object::Location(loc), off)?;
+        let (object, off) = object(loc, off);
+        let pointer = self.pointer(object, off)?;
         Ok(Some(self.target.view(&pointer, view.shown_bits / 8)))
     }
 
-    /// A memory operand by its location.
-    fn named(&mut self, i: usize, d: &Decoded, n: usize, mem: &Mem) -> Result<Operand, String> {
+    /// A memory operand by its location, with whether registers that it is accessed with change
+    /// places.
+    fn named(
+        &mut self,
+        i: usize,
+        d: &Decoded,
+        n: usize,
+        mem: &Mem,
+    ) -> Result<(Operand, bool), String> {
         let facts = &self.analysis.facts[i];
         if self.decide.is_stack_fence(i, &self.plan.after[i]) {
             self.fence = self.fence.max(facts.accesses.iter().map(|a| a.size).max().unwrap_or(0));
             let name = format!("P{}_fence", self.given.thread);
             let text = self.target.direct(&name, 0);
-            return text.map(Operand::Text).ok_or_else(|| self.refusal(i, "has no plain form"));
+            let text = text.ok_or_else(|| self.refusal(i, "has no plain form"))?;
+            return Ok((Operand::Text(text), false));
         }
         let mut at: Option<(Object, i64)> = None;
         for a in &facts.accesses {
             let here = match a.place {
-                Place::Location(loc, off) => (Object::Location(loc), off),
+                Place::Location(loc, off) => object(loc, off),
                 Place::Stack(at) => match self.slot(at) {
                     Some(Slot::Private(from, _)) => (Object::Private(*from), at - from),
                     Some(Slot::Register(reg)) => {
                         let reg = reg.clone();
-                        return Ok(Operand::Reg(self.target.view(&reg, a.size)));
+                        return Ok((Operand::Reg(self.target.view(&reg, a.size)), false));
                     }
                     // A dead store beside what stays.
                     None => return Err(self.refusal(i, "stores to a slot that nothing reads")),
                 },
-                Place::Constant(at) => {
-                    let object = Object::Constant(at, a.size);
-                    if !self.constants.contains(&(at, a.size)) {
-                        self.constants.push((at, a.size));
+                Place::Constant(_) => {
+                    let (at, size) = constant(&facts.accesses)
+                        .ok_or_else(|| self.refusal(i, "reads a constant of an odd size"))?;
+                    if !self.constants.contains(&(at, size)) {
+                        self.constants.push((at, size));
                     }
-                    (object, 0)
+                    (Object::Constant(at, size), 0)
                 }
                 _ => return Err(self.refusal(i, "has an address that is not plain")),
             };
@@ -723,17 +797,15 @@ impl Writer<'_> {
             });
         }
         let Some((object, offset)) = at else {
-            return Ok(Operand::Mem(mem.clone()));
+            return Ok((Operand::Mem(mem.clone()), false));
         };
-        let name = match &object {
-            Object::Location(loc) => {
-                self.locations.get(usize::from(*loc)).cloned().unwrap_or_default()
-            }
-            Object::Private(from) => self.private_name(*from),
-            Object::Constant(at, size) => self.constant_name(*at, *size),
-        };
+        let Placed { offset, swap } = self.placed(i, d, &object, offset)?;
+        if let Object::Lock(loc) = object {
+            self.locks.insert(loc);
+        }
+        let name = self.name_of(&object);
         if let Some(text) = self.target.direct(&name, offset) {
-            return Ok(Operand::Text(text));
+            return Ok((Operand::Text(text), swap));
         }
         // Where the form has no offset, the register holds the sum.
         let shape = |base: String, offset: i64| {
@@ -750,10 +822,43 @@ impl Writer<'_> {
         tried.operands[n] = Operand::Mem(shape(self.target.spare[0].to_string(), offset));
         if offset == 0 || offsets && self.reads(&tried) {
             let base = self.pointer(object, 0)?;
-            return Ok(Operand::Mem(shape(base, offset)));
+            return Ok((Operand::Mem(shape(base, offset)), swap));
         }
         let base = self.pointer(object, offset)?;
-        Ok(Operand::Mem(shape(base, 0)))
+        Ok((Operand::Mem(shape(base, 0)), swap))
+    }
+
+    /// Where in an object a test has what an instruction accesses from `offset` on.
+    fn placed(
+        &self,
+        i: usize,
+        d: &Decoded,
+        object: &Object,
+        offset: i64,
+    ) -> Result<Placed, String> {
+        let group = |at: &i64| self.groups.iter().find(|g| g.0 == *at).map(|g| g.1 - g.0);
+        let unit = match object {
+            _ if !self.world.image.big => None,
+            Object::Location(loc) => self.world.units.get(usize::from(*loc)).copied(),
+            Object::Private(from) => group(from).and_then(|n| u64::try_from(n).ok()),
+            Object::Constant(_, size) => Some(u64::from(*size)),
+            Object::Lock(_) => None,
+        };
+        let Some(unit) = unit else {
+            return Ok(Placed { offset, swap: false });
+        };
+        // All that is accessed lies in one object.
+        let start = |a: &Access| match a.place {
+            Place::Location(_, at) | Place::Stack(at) => Some(at),
+            Place::Constant(at) => i64::try_from(at).ok(),
+            _ => None,
+        };
+        let accesses = &self.analysis.facts[i].accesses;
+        let from = accesses.iter().filter_map(start).min().unwrap_or(0);
+        let end = accesses.iter().filter_map(|a| Some(start(a)? + i64::from(a.size))).max();
+        let size = end.map_or(0, |end| end - from).unsigned_abs();
+        endian::place(self.target.arch, d, unit, offset, size)
+            .ok_or_else(|| self.refusal(i, "accesses a part of a value in big-endian code"))
     }
 
     fn refusal(&self, i: usize, what: &str) -> String {
@@ -794,6 +899,9 @@ impl Writer<'_> {
                 out.push(private(self.private_name(*from), *size));
             }
         }
+        for loc in &self.locks {
+            out.push(private(self.name_of(&Object::Lock(*loc)), 4));
+        }
         if self.fence != 0 {
             out.push(private(format!("P{}_fence", self.given.thread), self.fence.into()));
         }
@@ -807,7 +915,7 @@ impl Writer<'_> {
         }
         let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
             // An address is that of an element, or has no name.
-            let element = i64::try_from((self.given.element)(&location)).unwrap_or(0);
+            let element = i64::try_from((self.given.unit)(&location)).unwrap_or(0);
             let index = match offset {
                 0 => 0,
                 n if element > 0 && n > 0 && n % element == 0 => (n / element) as u64,
@@ -826,7 +934,6 @@ impl Writer<'_> {
             });
             Ok(())
         };
-        let name_of = |loc: u16| self.locations.get(usize::from(loc)).cloned().unwrap_or_default();
         // What registers hold where the code is entered.
         let mut done = BTreeSet::new();
         if let Some(Some(state)) = self.analysis.states.first() {
@@ -838,7 +945,7 @@ impl Writer<'_> {
                     && let Some((loc, off)) = self.world.location(*known)
                 {
                     let name = &self.flat.code.regs[r].name;
-                    register(name, name_of(loc), off)?;
+                    register(name, self.name_of(&Object::Location(loc)), off)?;
                     done.insert(name.clone());
                 }
             }
@@ -847,12 +954,7 @@ impl Writer<'_> {
             if done.contains(reg) {
                 continue;
             }
-            let name = match object {
-                Object::Location(loc) => name_of(*loc),
-                Object::Private(from) => self.private_name(*from),
-                Object::Constant(at, size) => self.constant_name(*at, *size),
-            };
-            register(reg, name, *offset)?;
+            register(reg, self.name_of(object), *offset)?;
         }
         Ok(out)
     }

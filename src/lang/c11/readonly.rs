@@ -1,0 +1,157 @@
+//! The locations that a test only reads, so that they may lie in memory that cannot be written.
+//!
+//! It goes by what is written: a location whose address goes anywhere but into a load counts as
+//! written. It does not know what compilers make of a load.
+
+use std::collections::BTreeSet;
+
+use super::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use super::emit::shared_locations;
+use crate::litmus::{Body, Test};
+
+/// Locations that are declared `const`, and those that no thread writes.
+pub fn only_read(test: &Test) -> Vec<String> {
+    let mut written = BTreeSet::new();
+    let threads = test.threads.iter().filter_map(|b| match b {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    });
+    for f in threads.chain(&test.helpers) {
+        function(f, &mut written);
+    }
+    shared_locations(test)
+        .into_iter()
+        .filter(|(name, ty)| ty.is_const() || !written.contains(name))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+fn function(f: &Function, out: &mut BTreeSet<String>) {
+    f.body.iter().for_each(|s| statement(s, out));
+}
+
+fn statement(s: &Stmt, out: &mut BTreeSet<String>) {
+    match &s.kind {
+        StmtKind::Decl(list) => {
+            list.iter().filter_map(|d| d.init.as_ref()).for_each(|e| expr(e, out))
+        }
+        StmtKind::Expr(e) => expr(e, out),
+        StmtKind::If { cond, yes, no } => {
+            expr(cond, out);
+            statement(yes, out);
+            no.iter().for_each(|s| statement(s, out));
+        }
+        StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
+            expr(cond, out);
+            statement(body, out);
+        }
+        StmtKind::For { init, cond, step, body } => {
+            statement(init, out);
+            cond.iter().chain(step).for_each(|e| expr(e, out));
+            statement(body, out);
+        }
+        StmtKind::Block(list) => list.iter().for_each(|s| statement(s, out)),
+        StmtKind::Return(e) => e.iter().for_each(|e| expr(e, out)),
+        StmtKind::Label(_, s) => statement(s, out),
+        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+    }
+}
+
+/// Whether a call only reads what its first argument points to.
+fn is_load(name: &str) -> bool {
+    matches!(
+        name,
+        "atomic_load"
+            | "atomic_load_explicit"
+            | "__c11_atomic_load"
+            | "__atomic_load_n"
+            | "__atomic_load"
+    )
+}
+
+/// Adds the names that an expression mentions other than to read what they point to.
+fn expr(e: &Expr, out: &mut BTreeSet<String>) {
+    match &e.kind {
+        ExprKind::Call(name, args) if is_load(name) => {
+            if let Some((first, rest)) = args.split_first() {
+                pointer(first, out);
+                rest.iter().for_each(|e| expr(e, out));
+            }
+        }
+        ExprKind::Call(_, args) => args.iter().for_each(|e| expr(e, out)),
+        ExprKind::Unary(UnaryOp::Deref, inner) => pointer(inner, out),
+        ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => expr(inner, out),
+        ExprKind::Member { base, .. } => expr(base, out),
+        ExprKind::Step { target, .. } => names(target, out),
+        ExprKind::Assign(_, target, value) => {
+            names(target, out);
+            expr(value, out);
+        }
+        ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) | ExprKind::Index(a, b) => {
+            expr(a, out);
+            expr(b, out);
+        }
+        ExprKind::Cond(a, b, c) => [a, b, c].into_iter().for_each(|e| expr(e, out)),
+        ExprKind::Name(name) => {
+            out.insert(name.clone());
+        }
+        ExprKind::Int(_) | ExprKind::SizeofType(_) | ExprKind::SizeofExpr(_) => {}
+    }
+}
+
+/// A pointer that is only read through.
+fn pointer(e: &Expr, out: &mut BTreeSet<String>) {
+    match &e.kind {
+        ExprKind::Name(_) => {}
+        ExprKind::Cast(_, inner) => pointer(inner, out),
+        _ => expr(e, out),
+    }
+}
+
+/// Every name of an expression that is written through.
+fn names(e: &Expr, out: &mut BTreeSet<String>) {
+    match &e.kind {
+        ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => names(inner, out),
+        ExprKind::Member { base, .. } => names(base, out),
+        ExprKind::Index(a, b) | ExprKind::Comma(a, b) => {
+            names(a, out);
+            names(b, out);
+        }
+        _ => expr(e, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_read;
+    use crate::diag::Source;
+
+    fn of(params: &str, body: &str) -> Vec<String> {
+        let text = format!("C t\n{{}}\nP0({params}) {{ {body} }}\nexists (true)\n");
+        only_read(&crate::litmus::read(&Source::new("t", text)).unwrap())
+    }
+
+    #[test]
+    fn loads_are_no_writes() {
+        let x = "atomic_int* x";
+        assert_eq!(of(x, "int r = atomic_load_explicit(x, memory_order_relaxed);"), ["x"]);
+        assert_eq!(of(x, "int r = atomic_load(x) + 1;"), ["x"]);
+        assert_eq!(of("int* x", "int r = *x;"), ["x"]);
+    }
+
+    #[test]
+    fn everything_else_is() {
+        let x = "atomic_int* x";
+        let none: [&str; 0] = [];
+        assert_eq!(of(x, "atomic_store(x, 1);"), none);
+        assert_eq!(of(x, "int r = atomic_fetch_add(x, 0);"), none);
+        assert_eq!(of("int* x", "*x = 1;"), none);
+        assert_eq!(of("int* x", "int r = (*x)++;"), none);
+        assert_eq!(of("int* x, int* y", "*y = *x;"), ["x"]);
+    }
+
+    #[test]
+    fn what_is_declared_const_is_not_written() {
+        assert_eq!(of("const atomic_int* x", "int r = atomic_load(x);"), ["x"]);
+    }
+}

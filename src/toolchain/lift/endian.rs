@@ -1,0 +1,159 @@
+//! Big-endian code as tests have it, whose memory is little endian.
+//!
+//! A location is its value: where code counts bytes from the most significant one, a test counts
+//! from the least. So a part of a value is found at the mirrored place, and registers that are
+//! accessed one after the other in memory (`LDP`, `LDXP`, `CASP`) change places. Elements of an
+//! array stay where they are. It does not know the code around an instruction.
+
+use crate::isa::machine::{Decoded, Operand};
+use crate::isa::ops::Op;
+use crate::litmus::Arch;
+
+/// Where a test has what lies `size` bytes from `offset` on, in values of `unit` bytes.
+fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
+    let (unit, size) = (i64::try_from(unit).ok().filter(|u| *u > 0)?, i64::try_from(size).ok()?);
+    let within = offset.rem_euclid(unit);
+    (within + size <= unit).then_some(offset - within + unit - within - size)
+}
+
+/// The operands that are registers accessed in the order of addresses, two and two. `None` where
+/// an instruction counts elements in memory's own order, so that it has no counterpart.
+pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
+    let name = d.mnemonic.as_str();
+    let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
+    match arch {
+        Arch::AArch64 => {
+            let elements =
+                ["LD1", "LD2", "LD3", "LD4", "ST1", "ST2", "ST3", "ST4", "LDAP1", "STL1"];
+            if starts(&elements) {
+                return None;
+            }
+            Some(match name {
+                "STXP" | "STLXP" => &[(1, 2)],
+                _ if name.starts_with("CASP") => &[(0, 1), (2, 3)],
+                "LDP" | "STP" | "LDNP" | "STNP" | "LDPSW" | "LDAP" | "LDAPP" | "STLP" | "LDXP"
+                | "LDAXP" | "LDIAPP" | "STILP" => &[(0, 1)],
+                _ if starts(&["SWPP", "LDCLRP", "LDSETP"]) => &[(0, 1)],
+                _ => &[],
+            })
+        }
+        // Halves of an address that is not aligned.
+        Arch::Mips if starts(&["lwl", "lwr", "swl", "swr", "ldl", "ldr", "sdl", "sdr"]) => None,
+        Arch::Ppc if starts(&["lxv", "stxv", "lv", "stv", "lmw", "stmw", "ls", "sts"]) => None,
+        Arch::Arm if starts(&["LDM", "STM", "VLD", "VST", "LDRD", "STRD", "LDREXD", "STREXD"]) => {
+            None
+        }
+        _ => Some(&[]),
+    }
+}
+
+/// An access in a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    pub offset: i64,
+    /// Whether the registers of each pair change places.
+    pub swap: bool,
+}
+
+/// How a test has an instruction that accesses `size` bytes from `offset` on, in values of `unit`
+/// bytes; `None` where it has no counterpart.
+pub fn place(arch: Arch, d: &Decoded, unit: u64, offset: i64, size: u64) -> Option<Placed> {
+    if pairs(arch, d)?.is_empty() {
+        return Some(Placed { offset: mirrored(unit, offset, size)?, swap: false });
+    }
+    let half = size / 2;
+    let step = i64::try_from(half).ok()?;
+    let (first, second) = (mirrored(unit, offset, half)?, mirrored(unit, offset + step, half)?);
+    match (second - first, first - second) {
+        (d, _) if d == step => Some(Placed { offset: first, swap: false }),
+        (_, d) if d == step => Some(Placed { offset: second, swap: true }),
+        _ => None,
+    }
+}
+
+/// Swaps the halves of 16-byte vector registers in memory, which are two accesses each: the upper
+/// half of the register comes first.
+pub fn swap_vectors(arch: Arch, d: &Decoded, ops: &mut Vec<Op>) {
+    let vector = |o: &Operand| matches!(o, Operand::Reg(r) if r.starts_with('Q'));
+    let memory = |o: &Operand| matches!(o, Operand::Mem(_));
+    if arch != Arch::AArch64 || !d.operands.iter().any(vector) || !d.operands.iter().any(memory) {
+        return;
+    }
+    let access = |op: &Op| matches!(op, Op::Load { size: 8, .. } | Op::Store { size: 8, .. });
+    let at: Vec<usize> = (0..ops.len()).filter(|i| access(&ops[*i])).collect();
+    // From the last pair on, so that places before it stay.
+    for pair in at.chunks_exact(2).rev() {
+        let [first, second] = *pair else { continue };
+        let (low, high) = (address(&ops[first]), address(&ops[second]));
+        let mut op = ops.remove(first);
+        set_address(&mut op, high);
+        set_address(&mut ops[second - 1], low);
+        ops.insert(second - 1, op);
+    }
+}
+
+fn address(op: &Op) -> u16 {
+    match op {
+        Op::Load { addr, .. } | Op::Store { addr, .. } => *addr,
+        _ => 0,
+    }
+}
+
+fn set_address(op: &mut Op, to: u16) {
+    if let Op::Load { addr, .. } | Op::Store { addr, .. } = op {
+        *addr = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::machine::Flow;
+    use crate::isa::ops::BinOp;
+
+    fn insn(mnemonic: &str) -> Decoded {
+        let (mnemonic, operands) = (mnemonic.to_string(), Vec::new());
+        Decoded { at: 0, len: 4, mnemonic, operands, flow: Flow::Next }
+    }
+
+    #[test]
+    fn parts_of_a_value_are_mirrored_and_elements_stay() {
+        assert_eq!(mirrored(8, 0, 8), Some(0));
+        assert_eq!(mirrored(8, 0, 4), Some(4));
+        assert_eq!(mirrored(8, 7, 1), Some(0));
+        assert_eq!(mirrored(8, 20, 4), Some(16));
+        assert_eq!(mirrored(4, 2, 4), None);
+        assert_eq!(mirrored(0, 0, 1), None);
+    }
+
+    #[test]
+    fn registers_of_one_value_change_places() {
+        let place =
+            |name, unit, offset, size| place(Arch::AArch64, &insn(name), unit, offset, size);
+        let at = |offset, swap| Some(Placed { offset, swap });
+        for name in ["LDP", "LDAXP", "STLXP", "CASPAL", "SWPPA"] {
+            assert_eq!(place(name, 16, 0, 16), at(0, true), "{name}");
+        }
+        // Elements of an array are values of their own.
+        assert_eq!(place("LDP", 8, 8, 16), at(8, false));
+        assert_eq!(place("LDR", 16, 0, 8), at(8, false));
+        assert_eq!(place("LDR", 16, 0, 16), at(0, false));
+        // A vector of two elements has no counterpart.
+        assert_eq!(place("LDR", 8, 0, 16), None);
+        assert_eq!(place("LD1", 16, 0, 16), None);
+    }
+
+    #[test]
+    fn the_upper_half_of_a_vector_comes_first() {
+        use crate::isa::machine::{Mem, Update};
+        let mut d = insn("LDR");
+        let mem = Mem { base: Some("X0".into()), offset: 0, index: None, update: Update::None };
+        d.operands = vec![Operand::Reg("Q0".into()), Operand::Mem(mem)];
+        let tags = crate::isa::ops::Tags::NONE;
+        let load = |dst, addr| Op::Load { dst, addr, size: 8, tags };
+        let above = Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: 64 };
+        let mut ops = vec![load(3, 0), above.clone(), load(4, 2)];
+        swap_vectors(Arch::AArch64, &d, &mut ops);
+        assert_eq!(ops, [above, load(3, 2), load(4, 0)]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Lifting with real compilers, where bytes, libraries and memory that cannot be written matter.
+//! What the machine has no compiler for is skipped, and said.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(tempfile::tempdir().unwrap())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.path().join(name), text).unwrap();
+    }
+
+    /// Exit status, and what it printed.
+    fn litmake(&self, args: &[&str]) -> (i32, String) {
+        let out = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_litmake")))
+            .args(args)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        let text = [out.stdout, out.stderr].concat();
+        (out.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+fn here(compiler: &str) -> bool {
+    let found = litmake::toolchain::process::find(compiler).is_some();
+    if !found {
+        eprintln!("skipped: {compiler} is not installed");
+    }
+    found
+}
+
+/// Stores 7 and takes it out again.
+const EXCHANGE: &str = "C exchange
+{}
+P0 (_Atomic __int128* x) {
+  atomic_store_explicit(x, 7, memory_order_seq_cst);
+  __int128 a = atomic_exchange_explicit(x, 9, memory_order_seq_cst);
+}
+exists (not (0:a=7))
+";
+
+const LOAD: &str = "C load
+{ x = 7; }
+P0 (_Atomic __int128* x) { __int128 a = atomic_load_explicit(x, memory_order_seq_cst); }
+exists (not (0:a=7))
+";
+
+const COUNT: &str = "C count
+{}
+P0 (_Atomic __int128* x) { __int128 a = atomic_fetch_add_explicit(x, 1, memory_order_seq_cst); }
+P1 (_Atomic __int128* x) { __int128 a = atomic_fetch_add_explicit(x, 1, memory_order_seq_cst); }
+exists (x=1)
+";
+
+#[test]
+fn swapped_halves_come_out_swapped() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("exchange.litmus", EXCHANGE);
+    s.write("load.litmus", LOAD);
+    for (profile, test, status) in [
+        // The store is the wrong way round, the exchange is not.
+        ("clang-16-aarch64be-armv8.4-a-O2", "exchange.litmus", 1),
+        // All is the wrong way round, but for what is there at the start.
+        ("clang-16-aarch64be-armv8-a-O2", "exchange.litmus", 0),
+        ("clang-16-aarch64be-armv8-a-O2", "load.litmus", 1),
+        ("clang-16-aarch64-armv8.4-a-O2", "exchange.litmus", 0),
+        ("clang-16-aarch64-armv8.4-a-O2", "load.litmus", 0),
+    ] {
+        let (found, text) = s.litmake(&["check", "--profile", profile, test]);
+        assert_eq!(found, status, "{profile}, {test}: {text}");
+    }
+}
+
+#[test]
+fn parts_of_big_endian_values_are_mirrored() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write(
+        "parts.litmus",
+        "C parts\n{ x = 0x1122334455667788; }\n\
+         P0 (atomic_ullong* x) { unsigned long long a = *x; int b = a >> 32; short c = a; }\n\
+         locations [0:a; 0:b; 0:c;]\nexists (true)\n",
+    );
+    for target in ["aarch64be-armv8-a", "mips64", "aarch64", "mips64el"] {
+        for level in ["O0", "O2"] {
+            let profile = format!("clang-16-{target}-{level}");
+            let (status, text) = s.litmake(&["check", "--profile", &profile, "parts.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_excludes_those_who_take_it() {
+    if !here("gcc-12") || !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("count.litmus", COUNT);
+    let (locked, inline) = ("gcc-12-x86_64-O2", "clang-16-x86_64-x86-64-v2-O2");
+    let (status, text) = s.litmake(&["compile", "--profile", locked, "count.litmus"]);
+    assert!(status == 0 && text.contains("libat_lock_x") && text.contains("Locks="), "{text}");
+    let (status, text) = s.litmake(&["check", "--profile", locked, "count.litmus"]);
+    assert_eq!(status, 0, "{text}");
+    let both = ["--profile", locked, "--profile", inline];
+    let args = [&["check", "--split", "thread", "--json"][..], &both, &["count.litmus"]].concat();
+    let (status, text) = s.litmake(&args);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("\"class\": \"mixing\""), "{text}");
+    // With the instruction in the processor, the library uses it too.
+    let (status, text) =
+        s.litmake(&["compile", "--profile", "gcc-12-x86_64-cx16-O2", "count.litmus"]);
+    assert!(status == 0 && text.contains("cmpxchg16b") && !text.contains("lock_x"), "{text}");
+}
+
+#[test]
+fn loads_that_write_are_crashes_where_nobody_else_writes() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("load.litmus", LOAD);
+    s.write("const.litmus", &LOAD.replace("_Atomic", "const _Atomic"));
+    s.write("exchange.litmus", EXCHANGE);
+    for (profile, writes) in [
+        ("clang-16-x86_64-cx16-O2", true),
+        ("clang-16-aarch64-armv8-a-O2", true),
+        ("clang-16-aarch64-armv8.4-a-O2", false),
+    ] {
+        for test in ["load.litmus", "const.litmus"] {
+            let (status, text) = s.litmake(&["check", "--json", "--profile", profile, test]);
+            assert_eq!(status == 1, writes, "{profile}, {test}: {text}");
+            assert_eq!(text.contains("\"class\": \"runtime-crash\""), writes, "{profile}: {text}");
+        }
+        let (status, text) = s.litmake(&["check", "--profile", profile, "exchange.litmus"]);
+        assert_eq!(status, 0, "{profile}: {text}");
+    }
+}
