@@ -1,5 +1,6 @@
 //! `litmake check`: does a compiler keep what the source's model promises? In one command.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

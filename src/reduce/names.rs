@@ -135,6 +135,13 @@ pub fn tidy(test: &Test) -> Test {
         }
     }
     out.init.retain(|i| match &i.place {
+        // Memory starts at 0 without being told.
+        Place::Mem { .. }
+            if i.ty.is_none()
+                && i.value == Some(litmus::InitValue::One(litmus::Value::Int(0))) =>
+        {
+            false
+        }
         Place::Mem { name, .. } => places.contains(name) || called.contains(name),
         Place::Reg { .. } => true,
     });
