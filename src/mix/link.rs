@@ -46,12 +46,31 @@ pub fn link(
     let complete = |p: &usize| parts[*p].iter().all(Option::is_some);
     out.usable = (0..parts.len()).filter(complete).collect();
     let mut numbers = Interner::default();
+    // By text: the number, so that equal texts are looked into once.
+    let mut known: HashMap<String, u32> = HashMap::new();
     let mut first: BTreeMap<u32, &Test> = BTreeMap::new();
+    let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
     for (i, piece) in split.pieces.iter().enumerate() {
         let mut row = Vec::new();
         for p in &out.usable {
             let Some(part) = parts[*p].get(i).and_then(Option::as_ref) else { continue };
-            let n = numbers.number(canon::canonical_text(part));
+            let text = canon::canonical_text(part);
+            let n = match known.get(&text) {
+                Some(n) => *n,
+                None if split.whole => numbers.number(text.clone()),
+                None => match Compiled::new(part) {
+                    Ok(made) => {
+                        let n = numbers.number(made.meaning.clone().unwrap_or(text.clone()));
+                        compiled.entry(n).or_insert(made);
+                        n
+                    }
+                    Err(message) => {
+                        out.messages.insert(message);
+                        numbers.number(text.clone())
+                    }
+                },
+            };
+            known.insert(text, n);
             first.entry(n).or_insert(part);
             row.push(n);
         }
@@ -61,15 +80,6 @@ pub fn link(
     let mut texts = Vec::new();
     if out.usable.is_empty() {
         return Some((out, texts));
-    }
-    let mut compiled: BTreeMap<u32, Compiled> = BTreeMap::new();
-    if !split.whole {
-        for (n, part) in &first {
-            match Compiled::new(part) {
-                Ok(part) => drop(compiled.insert(*n, part)),
-                Err(message) => drop(out.messages.insert(message)),
-            }
-        }
     }
     out.code = first.iter().map(|(n, t)| (*n, code(t))).collect();
     let symmetries = symmetries(test, split);

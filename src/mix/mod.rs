@@ -2,10 +2,11 @@
 //!
 //! `pieces` takes a test apart, `count` says which mixes of compiled parts differ, `symmetry`
 //! which of those are one and the same, `splice` joins parts into a test, and `link` does so for
-//! all mixes. What compiled them is not known here, nor what a model makes of the result.
+//! all mixes; `meaning` says which parts do the same. What compiled them is not known here, nor what a model makes of the result.
 
 pub mod count;
 pub mod link;
+pub mod meaning;
 pub mod pieces;
 pub mod splice;
 pub mod symmetry;

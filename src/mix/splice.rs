@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
 use crate::diag::{Source, Span};
 use crate::isa::ops::Op;
@@ -25,16 +26,24 @@ pub struct Compiled {
     uses: BTreeSet<String>,
     writes: BTreeSet<String>,
     arch: Arch,
+    /// What it does, where that can be said; equal for parts that need not be told apart.
+    pub meaning: Option<String>,
 }
 
-struct Anything;
+/// The locations that code names itself.
+#[derive(Default)]
+struct Named(Vec<String>);
 
-impl Symbols for Anything {
-    fn location(&mut self, _: &str) -> u16 {
-        0
+impl Symbols for Named {
+    fn location(&mut self, name: &str) -> u16 {
+        let at = self.0.iter().position(|n| n == name).unwrap_or_else(|| {
+            self.0.push(name.to_string());
+            self.0.len() - 1
+        });
+        at as u16
     }
-    fn declare(&mut self, _: &str, _: &Type) -> u16 {
-        0
+    fn declare(&mut self, name: &str, _: &Type) -> u16 {
+        self.location(name)
     }
 }
 
@@ -45,8 +54,9 @@ impl Compiled {
         let [Body::Asm(lines)] = part.threads.as_slice() else {
             return Err("a compiled part has one thread of machine code".into());
         };
+        let mut named = Named::default();
         let code = isa
-            .thread(&Source::new("part", ""), lines, &mut Anything)
+            .thread(&Source::new("part", ""), lines, &mut named)
             .map_err(|e| format!("a compiled part cannot be read: {}", e.message))?;
         let (mut uses, mut writes) = (BTreeSet::new(), BTreeSet::new());
         for op in code.insts.iter().flat_map(|i| &i.ops) {
@@ -79,7 +89,14 @@ impl Compiled {
                 (Place::Mem { .. }, _) => private.push(item.clone()),
             }
         }
-        Ok(Compiled { lines: lines.clone(), needs, private, uses, writes, arch: part.arch })
+        let meaning = meaning(&code, &needs, &named.0).map(|mut text| {
+            let mut init: Vec<String> = private.iter().map(crate::litmus::init_text).collect();
+            init.sort();
+            init.iter().for_each(|line| text += line);
+            text
+        });
+        let lines = lines.clone();
+        Ok(Compiled { lines, needs, private, uses, writes, arch: part.arch, meaning })
     }
 }
 

@@ -1,0 +1,249 @@
+//! What a compiled part does, whatever registers it does it in and however moves are ordered.
+//!
+//! Values are followed through a part that runs straight on; what is left is the sequence of its
+//! accesses and fences, with what goes into each, and what it leaves in memory that its thread
+//! alone has. Parts of which that is equal are one sequence, since nothing else of a part can be
+//! seen by the parts around it or by a model.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::isa::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
+
+/// A value: what it is made of, as a digest.
+type Value = [u8; 16];
+
+/// More operations than this are not followed.
+const MAX_OPS: usize = 4096;
+
+fn value(text: &str) -> Value {
+    let mut out = [0; 16];
+    out.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+    out
+}
+
+fn show(v: &Value) -> String {
+    v.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[derive(Clone, Default)]
+struct State {
+    temps: BTreeMap<Temp, Value>,
+    regs: BTreeMap<Reg, Value>,
+    /// Memory that the thread alone has.
+    own: BTreeMap<String, (u8, Value)>,
+}
+
+struct Follow<'a> {
+    code: &'a Code,
+    /// The locations that registers point to at the start.
+    needs: &'a [(String, String)],
+    named: &'a [String],
+    /// Addresses of locations.
+    places: BTreeMap<Value, String>,
+    effects: String,
+    loads: usize,
+    ops: usize,
+    zero: Value,
+}
+
+/// Whether a location of a part is one that other threads see.
+fn is_shared(name: &str) -> bool {
+    name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What a part does, where that can be followed.
+///
+/// `places` are the locations that code names itself, by their numbers in it.
+pub fn meaning(code: &Code, needs: &[(String, String)], places: &[String]) -> Option<String> {
+    let zero = value("const Int(0)");
+    let mut follow = Follow {
+        code,
+        needs,
+        named: places,
+        places: BTreeMap::new(),
+        effects: String::new(),
+        loads: 0,
+        ops: 0,
+        zero,
+    };
+    for (_, place) in needs {
+        follow.places.insert(value(&format!("address {place}")), place.clone());
+    }
+    let mut state = State::default();
+    for Inst { ops, .. } in &code.insts {
+        state.temps.clear();
+        let before = follow.effects.len();
+        follow.list(ops, &mut state)?;
+        // What one instruction does belongs together.
+        if follow.effects.len() > before {
+            follow.effects.push('\n');
+        }
+    }
+    let mut out = follow.effects;
+    for (place, (size, v)) in &state.own {
+        let _ = writeln!(out, "leaves {place} {size} {}", show(v));
+    }
+    Some(out)
+}
+
+impl Follow<'_> {
+    fn list(&mut self, ops: &[Op], s: &mut State) -> Option<()> {
+        ops.iter().try_for_each(|op| self.op(op, s))
+    }
+
+    fn register(&mut self, reg: Reg, s: &mut State) -> Option<Value> {
+        if let Some(v) = s.regs.get(&reg) {
+            return Some(*v);
+        }
+        let name = &self.code.regs.get(usize::from(reg))?.name;
+        let v = match self.needs.iter().find(|(r, _)| r == name) {
+            Some((_, place)) => value(&format!("address {place}")),
+            None => match self.code.reg_init.iter().find(|(r, _)| *r == reg) {
+                Some((_, val)) => self.constant(&val.clone()),
+                None => value(&format!("initial {name}")),
+            },
+        };
+        s.regs.insert(reg, v);
+        Some(v)
+    }
+
+    fn constant(&mut self, val: &Val) -> Value {
+        let Val::Ptr { loc, off } = val else { return value(&format!("const {val:?}")) };
+        let name = self.named.get(usize::from(*loc)).cloned().unwrap_or_default();
+        if *off != 0 {
+            return value(&format!("address {name} and {off}"));
+        }
+        let address = value(&format!("address {name}"));
+        self.places.insert(address, name);
+        address
+    }
+
+    /// Memory of the thread's own behind an address, and whether the address is that of any
+    /// location.
+    fn own(&self, addr: &Value) -> Option<Option<String>> {
+        let place = self.places.get(addr)?;
+        Some((!is_shared(place)).then(|| place.clone()))
+    }
+
+    fn op(&mut self, op: &Op, s: &mut State) -> Option<()> {
+        self.ops += 1;
+        if self.ops > MAX_OPS {
+            return None;
+        }
+        let get = |s: &State, t: &Temp| s.temps.get(t).copied();
+        match op {
+            Op::Const { dst, val } => {
+                let v = self.constant(val);
+                s.temps.insert(*dst, v);
+            }
+            // By which way a value comes in says what depends on it.
+            Op::ReadReg { dst, reg, .. } => {
+                let v = self.register(*reg, s)?;
+                s.temps.insert(*dst, v);
+            }
+            Op::WriteReg { reg, src } => {
+                let v = get(s, src)?;
+                s.regs.insert(*reg, v);
+            }
+            Op::Un { dst, op, a, width } => {
+                let a = get(s, a)?;
+                s.temps.insert(*dst, value(&format!("{op:?} {width} {}", show(&a))));
+            }
+            Op::Bin { dst, op, a, b, width } => {
+                let (a, b) = (get(s, a)?, get(s, b)?);
+                let v = match op {
+                    BinOp::Add if b == self.zero && self.places.contains_key(&a) => a,
+                    _ => value(&format!("{op:?} {width} {} {}", show(&a), show(&b))),
+                };
+                s.temps.insert(*dst, v);
+            }
+            Op::Select { dst, cond, yes, no } => {
+                let (c, y, n) = (get(s, cond)?, get(s, yes)?, get(s, no)?);
+                let text = format!("select {} {} {}", show(&c), show(&y), show(&n));
+                s.temps.insert(*dst, value(&text));
+            }
+            Op::Choose { dst } => {
+                self.loads += 1;
+                s.temps.insert(*dst, value(&format!("choice {}", self.loads)));
+                let _ = write!(self.effects, "choose; ");
+            }
+            Op::Assume { cond } => {
+                let c = get(s, cond)?;
+                let _ = write!(self.effects, "assume {}; ", show(&c));
+            }
+            Op::Load { dst, addr, size, tags } => {
+                let addr = get(s, addr)?;
+                let v = match self.own(&addr) {
+                    Some(Some(place)) => match s.own.get(&place) {
+                        Some((known, v)) if known == size => *v,
+                        Some(_) => return None,
+                        None => {
+                            let v = value(&format!("given {place}"));
+                            s.own.insert(place, (*size, v));
+                            v
+                        }
+                    },
+                    _ => {
+                        self.loads += 1;
+                        let _ = write!(self.effects, "load {size} {tags:?} {}; ", show(&addr));
+                        value(&format!("load {}", self.loads))
+                    }
+                };
+                s.temps.insert(*dst, v);
+            }
+            Op::Store { addr, src, size, tags } => {
+                let (addr, v) = (get(s, addr)?, get(s, src)?);
+                match self.own(&addr) {
+                    Some(Some(place)) => {
+                        if s.own.get(&place).is_some_and(|(known, _)| known != size) {
+                            return None;
+                        }
+                        s.own.insert(place, (*size, v));
+                    }
+                    _ => {
+                        let _ = write!(
+                            self.effects,
+                            "store {size} {tags:?} {} {}; ",
+                            show(&addr),
+                            show(&v)
+                        );
+                    }
+                }
+            }
+            Op::Rmw { .. } | Op::StoreEx { .. } => return None,
+            Op::Fence { tags } => {
+                let _ = write!(self.effects, "fence {tags:?}; ");
+            }
+            Op::If { cond, yes, no } => {
+                let c = get(s, cond)?;
+                let (mut a, mut b) = (s.clone(), s.clone());
+                let _ = write!(self.effects, "if {} ( ", show(&c));
+                self.list(yes, &mut a)?;
+                self.effects += ") else ( ";
+                self.list(no, &mut b)?;
+                self.effects += ") ";
+                if a.own != b.own {
+                    return None;
+                }
+                let pick = |a: &Value, b: &Value| match a == b {
+                    true => *a,
+                    false => value(&format!("if {} {} {}", show(&c), show(a), show(b))),
+                };
+                for (t, v) in &a.temps {
+                    if let Some(w) = b.temps.get(t) {
+                        s.temps.insert(*t, pick(v, w));
+                    }
+                }
+                let regs: Vec<Reg> = a.regs.keys().chain(b.regs.keys()).copied().collect();
+                for reg in regs {
+                    let (v, w) = (self.register(reg, &mut a)?, self.register(reg, &mut b)?);
+                    s.regs.insert(reg, pick(&v, &w));
+                }
+                s.own = a.own;
+            }
+            Op::Branch { .. } | Op::Jump { .. } | Op::JumpTo { .. } | Op::Halt => return None,
+        }
+        Some(())
+    }
+}
