@@ -946,3 +946,271 @@ fn what_a_link_needs_is_said() {
     let text = error(&MIXES.replace("source: source", "source: target"));
     assert!(text.contains("made from different lists of tests"), "{text}");
 }
+
+/// Fails in a way of its own on one test, and compiles all others.
+fn failing(how: &str) -> Scratch {
+    Scratch::new(&format!(
+        "#!/bin/sh\nif test -f test.c && grep -q 42 test.c; then {how}; fi\nexec cc \"$@\"\n"
+    ))
+}
+
+/// The run ends with the status of failures, one test has failed for each level, and the other
+/// was compared.
+fn one_failed(s: &Scratch, message: &str) -> Value {
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3, "{report:#}");
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    for error in errors {
+        assert_eq!(error["test"], "tests/mp.litmus");
+        assert!(error["stage"].as_str().unwrap().starts_with("code[mine-O"), "{error}");
+        let said = error["message"].as_str().unwrap();
+        assert!(said.contains("cc.sh") && said.contains(message), "{said}");
+    }
+    let compared: u64 = report["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| d["compared"].as_u64().unwrap())
+        .sum();
+    assert_eq!(compared, 2);
+    report
+}
+
+/// The smallest source with which the failing compiler fails.
+const SMALLEST: &str = "C mp\n{}\nP0() {\n  42;\n}\nexists (true)\n";
+
+#[test]
+fn a_compiler_that_hangs_is_given_up_and_named() {
+    let s = failing("sleep 600");
+    let profile = std::fs::read_to_string(s.path("profiles/mine.yaml")).unwrap();
+    s.write("profiles/mine.yaml", &(profile + "timeout: 1\n"));
+    let report = one_failed(&s, "hung: it took over 1 s");
+    assert!(report["errors"][0]["reproducer"].as_str().unwrap().contains("42"));
+}
+
+#[test]
+fn a_crash_is_reduced_to_what_crashes() {
+    let s = failing("kill -SEGV $$");
+    let report = one_failed(&s, "crashed (signal 11)");
+    assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
+    let (_, text) = s.litmake(&["run", "p.yaml"]);
+    assert!(text.contains("reduced to:\n    C mp\n"), "{text}");
+    // A driver that tells of its child's crash is no less a crash.
+    let said = failing("echo 'test.c:1: internal compiler error: in expand' >&2; exit 4");
+    let report = one_failed(&said, "crashed: test.c:1: internal compiler error");
+    assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
+}
+
+#[test]
+fn garbage_for_an_object_file_is_named() {
+    let s = failing("echo garbage > test.o; exit 0");
+    let report = one_failed(&s, "wrote an object file that cannot be read");
+    assert_eq!(report["errors"][0]["reproducer"], SMALLEST);
+    one_failed(&failing("exit 0"), "left no object file");
+}
+
+#[test]
+fn a_compiler_that_vanishes_is_named_and_the_rest_completes() {
+    let s = Scratch::new("#!/bin/sh\ntest -f test.c && rm \"$0\"\nexec cc \"$@\"\n");
+    let (status, report) = s.run(&["--jobs", "1"]);
+    assert_eq!(status, 3, "{report:#}");
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 2, "of one level nothing could be compiled: {errors:?}");
+    for error in errors {
+        let said = error["message"].as_str().unwrap();
+        assert!(said.contains("cc.sh did not start: "), "{said}");
+        assert_eq!(error["stage"], errors[0]["stage"]);
+    }
+    let compared = |r: &Value| {
+        let list = r["differences"].as_array().unwrap();
+        list.iter().map(|d| d["compared"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(compared(&report), 2);
+}
+
+#[test]
+fn what_stands_beside_a_test_must_not_change_its_code() {
+    // Where there are several tests in a unit, it is a compiler of another kind.
+    let s = Scratch::new(&format!(
+        "#!/bin/sh\nif test -f test.c && grep -q t1_ test.c; then {}\nfi\nexec cc \"$@\"\n",
+        BUGGY.lines().nth(1).unwrap()
+    ));
+    assert_eq!(s.run(&[]).0, 1, "so it goes unseen");
+    s.write(
+        "p.yaml",
+        &PIPELINE.replace("profile: '${profile}' }", "profile: '${profile}', alone: 1 }"),
+    );
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3, "{report:#}");
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    let said = errors[0]["message"].as_str().unwrap();
+    assert!(said.contains("makes other code of it alone"), "{said}");
+    s.compiler(SOUND);
+    assert_eq!(s.run(&[]).0, 0);
+}
+
+#[test]
+fn one_outcome_that_the_source_does_not_have_is_a_finding() {
+    let s = Scratch::new(
+        "#!/bin/sh\ntest -f test.c && sed -i 's/\\*x = 1;/*x = 2;/' test.c\nexec cc \"$@\"\n",
+    );
+    s.write(
+        "tests/seq.litmus",
+        "C seq\n{}\nP0 (int* x) {\n  *x = 1;\n  int r = *x;\n}\nexists (0:r=1)\n",
+    );
+    let (status, text) =
+        s.litmake(&["check", "--profile", "mine-O2", "tests/seq.litmus", "tests/sb.litmus"]);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("x86tso allows what rc11 forbids:\n    0:r=2;\n"), "{text}");
+    assert!(text.contains("no execution of the source shows it, whatever the model"), "{text}");
+    assert!(text.contains("1 finding\n"), "{text}");
+}
+
+/// Versions of one compiler, of which the first is wrong.
+fn versions() -> Scratch {
+    let s = Scratch::new(SOUND);
+    for (version, text) in [("9", BUGGY), ("10", SOUND)] {
+        s.write(&format!("cc-{version}"), text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(s.path(&format!("cc-{version}")), mode).unwrap();
+    }
+    let profile = format!(
+        "name: cc-${{version}}-O1\nmatrix: {{ version: [10, 9, 8] }}\ncompiler: {}/cc-${{version}}\nargs: ['-O1']\narch: X86_64\n",
+        s.dir.path().display()
+    );
+    s.write("profiles/versions.yaml", &profile);
+    s
+}
+
+#[test]
+fn a_finding_says_all_that_is_needed() {
+    let s = versions();
+    let noisy = SB
+        .replace("{\n  atomic_store", "{\n  int unused = 7;\n  atomic_store")
+        .replace("P1 (atomic", "P2 (atomic_int* z) {\n  int r = atomic_load(z);\n}\nP1 (atomic");
+    // Threads are numbered in order.
+    let noisy = noisy
+        .replace("P2 (", "P9 (")
+        .replace("P1 (", "P2 (")
+        .replace("P9 (", "P1 (")
+        .replace("1:r=0", "2:r=0 /\\ 1:r=0");
+    s.write("tests/noisy.litmus", &noisy);
+    let (status, text) = s.litmake(&["check", "--profile", "cc-9-O1", "tests/noisy.litmus"]);
+    assert_eq!(status, 1, "{text}");
+    for part in [
+        "cc-9-O1, x86tso allows what rc11 forbids:\n    0:r=0; 1:r=0; 2:r=0;\n",
+        "  present in cc 9\n  absent from cc 10\n",
+        "  reduced to:
+    C sb
+    {}
+    P0(atomic_int *x, atomic_int *y) {
+      atomic_store_explicit(x, 1, memory_order_seq_cst);
+      int r = atomic_load_explicit(y, memory_order_seq_cst);
+    }
+    P1(atomic_int *x, atomic_int *y) {
+      atomic_store_explicit(y, 1, memory_order_seq_cst);
+      int r = atomic_load_explicit(x, memory_order_seq_cst);
+    }
+    exists (0:r=0 /\\ 1:r=0)
+",
+        "    0:r=0; 1:r=0;  -     yes     <- wrong\n    0:r=0; 1:r=1;  yes   yes\n",
+        "  0:r=0; 1:r=0; under x86tso:\n",
+        "  rc11 forbids that of the source:\n",
+        "a cycle:\n",
+        "  again: litmake check --profile cc-9-O1 --source-model rc11",
+    ] {
+        assert!(text.contains(part), "{part}\nis not in\n{text}");
+    }
+    let (_, json) = s.litmake(&["check", "--json", "--profile", "cc-9-O1", "tests/noisy.litmus"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let finding = &report["findings"][0];
+    assert_eq!(finding["reproducer"], finding["reduced"]["source"]);
+    let cycle = &finding["evidence"]["source"]["fails"][0];
+    assert_eq!(cycle["is_cycle"], true);
+    assert_eq!(cycle["edges"][0]["from"], cycle["edges"].as_array().unwrap().last().unwrap()["to"]);
+    assert_eq!(finding["presence"][0]["shows"], "present");
+    assert_eq!(finding["presence"][1]["shows"], "absent");
+    // What is looked into does not run again.
+    let (_, again) = s.litmake(&["check", "--json", "--profile", "cc-9-O1", "tests/noisy.litmus"]);
+    assert_eq!(json, again);
+    let (_, text) =
+        s.litmake(&["check", "--investigate", "0", "--profile", "cc-9-O1", "tests/noisy.litmus"]);
+    assert!(!text.contains("reduced to") && text.contains("source:"), "{text}");
+}
+
+#[test]
+fn what_a_weaker_model_allows_is_labelled() {
+    let s = Scratch::new(SOUND);
+    let profile = std::fs::read_to_string(s.path("profiles/mine.yaml")).unwrap();
+    s.write("profiles/mine.yaml", &(profile + "model: loose.cat\n"));
+    s.write(
+        "profiles/loose.cat",
+        "\"Coherence alone\"\ninclude \"cos.cat\"\nacyclic po-loc | rf | co | fr\n",
+    );
+    let relaxed = |t: &str| t.replace("seq_cst", "relaxed");
+    let lb = SB.replace("C sb", "C lb").replace(
+        "  atomic_store_explicit(x, 1, memory_order_seq_cst);\n  int r = atomic_load_explicit(y, memory_order_seq_cst);",
+        "  int r = atomic_load_explicit(y, memory_order_seq_cst);\n  atomic_store_explicit(x, 1, memory_order_seq_cst);",
+    ).replace(
+        "  atomic_store_explicit(y, 1, memory_order_seq_cst);\n  int r = atomic_load_explicit(x, memory_order_seq_cst);",
+        "  int r = atomic_load_explicit(x, memory_order_seq_cst);\n  atomic_store_explicit(y, 1, memory_order_seq_cst);",
+    ).replace("r=0", "r=1");
+    s.write("tests/lb.litmus", &relaxed(&lb));
+    s.write("tests/lb-sc.litmus", &lb);
+    let check = ["check", "--profile", "mine-O1", "tests/lb.litmus", "tests/lb-sc.litmus"];
+    let (status, text) = s.litmake(&check);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("finding tests/lb.litmus (concurrency, load buffering, "), "{text}");
+    assert!(text.contains("finding tests/lb-sc.litmus (concurrency, "), "{text}");
+    assert!(text.ends_with("2 findings, 1 of them load buffering\n"), "{text}");
+    // Of the one that is no load buffering the reduced test is none either.
+    let (_, json) = s.litmake(&[&check[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let of = |name: &str| {
+        let list = report["findings"].as_array().unwrap();
+        list.iter().find(|f| f["test"] == name).unwrap().clone()
+    };
+    assert_eq!(of("tests/lb.litmus")["allowed_by"], serde_json::json!(["rc11-lb"]));
+    let reduced = of("tests/lb-sc.litmus")["reduced"]["source"].as_str().unwrap().to_string();
+    assert!(reduced.contains("seq_cst"), "{reduced}");
+    let counts = &report["differences"][0];
+    assert_eq!((&counts["compared"], &counts["positive"]), (&2.into(), &2.into()));
+    assert_eq!(counts["positive_under"], serde_json::json!({ "rc11-lb": 1 }));
+    s.write("report.json", &json);
+    let (status, table) = s.litmake(&["table", "report.json"]);
+    assert_eq!(status, 0, "{table}");
+    assert!(table.contains("X86_64 (cc)\n"), "{table}");
+    assert!(table.contains("  +ve rc11        2  100.00%\n"), "{table}");
+    assert!(table.contains("  +ve rc11-lb     1   50.00%\n"), "{table}");
+}
+
+#[test]
+fn versions_differ_in_code_and_in_outcomes() {
+    let s = versions();
+    let args = ["diff", "--profile", "cc-*-O1", "tests/sb.litmus", "tests/mp.litmus"];
+    let (status, text) = s.litmake(&args);
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("cc-9-O1 -> cc-10-O1      2           1               1"), "{text}");
+    assert!(text.contains("tests/sb.litmus: other code from cc-9-O1 and cc-10-O1\n"), "{text}");
+    assert!(text.contains("  - 0:r=0; 1:r=0;\n"), "{text}");
+    let (_, json) = s.litmake(&[&args[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(executed(&report), 0, "all is known");
+    assert_eq!(report["changes"][0]["lost"], 1);
+    assert_eq!(report["changes"][0]["tests"][0]["test"], "tests/sb.litmus");
+    // Another version of which the code is equal is compiled, and not simulated.
+    s.write("cc-9", SOUND);
+    let (status, json) = s.litmake(&[&args[..], &["--json"]].concat());
+    assert_eq!(status, 0, "{json}");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let of = |kind: &str| -> u64 {
+        let stages = report["stages"].as_array().unwrap().iter();
+        stages.filter(|s| s["kind"] == kind).map(|s| s["executed"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((of("compile"), of("simulate")), (2, 0));
+    let (status, text) = s.litmake(&["diff", "--profile", "cc-9-O1", "tests/sb.litmus"]);
+    assert_eq!(status, 2);
+    assert!(text.contains("two profiles are needed"), "{text}");
+}

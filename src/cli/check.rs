@@ -1,8 +1,7 @@
 //! `litmake check`: does a compiler keep what the source's model promises? In one command.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,8 +10,7 @@ use litmake::engine::events::Silent;
 use litmake::engine::run::Options;
 use litmake::litmus::list;
 use litmake::mix::By;
-use litmake::pipeline::load::{Disk, Files, load};
-use litmake::pipeline::plan::plan;
+use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
@@ -20,6 +18,7 @@ use litmake::stage;
 
 use super::common::{self, CacheArgs};
 use super::compile::StorageArg;
+use super::made;
 
 /// Compile tests, lift and simulate what comes out, and compare with the source.
 ///
@@ -93,27 +92,6 @@ impl Split {
     }
 }
 
-/// The file system, with one pipeline that was made for this command.
-struct Made {
-    path: PathBuf,
-    text: Arc<str>,
-}
-
-impl Files for Made {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        match path == self.path {
-            true => Ok(self.text.clone()),
-            false => Disk.read(path),
-        }
-    }
-    fn list(&self, folder: &Path) -> Vec<PathBuf> {
-        Disk.list(folder)
-    }
-    fn env(&self, name: &str) -> Option<String> {
-        Disk.env(name)
-    }
-}
-
 pub fn main(args: Args) -> ExitCode {
     match run(&args) {
         Ok(status) => ExitCode::from(status),
@@ -129,11 +107,9 @@ fn run(args: &Args) -> Result<u8> {
         }
     }
     let pipeline = pipeline(args, &paths)?;
-    let made = Made { path: "check".into(), text: pipeline.to_string().into() };
-    let pipeline = load(&made, &made.path, &[])?;
-    let plan = plan(&made, pipeline, &[]).map_err(plain_error)?;
+    let plan = made::plan(&pipeline)?;
     let store = Arc::new(args.cache.open()?);
-    let built = stage::build(&plan, &*store).map_err(plain_error)?;
+    let built = stage::build(&plan, &*store).map_err(made::plain_error)?;
     let options = Options::default();
     common::on_interrupt(options.context.stop.clone(), store.clone());
     let mut report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
@@ -153,23 +129,21 @@ fn run(args: &Args) -> Result<u8> {
 
 /// The stages of this command.
 fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
-    // In a pipeline `${` begins a variable; in a path it is only itself.
-    let plain = |text: &str| text.replace("${", "$${");
-    let files: Vec<String> = paths.iter().map(|p| plain(&p.to_string_lossy())).collect();
+    let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
     let mut stages = vec![serde_json::json!({ "name": "tests", "generate": { "files": files } })];
     let models = source_models(args);
     for (i, model) in models.iter().enumerate() {
-        let simulate = serde_json::json!({ "from": "tests", "model": plain(model) });
+        let simulate = serde_json::json!({ "from": "tests", "model": made::plain(model) });
         stages.push(serde_json::json!({ "name": label("source", i), "simulate": simulate }));
     }
     let also: Vec<String> = (1..models.len()).map(|i| label("source", i)).collect();
     let simulate = |from: &str| match &args.target_model {
-        Some(model) => serde_json::json!({ "from": from, "model": plain(model) }),
+        Some(model) => serde_json::json!({ "from": from, "model": made::plain(model) }),
         None => serde_json::json!({ "from": from }),
     };
     if args.split.by().is_some() {
         let by = if args.split == Split::Thread { "thread" } else { "instruction" };
-        let profile = |p: &String| serde_json::json!({ "profile": plain(p) });
+        let profile = |p: &String| serde_json::json!({ "profile": made::plain(p) });
         let profiles: Vec<_> = args.profile.iter().map(profile).collect();
         let (storage, helpers) = preparations(args)[0];
         stages.extend([
@@ -207,7 +181,7 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
             "name": compiled,
             "compile": {
                 "from": "tests",
-                "profile": plain(profile),
+                "profile": made::plain(profile),
                 "storage": Storage::from(*storage),
                 "helpers": helpers,
             },
@@ -266,11 +240,4 @@ fn label(stage: &str, profile: usize) -> String {
     }
 }
 
-/// Errors point into the command's own pipeline, which nobody wrote.
-fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
-    if e.source.as_ref().is_some_and(|s| &*s.name == "check") {
-        e.source = None;
-        e.span = None;
-    }
-    e
 }

@@ -7,18 +7,21 @@ mod common;
 mod compile;
 mod completions;
 mod confidence;
+mod diff;
 mod doctor;
 mod dry;
 mod explain;
 mod generate;
 mod graph;
 mod history;
+mod made;
 mod merge;
 mod mutants;
 mod mutate;
 mod run;
 mod schema;
 mod sim;
+mod table;
 mod watch;
 
 use std::process::ExitCode;
@@ -39,6 +42,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Compile(compile::Args),
+    Diff(diff::Args),
     Sim(sim::Args),
     Explain(explain::Args),
     Mutants(mutants::Args),
@@ -47,6 +51,7 @@ enum Command {
     Graph(graph::Args),
     Mutate(mutate::Args),
     Merge(merge::Args),
+    Table(table::Args),
     Baseline(baseline::Args),
     Cache(cache::Args),
     Doctor(doctor::Args),
@@ -59,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(args),
         Command::Check(args) => check::main(args),
         Command::Compile(args) => compile::main(args),
+        Command::Diff(args) => diff::main(args),
         Command::Sim(args) => sim::main(args),
         Command::Explain(args) => explain::main(args),
         Command::Mutants(args) => mutants::main(args),
@@ -67,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Graph(args) => graph::main(args),
         Command::Mutate(args) => mutate::main(args),
         Command::Merge(args) => merge::main(args),
+        Command::Table(args) => table::main(args),
         Command::Baseline(args) => baseline::main(args),
         Command::Cache(args) => cache::main(args),
         Command::Doctor(args) => doctor::main(args),

@@ -314,7 +314,7 @@ pub struct Compare {
     #[serde(default)]
     pub also: Words,
     /// How many new findings are looked into: reduced, explained, and looked for in other
-    /// versions of the compiler; 10 where left out. Labelled ones are not.
+    /// versions of the compiler; 10 where left out. Labelled ones are explained and no more.
     #[serde(default)]
     pub investigate: Option<Sp<u64>>,
 }

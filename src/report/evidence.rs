@@ -156,4 +156,9 @@ pub struct Changed {
     pub gained: Vec<State>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<State>,
+    /// The code of both, for the first few.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code_before: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code_after: String,
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::evidence::{Changes, Differences};
+use super::evidence::{Changed, Changes, Differences};
 use super::{Report, state_text};
 
 /// The variable of profiles that columns are made of.
@@ -12,6 +12,9 @@ const LEVEL: &str = "level";
 
 /// Levels in the order in which the paper has them.
 const LEVELS: [&str; 7] = ["O0", "O1", "O2", "O3", "Ofast", "Og", "Os"];
+
+/// Tests whose outcomes changed of which a summary speaks.
+const SHOWN: usize = 5;
 
 /// The compiler with its version, where profiles have one.
 fn compiler(d: &Differences) -> String {
@@ -120,25 +123,35 @@ pub fn changes(list: &[Changes], all: bool) -> String {
     }
     let mut out = aligned(&rows);
     for c in list {
-        let shown = c.tests.iter().filter(|t| all || !t.gained.is_empty() || !t.lost.is_empty());
-        for t in shown.take(if all { usize::MAX } else { 20 }) {
-            let _ = writeln!(
-                out,
-                "{}: {}",
-                t.test,
-                match t.code {
-                    true => format!("other code from {} to {}", c.before, c.after),
-                    false => format!("the same code from {} and {}", c.before, c.after),
-                }
-            );
+        let moved = |t: &Changed| !t.gained.is_empty() || !t.lost.is_empty();
+        let shown = c.tests.iter().filter(|t| all || moved(t));
+        for t in shown.take(if all { usize::MAX } else { SHOWN }) {
+            let code = if t.code { "other code" } else { "the same code" };
+            let _ = writeln!(out, "{}: {code} from {} and {}", t.test, c.before, c.after);
             for (sign, states) in [('+', &t.gained), ('-', &t.lost)] {
                 for state in states {
                     let _ = writeln!(out, "  {sign} {}", state_text(state));
                 }
             }
+            if t.code {
+                for (name, text) in [(&c.before, &t.code_before), (&c.after, &t.code_after)] {
+                    threads(name, text, &mut out);
+                }
+            }
         }
     }
     out
+}
+
+/// The code of a compiled test, without what is around it.
+fn threads(name: &str, text: &str, out: &mut String) {
+    let rows: Vec<&str> =
+        text.lines().filter(|l| l.trim_end().ends_with(';') && l.starts_with(' ')).collect();
+    let Some(first) = rows.iter().position(|l| l.trim_start().starts_with("P0")) else { return };
+    let _ = writeln!(out, "  {name}:");
+    for row in rows[first..].iter().take(60) {
+        let _ = writeln!(out, "    {}", row.trim_end());
+    }
 }
 
 /// Columns of equal width, the first to the left and the others to the right. A row of one cell

@@ -234,6 +234,9 @@ fn differences(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Differe
     out
 }
 
+/// Of so many changed tests a diff shows the code.
+const CODE_SHOWN: usize = 10;
+
 /// What a diff stage came to.
 fn changes(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Changes {
     let node = &plan.nodes[i];
@@ -259,9 +262,24 @@ fn changes(plan: &Plan, built: &Built, engine: &Engine, i: usize) -> Changes {
                 code: change.code,
                 gained: change.gained.clone(),
                 lost: change.lost.clone(),
+                ..Changed::default()
             });
         }
     });
+    // Code is shown for a few, those whose outcomes changed before others.
+    let moved = |t: &Changed| !t.gained.is_empty() || !t.lost.is_empty();
+    let mut first: Vec<usize> = (0..out.tests.len()).collect();
+    first.sort_by_key(|n| !moved(&out.tests[*n]));
+    for n in first.into_iter().take(CODE_SHOWN) {
+        let text = |input: usize| {
+            let simulate = built.node_of[node.inputs[input]];
+            let code = *engine.graph.nodes[simulate].inputs.first()?;
+            content(engine, code, &out.tests[n].test)
+        };
+        let (before, after) = (text(0).unwrap_or_default(), text(1).unwrap_or_default());
+        out.tests[n].code_before = before;
+        out.tests[n].code_after = after;
+    }
     out
 }
 

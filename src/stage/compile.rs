@@ -9,7 +9,8 @@ use crate::diag::{Diag, Result};
 use crate::engine::digest::Digest;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::engine::store::Records;
-use crate::litmus;
+use crate::litmus::canon::canonical_text;
+use crate::litmus::{self, Test};
 use crate::pipeline::plan::Node;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Observe, Storage};
@@ -63,6 +64,8 @@ pub struct Stage {
     observe: Observe,
     storage: Storage,
     helpers: bool,
+    /// One test in so many is compiled alone as well; 0: none.
+    alone: u64,
 }
 
 pub fn stage(
@@ -84,7 +87,7 @@ pub fn stage(
         Ok((program, _)) => compilers.runtime(&profile, program, records),
         Err(_) => Default::default(),
     };
-    let fingerprint = Fingerprint::default()
+    let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_COMPILE"))
         .with_text("stage", "compile")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
@@ -93,6 +96,10 @@ pub fn stage(
         .with_text("observe", &format!("{:?}", options.observe))
         .with_text("storage", &format!("{:?}", options.storage))
         .with_text("helpers", &options.helpers.to_string());
+    let alone = options.alone.as_ref().map_or(0, |n| n.value);
+    if alone > 0 {
+        fingerprint = fingerprint.with_text("alone", &alone.to_string());
+    }
     Ok((
         Stage {
             program: found.map(|(program, _)| program),
@@ -101,9 +108,39 @@ pub fn stage(
             observe: options.observe,
             storage: options.storage,
             helpers: options.helpers,
+            alone,
         },
         fingerprint,
     ))
+}
+
+impl Stage {
+    /// Whether a test is compiled alone too: by its text, so that each run asks the same.
+    fn is_sampled(&self, text: &[u8]) -> bool {
+        let digest = Digest::of(text).0;
+        let number = digest[..8].iter().fold(0, |n: u64, b| n << 8 | u64::from(*b));
+        self.alone > 0 && number % self.alone == 0
+    }
+}
+
+/// The code of a test, where the test compiled alone gives the same.
+fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
+    match compiler.compile(std::slice::from_ref(test)).pop() {
+        Some(Ok(alone)) if canonical_text(&alone) == canonical_text(code) => {
+            Outcome::Done(litmus::write(code).into_bytes())
+        }
+        Some(Ok(alone)) => Outcome::Failed(format!(
+            "{} makes other code of it alone than beside other tests; alone:\n{}\nbeside others:\n{}",
+            compiler.profile.compiler,
+            litmus::write(&alone),
+            litmus::write(code)
+        )),
+        Some(Err(Trouble::Test(message))) => {
+            Outcome::Failed(format!("alone, and not beside other tests: {message}"))
+        }
+        Some(Err(Trouble::Compiler(message))) => Outcome::Broke(message),
+        Some(Err(Trouble::Stopped)) | None => Outcome::Stopped,
+    }
 }
 
 impl Map for Stage {
@@ -137,8 +174,12 @@ impl Map for Stage {
                 Err(message) => out[i] = Outcome::Failed(message),
             }
         }
-        for (place, result) in places.into_iter().zip(compiler.compile(&tests)) {
+        for ((place, result), test) in places.into_iter().zip(compiler.compile(&tests)).zip(&tests)
+        {
             out[place] = match result {
+                Ok(code) if self.is_sampled(&items[place][0]) => {
+                    compare_alone(&compiler, test, &code)
+                }
                 Ok(test) => Outcome::Done(litmus::write(&test).into_bytes()),
                 Err(Trouble::Test(message)) => Outcome::Failed(message),
                 Err(Trouble::Compiler(message)) => Outcome::Broke(message),

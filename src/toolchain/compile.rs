@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::image::Image;
 use super::lift::{self, Given};
@@ -62,6 +63,10 @@ pub fn out_name(function: &str, local: &str) -> String {
     format!("out_{function}_{local}")
 }
 
+/// What compilers say of themselves when they end against their will.
+const CRASHED: [&str; 3] =
+    ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
+
 #[derive(Clone)]
 struct Unit {
     /// As it is compiled.
@@ -83,7 +88,7 @@ impl Compiler<'_> {
                 Err(message) => out.push(Err(Trouble::Test(message))),
             }
         }
-        self.batch(&units, &mut out);
+        self.batch(&units, self.profile.timeout, &mut out);
         out
     }
 
@@ -109,11 +114,11 @@ impl Compiler<'_> {
         Ok(Unit { test, observe })
     }
 
-    fn batch(&self, units: &[(usize, Unit)], out: &mut [Result<Test, Trouble>]) {
+    fn batch(&self, units: &[(usize, Unit)], timeout: Duration, out: &mut [Result<Test, Trouble>]) {
         if units.is_empty() {
             return;
         }
-        match self.object(units) {
+        match self.object(units, timeout) {
             Ok(object) => {
                 let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
                 for (n, (place, unit)) in units.iter().enumerate() {
@@ -128,16 +133,18 @@ impl Compiler<'_> {
             Err(Trouble::Stopped) => {}
             Err(trouble) if units.len() == 1 => out[units[0].0] = Err(trouble),
             Err(_) => {
+                // One that hangs hangs each batch that it is in; such batches are given up sooner.
+                let timeout = (self.profile.timeout / 4).max(Duration::from_secs(1));
                 let (a, b) = units.split_at(units.len() / 2);
-                self.batch(a, out);
-                self.batch(b, out);
+                self.batch(a, timeout, out);
+                self.batch(b, timeout, out);
             }
         }
     }
 
     fn alone(&self, unit: &Unit) -> Result<Test, Trouble> {
         let units = [(0, unit.clone())];
-        let object = self.object(&units)?;
+        let object = self.object(&units, self.profile.timeout)?;
         let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
         self.target(&units[0].1, 0, &image).map_err(Trouble::Test)
     }
@@ -155,8 +162,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The object code of a batch.
-    fn object(&self, units: &[(usize, Unit)]) -> Result<Vec<u8>, Trouble> {
+    /// The object code of a batch. A test alone has all the time that the profile gives.
+    fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Trouble> {
         let mut text = String::new();
         for (n, (_, unit)) in units.iter().enumerate() {
             let c = emit_c(&unit.test, &self.options(unit, n));
@@ -189,7 +196,10 @@ impl Compiler<'_> {
                 args,
                 env: &self.profile.env,
                 dir: dir.path(),
-                timeout: self.profile.timeout,
+                timeout: match units.len() {
+                    1 => self.profile.timeout,
+                    _ => timeout,
+                },
                 memory_mib: self.profile.memory_mib,
                 stop: self.stop,
             })
@@ -206,8 +216,19 @@ impl Compiler<'_> {
         let name = &self.profile.compiler;
         let first = |s: &str| first_error(s);
         match ended {
-            Ended::Exit { code: 0, .. } => std::fs::read(dir.path().join("test.o"))
-                .map_err(|e| Trouble::Compiler(format!("{name} left no object file: {e}"))),
+            Ended::Exit { code: 0, .. } => match std::fs::read(dir.path().join("test.o")) {
+                Err(e) => Err(Trouble::Compiler(format!("{name} left no object file: {e}"))),
+                Ok(bytes) => match object::File::parse(&*bytes) {
+                    Err(e) => Err(Trouble::Compiler(format!(
+                        "{name} wrote an object file that cannot be read: {e}"
+                    ))),
+                    Ok(_) => Ok(bytes),
+                },
+            },
+            // A driver that tells of its child's end does not end so itself.
+            Ended::Exit { stderr, .. } if CRASHED.iter().any(|c| stderr.contains(c)) => {
+                Err(Trouble::Compiler(format!("{name} crashed: {}", first(&stderr))))
+            }
             Ended::Exit { code, stderr, .. } => Err(Trouble::Compiler(format!(
                 "{name} failed with status {code}: {}",
                 first(&stderr)

@@ -69,7 +69,12 @@ fn execution(
     // Initial writes that nothing reads say nothing.
     let initial = |e: usize| one.events.get(e).is_none_or(|e| e.thread.is_none());
     let read: Vec<usize> = one.rf.iter().map(|(w, _)| *w).collect();
-    let shown = |e: usize| !initial(e) || read.contains(&e);
+    // Nor do the writes by which a compiled thread hands over what its locals hold.
+    let kept: Vec<String> = locals(test).into_keys().map(|place| format!("[{place}]")).collect();
+    let private = |e: usize| {
+        one.events.get(e).is_some_and(|e| kept.iter().any(|place| e.text.contains(place)))
+    };
+    let shown = |e: usize| (!initial(e) || read.contains(&e)) && !private(e);
     let letter = |e: &usize| witness::Execution::letter(*e);
     let pairs = |list: &[(usize, usize)]| {
         let list = list.iter().filter(|(a, b)| shown(*a) && shown(*b));

@@ -89,17 +89,20 @@ impl<'a> Investigator<'a> {
         origins: &Origins,
         content: &dyn Fn(usize, &str) -> Option<String>,
     ) {
-        let mut done: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut done: BTreeMap<(usize, bool), u64> = BTreeMap::new();
         for finding in report.findings.iter_mut().filter(|f| f.status == Status::New) {
             let Some(node) = origins.get(&finding.id) else { continue };
             let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
             let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
-            let count = done.entry(*node).or_default();
-            if self.context.stopped() || *count >= most || !finding.label.is_empty() {
+            let count = done.entry((*node, finding.label.is_empty())).or_default();
+            if self.context.stopped() || *count >= most {
                 continue;
             }
             *count += 1;
-            self.finding(finding, *node, content);
+            match finding.label.is_empty() {
+                true => self.finding(finding, *node, content),
+                false => self.explain(finding),
+            }
         }
         self.failures(report, content);
     }
@@ -166,7 +169,8 @@ impl<'a> Investigator<'a> {
             };
         let shows = |verdict: &std::result::Result<Verdict, String>| {
             verdict.as_ref().is_ok_and(|v| {
-                v.is_finding() && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
+                // A source of which nothing is allowed says nothing.
+                v.is_finding() && !v.source.is_empty() && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
             })
         };
         let start = finding
@@ -382,7 +386,7 @@ impl<'a> Investigator<'a> {
             // Each that hangs too costs all of its time.
             return Some(20 / profile.timeout.as_secs().max(1) as usize);
         }
-        let other = [" crashed", " failed", " left no object", " wrote"];
+        let other = [" crashed", " left no object", " wrote"];
         other.iter().any(|o| rest.starts_with(o)).then_some(FAILURE_CANDIDATES)
     }
 }
