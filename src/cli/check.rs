@@ -10,7 +10,6 @@ use litmake::engine::events::Silent;
 use litmake::engine::run::Options;
 use litmake::litmus::list;
 use litmake::mix::By;
-use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
@@ -238,6 +237,4 @@ fn label(stage: &str, profile: usize) -> String {
         0 => stage.to_string(),
         n => format!("{stage}-{}", n + 1),
     }
-}
-
 }

@@ -137,8 +137,7 @@ pub fn tidy(test: &Test) -> Test {
     out.init.retain(|i| match &i.place {
         // Memory starts at 0 without being told.
         Place::Mem { .. }
-            if i.ty.is_none()
-                && i.value == Some(litmus::InitValue::One(litmus::Value::Int(0))) =>
+            if i.ty.is_none() && i.value == Some(litmus::InitValue::One(litmus::Value::Int(0))) =>
         {
             false
         }

@@ -170,7 +170,9 @@ impl<'a> Investigator<'a> {
         let shows = |verdict: &std::result::Result<Verdict, String>| {
             verdict.as_ref().is_ok_and(|v| {
                 // A source of which nothing is allowed says nothing.
-                v.is_finding() && !v.source.is_empty() && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
+                v.is_finding()
+                    && !v.source.is_empty()
+                    && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
             })
         };
         let start = finding
