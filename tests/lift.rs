@@ -147,3 +147,46 @@ fn loads_that_write_are_crashes_where_nobody_else_writes() {
         assert_eq!(status, 0, "{profile}: {text}");
     }
 }
+
+#[test]
+fn arm_has_more_locations_than_registers() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write(
+        "many.litmus",
+        "C many\n{}\n\
+         P0(volatile long long *z, volatile long long *y, volatile long long *b, volatile long long *a) {\n\
+           long long r0 = *y;\n  if (r0 == 1) {\n    long long r1 = *z;\n    long long r2 = *a;\n\
+             if (r2 == 0) {\n      *b = 1;\n    }\n  }\n}\n\
+         P1(volatile long long *y) { *y = 1; }\n\
+         exists (0:r0=1 /\\ 0:r1=0 /\\ 0:r2=0)\n",
+    );
+    for level in ["O0", "O2"] {
+        let profile = format!("clang-16-armv7-{level}");
+        let (status, text) = s.litmake(&["compile", "--profile", &profile, "many.litmus"]);
+        assert!(status == 0 && text.contains("0:SP=P0_pool"), "{profile}: {text}");
+        s.write("lifted.litmus", &text);
+        let (status, text) = s.litmake(&["sim", "lifted.litmus"]);
+        assert!(status == 0 && text.contains("Observation many Sometimes"), "{profile}: {text}");
+    }
+}
+
+#[test]
+fn what_crashes_when_it_is_run_is_said() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("load.litmus", LOAD);
+    s.write("exchange.litmus", EXCHANGE);
+    let run = ["check", "--run", "--json", "--profile", "clang-16-x86_64-cx16-O2"];
+    let (status, text) = s.litmake(&[&run[..], &["load.litmus"]].concat());
+    assert!(status == 1 && text.contains("\"signal\": 11"), "{text}");
+    let (status, text) = s.litmake(&[&run[..], &["exchange.litmus"]].concat());
+    assert!(status == 0 && !text.contains("\"signal\""), "{text}");
+    // Parts of a test are not run.
+    let (status, text) = s.litmake(&[&run[..], &["--split", "thread", "load.litmus"]].concat());
+    assert!(status == 2 && text.contains("leave --split out"), "{text}");
+}

@@ -58,6 +58,11 @@ pub struct Args {
     #[arg(long, default_value_t = 10, value_name = "N")]
     investigate: u64,
 
+    /// Run the tests too, one thread after the other, here or under qemu-user, with the locations
+    /// that the source only reads in memory that cannot be written
+    #[arg(long)]
+    run: bool,
+
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -105,6 +110,9 @@ fn run(args: &Args) -> Result<u8> {
             return Err(Diag::new(format!("there is no file {}", path.display())));
         }
     }
+    if args.run {
+        super::crash::whole(args.split)?;
+    }
     let pipeline = pipeline(args, &paths)?;
     let plan = made::plan(&pipeline)?;
     let store = Arc::new(args.cache.open()?);
@@ -113,6 +121,9 @@ fn run(args: &Args) -> Result<u8> {
     common::on_interrupt(options.context.stop.clone(), store.clone());
     let mut report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
     forgive(args, &mut report);
+    if args.run {
+        super::crash::extend(&mut report, &args.profile, &paths)?;
+    }
     if args.json {
         print!("{}", report.clone().stable().json());
     } else {

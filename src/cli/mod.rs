@@ -7,6 +7,7 @@ mod common;
 mod compile;
 mod completions;
 mod confidence;
+mod crash;
 mod diff;
 mod doctor;
 mod dry;

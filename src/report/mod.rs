@@ -211,6 +211,9 @@ pub struct Finding {
     /// cannot be written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
+    /// What ended it when it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// The smallest source that shows it.
     pub reproducer: String,
     /// A command that shows it again.
@@ -253,7 +256,9 @@ impl Finding {
     /// What is wrong, a line each.
     pub fn wrong(&self) -> Vec<String> {
         let states = self.outcomes.forbidden.iter().map(state_text);
-        states.chain(self.faults.iter().map(|place| format!("a write to `{place}`"))).collect()
+        let faults = self.faults.iter().map(|place| format!("a write to `{place}`"));
+        let signal = self.signal.map(|n| format!("signal {n} when it is run"));
+        states.chain(faults).chain(signal).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::evidence::{Evidence, Execution, Shows};
-use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
+use super::{Class, Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -163,13 +163,20 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.class.name(),
         f.id
     );
-    let _ = writeln!(
-        out,
-        "  compiled with {}, {} allows what {} forbids:",
-        f.profiles.join(" and "),
-        f.model_target,
-        f.model_source
-    );
+    let profiles = f.profiles.join(" and ");
+    let _ = match f.class {
+        Class::RuntimeCrash => {
+            writeln!(
+                out,
+                "  compiled with {profiles}, it crashes where constants cannot be written:"
+            )
+        }
+        _ => writeln!(
+            out,
+            "  compiled with {profiles}, {} allows what {} forbids:",
+            f.model_target, f.model_source
+        ),
+    };
     if !f.preparation.is_empty() {
         let _ = writeln!(out, "    with {}", f.preparation);
     }

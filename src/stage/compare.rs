@@ -43,6 +43,11 @@ impl Verdict {
         !self.undefined && !(self.positive.is_empty() && self.faults.is_empty())
     }
 
+    /// Whether there is a finding of this kind: an outcome, or a write to what is only read.
+    pub fn shows(&self, outcome: bool) -> bool {
+        self.is_finding() && outcome != self.positive.is_empty()
+    }
+
     pub fn decode(bytes: &[u8]) -> Result<Verdict, String> {
         serde_json::from_slice(bytes).map_err(|e| format!("a verdict that cannot be read: {e}"))
     }

@@ -462,7 +462,7 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
 }
 
 /// The line of a compiler's output that says what is wrong.
-fn first_error(text: &str) -> String {
+pub(super) fn first_error(text: &str) -> String {
     let wanted = ["error", "Error", "Assertion", "crash", "fatal"];
     let line = text
         .lines()

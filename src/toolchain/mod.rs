@@ -2,6 +2,7 @@
 //! make. It does not know models.
 
 pub mod compile;
+pub mod execute;
 pub mod fingerprint;
 pub mod image;
 pub mod lift;

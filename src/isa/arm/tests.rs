@@ -467,3 +467,29 @@ proptest! {
         let _ = Machine::default().code(&V7, &format!("L: b {more}"));
     }
 }
+
+#[test]
+fn vector_registers_copy_memory() {
+    let m = two("VLDR D16,[R0]\nVMOV R2,R3,D16\nVMOV D1,R3,R2\nVMOV R4,S2\nVSTR D16,[R1]");
+    assert_eq!((m.reg("R2"), m.reg("R3"), m.reg("R4")), (5, 0, 0));
+    assert_eq!(m.reg("D1"), 5 << 32);
+    // Words, and what is stored depends on what was loaded.
+    let sizes: Vec<u8> = m.events.iter().map(|e| e.size).collect();
+    assert_eq!(sizes, [4, 4, 4, 4]);
+    assert_eq!(m.events[2].data_deps, Deps::from([0, 1]));
+    // With the extension, 64 bits are one access.
+    let mut m = Machine::default();
+    let x = m.location("x");
+    m.set("R0", x);
+    m.poke(x, 8, 1 << 40);
+    m.run(&Arm { lpae: true }, "VLDR D0,[R0]\nVSTR D0,[R0,#8]\nVLDR S4,[R0]");
+    let sizes: Vec<u8> = m.events.iter().map(|e| e.size).collect();
+    assert_eq!((sizes, m.peek(x + 8, 8)), (vec![8, 8, 4], 1 << 40));
+    let m = run("VMOV.I32 D3,#7\nVMOV S6,R5\nVMOVEQ.F64 D4,D3");
+    assert_eq!((m.reg("D3"), m.reg("D4")), (7 << 32, 0));
+    for wrong in
+        ["VMOV D0,S0", "VMOV S0,R0,R1", "VLD1 {D0},[R0]", "VLDMIA R0,{D0,D2}", "VADD.F64 D0,D1,D2"]
+    {
+        error(wrong);
+    }
+}

@@ -360,3 +360,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn vector_registers_copy_memory() {
+    let mut m = Machine::default();
+    let x = m.location("x");
+    m.poke(x, 8, 0x11);
+    m.poke(x + 8, 8, 0x22);
+    m.set("r3", x).set("r4", 16).set("r5", 0x33);
+    let text = "lxvd2x vs0,0,r3\nxxpermdi vs1,vs0,vs0,2\nmfvsrd r6,vs1\nmfvsrld r7,vs1\n\
+                lxvx vs2,0,r3\nmfvsrd r8,v31\nmtvsrdd vs3,0,r5\nstxvx vs3,r4,r3\nmtvsrd f4,r5\n\
+                xxlor vs5,vs4,vs4\nstfd f5,32(r3)\nxxspltib v0,1\nmfvsrwz r9,v0";
+    m.run(&Ppc, text);
+    assert_eq!((m.reg("r6"), m.reg("r7"), m.reg("r8")), (0x22, 0x11, 0));
+    assert_eq!(m.reg("vs2"), 0x22 << 64 | 0x11);
+    assert_eq!((m.peek(x + 16, 8), m.peek(x + 24, 8)), (0x33, 0));
+    assert_eq!((m.peek(x + 32, 8), m.reg("r9")), (0x33, 0x0101_0101));
+    assert!(m.events.iter().all(|e| e.size == 8));
+    assert!(error("xxlor vs64,vs0,vs0").contains("a register such as"));
+}

@@ -170,7 +170,7 @@ impl<'a> Investigator<'a> {
         let shows = |verdict: &std::result::Result<Verdict, String>| {
             verdict.as_ref().is_ok_and(|v| {
                 // A source of which nothing is allowed says nothing.
-                v.is_finding()
+                v.shows(!finding.outcomes.forbidden.is_empty())
                     && !v.source.is_empty()
                     && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
             })
@@ -232,7 +232,9 @@ impl<'a> Investigator<'a> {
                 Ok(_) => self.verdicts(chain, &sibling, std::slice::from_ref(test)).pop(),
             };
             let (shows, error) = match verdict {
-                Some(Ok(v)) if v.is_finding() => (Shows::Present, String::new()),
+                Some(Ok(v)) if v.shows(!finding.outcomes.forbidden.is_empty()) => {
+                    (Shows::Present, String::new())
+                }
                 Some(Ok(_)) => (Shows::Absent, String::new()),
                 Some(Err(e)) => (Shows::Unknown, e),
                 None => continue,

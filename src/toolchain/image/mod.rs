@@ -164,11 +164,17 @@ impl Image {
     fn load(&mut self, bytes: &[u8]) -> Result<Loaded, String> {
         let bad = |e: object::Error| format!("the object file cannot be read: {e}");
         let file = object::File::parse(bytes).map_err(bad)?;
+        let release6 = match file.flags() {
+            object::FileFlags::Elf { e_flags, .. } => matches!(e_flags.0 >> 28, 9 | 10),
+            _ => false,
+        };
         if self.sections.is_empty() {
             self.big = !file.is_little_endian();
-            if let object::FileFlags::Elf { e_flags, .. } = file.flags() {
-                self.release6 = matches!(e_flags.0 >> 28, 9 | 10);
-            }
+            self.release6 = self.arch == Arch::Mips && release6;
+        } else if self.arch == Arch::Mips && self.release6 != release6 {
+            // A linker refuses to put these together.
+            let (symbols, undefined, fixes) = Default::default();
+            return Ok(Loaded { symbols, undefined, fixes });
         }
         let mut places: HashMap<SectionIndex, (u64, usize)> = HashMap::new();
         for section in file.sections() {

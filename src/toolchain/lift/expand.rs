@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::diag::{Source, Span};
 use crate::isa::Symbols;
 use crate::isa::machine::{Decoded, Flow, Mem, Operand, State};
-use crate::isa::ops::{BinOp, Code, Op, Port, Val};
+use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Val};
 use crate::litmus::{Line, Type};
 use crate::toolchain::image::{Function, Image};
 
+use super::copies::{self, Bytes};
 use super::endian;
 use super::locks;
 use super::target::{Special, Target};
@@ -30,6 +31,8 @@ pub enum Kind {
     Goto,
     /// A jump or call through a register whose value is yet to be found.
     Open(Decoded),
+    /// A copy of as many bytes as this register says, which is yet to be found.
+    Copy(&'static str),
     /// Nothing, where a label stands.
     Nothing,
 }
@@ -74,6 +77,7 @@ enum Draft {
     Restore(Decoded),
     Goto,
     Open(Decoded),
+    Copy(&'static str),
     Nothing,
     /// Where what is called is not followed.
     Stop,
@@ -164,13 +168,7 @@ impl Expand<'_> {
             }
             Draft::Here(d, name, value) => {
                 let (own, _) = reg(name)?;
-                for op in &mut ops {
-                    if let Op::ReadReg { dst, reg, .. } = op
-                        && *reg == own
-                    {
-                        *op = Op::Const { dst: *dst, val: Val::Int(value.into()) };
-                    }
-                }
+                set_to(&mut ops, own, Val::Int(value.into()));
                 (Kind::Insn(d), ops)
             }
             Draft::Restore(d) => {
@@ -224,6 +222,7 @@ impl Expand<'_> {
             }
             Draft::Goto => (Kind::Goto, ops),
             Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),
+            Draft::Copy(name) => (Kind::Copy(name), vec![Op::Halt]),
             Draft::Nothing => (Kind::Nothing, ops),
             Draft::Stop => (Kind::Nothing, vec![Op::Halt]),
         })
@@ -468,6 +467,9 @@ impl Expand<'_> {
         let mut to = to;
         if let Some(name) = self.image.missing_at(to) {
             let chosen = (self.instead)(name);
+            if let Some(work) = copies::works_on(name) {
+                return self.bytes(work, from, ret, lists);
+            }
             let named = chosen.as_ref().and_then(|n| self.image.function_named(n)).cloned();
             let chooser = self.image.chooser(name);
             let function = named.or_else(|| chooser.as_ref().and_then(|f| (self.choose)(f)));
@@ -500,6 +502,32 @@ impl Expand<'_> {
         self.function(&function, to, ret, lists)
     }
 
+    /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
+    fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        let Some(bytes) = self.resolved.get(&from) else {
+            return lists.push(from, Draft::Copy(self.target.params[2]), String::new());
+        };
+        let code = copies::stand_in(self.target.arch, work, *bytes).ok_or_else(|| {
+            let name = if work == Bytes::Copy { "memcpy" } else { "memcmp" };
+            format!("unsupported: a call of `{name}` of {bytes} bytes")
+        })?;
+        for mut d in code {
+            d.at = from;
+            let text = self.text(&d, &|_| None);
+            lists.push(from, Draft::Insn(d), text)?;
+        }
+        self.back(from, ret, lists)
+    }
+
+    /// A return.
+    fn back(&self, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        let pushes = self.target.call_pushes();
+        if pushes != 0 {
+            lists.push(from, Draft::AddStack(pushes), String::new())?;
+        }
+        lists.push(from, Draft::Goto, self.target.jump(&name(ret)))
+    }
+
     /// What stands for taking or giving back a lock; then it goes on at `ret`.
     fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
         let stand_in = locks::stand_in(self.target.arch, takes)
@@ -514,11 +542,7 @@ impl Expand<'_> {
             let text = self.text(&d, &|_| Some(again));
             lists.push(from, Draft::Insn(d), text)?;
         }
-        let pushes = self.target.call_pushes();
-        if pushes != 0 {
-            lists.push(from, Draft::AddStack(pushes), String::new())?;
-        }
-        lists.push(from, Draft::Goto, self.target.jump(&name(ret)))
+        self.back(from, ret, lists)
     }
 
     fn text(&self, d: &Decoded, label: &dyn Fn(u64) -> Option<usize>) -> String {
@@ -526,6 +550,20 @@ impl Expand<'_> {
             Some(label) => name(label),
             None => format!("{at:#x}"),
         })
+    }
+}
+
+/// Has a register read as a constant, under conditions too.
+fn set_to(ops: &mut [Op], own: Reg, val: Val) {
+    for op in ops {
+        match op {
+            Op::ReadReg { dst, reg, .. } if *reg == own => *op = Op::Const { dst: *dst, val },
+            Op::If { yes, no, .. } => {
+                set_to(yes, own, val);
+                set_to(no, own, val);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::litmus::Arch;
 use super::endian;
 use super::expand::{Flat, Kind, Node, memory_operand};
 use super::target::Target;
-use super::values::{Access, Facts, Known, Place, State, Step, World, needed};
+use super::values::{Access, Facts, Known, Matters, Place, State, Step, World, needed};
 
 const MAX_STEPS: usize = 200_000;
 
@@ -334,7 +334,17 @@ impl Decide<'_> {
                         _ => true,
                     }
                 };
-                needed(&self.flat.nodes[i].ops, &mut live.regs, &address);
+                // A move to a slot that nobody reads is none.
+                let moves = *action == Action::Slots;
+                let stored = |t: Temp| {
+                    let mut stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
+                    !moves || stores.any(|a| !is_stack(a) || live_store(a, after))
+                };
+                let matters = Matters { address: &address, stored: &stored };
+                let wanted = needed(&self.flat.nodes[i].ops, &mut live.regs, &matters);
+                let idle = |a: &Access| {
+                    moves && wanted.get(usize::from(a.temp)).is_none_or(|bits| *bits == 0)
+                };
                 for (reg, known) in &facts.reads {
                     let r = usize::from(*reg);
                     let written = facts.writes.iter().any(|(w, _, c)| w == reg && *c);
@@ -367,7 +377,7 @@ impl Decide<'_> {
                 }
                 for a in &facts.accesses {
                     if let Place::Stack(at) = a.place
-                        && (!a.store || a.atomic)
+                        && (!a.store && !idle(a) || a.atomic)
                     {
                         live.slots.insert((at, a.size));
                     }
@@ -458,6 +468,10 @@ impl Decide<'_> {
         }
         Ok(())
     }
+}
+
+fn is_stack(a: &Access) -> bool {
+    matches!(a.place, Place::Stack(_))
 }
 
 /// A store to a slot of the stack that something reads.

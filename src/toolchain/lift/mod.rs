@@ -5,6 +5,7 @@
 //! it stays, `write` prints that. `target` has what differs between instruction sets. What is not
 //! understood is refused by name and never guessed.
 
+mod copies;
 mod endian;
 mod expand;
 mod flow;
@@ -199,16 +200,24 @@ fn open(
     let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
     let mut out = Vec::new();
     for (node, state) in flat.nodes.iter().zip(&analysis.states) {
-        let (Kind::Open(d), Some(state)) = (&node.kind, state) else {
-            continue;
-        };
+        let Some(state) = state else { continue };
         let value = |name: &str| {
-            let reg = isa.register(name)?;
-            let reg = flat.code.regs.iter().position(|r| r.name == reg.name)?;
+            let canonical = isa.register(name).map_or(name.to_string(), |r| r.name);
+            let reg = flat.code.regs.iter().position(|r| r.name == canonical)?;
             match state.regs.get(reg).copied().flatten()? {
                 Known::Val(Val::Int(n)) => u64::try_from(n).ok(),
                 _ => None,
             }
+        };
+        let d = match &node.kind {
+            Kind::Open(d) => d,
+            Kind::Copy(size) => {
+                let bytes =
+                    value(size).ok_or("unsupported: `memcpy` or `memcmp` of unknown size")?;
+                out.push((node.at, bytes));
+                continue;
+            }
+            _ => continue,
         };
         let to = match d.operands.last() {
             Some(Operand::Reg(name)) => value(name),
@@ -226,7 +235,7 @@ fn open(
                     _ => at,
                 }
             }
-            None if d.mnemonic.contains("ctr") => value("ctr"),
+            None if d.mnemonic.contains("ctr") => value("CTR"),
             _ => None,
         };
         let to =

@@ -462,13 +462,22 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The bits of registers that matter before some ops, given those that matter after. Addresses
-/// of accesses count where `address` says so of the access's number.
-pub fn needed(ops: &[Op], live: &mut [u128], address: &dyn Fn(Temp) -> bool) {
+/// The bits of registers that matter before some ops, given those that matter after; and the bits
+/// of temporaries.
+pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
     let mut temps = vec![0u128; 0];
     let mut constants = HashMap::new();
     gather(ops, &mut constants);
-    backwards(ops, live, &mut temps, &constants, address, true);
+    backwards(ops, live, &mut temps, &constants, matters, true);
+    temps
+}
+
+/// What of an instruction's accesses matters, by the temporary that is loaded or stored.
+pub struct Matters<'a> {
+    /// Whether its address does.
+    pub address: &'a dyn Fn(Temp) -> bool,
+    /// Whether what is stored does.
+    pub stored: &'a dyn Fn(Temp) -> bool,
 }
 
 fn gather(ops: &[Op], out: &mut HashMap<Temp, u128>) {
@@ -505,7 +514,7 @@ fn backwards(
     live: &mut [u128],
     temps: &mut Vec<u128>,
     constants: &HashMap<Temp, u128>,
-    address: &dyn Fn(Temp) -> bool,
+    matters: &Matters,
     certain: bool,
 ) {
     let all = u128::MAX;
@@ -561,27 +570,29 @@ fn backwards(
                 want(temps, *no, m);
             }
             Op::Load { dst, addr, .. } => {
-                if address(*dst) {
+                if (matters.address)(*dst) {
                     want(temps, *addr, all);
                 }
             }
             Op::Store { addr, src, size, .. } | Op::StoreEx { addr, src, size, .. } => {
-                if address(*src) {
+                if (matters.address)(*src) {
                     want(temps, *addr, all);
                 }
-                want(temps, *src, mask(size.saturating_mul(8)));
+                if (matters.stored)(*src) {
+                    want(temps, *src, mask(size.saturating_mul(8)));
+                }
             }
             Op::Rmw { dst, addr, new, body, .. } => {
                 want(temps, *new, all);
-                backwards(body, live, temps, constants, address, certain);
-                if address(*dst) {
+                backwards(body, live, temps, constants, matters, certain);
+                if (matters.address)(*dst) {
                     want(temps, *addr, all);
                 }
             }
             Op::If { cond, yes, no } => {
                 let mut other = live.to_vec();
-                backwards(yes, live, temps, constants, address, certain);
-                backwards(no, &mut other, temps, constants, address, certain);
+                backwards(yes, live, temps, constants, matters, certain);
+                backwards(no, &mut other, temps, constants, matters, certain);
                 for (l, o) in live.iter_mut().zip(other) {
                     *l |= o;
                 }

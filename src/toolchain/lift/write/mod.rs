@@ -3,21 +3,25 @@
 //!
 //! It does not decide what stays.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod pool;
+mod slots;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Source, Span};
 use crate::isa::machine::{Decoded, Mem, Operand, Update};
-use crate::isa::ops::{Op, Reg, Temp, UnOp, Val};
+use crate::isa::ops::{Op, Reg, Val};
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
 
 use super::endian::{self, Placed};
-use super::expand::{Flat, Kind, memory_operand};
-use super::flow::{Action, Analysis, Decide, Plan, live_store, show};
+use super::expand::{Flat, Kind};
+use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
 use super::target::Target;
 use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
+use pool::Pool;
 
 /// Something that an address register points to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +81,7 @@ struct Writer<'a> {
     free: Vec<String>,
     /// The constants in memory that the text reads there.
     constants: Vec<(u64, u8)>,
+    pool: Pool,
     /// The locations whose locks are taken.
     locks: BTreeSet<u16>,
     /// Bytes of the location on which fences in the shape of locked operations work.
@@ -85,6 +90,9 @@ struct Writer<'a> {
     plain_fields: BTreeSet<String>,
 }
 
+const NO_REGISTER: &str =
+    "unsupported: the code leaves no register free for the addresses of its locations";
+
 pub fn write(
     flat: &Flat,
     analysis: &Analysis,
@@ -92,6 +100,23 @@ pub fn write(
     target: &Target,
     locations: &[String],
     given: &Given,
+) -> Result<Lifted, String> {
+    match attempt(flat, analysis, world, target, locations, given, false) {
+        Err(e) if e == NO_REGISTER && pool::possible(target) => {
+            attempt(flat, analysis, world, target, locations, given, true)
+        }
+        done => done,
+    }
+}
+
+fn attempt(
+    flat: &Flat,
+    analysis: &Analysis,
+    world: &World,
+    target: &Target,
+    locations: &[String],
+    given: &Given,
+    pooled: bool,
 ) -> Result<Lifted, String> {
     let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
     let decide = Decide { flat, analysis, world, target };
@@ -110,6 +135,7 @@ pub fn write(
         pointers: BTreeMap::new(),
         free: Vec::new(),
         constants: Vec::new(),
+        pool: Pool::new(pooled),
         locks: BTreeSet::new(),
         fence: 0,
         plain_fields: BTreeSet::new(),
@@ -186,7 +212,12 @@ impl Writer<'_> {
             let named = self.decide.named_address(i);
             for operand in &d.operands {
                 match operand {
-                    Operand::Reg(r) if !self.renamed(i, r) => taken.extend(self.canonical(r)),
+                    Operand::Reg(r) if self.can_pool(i, r) || !self.renamed(i, r) => {
+                        taken.extend(self.canonical(r));
+                    }
+                    Operand::Mem(m) if m.base.as_deref().is_some_and(|b| self.can_pool(i, b)) => {
+                        taken.extend(m.base.as_deref().and_then(|b| self.canonical(b)));
+                    }
                     Operand::Mem(m) if !named => {
                         let base = m.base.as_deref().filter(|b| !self.renamed(i, b));
                         taken.extend(base.and_then(|b| self.canonical(b)));
@@ -262,196 +293,6 @@ impl Writer<'_> {
             && reg.is_some_and(|r| self.decide.can_rename(i, r as Reg))
     }
 
-    /// Puts slots together that overlap, and gives each group a register or a place.
-    fn group_slots(&mut self) -> Result<(), String> {
-        let mut groups: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
-        for (i, action) in self.plan.actions.iter().enumerate() {
-            if !matches!(action, Action::Keep | Action::Slots)
-                || self.decide.is_stack_fence(i, &self.plan.after[i])
-            {
-                continue;
-            }
-            // What an instruction accesses that is no move stays together.
-            let together = self.moves(i).is_none();
-            let mut shapes: Vec<(i64, u8)> = Vec::new();
-            for a in &self.analysis.facts[i].accesses {
-                let Place::Stack(at) = a.place else { continue };
-                if together || !a.store || a.atomic || live_store(a, &self.plan.after[i]) {
-                    shapes.push((at, a.size));
-                }
-            }
-            let end = |(at, size): &(i64, u8)| at + i64::from(*size);
-            let mut own: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
-            match (together, shapes.iter().map(|s| s.0).min(), shapes.iter().map(end).max()) {
-                (true, Some(from), Some(to)) => {
-                    own.push((from, to, shapes.into_iter().collect(), vec![i]));
-                }
-                _ => own.extend(
-                    shapes.into_iter().map(|s| (s.0, end(&s), BTreeSet::from([s]), vec![i])),
-                ),
-            }
-            for mut group in own {
-                let (same, rest): (Vec<_>, Vec<_>) =
-                    groups.into_iter().partition(|g| g.0 < group.1 && group.0 < g.1);
-                groups = rest;
-                for g in same {
-                    group.0 = group.0.min(g.0);
-                    group.1 = group.1.max(g.1);
-                    group.2.extend(g.2);
-                    group.3.extend(g.3);
-                }
-                groups.push(group);
-            }
-        }
-        groups.sort_by_key(|g| g.0);
-        let mut held: Vec<(String, BTreeSet<usize>)> = Vec::new();
-        for (from, to, shapes, users) in groups {
-            // A register holds what is written as a whole; its lowest part may be read alone.
-            let whole = |a: &Access| match a.place {
-                Place::Stack(at) if a.store && from <= at && at < to => {
-                    at == from && at + i64::from(a.size) == to
-                }
-                _ => true,
-            };
-            let written = |i: &usize| self.analysis.facts[*i].accesses.iter().all(whole);
-            let one = to - from <= i64::from(self.target.word)
-                && shapes.iter().all(|s| s.0 == from)
-                && (shapes.len() == 1 || !self.world.image.big && users.iter().all(written));
-            let simple = one && users.iter().all(|i| self.is_simple(*i));
-            // Where it is in use; slots that are never in use together share a register.
-            let mut busy: BTreeSet<usize> = users.iter().copied().collect();
-            for (i, live) in self.plan.after.iter().enumerate() {
-                if shapes.iter().any(|shape| live.slots.contains(shape)) {
-                    busy.insert(i);
-                }
-            }
-            let shared = held.iter_mut().find(|(_, other)| other.is_disjoint(&busy));
-            let register = match shared {
-                _ if !simple => None,
-                Some((reg, other)) => {
-                    other.extend(&busy);
-                    Some(reg.clone())
-                }
-                None => self.free.pop().inspect(|reg| held.push((reg.clone(), busy))),
-            };
-            let slot = match register {
-                Some(reg) => Slot::Register(reg),
-                None => Slot::Private(from, (to - from) as u32),
-            };
-            self.groups.push((from, to, slot));
-        }
-        Ok(())
-    }
-
-    /// Whether an instruction works as well with a register in the place of its slot.
-    fn is_simple(&self, i: usize) -> bool {
-        if self.analysis.facts[i].accesses.iter().any(|a| a.atomic) {
-            return false;
-        }
-        if self.moves(i).is_some() {
-            return true;
-        }
-        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
-            return false;
-        };
-        let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
-        self.target.arch == Arch::X86_64
-            && memory_operand(d).is_some()
-            && !d.operands.iter().any(vector)
-            && self.analysis.facts[i].accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
-    }
-
-    /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
-    /// register.
-    fn moves(&self, i: usize) -> Option<Vec<Move>> {
-        let facts = &self.analysis.facts[i];
-        let after = &self.plan.after[i];
-        let mut from: HashMap<Temp, Holds> = HashMap::new();
-        let mut out = Vec::new();
-        for op in &self.flat.nodes[i].ops {
-            match op {
-                Op::Const { dst, val: Val::Int(n) } => {
-                    from.insert(*dst, Holds::Number(u64::try_from(*n).ok()?));
-                }
-                Op::ReadReg { dst, reg, .. } => {
-                    from.insert(*dst, Holds::Reg(*reg));
-                }
-                Op::Un { dst, op: UnOp::ZeroExt { from: bits }, a, .. } => {
-                    let source = match from.get(a) {
-                        Some(Holds::Slot(at, size, _))
-                            if u16::from(*size) * 8 <= u16::from(*bits) =>
-                        {
-                            Holds::Slot(*at, *size, false)
-                        }
-                        Some(Holds::Reg(r)) => Holds::Low(*r, *bits),
-                        Some(Holds::Low(r, old)) => Holds::Low(*r, *bits.min(old)),
-                        _ => Holds::Other,
-                    };
-                    from.insert(*dst, source);
-                }
-                Op::Un { dst, op: UnOp::SignExt { from: bits }, a, .. } => {
-                    let source = match from.get(a) {
-                        Some(Holds::Slot(at, size, false))
-                            if u16::from(*size) * 8 == u16::from(*bits) =>
-                        {
-                            Holds::Slot(*at, *size, true)
-                        }
-                        _ => Holds::Other,
-                    };
-                    from.insert(*dst, source);
-                }
-                Op::Un { dst, .. }
-                | Op::Bin { dst, .. }
-                | Op::Select { dst, .. }
-                | Op::Choose { dst } => {
-                    from.insert(*dst, Holds::Other);
-                }
-                Op::Load { dst, .. } => {
-                    let access = facts.accesses.iter().find(|a| a.temp == *dst && !a.store)?;
-                    let source = match access.place {
-                        Place::Stack(at) => Holds::Slot(at, access.size, false),
-                        _ => Holds::Other,
-                    };
-                    from.insert(*dst, source);
-                }
-                Op::Store { src, .. } => {
-                    let access = facts.accesses.iter().find(|a| a.temp == *src && a.store)?;
-                    let Place::Stack(at) = access.place else {
-                        return None;
-                    };
-                    if !live_store(access, after) {
-                        continue;
-                    }
-                    let vector = |r: &Reg| self.flat.code.regs[usize::from(*r)].bits > 64;
-                    match from.get(src)? {
-                        Holds::Reg(r) | Holds::Low(r, _) if vector(r) => return None,
-                        Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
-                        Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
-                            out.push(Move::Spill(*r, at, access.size));
-                        }
-                        Holds::Number(n) => out.push(Move::Number(*n, at)),
-                        _ => return None,
-                    }
-                }
-                Op::WriteReg { reg, src } => {
-                    if after.regs.get(usize::from(*reg)).is_none_or(|m| *m == 0) {
-                        continue;
-                    }
-                    match from.get(src)? {
-                        _ if self.flat.code.regs[usize::from(*reg)].bits > 64 => return None,
-                        Holds::Slot(at, size, signed) => {
-                            out.push(Move::Reload(*reg, *at, *size, *signed));
-                        }
-                        // The stack pointer and the like are known, and nothing asks for them.
-                        _ => return None,
-                    }
-                }
-                _ => return None,
-            }
-        }
-        Some(out)
-    }
-
     fn slot(&self, at: i64) -> Option<&Slot> {
         self.groups.iter().find(|g| g.0 <= at && at < g.1).map(|g| &g.2)
     }
@@ -497,9 +338,7 @@ impl Writer<'_> {
             .position(|f| Some(f.as_str()) == own && offset == 0)
             .or_else(|| self.free.iter().rposition(|f| !others.contains(&f.as_str())))
             .or_else(|| self.free.len().checked_sub(1));
-        let reg = at.map(|at| self.free.remove(at)).ok_or(
-            "unsupported: the code leaves no register free for the addresses of its locations",
-        )?;
+        let reg = at.map(|at| self.free.remove(at)).ok_or(NO_REGISTER)?;
         self.pointers.insert((object, offset), reg.clone());
         Ok(reg)
     }
@@ -577,80 +416,35 @@ impl Writer<'_> {
                 out
             }
             Action::Slots => match self.moves(i) {
-                Some(moves) if self.all_registers(i) => {
+                Some(moves) if self.all_registers(&moves) => {
                     let mut out = Vec::new();
                     for m in self.in_order(moves)? {
                         out.push(Text::Plain(m));
                     }
                     out
                 }
-                _ => vec![self.kept(i)?],
+                _ => self.kept(i)?,
             },
             Action::Keep => match &self.flat.nodes[i].kind {
-                Kind::Insn(_) => vec![self.kept(i)?],
+                Kind::Insn(_) => self.kept(i)?,
                 Kind::Made => {
                     return Err(
                         "unsupported: an address of code, the stack or a lock is used as a value"
                             .into(),
                     );
                 }
-                Kind::Open(_) | Kind::Goto | Kind::Nothing => Vec::new(),
+                Kind::Open(_) | Kind::Copy(_) | Kind::Goto | Kind::Nothing => Vec::new(),
             },
         })
-    }
-
-    fn all_registers(&self, i: usize) -> bool {
-        self.analysis.facts[i].accesses.iter().all(|a| match a.place {
-            Place::Stack(at) => {
-                a.store && !live_store(a, &self.plan.after[i])
-                    || matches!(self.slot(at), Some(Slot::Register(_)))
-            }
-            _ => false,
-        })
-    }
-
-    /// Moves one after another; none may write what a later one reads.
-    fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, String> {
-        let mut out = Vec::new();
-        let mut written: BTreeSet<String> = BTreeSet::new();
-        for m in moves {
-            let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
-            let spare = |at: i64| match self.slot(at) {
-                Some(Slot::Register(r)) => Ok(r.clone()),
-                _ => Err("unsupported: a slot of the stack has no place".to_string()),
-            };
-            let (texts, reads, writes) = match m {
-                Move::Spill(r, at, size) => {
-                    let (from, to) = (name(r), spare(at)?);
-                    (vec![self.target.copy(&to, &from, size)], from, to)
-                }
-                Move::Number(n, at) => {
-                    let to = spare(at)?;
-                    (vec![self.target.constant(&to, n)], String::new(), to)
-                }
-                Move::Reload(r, at, size, signed) => {
-                    let (from, to) = (spare(at)?, name(r));
-                    let bits = self.flat.code.regs[usize::from(r)].bits;
-                    let texts = self
-                        .target
-                        .extend(&to, &from, size, bits / 8, signed)
-                        .ok_or("unsupported: a part of a register cannot be extended")?;
-                    (texts, from, to)
-                }
-            };
-            if written.contains(&reads) {
-                return Err("unsupported: moves between slots that depend on each other".into());
-            }
-            written.insert(writes);
-            out.extend(texts);
-        }
-        Ok(out)
     }
 
     fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<String, String> {
         let name = self.flat.code.regs[usize::from(reg)].name.clone();
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
             let (object, off) = object(loc, off);
+            if self.pool.on && off == 0 {
+                return Ok(self.pool_load(object, &name));
+            }
             let pointer = self.pointer(object, off)?;
             return Ok(self.target.copy(&name, &pointer, self.target.word));
         }
@@ -671,7 +465,7 @@ impl Writer<'_> {
     }
 
     /// An instruction as it was, with memory and addresses by name.
-    fn kept(&mut self, i: usize) -> Result<Text, String> {
+    fn kept(&mut self, i: usize) -> Result<Vec<Text>, String> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return Err("unsupported: a jump on the stack".into());
         };
@@ -730,10 +524,38 @@ impl Writer<'_> {
             Op::Branch { target, .. } | Op::Jump { target } => Some(*target as usize),
             _ => None,
         });
-        Ok(match target {
+        if let Some(two) = self.extended(&d) {
+            return Ok(two);
+        }
+        let first = std::mem::take(&mut self.pool.first);
+        let mut out: Vec<Text> = first.into_iter().map(Text::Plain).collect();
+        out.push(match target {
             Some(to) => Text::Branch(d, to),
             None => Text::Plain(d.text(self.target.decoder.style(), &|at| format!("{at:#x}"))),
-        })
+        });
+        Ok(out)
+    }
+
+    /// A zero-extending move of x86 as two that more tools read: 0, then the low part.
+    fn extended(&self, d: &Decoded) -> Option<Vec<Text>> {
+        let (low, bytes) = match d.mnemonic.as_str() {
+            "movzbl" => ("movb", 1),
+            "movzwl" => ("movw", 2),
+            _ => return None,
+        };
+        let [from, Operand::Reg(to)] = d.operands.as_slice() else {
+            return None;
+        };
+        let reg = self.canonical(to)?;
+        // What is moved must not be what is cleared.
+        let from = match from {
+            Operand::Text(memory) if memory.starts_with('(') => memory.clone(),
+            Operand::Reg(from) if self.canonical(from)? != reg => from.clone(),
+            _ => return None,
+        };
+        let clear = self.target.constant(&reg, 0);
+        let load = format!("{low} {from},{}", self.target.view(&reg, bytes));
+        Some(vec![Text::Plain(clear), Text::Plain(load)])
     }
 
     /// The register that holds the location whose address this one holds here.
@@ -746,6 +568,10 @@ impl Writer<'_> {
             return Ok(None);
         };
         let (object, off) = object(loc, off);
+        if off == 0 && self.can_pool(i, name) {
+            self.from_pool(object, name);
+            return Ok(None);
+        }
         let pointer = self.pointer(object, off)?;
         Ok(Some(self.target.view(&pointer, view.shown_bits / 8)))
     }
@@ -820,6 +646,23 @@ impl Writer<'_> {
         let offsets = !(mem.index.is_some() && self.target.arch == Arch::Ppc);
         let mut tried = d.clone();
         tried.operands[n] = Operand::Mem(shape(self.target.spare[0].to_string(), offset));
+        if let Object::Private(from) = object
+            && let Some(at) = self.in_pool(from)
+        {
+            let memory = shape(self.target.stack.to_string(), at + offset);
+            tried.operands[n] = Operand::Mem(memory.clone());
+            if at + offset == 0 || self.reads(&tried) {
+                return Ok((Operand::Mem(memory), swap));
+            }
+            return Err(self.refusal(i, "cannot have its slot in the pool"));
+        }
+        if let (Object::Location(_) | Object::Lock(_), Some(own)) = (&object, &mem.base)
+            && self.can_pool(i, own)
+            && (offset == 0 || self.reads(&tried))
+        {
+            self.from_pool(object, own);
+            return Ok((Operand::Mem(shape(own.clone(), offset)), swap));
+        }
         if offset == 0 || offsets && self.reads(&tried) {
             let base = self.pointer(object, 0)?;
             return Ok((Operand::Mem(shape(base, offset)), swap));
@@ -895,10 +738,13 @@ impl Writer<'_> {
             span: Span::default(),
         };
         for (_, _, slot) in &self.groups {
-            if let Slot::Private(from, size) = slot {
+            if let Slot::Private(from, size) = slot
+                && !self.pool.has(*from)
+            {
                 out.push(private(self.private_name(*from), *size));
             }
         }
+        out.extend(self.pool_init());
         for loc in &self.locks {
             out.push(private(self.name_of(&Object::Lock(*loc)), 4));
         }
@@ -964,20 +810,4 @@ enum Text {
     Plain(String),
     Goto(usize),
     Branch(Decoded, usize),
-}
-
-enum Move {
-    Spill(Reg, i64, u8),
-    Number(u64, i64),
-    Reload(Reg, i64, u8, bool),
-}
-
-/// What a temporary holds, as far as moves go.
-enum Holds {
-    Reg(Reg),
-    /// The lowest bits of a register.
-    Low(Reg, u8),
-    Number(u64),
-    Slot(i64, u8, bool),
-    Other,
 }

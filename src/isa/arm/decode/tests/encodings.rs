@@ -1,6 +1,14 @@
 //! Words of A32, and halves of T32 code, and their text, as `llvm-objdump` has them too.
 
 pub const A32: &[(u32, &str)] = &[
+    (0xf2c0_0010, "VMOV.I32 D16,#0"),
+    (0xf2c0_0e50, "VMOV.I8 Q8,#0"),
+    (0xf387_561f, "VMOV.I32 D5,#4278190080"),
+    (0xf281_6052, "VMOV.I32 Q3,#18"),
+    (0xeef0_1a62, "VMOV.F32 S3,S5"),
+    (0xeef0_1b60, "VMOV.F64 D17,D16"),
+    (0x1eb0_6b47, "VMOVNE.F64 D6,D7"),
+    (0xec41_0b17, "VMOV D7,R0,R1"),
     (0xe0a7_5001, "ADC R5,R7,R1"),
     (0xe2a3_5000, "ADC R5,R3,#0"),
     (0xe0a8_2669, "ADC R2,R8,R9,ROR #12"),

@@ -1,0 +1,90 @@
+//! `litmake check --run`: what tests do when they are run, beside what models say of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use litmake::diag::{Diag, Result, Source};
+use litmake::litmus;
+use litmake::pipeline::load::Disk;
+use litmake::pipeline::types::{Observe, Storage};
+use litmake::report::{Class, Error, Finding, Report};
+use litmake::toolchain::compile::Compiler;
+use litmake::toolchain::execute::Ran;
+use litmake::toolchain::process;
+use litmake::toolchain::runtime::Runtime;
+
+use super::common;
+
+/// Runs every test as every profile compiles it, and adds what came out to a report.
+pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Result<()> {
+    for name in profiles {
+        let profile = common::find_profile(&Disk, name)?;
+        let Some(program) = process::find(&profile.compiler) else {
+            // That it is missing is an error of the report already.
+            continue;
+        };
+        let runtime = Runtime::of(&profile, &program);
+        let compiler = Compiler {
+            profile: &profile,
+            program: &program,
+            observe: Observe::Condition,
+            storage: Storage::Pointers,
+            helpers: false,
+            runtime: &runtime,
+            stop: &AtomicBool::new(false),
+        };
+        for path in paths {
+            let test = path.display().to_string();
+            let Some((text, read)) = read(path) else { continue };
+            match compiler.execute(&read) {
+                Ok(Ran::Well) => {}
+                Ok(Ran::Signal(signal)) => add(report, &profile.name, &test, text, signal),
+                Err(message) => report.errors.push(Error {
+                    stage: format!("run {}", profile.name),
+                    test,
+                    message,
+                    ..Error::default()
+                }),
+            }
+        }
+    }
+    litmake::report::merge::sort(report);
+    Ok(())
+}
+
+/// Tests that cannot be read are errors of the report already.
+fn read(path: &Path) -> Option<(String, litmus::Test)> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let test = litmus::read(&Source::new(path.display().to_string(), text.as_str())).ok()?;
+    Some((text, test))
+}
+
+/// A crash, as one finding with what was seen in the code, where that was.
+fn add(report: &mut Report, profile: &str, test: &str, source: String, signal: i32) {
+    let same = report.findings.iter_mut().find(|f| {
+        f.class == Class::RuntimeCrash && f.test == test && f.profiles == [profile.to_string()]
+    });
+    if let Some(finding) = same {
+        finding.signal = Some(signal);
+        return;
+    }
+    let finding = Finding {
+        class: Class::RuntimeCrash,
+        test: test.to_string(),
+        reproducer: source.clone(),
+        source,
+        profiles: vec![profile.to_string()],
+        signal: Some(signal),
+        command: format!("litmake check --run --profile {profile} {test}"),
+        ..Finding::default()
+    };
+    report.findings.push(finding.identify());
+}
+
+/// Runs are of whole tests.
+pub fn whole(split: super::check::Split) -> Result<()> {
+    match split.by() {
+        None => Ok(()),
+        Some(_) => Err(Diag::new("--run is for whole tests; leave --split out")),
+    }
+}

@@ -1,0 +1,256 @@
+//! Running what a compiler made of a test: one thread after the other, once, with the locations
+//! that the source only reads in memory that cannot be written. What ends by a signal there is
+//! wrong whatever any model says. It runs on this machine or under `qemu-user`, without a C
+//! library where it can.
+//!
+//! It does not look at outcomes, nor at anything that needs two threads at once.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::compile::{Compiler, first_error, out_name};
+use super::process::{self, Ended, Request};
+use crate::lang::c11::emit::{
+    EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
+};
+use crate::lang::c11::print_declaration;
+use crate::lang::c11::readonly::only_read;
+use crate::lang::c11::types::size_of;
+use crate::litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    Well,
+    /// By this signal.
+    Signal(i32),
+}
+
+/// The end of a program and, on x86, a stack that is aligned where it begins.
+const MAIN: &str = "\
+#if defined(HOSTED)
+#elif defined(__x86_64__)
+#define ENTRY __attribute__((force_align_arg_pointer))
+static void leave(void) { __asm__ volatile(\"syscall\" : : \"a\"(60), \"D\"(0) : \"memory\"); }
+#elif defined(__aarch64__)
+#define ENTRY
+static void leave(void) {
+  register long number __asm__(\"x8\") = 93;
+  register long status __asm__(\"x0\") = 0;
+  __asm__ volatile(\"svc 0\" : : \"r\"(number), \"r\"(status) : \"memory\");
+}
+#elif defined(__arm__)
+#define ENTRY
+static void leave(void) {
+  __asm__ volatile(\"mov r0, #0\\n mov r7, #1\\n svc 0\" : : : \"r0\", \"memory\");
+}
+#elif defined(__riscv)
+#define ENTRY
+static void leave(void) {
+  register long number __asm__(\"a7\") = 93;
+  register long status __asm__(\"a0\") = 0;
+  __asm__ volatile(\"ecall\" : : \"r\"(number), \"r\"(status) : \"memory\");
+}
+#elif defined(__powerpc64__)
+#define ENTRY
+static void leave(void) {
+  register long number __asm__(\"r0\") = 1;
+  register long status __asm__(\"r3\") = 0;
+  __asm__ volatile(\"sc\" : : \"r\"(number), \"r\"(status) : \"memory\");
+}
+#endif
+";
+
+impl Compiler<'_> {
+    /// Compiles, links and runs a test; what cannot be is said.
+    pub fn execute(&self, test: &Test) -> Result<Ran, String> {
+        if !self.profile.mapping.is_empty() {
+            return Err("unsupported: a profile that is no compiler is not run".into());
+        }
+        let sources = sources(test)?;
+        let dir = tempfile::Builder::new()
+            .prefix("litmake-")
+            .tempdir()
+            .map_err(|e| format!("no temporary folder: {e}"))?;
+        for (name, text) in &sources {
+            std::fs::write(dir.path().join(name), text)
+                .map_err(|e| format!("the source cannot be written: {e}"))?;
+        }
+        self.link(dir.path(), &sources)?;
+        let program = dir.path().join("run");
+        let emulator = self.emulator(&program)?;
+        let ended = match &emulator {
+            None => self.start(dir.path(), &program, &[]),
+            Some(emulator) => {
+                let args = ["-cpu".into(), "max".into(), program.display().to_string()];
+                let args = if self.profile.arch == Arch::Ppc { &args[2..] } else { &args[..] };
+                self.start(dir.path(), emulator, args)
+            }
+        };
+        match ended {
+            Ended::Exit { code: 0, .. } => Ok(Ran::Well),
+            Ended::Exit { code, stderr, .. } => {
+                Err(format!("it ended with status {code}: {}", first_error(&stderr)))
+            }
+            Ended::Signal { signal, .. } => Ok(Ran::Signal(signal)),
+            Ended::TooSlow => Err("it did not come to its end alone".into()),
+            Ended::Stopped => Err("stopped".into()),
+            Ended::NotStarted(e) => Err(format!("it cannot be started: {e}")),
+        }
+    }
+
+    /// Makes the program: without a C library, and with one where the runtime library needs it.
+    fn link(&self, dir: &Path, sources: &[(&str, String)]) -> Result<(), String> {
+        let given = &self.profile.args;
+        let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
+        let owned = |list: &[&str]| list.iter().map(|a| a.to_string()).collect::<Vec<String>>();
+        let mut args: Vec<String> = given[..commands].to_vec();
+        args.extend(owned(&["-w", "-g0", "-fno-stack-protector"]));
+        args.extend(given[commands..].iter().cloned());
+        args.extend(sources.iter().map(|(name, _)| name.to_string()));
+        args.extend(owned(&["-static", "-o", "run"]));
+        let mut alone = args.clone();
+        alone.extend(self.runtime.paths.iter().map(|p| p.display().to_string()));
+        alone.extend(owned(&["-nostdlib", "-Wl,-e,_start"]));
+        args.extend(owned(&["-DHOSTED", "-latomic", "-lpthread"]));
+        let gcc = self.profile.compiler.contains("gcc");
+        if !gcc
+            && commands == 0
+            && let Some(linker) = linker()
+        {
+            alone.push(format!("--ld-path={}", linker.display()));
+        }
+        let name = &self.profile.compiler;
+        let mut said = String::new();
+        for args in [alone, args] {
+            match self.start(dir, self.program, &args) {
+                Ended::Exit { code: 0, .. } => return Ok(()),
+                Ended::Exit { stderr, .. } if said.is_empty() => said = first_error(&stderr),
+                Ended::Exit { .. } => {}
+                _ => return Err(format!("{name} did not link it")),
+            }
+        }
+        Err(format!("{name} cannot link it: {said}"))
+    }
+
+    fn start(&self, dir: &Path, program: &Path, args: &[String]) -> Ended {
+        process::run(&Request {
+            program,
+            args,
+            env: &self.profile.env,
+            dir,
+            timeout: self.profile.timeout,
+            // An emulator reserves more addresses than it uses.
+            memory_mib: 1 << 20,
+            stop: self.stop,
+        })
+    }
+
+    /// What runs a program of the profile's architecture here; nothing where this machine does.
+    fn emulator(&self, program: &Path) -> Result<Option<PathBuf>, String> {
+        let header = std::fs::read(program).map_err(|e| format!("there is no program: {e}"))?;
+        let big = header.get(5) == Some(&2);
+        let name = match (self.profile.arch, big) {
+            (Arch::X86_64, _) if cfg!(target_arch = "x86_64") => return Ok(None),
+            (Arch::X86_64, _) => "qemu-x86_64",
+            (Arch::AArch64, false) => "qemu-aarch64",
+            (Arch::AArch64, true) => "qemu-aarch64_be",
+            (Arch::Arm, false) => "qemu-arm",
+            (Arch::Arm, true) => "qemu-armeb",
+            (Arch::RiscV, _) => "qemu-riscv64",
+            (Arch::Ppc, false) => "qemu-ppc64le",
+            (Arch::Ppc, true) => "qemu-ppc64",
+            (Arch::C | Arch::X86 | Arch::Mips, _) => return Err(NOWHERE.into()),
+        };
+        let found = process::find(name);
+        found.map(Some).ok_or_else(|| format!("`{name}` is not installed (Debian: qemu-user)"))
+    }
+}
+
+const NOWHERE: &str = "unsupported: programs of this target are not run";
+
+/// A linker for every target.
+fn linker() -> Option<PathBuf> {
+    let named = |version: &str| process::find(&format!("ld.lld{version}"));
+    ["", "-22", "-19", "-16", "-15", "-14", "-13"].into_iter().find_map(named)
+}
+
+/// The threads, the objects, and what calls one after the other, each a file of its own.
+fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, String> {
+    let observe = observed_locals(test);
+    let options =
+        EmitOptions { storage: Storage::Params, observe: observe.clone(), ..Default::default() };
+    let fixed = only_read(test);
+    let mut objects = HEADER.to_string();
+    let mut main = MAIN.to_string();
+    let mut body = String::new();
+    let mut seen: Vec<String> = Vec::new();
+    let mut object = |name: &str, ty: &Type, value: i128| -> Result<(), String> {
+        if seen.iter().any(|s| s == name) {
+            return Ok(());
+        }
+        seen.push(name.to_string());
+        let size = size_of(ty).ok_or_else(|| format!("unsupported: the type of `{name}`"))?;
+        let line = print_declaration(ty.bare(), &format!("obj_{name}"));
+        let constant = if fixed.iter().any(|f| f == name) { "const " } else { "" };
+        let init = match ty.bare() {
+            Type::Int { .. } => format!(" = {}", number(value)),
+            _ => String::new(),
+        };
+        let align = size.next_power_of_two().clamp(1, 64);
+        let _ = writeln!(objects, "{constant}{line} __attribute__((aligned({align}))){init};");
+        let _ = writeln!(main, "extern char obj_{name}[];");
+        Ok(())
+    };
+    let start = |name: &str| {
+        test.init.iter().find_map(|i| match (&i.place, &i.value) {
+            (Place::Mem { name: n, index: None }, Some(InitValue::One(Value::Int(v))))
+                if n == name =>
+            {
+                Some(*v)
+            }
+            _ => None,
+        })
+    };
+    for (name, ty) in shared_locations(test) {
+        object(&name, &ty, start(&name).unwrap_or(0))?;
+    }
+    for (thread, f) in test.threads.iter().enumerate() {
+        let Body::C(f) = f else {
+            return Err(format!("{} has a thread that is not C", test.name));
+        };
+        let mut args = Vec::new();
+        for p in &f.params {
+            if !matches!(p.ty.bare(), Type::Pointer(_)) {
+                return Err(format!("unsupported: P{thread} takes `{}`, no pointer", p.name));
+            }
+            args.push(format!("obj_{}", p.name));
+        }
+        for local in observe.get(&f.name).into_iter().flatten() {
+            let name = out_name(&f.name, local);
+            object(&name, local_type(f, local).unwrap_or(&Type::INT), 0)?;
+            args.push(format!("obj_{name}"));
+        }
+        let _ = writeln!(body, "  {}({});", f.name, args.join(", "));
+    }
+    for f in test.threads.iter().filter_map(|b| match b {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    }) {
+        let _ = writeln!(main, "void {}();", f.name);
+    }
+    let hosted = format!("int main(void) {{\n{body}  return 0;\n}}\n");
+    let alone = format!("ENTRY void _start(void) {{\n{body}  leave();\n}}\n");
+    let _ = write!(main, "#if defined(HOSTED)\n{hosted}#else\n{alone}#endif\n");
+    Ok(vec![("threads.c", emit_c(test, &options)), ("objects.c", objects), ("main.c", main)])
+}
+
+fn number(value: i128) -> String {
+    match i64::try_from(value) {
+        Ok(i64::MIN) | Err(_) => {
+            let (high, low) = ((value as u128 >> 64) as u64, value as u64);
+            format!("((__uint128_t){high:#x}u << 64 | {low:#x}u)")
+        }
+        Ok(n) => n.to_string(),
+    }
+}

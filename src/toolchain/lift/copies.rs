@@ -1,0 +1,92 @@
+//! What stands for `memcpy` and `memcmp`, with which libraries copy and compare objects that they
+//! hold a lock of: the C library has one for every kind of processor, and any order and size of its
+//! accesses is right. Here it is 8 bytes after the other. It does not know the code around a call.
+
+use crate::isa::machine::{Decoded, Flow, Mem, Operand, Update};
+use crate::litmus::Arch;
+
+/// More bytes than this are not copied.
+const MOST: u64 = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// To the first argument from the second, so many as the third says; the result is the first.
+    Copy,
+    /// Whether the two differ.
+    Compare,
+}
+
+/// What a function does with bytes.
+pub fn works_on(function: &str) -> Option<Bytes> {
+    match function {
+        "memcpy" | "memmove" => Some(Bytes::Copy),
+        "memcmp" => Some(Bytes::Compare),
+        _ => None,
+    }
+}
+
+/// The work on so many bytes, in registers that calls do not keep.
+pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
+    if bytes % 8 != 0 || bytes > MOST {
+        return None;
+    }
+    let (load, store, through, to, from) = match arch {
+        Arch::AArch64 => ("LDR", "STR", "X16", "X0", "X1"),
+        Arch::X86_64 => ("movq", "movq", "%rcx", "%rdi", "%rsi"),
+        Arch::RiscV => ("ld", "sd", "x5", "x10", "x11"),
+        Arch::Ppc => ("ld", "std", "r9", "r3", "r4"),
+        Arch::Mips => ("ld", "sd", "$24", "$4", "$5"),
+        Arch::Arm | Arch::C | Arch::X86 => return None,
+    };
+    let at = |base: &str, offset: u64| {
+        let (base, offset) = (Some(base.to_string()), offset as i64);
+        Operand::Mem(Mem { base, offset, index: None, update: Update::None })
+    };
+    let insn = |mnemonic: &str, operands: Vec<Operand>| Decoded {
+        at: 0,
+        len: 4,
+        mnemonic: mnemonic.to_string(),
+        operands,
+        flow: Flow::Next,
+    };
+    let mut out = Vec::new();
+    if work == Bytes::Compare {
+        // Only Power's compilers leave that to the library for sizes that tests have.
+        if arch != Arch::Ppc {
+            return None;
+        }
+        let reg = |name: &str| Operand::Reg(name.to_string());
+        let number = Operand::Imm;
+        out.push(insn("li", vec![reg("r9"), number(0)]));
+        for offset in (0..bytes).step_by(8) {
+            out.push(insn("ld", vec![reg("r10"), at("r3", offset)]));
+            out.push(insn("ld", vec![reg("r11"), at("r4", offset)]));
+            out.push(insn("xor", vec![reg("r10"), reg("r10"), reg("r11")]));
+            out.push(insn("or", vec![reg("r9"), reg("r9"), reg("r10")]));
+        }
+        // Of 0, all 64 bits are leading zeros.
+        out.push(insn("cntlzd", vec![reg("r9"), reg("r9")]));
+        out.push(insn("srdi", vec![reg("r9"), reg("r9"), number(6)]));
+        out.push(insn("xori", vec![reg("r3"), reg("r9"), number(1)]));
+        return Some(out);
+    }
+    for offset in (0..bytes).step_by(8) {
+        let reg = || Operand::Reg(through.to_string());
+        let order = |memory: Operand, loads: bool| match (arch, loads) {
+            // The source first.
+            (Arch::X86_64, true) => vec![memory, reg()],
+            _ => vec![reg(), memory],
+        };
+        out.push(insn(load, order(at(from, offset), true)));
+        out.push(insn(store, order(at(to, offset), false)));
+    }
+    if arch == Arch::X86_64 {
+        let [to, result] = [to, "%rax"].map(|r| Operand::Reg(r.to_string()));
+        out.push(insn("movq", vec![to, result]));
+    }
+    if arch == Arch::Mips {
+        let [result, to] = ["$2", to].map(|r| Operand::Reg(r.to_string()));
+        out.push(insn("move", vec![result, to]));
+    }
+    Some(out)
+}

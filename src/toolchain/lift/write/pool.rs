@@ -1,0 +1,127 @@
+//! Addresses out of a pool in memory, as code of 32-bit Arm has them: where there are more locations
+//! than registers, the register that the code itself has an address in is loaded with it first.
+//!
+//! What is left of the stack is there too. The pool is private to its thread. The stack pointer,
+//! which nothing else is left to need, points to it.
+
+use crate::diag::Span;
+use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
+
+use super::super::target::Target;
+use super::{Object, Writer, object};
+
+/// Where addresses of locations are while the text is written.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub on: bool,
+    /// With the words that it takes and where it begins, in words.
+    entries: Vec<(Object, u64, u64)>,
+    /// What an instruction that is being written needs before it.
+    pub first: Vec<String>,
+}
+
+impl Pool {
+    pub(super) fn new(on: bool) -> Pool {
+        Pool { on, ..Pool::default() }
+    }
+
+    /// Where an entry is, in bytes; it is made where it is not there.
+    fn place(&mut self, object: Object, words: u64) -> u64 {
+        if let Some((_, _, at)) = self.entries.iter().find(|(o, ..)| *o == object) {
+            return 4 * at;
+        }
+        let end = self.words();
+        // Doublewords are aligned.
+        let at = if words > 1 { end.next_multiple_of(2) } else { end };
+        self.entries.push((object, words, at));
+        4 * at
+    }
+
+    fn words(&self) -> u64 {
+        self.entries.last().map_or(0, |(_, words, at)| at + words)
+    }
+
+    pub(super) fn has(&self, from: i64) -> bool {
+        self.entries.iter().any(|(o, ..)| *o == Object::Private(from))
+    }
+}
+
+/// Whether a target can have one.
+pub(super) fn possible(target: &Target) -> bool {
+    target.arch == Arch::Arm
+}
+
+impl Writer<'_> {
+    /// Has a register loaded with the address of an object before the instruction.
+    pub(super) fn from_pool(&mut self, object: Object, reg: &str) {
+        let text = self.pool_load(object, reg);
+        if !self.pool.first.contains(&text) {
+            self.pool.first.push(text);
+        }
+    }
+
+    pub(super) fn pool_load(&mut self, object: Object, reg: &str) -> String {
+        if let Object::Lock(loc) = object {
+            self.locks.insert(loc);
+        }
+        match self.pool.place(object, 1) {
+            0 => format!("LDR {reg},[{}]", self.target.stack),
+            n => format!("LDR {reg},[{},#{n}]", self.target.stack),
+        }
+    }
+
+    /// Where in the pool a part of the stack is, in bytes.
+    pub(super) fn in_pool(&mut self, from: i64) -> Option<i64> {
+        let group = self.groups.iter().find(|g| g.0 == from)?;
+        let words = u64::try_from(group.1 - group.0).ok()?.div_ceil(4);
+        let place = self.pool.on.then(|| self.pool.place(Object::Private(from), words))?;
+        i64::try_from(place).ok()
+    }
+
+    /// Whether an instruction's register can be loaded from the pool where it holds the address of
+    /// a location: to those after it the value is what they expect.
+    pub(super) fn can_pool(&self, i: usize, name: &str) -> bool {
+        let known = self.known(i, name).and_then(|k| self.world.location(k));
+        let Some((_, off)) = known.map(|(loc, off)| object(loc, off)) else {
+            return false;
+        };
+        let dead = self.canonical(name).is_some_and(|canonical| {
+            let reg = self.flat.code.regs.iter().position(|r| r.name == canonical);
+            let after = &self.plan.after[i].regs;
+            reg.and_then(|r| after.get(r)).is_none_or(|bits| *bits == 0)
+        });
+        self.pool.on
+            && self.canonical(name).as_deref() != Some(self.target.stack)
+            && (off == 0 || dead)
+    }
+
+    /// The pool at the start.
+    pub(super) fn pool_init(&self) -> Vec<InitItem> {
+        if self.pool.entries.is_empty() {
+            return Vec::new();
+        }
+        let name = format!("P{}_pool", self.given.thread);
+        let mut entries = vec![Value::Int(0); self.pool.words() as usize];
+        for (object, _, at) in &self.pool.entries {
+            if let (Object::Location(_) | Object::Lock(_), Some(entry)) =
+                (object, entries.get_mut(*at as usize))
+            {
+                *entry = Value::Addr { name: self.name_of(object), index: 0 };
+            }
+        }
+        let ty = Type::Array(Box::new(Type::INT), entries.len() as u64);
+        let pool = InitItem {
+            place: Where::Mem { name: name.clone(), index: None },
+            ty: Some(ty),
+            value: Some(InitValue::Array(entries)),
+            span: Span::default(),
+        };
+        let register = InitItem {
+            place: Where::Reg { thread: self.given.thread, name: self.target.stack.to_string() },
+            ty: None,
+            value: Some(InitValue::One(Value::Addr { name, index: 0 })),
+            span: Span::default(),
+        };
+        vec![pool, register]
+    }
+}

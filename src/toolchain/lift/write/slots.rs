@@ -1,0 +1,273 @@
+//! The slots of the stack that stay: which become registers and which places in memory, and
+//! instructions on them as moves. It does not write them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::isa::machine::Operand;
+use crate::isa::ops::{Op, Reg, Temp, UnOp, Val};
+use crate::litmus::Arch;
+
+use super::super::expand::{Kind, memory_operand};
+use super::super::flow::{Action, live_store};
+use super::super::values::{Access, Place};
+use super::{Slot, Writer};
+
+impl Writer<'_> {
+    /// Puts slots together that overlap, and gives each group a register or a place.
+    pub(super) fn group_slots(&mut self) -> Result<(), String> {
+        let mut groups: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+        for (i, action) in self.plan.actions.iter().enumerate() {
+            if !matches!(action, Action::Keep | Action::Slots)
+                || self.decide.is_stack_fence(i, &self.plan.after[i])
+            {
+                continue;
+            }
+            // What an instruction accesses that is no move stays together.
+            let moves = self.moves(i);
+            let together = moves.is_none();
+            let mut shapes: Vec<(i64, u8)> = Vec::new();
+            for a in &self.analysis.facts[i].accesses {
+                let Place::Stack(at) = a.place else { continue };
+                if moves.as_ref().is_none_or(|m| m.iter().any(|m| m.slot() == at)) {
+                    shapes.push((at, a.size));
+                }
+            }
+            let end = |(at, size): &(i64, u8)| at + i64::from(*size);
+            let mut own: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+            match (together, shapes.iter().map(|s| s.0).min(), shapes.iter().map(end).max()) {
+                (true, Some(from), Some(to)) => {
+                    own.push((from, to, shapes.into_iter().collect(), vec![i]));
+                }
+                _ => own.extend(
+                    shapes.into_iter().map(|s| (s.0, end(&s), BTreeSet::from([s]), vec![i])),
+                ),
+            }
+            for mut group in own {
+                let (same, rest): (Vec<_>, Vec<_>) =
+                    groups.into_iter().partition(|g| g.0 < group.1 && group.0 < g.1);
+                groups = rest;
+                for g in same {
+                    group.0 = group.0.min(g.0);
+                    group.1 = group.1.max(g.1);
+                    group.2.extend(g.2);
+                    group.3.extend(g.3);
+                }
+                groups.push(group);
+            }
+        }
+        groups.sort_by_key(|g| g.0);
+        let mut held: Vec<(String, BTreeSet<usize>)> = Vec::new();
+        for (from, to, shapes, users) in groups {
+            // A register holds what is written as a whole; its lowest part may be read alone.
+            let whole = |a: &Access| match a.place {
+                Place::Stack(at) if a.store && from <= at && at < to => {
+                    at == from && at + i64::from(a.size) == to
+                }
+                _ => true,
+            };
+            let written = |i: &usize| self.analysis.facts[*i].accesses.iter().all(whole);
+            let one = to - from <= i64::from(self.target.word)
+                && shapes.iter().all(|s| s.0 == from)
+                && (shapes.len() == 1 || !self.world.image.big && users.iter().all(written));
+            let simple = one && users.iter().all(|i| self.is_simple(*i));
+            // Where it is in use; slots that are never in use together share a register.
+            let mut busy: BTreeSet<usize> = users.iter().copied().collect();
+            for (i, live) in self.plan.after.iter().enumerate() {
+                if shapes.iter().any(|shape| live.slots.contains(shape)) {
+                    busy.insert(i);
+                }
+            }
+            let shared = held.iter_mut().find(|(_, other)| other.is_disjoint(&busy));
+            let register = match shared {
+                _ if !simple => None,
+                Some((reg, other)) => {
+                    other.extend(&busy);
+                    Some(reg.clone())
+                }
+                None => self.free.pop().inspect(|reg| held.push((reg.clone(), busy))),
+            };
+            let slot = match register {
+                Some(reg) => Slot::Register(reg),
+                None => Slot::Private(from, (to - from) as u32),
+            };
+            self.groups.push((from, to, slot));
+        }
+        Ok(())
+    }
+
+    /// Whether an instruction works as well with a register in the place of its slot.
+    pub(super) fn is_simple(&self, i: usize) -> bool {
+        if self.analysis.facts[i].accesses.iter().any(|a| a.atomic) {
+            return false;
+        }
+        if self.moves(i).is_some() {
+            return true;
+        }
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return false;
+        };
+        let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
+        self.target.arch == Arch::X86_64
+            && memory_operand(d).is_some()
+            && !d.operands.iter().any(vector)
+            && self.analysis.facts[i].accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
+    }
+
+    /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
+    /// register.
+    pub(super) fn moves(&self, i: usize) -> Option<Vec<Move>> {
+        let facts = &self.analysis.facts[i];
+        let after = &self.plan.after[i];
+        let mut from: HashMap<Temp, Holds> = HashMap::new();
+        let mut out = Vec::new();
+        for op in &self.flat.nodes[i].ops {
+            match op {
+                Op::Const { dst, val: Val::Int(n) } => {
+                    from.insert(*dst, Holds::Number(u64::try_from(*n).ok()?));
+                }
+                Op::ReadReg { dst, reg, .. } => {
+                    from.insert(*dst, Holds::Reg(*reg));
+                }
+                Op::Un { dst, op: UnOp::ZeroExt { from: bits }, a, .. } => {
+                    let source = match from.get(a) {
+                        Some(Holds::Slot(at, size, _))
+                            if u16::from(*size) * 8 <= u16::from(*bits) =>
+                        {
+                            Holds::Slot(*at, *size, false)
+                        }
+                        Some(Holds::Reg(r)) => Holds::Low(*r, *bits),
+                        Some(Holds::Low(r, old)) => Holds::Low(*r, *bits.min(old)),
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Un { dst, op: UnOp::SignExt { from: bits }, a, .. } => {
+                    let source = match from.get(a) {
+                        Some(Holds::Slot(at, size, false))
+                            if u16::from(*size) * 8 == u16::from(*bits) =>
+                        {
+                            Holds::Slot(*at, *size, true)
+                        }
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Un { dst, .. }
+                | Op::Bin { dst, .. }
+                | Op::Select { dst, .. }
+                | Op::Choose { dst } => {
+                    from.insert(*dst, Holds::Other);
+                }
+                Op::Load { dst, .. } => {
+                    let access = facts.accesses.iter().find(|a| a.temp == *dst && !a.store)?;
+                    let source = match access.place {
+                        Place::Stack(at) => Holds::Slot(at, access.size, false),
+                        _ => Holds::Other,
+                    };
+                    from.insert(*dst, source);
+                }
+                Op::Store { src, .. } => {
+                    let access = facts.accesses.iter().find(|a| a.temp == *src && a.store)?;
+                    let Place::Stack(at) = access.place else {
+                        return None;
+                    };
+                    if !live_store(access, after) {
+                        continue;
+                    }
+                    let vector = |r: &Reg| self.flat.code.regs[usize::from(*r)].bits > 64;
+                    match from.get(src)? {
+                        Holds::Reg(r) | Holds::Low(r, _) if vector(r) => return None,
+                        Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
+                        Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
+                            out.push(Move::Spill(*r, at, access.size));
+                        }
+                        Holds::Number(n) => out.push(Move::Number(*n, at)),
+                        _ => return None,
+                    }
+                }
+                Op::WriteReg { reg, src } => {
+                    if after.regs.get(usize::from(*reg)).is_none_or(|m| *m == 0) {
+                        continue;
+                    }
+                    match from.get(src)? {
+                        _ if self.flat.code.regs[usize::from(*reg)].bits > 64 => return None,
+                        Holds::Slot(at, size, signed) => {
+                            out.push(Move::Reload(*reg, *at, *size, *signed));
+                        }
+                        // The stack pointer and the like are known, and nothing asks for them.
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// Moves one after another; none may write what a later one reads.
+    pub(super) fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, String> {
+        let mut out = Vec::new();
+        let mut written: BTreeSet<String> = BTreeSet::new();
+        for m in moves {
+            let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
+            let spare = |at: i64| match self.slot(at) {
+                Some(Slot::Register(r)) => Ok(r.clone()),
+                _ => Err("unsupported: a slot of the stack has no place".to_string()),
+            };
+            let (texts, reads, writes) = match m {
+                Move::Spill(r, at, size) => {
+                    let (from, to) = (name(r), spare(at)?);
+                    (vec![self.target.copy(&to, &from, size)], from, to)
+                }
+                Move::Number(n, at) => {
+                    let to = spare(at)?;
+                    (vec![self.target.constant(&to, n)], String::new(), to)
+                }
+                Move::Reload(r, at, size, signed) => {
+                    let (from, to) = (spare(at)?, name(r));
+                    let bits = self.flat.code.regs[usize::from(r)].bits;
+                    let texts = self
+                        .target
+                        .extend(&to, &from, size, bits / 8, signed)
+                        .ok_or("unsupported: a part of a register cannot be extended")?;
+                    (texts, from, to)
+                }
+            };
+            if written.contains(&reads) {
+                return Err("unsupported: moves between slots that depend on each other".into());
+            }
+            written.insert(writes);
+            out.extend(texts);
+        }
+        Ok(out)
+    }
+
+    pub(super) fn all_registers(&self, moves: &[Move]) -> bool {
+        moves.iter().all(|m| matches!(self.slot(m.slot()), Some(Slot::Register(_))))
+    }
+}
+
+pub(super) enum Move {
+    Spill(Reg, i64, u8),
+    Number(u64, i64),
+    Reload(Reg, i64, u8, bool),
+}
+
+impl Move {
+    /// Where on the stack it writes or reads.
+    pub(super) fn slot(&self) -> i64 {
+        match self {
+            Move::Spill(_, at, _) | Move::Number(_, at) | Move::Reload(_, at, ..) => *at,
+        }
+    }
+}
+
+/// What a temporary holds, as far as moves go.
+enum Holds {
+    Reg(Reg),
+    /// The lowest bits of a register.
+    Low(Reg, u8),
+    Number(u64),
+    Slot(i64, u8, bool),
+    Other,
+}
