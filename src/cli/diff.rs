@@ -156,17 +156,17 @@ fn pipeline(profiles: &[String], tests: serde_json::Value) -> serde_json::Value 
     let mut stages = vec![serde_json::json!({ "name": "tests", "generate": tests })];
     for (i, profile) in profiles.iter().enumerate() {
         let profile = made::plain(profile);
-        let code = format!("code {i}");
-        let outcomes = format!("outcomes {i}");
+        let code = format!("code-{i}");
+        let outcomes = format!("outcomes-{i}");
         let compile = serde_json::json!({ "from": "tests", "profile": profile });
         stages.push(serde_json::json!({ "name": code, "compile": compile }));
         stages.push(serde_json::json!({ "name": outcomes, "simulate": { "from": code } }));
         if let Some(before) = i.checked_sub(1) {
             let diff = serde_json::json!({
-                "before": format!("outcomes {before}"),
+                "before": format!("outcomes-{before}"),
                 "after": outcomes,
             });
-            stages.push(serde_json::json!({ "name": format!("diff {i}"), "diff": diff }));
+            stages.push(serde_json::json!({ "name": format!("diff-{i}"), "diff": diff }));
         }
     }
     serde_json::json!({ "name": "diff", "stages": stages })
