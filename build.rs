@@ -45,6 +45,8 @@ fn main() {
     let gpu = [&simulate[..], &["src/gpu", "src/stage/run.rs"]].concat();
     let mix =
         [&tests[..], &["src/mix", "src/stage/split.rs", "src/stage/link.rs", "src/stage/mixes.rs"]];
+    let layout = ["src/toolchain/layout.rs", "src/toolchain/compile.rs", "src/stage/layout.rs"];
+    println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));

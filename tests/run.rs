@@ -1214,3 +1214,107 @@ fn versions_differ_in_code_and_in_outcomes() {
     assert_eq!(status, 2);
     assert!(text.contains("two profiles are needed"), "{text}");
 }
+
+#[test]
+fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
+    if litmake::toolchain::process::find("clang-16").is_none() {
+        eprintln!("skipped: clang-16 is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write("sb.litmus", &STORE_BUFFERING.replace("TYPE", "int"));
+    let (status, text) = s.litmake(&["compile", "--profile", "table-aarch64-jvm", "sb.litmus"]);
+    assert_eq!(status, 0, "{text}");
+    for word in ["LDAPR", "STLR", "DMB ISH"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let check = |more: &[&str]| -> (i32, Value) {
+        let args = [&["check", "--split", "instruction", "--json", "sb.litmus"], more].concat();
+        let (status, text) = s.litmake(&args);
+        (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}")))
+    };
+    let (table, compiler) = ("table-aarch64-jvm", "clang-16-aarch64-armv8-a-O2");
+    assert_eq!(check(&["--profile", table]).0, 0, "right alone");
+    let (status, report) = check(&["--profile", compiler, "--profile", table]);
+    assert_eq!(status, 1, "{report}");
+    assert_eq!(report["findings"][0]["class"], "mixing");
+    assert_eq!(report["findings"][0]["profiles"], serde_json::json!([compiler, table]));
+    let mappings = &report["compatibility"][0]["mappings"];
+    assert_eq!(mappings["load seq_cst 32"].as_array().unwrap().len(), 2, "{mappings}");
+    // Of the psABI's tables for RISC-V, the historical one does not fit to the newest one, and the
+    // one between fits to both.
+    let (a6c, a6s, a7) = ("table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7");
+    assert_eq!(check(&["--profile", a6c, "--profile", a6s]).0, 0);
+    if litmake::toolchain::process::find("clang-22").is_some() {
+        assert_eq!(check(&["--profile", a6s, "--profile", a7]).0, 0);
+        assert_eq!(check(&["--profile", a6c, "--profile", a7]).0, 1);
+    }
+    // Power: each is right alone.
+    let (leading, trailing) = ("table-ppc64le-leading", "table-ppc64le-trailing");
+    assert_eq!(check(&["--profile", leading]).0, 0);
+    assert_eq!(check(&["--profile", trailing]).0, 0);
+    assert_eq!(check(&["--profile", leading, "--profile", trailing]).0, 1);
+}
+
+#[test]
+fn a_table_refuses_what_it_has_no_row_for() {
+    if litmake::toolchain::process::find("clang-16").is_none() {
+        eprintln!("skipped: clang-16 is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write("sb.litmus", &STORE_BUFFERING.replace("TYPE", "int"));
+    let profile = "name: mine\ncompiler: clang-16\narch: AArch64\n\
+        args: ['--target=aarch64-linux-gnu', '-O2']\nmapping:\n";
+    s.write(
+        "mine.yaml",
+        &format!("{profile}  'store seq_cst 32': 'stlr {{value}}, [{{address}}]'\n  '*': refuse\n"),
+    );
+    let (status, text) = s.litmake(&["compile", "--profile", "./mine.yaml", "sb.litmus"]);
+    assert_eq!(status, 3, "{text}");
+    assert!(text.contains("no_row_table_load_seq_cst_32"), "{text}");
+    s.write(
+        "mine.yaml",
+        &format!("{profile}  'stor seq_cst 32': 'stlr {{value}}, [{{address}}]'\n"),
+    );
+    let (status, text) = s.litmake(&["compile", "--profile", "./mine.yaml", "sb.litmus"]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("`stor` is no operation (`store`?)"), "{text}");
+}
+
+#[test]
+fn layouts_of_atomic_structures_are_compared() {
+    let installed = |c| litmake::toolchain::process::find(c).is_some();
+    if !installed("clang-16") || !installed("gcc-12") {
+        eprintln!("skipped: clang-16 or gcc-12 is not installed");
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write(
+        "p.yaml",
+        "stages:\n  - name: layout\n    layout:\n      profiles: [clang-16-x86_64-O2, clang-16-x86_64-O3, gcc-12-x86_64-O2]\n",
+    );
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 1, "{report}");
+    let findings = report["findings"].as_array().unwrap();
+    let find = |ty: &str| findings.iter().find(|f| f["test"] == ty);
+    let five = find("struct { char a[5]; }").unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(five["class"], "abi-layout");
+    assert_eq!(five["profiles"], serde_json::json!(["clang-16-x86_64-O2", "gcc-12-x86_64-O2"]));
+    let code = &five["clash"][0]["code"];
+    let text = |profile: &str| code[profile].as_str().unwrap().to_string();
+    assert!(text("clang-16-x86_64-O2").starts_with("size 8, alignment 8, 3 of padding"), "{code}");
+    assert!(
+        text("gcc-12-x86_64-O2").starts_with("size 5, alignment 1, load __atomic_load"),
+        "{code}"
+    );
+    for ty in ["int", "struct { char a[4]; }", "struct { long long a[1]; }"] {
+        assert!(find(ty).is_none(), "{ty}: {report}");
+    }
+    let (status, again) = s.run(&[]);
+    assert_eq!((status, executed(&again)), (1, 0));
+    // Versions of one compiler agree with each other.
+    let abi = ["abi", "--profile", "clang-16-x86_64-O2", "--profile", "clang-16-x86_64-O1"];
+    let (status, text) = s.litmake(&abi);
+    assert_eq!(status, 0, "{text}");
+}

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand. Only here is anything printed.
 
+mod abi;
 mod baseline;
 mod cache;
 mod check;
@@ -42,6 +43,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Check(check::Args),
+    Abi(abi::Args),
     Compile(compile::Args),
     Diff(diff::Args),
     Sim(sim::Args),
@@ -64,6 +66,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::main(args),
         Command::Check(args) => check::main(args),
+        Command::Abi(args) => abi::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Diff(args) => diff::main(args),
         Command::Sim(args) => sim::main(args),

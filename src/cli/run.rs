@@ -200,7 +200,7 @@ pub fn once(
             (0..plan.nodes.len()).any(|i| {
                 let node = &plan.nodes[i];
                 let at = built.node_of[i];
-                matches!(node.kind.name(), "compare" | "run")
+                matches!(node.kind.name(), "compare" | "layout" | "run")
                     && match node.mixed.is_empty() {
                         true => node.profile.iter().map(|p| &p.name).eq(f.profiles.iter()),
                         false => f.profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::isa::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
+use crate::toolchain::lift::locks;
 
 /// A value: what it is made of, as a digest.
 type Value = [u8; 16];
@@ -47,9 +48,11 @@ struct Follow<'a> {
     zero: Value,
 }
 
-/// Whether a location of a part is one that other threads see.
+/// Whether a location of a part is one that other threads see; locks are shared like what they
+/// lock.
 fn is_shared(name: &str) -> bool {
-    name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    locks::is(name)
+        || name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What a part does, where that can be followed.

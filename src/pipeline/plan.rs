@@ -79,7 +79,7 @@ fn gives(pipeline: &Pipeline, kinds: &[(Kind, Span)], of: usize) -> Gives {
         }
         Kind::Generate(_) | Kind::Mutate(_) | Kind::Link(_) | Kind::Dedupe(_) => Gives::Tests,
         Kind::Simulate(_) => Gives::Outcomes,
-        Kind::Compare(_) | Kind::Diff(_) | Kind::Run(_) => Gives::Verdicts,
+        Kind::Layout(_) | Kind::Compare(_) | Kind::Diff(_) | Kind::Run(_) => Gives::Verdicts,
     }
 }
 
@@ -380,16 +380,23 @@ fn instances(
                 .map_err(|e| e.or_at(source, compile.profile.span))?;
             profile = Some(found);
         }
-        let mut mixed = match &kind {
+        let mut mixed: Vec<Arc<Profile>> = match &kind {
             Kind::Link(_) => inputs.iter().filter_map(|n| nodes[*n].profile.clone()).collect(),
-            _ => inputs
+            Kind::Layout(layout) => layout
+                .profiles
                 .iter()
-                .rev()
-                .map(|n| nodes[*n].mixed.clone())
-                .find(|m| !m.is_empty())
-                .unwrap_or_default(),
+                .flat_map(|p| p.value.split(',').map(move |word| (word.trim(), p.span)))
+                .filter(|(word, _)| !word.is_empty())
+                .map(|(word, span)| {
+                    profiles.find(files, &loaded.dir, word).map_err(|e| e.or_at(source, span))
+                })
+                .collect::<Result<_>>()?,
+            _ => {
+                let of_inputs = inputs.iter().rev().map(|n| nodes[*n].mixed.clone());
+                of_inputs.into_iter().find(|m| !m.is_empty()).unwrap_or_default()
+            }
         };
-        if let Kind::Link(_) = &kind {
+        if let Kind::Link(_) | Kind::Layout(_) = &kind {
             profile = None;
             mixed.dedup_by(|a, b| Arc::ptr_eq(a, b));
             let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();

@@ -88,6 +88,9 @@ pub struct Stage {
     /// Kind: keeps one of each set of tests that are equal but for names and layout.
     #[serde(default)]
     pub dedupe: Option<Sp<Dedupe>>,
+    /// Kind: compares how profiles lay out atomic types.
+    #[serde(default)]
+    pub layout: Option<Sp<Layout>>,
     /// Kind: compares outcomes of sources with outcomes of targets.
     #[serde(default)]
     pub compare: Option<Sp<Compare>>,
@@ -111,7 +114,7 @@ pub struct Generate {
     /// Mutants, or `all` of them.
     #[serde(default)]
     pub suite: Words,
-    /// Globs over paths to leave out.
+    /// Globs over paths, or over the names of tests that are made, to leave out.
     #[serde(default)]
     pub exclude: Words,
     /// At most this many tests, the first in order of their names.
@@ -139,7 +142,7 @@ pub struct Generate {
     /// Only these families of cycles are kept: `MP`, `IRIW`, `W+RR+WR`.
     #[serde(default)]
     pub shapes: Words,
-    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `c11-constructs`,
+    /// Ready-made families of C tests: `telechat-table3`, `mix-table4`, `mix-accesses`, `c11-constructs`,
     /// `c11-cas`, `c11-unused`, `c11-idle`, `c11-volatile`, `c11-const`, `c11-mixed-width`,
     /// `c11-array`, `c11-struct`, `c11-plain`, `c11-helpers`, `c11-pointers`.
     #[serde(default)]
@@ -225,6 +228,18 @@ pub struct Link {
     /// The `compile` stage of parts. All its instances are mixed with each other, but for those
     /// that differ in a variable of this stage's own `matrix`.
     pub from: Sp<String>,
+}
+
+/// Options of `layout`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// The profiles whose code is to share objects; all for one machine.
+    pub profiles: Words,
+    /// The types, as C has them without `_Atomic`; where left out, scalars and structures of 1 to
+    /// 32 bytes.
+    #[serde(default)]
+    pub types: Words,
 }
 
 /// Options of `compile`.
@@ -503,15 +518,16 @@ pub enum Kind {
     Link(Link),
     Simulate(Simulate),
     Dedupe(Dedupe),
+    Layout(Layout),
     Compare(Compare),
     Diff(Diff),
     Run(Run),
 }
 
 impl Kind {
-    pub const NAMES: [&str; 10] = [
-        "generate", "mutate", "split", "compile", "link", "simulate", "dedupe", "compare", "diff",
-        "run",
+    pub const NAMES: [&str; 11] = [
+        "generate", "mutate", "split", "compile", "link", "simulate", "dedupe", "layout",
+        "compare", "diff", "run",
     ];
 
     pub fn name(&self) -> &'static str {
@@ -523,6 +539,7 @@ impl Kind {
             Kind::Link(_) => "link",
             Kind::Simulate(_) => "simulate",
             Kind::Dedupe(_) => "dedupe",
+            Kind::Layout(_) => "layout",
             Kind::Compare(_) => "compare",
             Kind::Diff(_) => "diff",
             Kind::Run(_) => "run",
@@ -532,7 +549,7 @@ impl Kind {
     /// The stages that it consumes.
     pub fn inputs(&self) -> Vec<&Sp<String>> {
         match self {
-            Kind::Generate(_) => vec![],
+            Kind::Generate(_) | Kind::Layout(_) => vec![],
             Kind::Mutate(m) => vec![&m.from],
             Kind::Split(s) => vec![&s.from],
             Kind::Compile(c) => vec![&c.from],
@@ -580,6 +597,7 @@ impl Kind {
             Kind::Link(l) => vec![&mut l.from],
             Kind::Simulate(s) => std::iter::once(&mut s.from).chain(&mut s.model).collect(),
             Kind::Dedupe(d) => vec![&mut d.from],
+            Kind::Layout(l) => l.profiles.0.iter_mut().chain(&mut l.types.0).collect(),
             Kind::Compare(c) => {
                 [&mut c.source, &mut c.target].into_iter().chain(&mut c.also.0).collect()
             }
@@ -610,7 +628,7 @@ impl Stage {
                 }
             )*};
         }
-        take!(generate => Generate, mutate => Mutate, split => Split, compile => Compile, link => Link, simulate => Simulate, dedupe => Dedupe, compare => Compare, diff => Diff, run => Run);
+        take!(generate => Generate, mutate => Mutate, split => Split, compile => Compile, link => Link, simulate => Simulate, dedupe => Dedupe, layout => Layout, compare => Compare, diff => Diff, run => Run);
         out
     }
 }

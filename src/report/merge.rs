@@ -106,6 +106,21 @@ fn both(sum: &mut Compatibility, part: Compatibility) {
     sum.mixes += part.mixes;
     sum.assignments = add(&sum.assignments, &part.assignments);
     sum.combinations = add(&sum.combinations, &part.combinations);
+    sum.threads = sum.threads.max(part.threads);
+    sum.parts = sum.parts.max(part.parts);
+    for (operation, codes) in part.mappings {
+        let all = sum.mappings.entry(operation).or_default();
+        for one in codes {
+            match all.iter_mut().find(|c| c.code == one.code) {
+                Some(old) => {
+                    old.profiles.extend(one.profiles);
+                    old.profiles.sort();
+                    old.profiles.dedup();
+                }
+                None => all.push(one),
+            }
+        }
+    }
     sum.adds_nothing.retain(|p| part.adds_nothing.contains(p));
     for judged in part.judged {
         if let Some(old) = sum.judged.iter_mut().find(|j| j.profiles == judged.profiles) {

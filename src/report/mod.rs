@@ -92,6 +92,18 @@ pub struct Compatibility {
     pub adds_nothing: Vec<String>,
     /// On how many tests each profile, and each pair of them, was judged.
     pub judged: Vec<Judged>,
+    /// Within which bounds: the most threads and parts that a test had.
+    pub threads: usize,
+    pub parts: usize,
+    /// What profiles make of each operation: `store seq_cst 32`.
+    pub mappings: BTreeMap<String, Vec<Coded>>,
+}
+
+/// The instructions of an operation, and the profiles that make them of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coded {
+    pub code: String,
+    pub profiles: Vec<String>,
 }
 
 /// A profile, or two, and what was found of them.

@@ -164,19 +164,17 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.id
     );
     let profiles = f.profiles.join(" and ");
-    let _ = match f.class {
+    let said = match f.class {
         Class::RuntimeCrash => {
-            writeln!(
-                out,
-                "  compiled with {profiles}, it crashes where constants cannot be written:"
-            )
+            format!("compiled with {profiles}, it crashes where constants cannot be written:")
         }
-        _ => writeln!(
-            out,
-            "  compiled with {profiles}, {} allows what {} forbids:",
+        Class::AbiLayout => format!("{profiles} cannot share it:"),
+        _ => format!(
+            "compiled with {profiles}, {} allows what {} forbids:",
             f.model_target, f.model_source
         ),
     };
+    let _ = writeln!(out, "  {said}");
     if !f.preparation.is_empty() {
         let _ = writeln!(out, "    with {}", f.preparation);
     }

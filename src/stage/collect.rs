@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::compare::Verdict;
 use super::diff::Change;
-use super::{Built, ITEM, UNREADABLE, mixed};
+use super::{Built, ITEM, UNREADABLE, layout, mixed};
 use crate::engine::digest::Digest;
 use crate::engine::graph::Work;
 use crate::engine::rows::State;
@@ -70,6 +70,13 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
     }
     for found in engine.found(&[State::Finding]) {
         if is_mixed(built, found.node) {
+            continue;
+        }
+        let i = built.of_plan[found.node];
+        if let Kind::Layout(_) = plan.nodes[i].kind {
+            let profiles: Vec<String> =
+                plan.nodes[i].mixed.iter().map(|p| p.name.clone()).collect();
+            out.findings.extend(layout::findings(&found.item, &profiles, &found.content));
             continue;
         }
         if let Some(finding) = finding(plan, built, engine, &found) {

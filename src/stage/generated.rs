@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::digest::Digest;
 use crate::engine::graph;
@@ -17,6 +19,8 @@ use crate::pipeline::yaml::{Sp, Words};
 pub struct Generated {
     recipe: Recipe,
     families: Vec<Source>,
+    /// Tests of these names are left out.
+    exclude: GlobSet,
     limit: usize,
     sample: Option<(usize, u64)>,
     made: Mutex<Option<Collected>>,
@@ -82,10 +86,16 @@ impl Generated {
         for family in &families {
             crate::generate::families::check(family)?;
         }
+        let mut exclude = GlobSetBuilder::new();
+        for glob in options.exclude.iter() {
+            exclude.add(Glob::new(&glob.value).map_err(|e| at(glob.span, e.to_string()))?);
+        }
+        let exclude = exclude.build().map_err(|e| at(node.span, e.to_string()))?;
         let seed = options.seed.as_ref().map_or(0, |s| s.value);
         Ok(Generated {
             recipe,
             families,
+            exclude,
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),
@@ -104,7 +114,8 @@ impl graph::Source for Generated {
             name: format!("{name}.litmus").into(),
             content: Digest::of(text),
         };
-        let mut out: Vec<Entry> = made.iter().flat_map(|m| m.iter()).map(entry).collect();
+        let all = made.iter().flat_map(|m| m.iter()).map(entry);
+        let mut out: Vec<Entry> = all.filter(|e| !self.exclude.is_match(&*e.name)).collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(out)
     }

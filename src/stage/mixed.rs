@@ -8,7 +8,9 @@ use super::mixes::{Fault, Mixed};
 use crate::engine::run::Engine;
 use crate::mix::By;
 use crate::pipeline::plan::Plan;
-use crate::report::{Clash, Class, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report};
+use crate::report::{
+    Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
+};
 
 /// What is said of one `compare` stage over mixes.
 struct Stage<'a> {
@@ -191,6 +193,9 @@ impl Stage<'_> {
         }
         let mut adds_nothing: BTreeSet<usize> = (1..n).collect();
         let (mut assignments, mut combinations) = (0u128, 0u128);
+        let mut mappings: BTreeMap<String, Vec<Coded>> = BTreeMap::new();
+        // What a profile makes of an operation, where it is first.
+        let mut told: BTreeSet<(String, usize)> = BTreeSet::new();
         for (item, mixed) in all {
             let add = |sum: &mut u128, text: &str| {
                 *sum = sum.saturating_add(text.parse().unwrap_or(u128::MAX));
@@ -198,6 +203,24 @@ impl Stage<'_> {
             add(&mut assignments, &mixed.assignments);
             add(&mut combinations, &mixed.combinations);
             adds_nothing.retain(|p| mixed.adds_nothing.contains(p) || !mixed.usable.contains(p));
+            for (operation, codes) in &mixed.operations {
+                let all = mappings.entry(operation.clone()).or_default();
+                for (code, profiles) in codes {
+                    let new: Vec<usize> = profiles
+                        .iter()
+                        .filter(|p| told.insert((operation.clone(), **p)))
+                        .copied()
+                        .collect();
+                    if new.is_empty() {
+                        continue;
+                    }
+                    let names = self.names(&new);
+                    match all.iter_mut().find(|c| c.code == *code) {
+                        Some(old) => old.profiles.extend(names),
+                        None => all.push(Coded { code: code.clone(), profiles: names }),
+                    }
+                }
+            }
             // The same pair can be at fault through several of its likes.
             let mut at_fault: BTreeSet<Vec<usize>> = BTreeSet::new();
             for fault in mixed.faults.iter().filter(|f| f.profiles.len() <= 2) {
@@ -242,6 +265,9 @@ impl Stage<'_> {
             mixes: all.iter().map(|(_, m)| m.tests).sum(),
             adds_nothing: self.names(&adds_nothing.into_iter().collect::<Vec<_>>()),
             judged: judged.into_iter().map(named).collect(),
+            threads: all.iter().map(|(_, m)| m.threads).max().unwrap_or(0),
+            parts: all.iter().map(|(_, m)| m.sequences.len()).max().unwrap_or(0),
+            mappings,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `compare` where the targets are mixes: which profiles are wrong alone, which are wrong
 //! together, and how the mixes were counted.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Verdict, judge};
@@ -41,6 +43,9 @@ pub struct Mixed {
     pub adds_nothing: Vec<usize>,
     #[serde(default)]
     pub messages: Vec<String>,
+    pub threads: usize,
+    /// The operations of the test, with the code of each and the profiles that make it.
+    pub operations: BTreeMap<String, Vec<(String, Vec<usize>)>>,
     pub faults: Vec<Fault>,
 }
 
@@ -111,8 +116,22 @@ impl Stage {
             clean: found.clean.iter().map(|p| profile(*p)).collect(),
             adds_nothing: table.adds_nothing().into_iter().map(profile).collect(),
             messages: linked.messages.iter().cloned().collect(),
+            threads: test.threads.len(),
+            operations: BTreeMap::new(),
             faults: Vec::new(),
         };
+        for (i, piece) in split.pieces.iter().enumerate() {
+            let Some(operation) = piece.operation(&test) else { continue };
+            let codes = out.operations.entry(operation).or_default();
+            for (n, p) in table.sequences[i].iter().zip(&linked.usable) {
+                let code = linked.code.get(n).cloned().unwrap_or_default();
+                match codes.iter_mut().find(|(c, _)| *c == code) {
+                    Some((_, profiles)) if !profiles.contains(p) => profiles.push(*p),
+                    Some(_) => {}
+                    None => codes.push((code, vec![*p])),
+                }
+            }
+        }
         for (set, assignment, at) in all {
             let Some(verdict) = verdicts[at].clone() else { continue };
             let mut clash = Vec::new();

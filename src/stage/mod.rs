@@ -10,6 +10,7 @@ pub mod diff;
 pub mod generate;
 pub mod generated;
 pub mod investigate;
+pub mod layout;
 pub mod link;
 pub mod mixed;
 pub mod mixes;
@@ -169,6 +170,19 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
             Kind::Diff(_) => {
                 let work = Work::Map(Arc::new(diff::Diff));
                 out.add(of, [inputs, code].concat(), diff::fingerprint(), work, false)
+            }
+            Kind::Layout(options) => {
+                let given = options.types.iter().map(|t| t.value.clone()).collect();
+                let types = Work::Source(Arc::new(layout::Types::new(given)));
+                let types = out.add(of, inputs, Fingerprint::default(), types, false);
+                let mut all = vec![types];
+                for profile in &node.mixed {
+                    let (work, fingerprint) = layout::stage(profile, &mut compilers, records);
+                    let work = Work::Map(Arc::new(work));
+                    all.push(out.add(of, vec![types], fingerprint, work, false));
+                }
+                let work = Work::Map(Arc::new(layout::Compare));
+                out.add(of, all, layout::fingerprint(), work, false)
             }
             Kind::Split(options) => {
                 let work = split::Stage { by: split::by(options.by) };

@@ -175,19 +175,28 @@ impl Compiler<'_> {
             let before = table::preamble(&table, self.profile.arch, &text);
             text = before.map_err(Trouble::Test)? + &text;
         }
-        let text = HEADER.to_string() + &text;
+        let timeout = match units.len() {
+            1 => self.profile.timeout,
+            _ => timeout,
+        };
+        self.emit(&(HEADER.to_string() + &text), &["-g0"], timeout)
+    }
+
+    /// The object code of a text. `extra` comes before what the profile says.
+    pub fn emit(&self, text: &str, extra: &[&str], timeout: Duration) -> Result<Vec<u8>, Trouble> {
         let dir = tempfile::Builder::new()
             .prefix("litmake-")
             .tempdir()
             .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
-        std::fs::write(dir.path().join("test.c"), &text)
+        std::fs::write(dir.path().join("test.c"), text)
             .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))?;
         // What the profile says comes after ours, and so counts.
         // A subcommand comes first (`zig cc`); what the profile says comes last, and so counts.
         let given = &self.profile.args;
         let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
         let mut args: Vec<String> = given[..commands].to_vec();
-        args.extend(["-w", "-g0", "-fno-stack-protector"].map(String::from));
+        args.extend(["-w", "-fno-stack-protector"].map(String::from));
+        args.extend(extra.iter().map(|s| s.to_string()));
         args.extend(given[commands..].iter().cloned());
         args.extend(["-c", "test.c", "-o", "test.o"].map(String::from));
         let run = |args: &[String]| {
@@ -196,10 +205,7 @@ impl Compiler<'_> {
                 args,
                 env: &self.profile.env,
                 dir: dir.path(),
-                timeout: match units.len() {
-                    1 => self.profile.timeout,
-                    _ => timeout,
-                },
+                timeout,
                 memory_mib: self.profile.memory_mib,
                 stop: self.stop,
             })

@@ -5,6 +5,7 @@ pub mod compile;
 pub mod execute;
 pub mod fingerprint;
 pub mod image;
+pub mod layout;
 pub mod lift;
 pub mod process;
 pub mod runtime;

@@ -17,7 +17,7 @@ use crate::litmus::{self, Arch, canon};
 use rustc_hash::FxHashSet;
 
 /// Names of families, and what each is.
-pub const NAMES: [(&str, &str); 14] = [
+pub const NAMES: [(&str, &str); 15] = [
     (
         "telechat-table3",
         "the constructs of Telechat's Table III in integers of 8 to 64 bits: atomics with fences \
@@ -28,6 +28,11 @@ pub const NAMES: [(&str, &str); 14] = [
         "mix-table4",
         "the constructs of mix testing's Table 4 in integers of 8 to 128 bits: every operation, \
          order and use of its result, in each place of the shapes with two threads",
+    ),
+    (
+        "mix-accesses",
+        "the loads, stores and fences of mix-table4, and a few of its read-modify-writes in `int` \
+         and `int64_t`",
     ),
     ("c11-constructs", "mix-table4 in `int` alone"),
     (
@@ -92,6 +97,7 @@ pub fn each(name: &Source, f: &mut dyn FnMut(Made) -> ControlFlow<()>) -> Result
     let _ = match &*name.text {
         "telechat-table3" => run.telechat()?,
         "mix-table4" => run.table4(&all),
+        "mix-accesses" => run.accesses(&shapes::few_ways()),
         "c11-constructs" => run.constructs(&[], plain, true, &all),
         "c11-cas" => run.constructs(&[], plain, false, &ways(&|w| matches!(w, Way::Cas { .. }))),
         "c11-unused" => {
@@ -201,6 +207,14 @@ impl Run<'_> {
     fn table4(&mut self, ways: &[(String, Way)]) -> ControlFlow<()> {
         for (label, base) in types(16) {
             self.constructs(&[label], Style { base, ..Style::default() }, true, ways)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn accesses(&mut self, ways: &[(String, Way)]) -> ControlFlow<()> {
+        for (label, base) in types(16) {
+            let some = if ["int", "int64_t"].contains(&label) { ways } else { &[] };
+            self.constructs(&[label], Style { base, ..Style::default() }, true, some)?;
         }
         ControlFlow::Continue(())
     }

@@ -1,0 +1,67 @@
+//! `litmake abi`: whether compilers lay out atomic types alike. In one command.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use litmake::diag::Result;
+use litmake::engine::events::Silent;
+use litmake::engine::run::Options;
+use litmake::report::terminal::{Style, summary};
+use litmake::stage;
+
+use super::common::{self, CacheArgs};
+use super::made;
+
+/// Compare how compilers lay out atomic types: size, alignment, and whether they are accessed by
+/// instructions or under a library's lock.
+///
+/// Exit status: 0, they agree; 1, they do not; 2, bad input; 3, something needed failed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A profile: a name or a file; give several
+    #[arg(long, required = true, value_name = "NAME|FILE")]
+    profile: Vec<String>,
+
+    /// A type, as C has it without `_Atomic` [default: scalars, and structures of 1 to 32 bytes]
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let profiles: Vec<String> = args.profile.iter().map(|p| made::plain(p)).collect();
+    let types: Vec<String> = args.types.iter().map(|t| made::plain(t)).collect();
+    let layout = serde_json::json!({ "profiles": profiles, "types": types });
+    let stage = serde_json::json!({ "name": "layout", "layout": layout });
+    let pipeline = serde_json::json!({ "name": "abi", "stages": [stage] });
+    let plan = made::plan(&pipeline)?;
+    let store = Arc::new(args.cache.open()?);
+    let built = stage::build(&plan, &*store).map_err(made::plain_error)?;
+    let options = Options::default();
+    common::on_interrupt(options.context.stop.clone(), store.clone());
+    let report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
+    if args.json {
+        print!("{}", report.clone().stable().json());
+    } else {
+        let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
+        print!("{}", summary(&report, style));
+    }
+    for notice in store.take_notices() {
+        eprintln!("litmake: {notice}");
+    }
+    common::reduce(&store);
+    Ok(report.exit_status())
+}

@@ -1,0 +1,225 @@
+//! `layout`: atomic types as profiles lay them out, and where profiles differ so that code of
+//! both cannot share an object.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::compile::Compilers;
+use crate::diag::Result;
+use crate::engine::digest::Digest;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome, Source};
+use crate::engine::rows::Entry;
+use crate::engine::store::Records;
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{Observe, Storage};
+use crate::report::{Clash, Class, Finding};
+use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::layout::{self, Layout};
+use crate::toolchain::runtime::Runtime;
+
+/// The types, as items.
+pub struct Types(pub Vec<String>);
+
+impl Types {
+    pub fn new(given: Vec<String>) -> Types {
+        let mut all = if given.is_empty() { layout::types() } else { given };
+        all.sort();
+        all.dedup();
+        Types(all)
+    }
+}
+
+impl Source for Types {
+    fn list(&self) -> Result<Vec<Entry>> {
+        let entry =
+            |t: &String| Entry { name: t.as_str().into(), content: Digest::of(t.as_bytes()) };
+        Ok(self.0.iter().map(entry).collect())
+    }
+
+    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.iter().find(|t| *t == name).map(|t| t.clone().into_bytes())
+    }
+}
+
+/// Layouts by one profile.
+pub struct Stage {
+    profile: Arc<Profile>,
+    program: std::result::Result<PathBuf, String>,
+}
+
+pub fn stage(
+    profile: &Arc<Profile>,
+    compilers: &mut Compilers,
+    records: &dyn Records,
+) -> (Stage, Fingerprint) {
+    let found = compilers.find(profile, records);
+    let compiler = match &found {
+        Ok((_, digest)) => *digest,
+        Err(_) => Digest::of(b"missing"),
+    };
+    let fingerprint = Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_LAYOUT"))
+        .with_text("stage", "layout")
+        .with(&format!("profile {}", profile.name), profile.fingerprint())
+        .with(&format!("compiler {}", profile.compiler), compiler);
+    let stage = Stage { profile: profile.clone(), program: found.map(|(program, _)| program) };
+    (stage, fingerprint)
+}
+
+impl Stage {
+    /// The layouts of some types; where a compiler refuses them together, each half.
+    fn read(
+        &self,
+        compiler: &Compiler,
+        types: &[String],
+    ) -> Vec<std::result::Result<Layout, Trouble>> {
+        let made = compiler
+            .emit(&layout::source(types), &["-g", "-gdwarf-4"], self.profile.timeout)
+            .and_then(|object| layout::read(&object, types.len()).map_err(Trouble::Test));
+        match made {
+            Ok(list) => list.into_iter().map(Ok).collect(),
+            Err(Trouble::Compiler(_)) if types.len() > 1 => {
+                let (a, b) = types.split_at(types.len() / 2);
+                [self.read(compiler, a), self.read(compiler, b)].concat()
+            }
+            Err(trouble) => vec![Err(trouble); types.len()],
+        }
+    }
+}
+
+impl Map for Stage {
+    fn batch(&self) -> usize {
+        256
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let program = match &self.program {
+            Ok(program) => program,
+            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+        };
+        let compiler = Compiler {
+            profile: &self.profile,
+            program,
+            observe: Observe::None,
+            storage: Storage::Pointers,
+            helpers: false,
+            runtime: &Runtime::default(),
+            stop: &context.stop,
+        };
+        let types: Vec<String> =
+            items.iter().map(|i| String::from_utf8_lossy(&i[0]).into_owned()).collect();
+        let outcome = |made| match made {
+            Ok(layout) => Outcome::Done(serde_json::to_vec(&Some(layout)).unwrap_or_default()),
+            // A type that a target does not have is none of its layouts.
+            Err(Trouble::Compiler(message)) if message.contains(" failed with status ") => {
+                Outcome::Done(serde_json::to_vec(&None::<Layout>).unwrap_or_default())
+            }
+            Err(Trouble::Compiler(message)) => Outcome::Broke(message),
+            Err(Trouble::Test(message)) => Outcome::Failed(message),
+            Err(Trouble::Stopped) => Outcome::Stopped,
+        };
+        self.read(&compiler, &types).into_iter().map(outcome).collect()
+    }
+}
+
+/// Compares the layouts of a type; profiles are numbers, in the order of the inputs.
+pub struct Compare;
+
+/// Profiles with one layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub layout: Layout,
+    pub profiles: Vec<usize>,
+}
+
+pub fn fingerprint() -> Fingerprint {
+    Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_LAYOUT"))
+        .with_text("stage", "compare layouts")
+}
+
+/// Whether code of both can share an object: they agree on where it is, and not one of them locks
+/// what the other accesses without.
+fn agree(a: &Layout, b: &Layout) -> bool {
+    let locks = |l: &Layout| [l.locks(&l.load), l.locks(&l.store)];
+    (a.size, a.align) == (b.size, b.align) && locks(a) == locks(b)
+}
+
+impl Map for Compare {
+    fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| {
+            let mut groups: Vec<Group> = Vec::new();
+            // The first input is the type.
+            for (p, bytes) in item.iter().skip(1).enumerate() {
+                let read = serde_json::from_slice::<Option<Layout>>(bytes);
+                let layout = match read {
+                    Ok(Some(layout)) => layout,
+                    Ok(None) => continue,
+                    Err(e) => return Outcome::Failed(format!("a layout that cannot be read: {e}")),
+                };
+                match groups.iter_mut().find(|g| agree(&g.layout, &layout)) {
+                    Some(group) => group.profiles.push(p),
+                    None => groups.push(Group { layout, profiles: vec![p] }),
+                }
+            }
+            let bytes = serde_json::to_vec(&groups).unwrap_or_default();
+            match groups.len() {
+                0 | 1 => Outcome::Done(bytes),
+                _ => Outcome::Finding(bytes),
+            }
+        };
+        items.iter().map(one).collect()
+    }
+}
+
+/// The findings about one type: one for each pair of groups.
+pub fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
+    let groups: Vec<Group> = serde_json::from_slice(content).unwrap_or_default();
+    let name = |p: &usize| profiles.get(*p).cloned().unwrap_or_default();
+    let source = layout::source(&[ty.to_string()]);
+    let mut out = Vec::new();
+    for (i, a) in groups.iter().enumerate() {
+        for b in &groups[i + 1..] {
+            let mut what = Vec::new();
+            if a.layout.size != b.layout.size {
+                what.push("size");
+            }
+            if a.layout.align != b.layout.align {
+                what.push("alignment");
+            }
+            let locks = |l: &Layout| [l.locks(&l.load), l.locks(&l.store)];
+            if locks(&a.layout) != locks(&b.layout) {
+                what.push("lock-freedom");
+            }
+            let pair: Vec<String> =
+                [a, b].iter().filter_map(|g| g.profiles.first()).map(name).collect();
+            let alike: BTreeMap<String, Vec<String>> = [a, b]
+                .iter()
+                .filter(|g| g.profiles.len() > 1)
+                .map(|g| (name(&g.profiles[0]), g.profiles[1..].iter().map(name).collect()))
+                .collect();
+            let code = pair.iter().cloned().zip([a.layout.text(), b.layout.text()]).collect();
+            let command = pair.iter().map(|p| format!(" --profile {p}")).collect::<String>();
+            let finding = Finding {
+                class: Class::AbiLayout,
+                test: ty.to_string(),
+                source: source.clone(),
+                reproducer: source.clone(),
+                profiles: pair,
+                alike,
+                clash: vec![Clash {
+                    part: what.join(", "),
+                    source: format!("_Atomic({ty})"),
+                    code,
+                }],
+                command: format!("litmake abi{command} --type '{ty}'"),
+                ..Finding::default()
+            };
+            out.push(finding.identify());
+        }
+    }
+    out
+}
