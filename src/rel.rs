@@ -110,7 +110,11 @@ pub mod rows {
     /// Makes a relation transitive.
     pub fn close(bits: &mut [u64], words: usize) {
         if words == 1 {
-            for k in 0..bits.len() {
+            // Only what is reached can pass on what it reaches.
+            let mut through = bits.iter().fold(0, |all, row| all | row);
+            while through != 0 {
+                let k = through.trailing_zeros() as usize;
+                through &= through - 1;
                 let row = bits[k];
                 if row == 0 {
                     continue;

@@ -80,7 +80,7 @@ struct Reader<'s, 'a> {
 impl Reader<'_, '_> {
     /// Takes a whole word and the blanks behind it, where it is next.
     fn word(&mut self, word: &str) -> Result<bool> {
-        if self.s.peek_word() != word {
+        if self.s.peek() != word.bytes().next() || self.s.peek_word() != word {
             return Ok(false);
         }
         self.s.pos += word.len();

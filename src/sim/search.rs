@@ -13,6 +13,7 @@ use super::expr::{Exprs, Var, mask, truth};
 use super::program::{Cond, Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source};
 use crate::isa::ops::Val;
+use crate::rel::Rel;
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;
@@ -98,6 +99,15 @@ pub struct Search<'s> {
     values: Vec<Vec<Option<Val>>>,
     /// The index among the decisions from which on only coherence between pairs is open.
     observed: Vec<Observed>,
+    /// Room for coherence to be kept in.
+    spare: Vec<Coherence>,
+}
+
+/// Coherence as it was before a decision.
+struct Coherence {
+    low: Rel,
+    high: Rel,
+    stamp: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +178,7 @@ impl<'s> Search<'s> {
             leaves: Vec::new(),
             values,
             observed,
+            spare: Vec::new(),
         };
         search.order_decisions();
         search
@@ -288,7 +299,7 @@ impl<'s> Search<'s> {
         match self.order.get(level).copied() {
             Some(Decision::Read(i)) => self.decide_read(level, i, fixed),
             Some(Decision::Last(cell)) => self.decide_last(level, cell, fixed),
-            None => self.decide_pairs(outcome),
+            None => self.decide_pairs(&outcome),
         }
     }
 
@@ -336,8 +347,7 @@ impl<'s> Search<'s> {
     fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
         let writes = &self.skeleton.writes[usize::from(cell)];
         let mut any = false;
-        let saved =
-            (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
+        let saved = self.save_coherence();
         for last in &writes[1..] {
             let last = usize::from(*last);
             if self.choices.co_low.successors(last).next().is_some() {
@@ -350,15 +360,33 @@ impl<'s> Search<'s> {
                 }
             }
             let found = self.decide(level + 1)?;
-            self.choices.co_low.copy_from(&saved.0);
-            self.choices.co_high.copy_from(&saved.1);
-            self.choices.co_stamp = saved.2;
+            self.restore_coherence(&saved);
             any |= found;
             if found && self.enough(fixed) {
-                return Ok(true);
+                break;
             }
         }
+        self.spare.push(saved);
         Ok(any)
+    }
+
+    fn save_coherence(&mut self) -> Coherence {
+        let Choices { co_low, co_high, co_stamp, .. } = &self.choices;
+        match self.spare.pop() {
+            Some(mut saved) => {
+                saved.low.copy_from(co_low);
+                saved.high.copy_from(co_high);
+                saved.stamp = *co_stamp;
+                saved
+            }
+            None => Coherence { low: co_low.clone(), high: co_high.clone(), stamp: *co_stamp },
+        }
+    }
+
+    fn restore_coherence(&mut self, saved: &Coherence) {
+        self.choices.co_low.copy_from(&saved.low);
+        self.choices.co_high.copy_from(&saved.high);
+        self.choices.co_stamp = saved.stamp;
     }
 
     fn next_stamp(&mut self) -> u64 {
@@ -399,39 +427,37 @@ impl<'s> Search<'s> {
         None
     }
 
-    fn decide_pairs(&mut self, outcome: Option<Outcome>) -> Result<bool, Stop> {
+    fn decide_pairs(&mut self, outcome: &Option<Outcome>) -> Result<bool, Stop> {
         let Some((a, b)) = self.open_pair() else {
-            return self.complete(outcome);
+            return self.complete(outcome.as_ref());
         };
         let mut any = false;
-        let saved =
-            (self.choices.co_low.clone(), self.choices.co_high.clone(), self.choices.co_stamp);
+        let saved = self.save_coherence();
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
             self.count()?;
             let found = if self.judge.possible(&self.choices, Look::Whole) {
-                self.decide_pairs(outcome.clone())?
+                self.decide_pairs(outcome)?
             } else {
                 false
             };
-            self.choices.co_low.copy_from(&saved.0);
-            self.choices.co_high.copy_from(&saved.1);
-            self.choices.co_stamp = saved.2;
+            self.restore_coherence(&saved);
             any |= found;
             if found && self.enough(outcome.is_some()) {
-                return Ok(true);
+                break;
             }
         }
+        self.spare.push(saved);
         Ok(any)
     }
 
     /// A complete execution: where it is allowed, records its outcome and flags.
-    fn complete(&mut self, outcome: Option<Outcome>) -> Result<bool, Stop> {
+    fn complete(&mut self, outcome: Option<&Outcome>) -> Result<bool, Stop> {
         let Some(flags) = self.judge.judge(&self.choices).map_err(Stop::Model)? else {
             return Ok(false);
         };
         let any = match outcome {
-            Some(outcome) => self.record(outcome),
+            Some(outcome) => self.record(outcome.clone()),
             None => self.solve_cycle(),
         };
         if any {
@@ -486,7 +512,8 @@ impl<'s> Search<'s> {
     fn propagate_from_guess(&mut self) -> bool {
         let skeleton = self.skeleton;
         loop {
-            let mut changed = false;
+            // Values found, and ones that others in turn may give.
+            let (mut changed, mut waiting) = (false, false);
             let mut i = 0;
             while i < skeleton.reads.len() {
                 let var = skeleton.reads[i].var;
@@ -495,15 +522,18 @@ impl<'s> Search<'s> {
                     end += 1;
                 }
                 let (t, a) = (usize::from(var.thread), usize::from(var.access));
-                if self.values[t][a].is_none()
-                    && let Some(v) = self.read_value(&skeleton.reads[i..end], i)
-                {
-                    self.values[t][a] = Some(v);
-                    changed = true;
+                if self.values[t][a].is_none() {
+                    match self.read_value(&skeleton.reads[i..end], i) {
+                        Some(v) => {
+                            self.values[t][a] = Some(v);
+                            changed = true;
+                        }
+                        None => waiting |= self.sources[i..end].iter().all(Option::is_some),
+                    }
                 }
                 i = end;
             }
-            if !changed {
+            if !(changed && waiting) {
                 break;
             }
         }

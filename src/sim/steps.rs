@@ -62,6 +62,22 @@ pub(super) struct Body {
 }
 
 impl Code {
+    /// Takes relations, and perhaps a set, and gives a relation.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(
+            self,
+            Code::RelUnion(..)
+                | Code::RelInter(..)
+                | Code::RelDiff(..)
+                | Code::Seq(..)
+                | Code::RestrictDomain(..)
+                | Code::RestrictRange(..)
+                | Code::Plus(_)
+                | Code::Inverse(_)
+        )
+    }
+
     pub(super) fn gives_relation(&self) -> bool {
         !matches!(
             self,

@@ -38,14 +38,14 @@ impl Flag {
     }
 }
 
-pub fn reg_name(reg: R, names: &Names) -> String {
-    match reg.0 {
-        13 => "SP".to_string(),
-        14 => "LR".to_string(),
-        15 => "PC".to_string(),
-        n @ 0..=12 => format!("R{n}"),
-        _ => names.name(reg).unwrap_or("%").to_string(),
-    }
+/// The registers that have names of their own, by number.
+const REGS: [&str; 16] = [
+    "R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "SP", "LR",
+    "PC",
+];
+
+pub fn reg_name(reg: R, names: &Names) -> &str {
+    REGS.get(usize::from(reg.0)).copied().unwrap_or_else(|| names.name(reg).unwrap_or("%"))
 }
 
 pub struct Lower<'a> {
@@ -108,7 +108,7 @@ impl Lower<'_> {
 
     pub fn read_port(&mut self, reg: R, port: Port) -> Temp {
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.read(reg, port)
     }
 
@@ -119,7 +119,7 @@ impl Lower<'_> {
             return;
         }
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.write(reg, src);
     }
 

@@ -83,7 +83,7 @@ impl Isa for Arm {
                     let (name, shown_bits) = (v.name(), v.bits());
                     return Some(RegName { name, bits: 64, shown_bits, signed: false });
                 }
-                None => reg_name(parse::register(name)?, &Names::default()),
+                None => reg_name(parse::register(name)?, &Names::default()).to_string(),
             },
         };
         Some(RegName { name, bits: 32, shown_bits: 32, signed: true })

@@ -204,6 +204,31 @@ impl BinaryOp {
         }
     }
 
+    /// The operator of this text.
+    pub fn of(text: &str) -> Option<BinaryOp> {
+        Some(match text.as_bytes() {
+            b"*" => BinaryOp::Mul,
+            b"/" => BinaryOp::Div,
+            b"%" => BinaryOp::Rem,
+            b"+" => BinaryOp::Add,
+            b"-" => BinaryOp::Sub,
+            b"<<" => BinaryOp::Shl,
+            b">>" => BinaryOp::Shr,
+            b"<" => BinaryOp::Lt,
+            b">" => BinaryOp::Gt,
+            b"<=" => BinaryOp::Le,
+            b">=" => BinaryOp::Ge,
+            b"==" => BinaryOp::Eq,
+            b"!=" => BinaryOp::Ne,
+            b"&" => BinaryOp::And,
+            b"^" => BinaryOp::Xor,
+            b"|" => BinaryOp::Or,
+            b"&&" => BinaryOp::LogicalAnd,
+            b"||" => BinaryOp::LogicalOr,
+            _ => return None,
+        })
+    }
+
     /// How tightly it binds; a larger number binds tighter. All group to the left.
     pub fn precedence(self) -> u8 {
         match self {
@@ -258,8 +283,12 @@ impl Expr {
     }
 
     /// Whether a predicate holds of this expression or of one below it.
-    pub fn any(&self, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
-        f(self) || self.children().into_iter().any(|e| e.any(f))
+    pub fn any<'a>(&'a self, f: &mut dyn FnMut(&'a Expr) -> bool) -> bool {
+        let mut found = f(self);
+        if !found {
+            each_child(&self.kind, &mut |e| found = found || e.any(f));
+        }
+        found
     }
 }
 

@@ -43,10 +43,13 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
         return Err(Diag::new(format!("bytes {start} to {end} of {} are no text", source.name)));
     };
     let bytes = text.as_bytes();
-    let run = |from: usize, of: fn(u8) -> bool| {
-        bytes[from..].iter().position(|b| !of(*b)).unwrap_or(bytes.len() - from)
+    let word_end = |mut at: usize| {
+        while at < bytes.len() && is_word(bytes[at]) {
+            at += 1;
+        }
+        at
     };
-    let mut out = Vec::with_capacity(text.len() / 4);
+    let mut out = Vec::with_capacity(text.len() / 4 + 1);
     let mut at = 0;
     while let Some(&first) = bytes.get(at) {
         let place = |len: usize| Span::new(start + at, start + at + len);
@@ -55,10 +58,15 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
             continue;
         }
         if is_word(first) && !first.is_ascii_digit() {
-            let len = run(at, is_word);
+            let len = word_end(at) - at;
             let word = &text[at..at + len];
             out.push(Token { tok: Tok::Word(word, kind(word)), span: place(len) });
             at += len;
+            continue;
+        }
+        if let Some(p) = single(first, bytes.get(at + 1).copied()) {
+            out.push(Token { tok: Tok::Punct(p), span: place(1) });
+            at += 1;
             continue;
         }
         let rest = &text[at..];
@@ -76,7 +84,8 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
                 }
             }
         } else if c.is_ascii_digit() {
-            let len = run(at, |b| is_word(b) || b == b'\'' || b == b'.');
+            let of = |b: &u8| is_word(*b) || matches!(b, b'\'' | b'.');
+            let len = rest.bytes().position(|b| !of(&b)).unwrap_or(rest.len());
             let lit = int(&rest[..len]).map_err(|message| Diag::at(source, place(len), message))?;
             out.push(Token { tok: Tok::Int(lit), span: place(len) });
             at += len;
@@ -108,20 +117,53 @@ pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
     Ok(out)
 }
 
+/// The bytes of words.
+static WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = (b as u8).is_ascii_alphanumeric() || b as u8 == b'_';
+        b += 1;
+    }
+    table
+};
+
+#[inline(always)]
 fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+    WORD[usize::from(b)]
+}
+
+/// Punctuation of one byte that no next byte makes longer.
+fn single(first: u8, next: Option<u8>) -> Option<&'static str> {
+    let long = matches!(
+        next,
+        Some(b'=' | b'<' | b'>' | b'&' | b'|' | b'+' | b'-' | b'*' | b'/' | b'.' | b':')
+    );
+    Some(match first {
+        b'(' => "(",
+        b')' => ")",
+        b';' => ";",
+        b',' => ",",
+        b'{' => "{",
+        b'}' => "}",
+        b'[' => "[",
+        b']' => "]",
+        _ if long => return None,
+        b'*' => "*",
+        b'=' => "=",
+        b'+' => "+",
+        b'-' => "-",
+        b'&' => "&",
+        b'^' => "^",
+        b'!' => "!",
+        b'<' => "<",
+        b'>' => ">",
+        _ => return None,
+    })
 }
 
 fn punctuation(rest: &str) -> Option<&'static str> {
-    // The commonest, and what rules out most of the table.
     let first = *rest.as_bytes().first()?;
-    match first {
-        b'(' => return Some("("),
-        b')' => return Some(")"),
-        b';' => return Some(";"),
-        b',' => return Some(","),
-        _ => {}
-    }
     PUNCT.iter().copied().find(|p| p.as_bytes()[0] == first && rest.starts_with(*p))
 }
 

@@ -65,7 +65,7 @@ impl Parser<'_> {
             let Tok::Punct(p) = self.peek() else {
                 return Ok(left);
             };
-            let Some(op) = BinaryOp::ALL.into_iter().find(|op| op.text() == p) else {
+            let Some(op) = BinaryOp::of(p) else {
                 return Ok(left);
             };
             if op.precedence() < least {
@@ -220,5 +220,5 @@ impl Parser<'_> {
 
 /// The operator `op` of `op=`.
 fn compound(text: &str) -> Option<BinaryOp> {
-    BinaryOp::ALL.into_iter().find(|op| op.assigns() && op.text() == text)
+    BinaryOp::of(text).filter(|op| op.assigns())
 }

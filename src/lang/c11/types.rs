@@ -2,6 +2,7 @@
 //!
 //! Sizes are those of LP64; plain `char` is signed. It does not read text: the parser does.
 
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
@@ -225,7 +226,7 @@ pub enum ValueType {
     },
     Bool,
     /// What it points to, qualifiers and all.
-    Pointer(Type),
+    Pointer(Rc<Type>),
     Void,
 }
 
@@ -237,8 +238,9 @@ impl ValueType {
     pub fn of(ty: &Type) -> Option<ValueType> {
         match ty.bare() {
             Type::Int { bytes, signed } => Some(ValueType::Int { bytes: *bytes, signed: *signed }),
-            Type::Pointer(t) => Some(ValueType::Pointer((**t).clone())),
-            Type::Array(t, _) => Some(ValueType::Pointer((**t).clone())),
+            Type::Pointer(t) | Type::Array(t, _) => {
+                Some(ValueType::Pointer(Rc::new((**t).clone())))
+            }
             Type::Void => Some(ValueType::Void),
             Type::Named(_) if is_bool(ty) => Some(ValueType::Bool),
             _ => None,

@@ -160,10 +160,14 @@ impl LogEntry {
 /// One block, with the empty line that ends it.
 impl fmt::Display for LogEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Test {} {}", self.name, self.kind.word())?;
-        writeln!(f, "States {}", self.states.len())?;
+        let mut line = |parts: &[&str]| {
+            parts.iter().try_for_each(|p| f.write_str(p))?;
+            f.write_str("\n")
+        };
+        line(&["Test ", &self.name, " ", self.kind.word()])?;
+        line(&["States ", &self.states.len().to_string()])?;
         for state in &self.states {
-            writeln!(f, "{state}")?;
+            line(&[state])?;
         }
         let loops = if self.cut { "Loop " } else { "" };
         let verdict = match self.verdict {
@@ -172,8 +176,8 @@ impl fmt::Display for LogEntry {
             Verdict::Undef => "Undef",
             Verdict::Unknown => "??",
         };
-        writeln!(f, "{loops}{verdict}")?;
-        writeln!(f, "Witnesses")?;
+        line(&[loops, verdict])?;
+        line(&["Witnesses"])?;
         let (positive, negative) = match self.kind {
             Kind::Forbidden => (self.negative, self.positive),
             _ => (self.positive, self.negative),
@@ -182,7 +186,9 @@ impl fmt::Display for LogEntry {
         for flag in &self.flags {
             writeln!(f, "Flag {flag}")?;
         }
-        writeln!(f, "Condition {}", self.condition)?;
+        f.write_str("Condition ")?;
+        f.write_str(&self.condition)?;
+        f.write_str("\n")?;
         if let Some(observation) = self.observation {
             writeln!(
                 f,
@@ -197,8 +203,10 @@ impl fmt::Display for LogEntry {
             writeln!(f, "Time {} {seconds:.2}", self.name)?;
         }
         if let Some(hash) = &self.hash {
-            writeln!(f, "Hash={hash}")?;
+            f.write_str("Hash=")?;
+            f.write_str(hash)?;
+            f.write_str("\n")?;
         }
-        writeln!(f)
+        f.write_str("\n")
     }
 }

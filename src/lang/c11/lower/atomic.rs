@@ -1,5 +1,7 @@
 //! The operations of `<stdatomic.h>` and the compilers' `__atomic_` builtins.
 
+use std::rc::Rc;
+
 use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit};
 use super::super::types::ValueType;
 use super::build::{Src, Value};
@@ -432,7 +434,7 @@ impl Lower<'_> {
             if bytes && matches!(a.ty, ValueType::Pointer(_)) {
                 let byte = Type::Int { bytes: 1, signed: true };
                 a.ty = match op {
-                    Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(byte),
+                    Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(Rc::new(byte)),
                     _ => long,
                 };
             }
@@ -568,7 +570,7 @@ impl Lower<'_> {
 /// A compare-exchange with its operands evaluated.
 struct Cas {
     addr: Value,
-    object: Type,
+    object: Rc<Type>,
     expected: Value,
     desired: Value,
     weak: bool,

@@ -9,6 +9,8 @@ use super::super::types::ValueType;
 use crate::diag::{Diag, Result, Source, Span};
 use crate::isa::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
+use std::hash::Hash;
 
 /// Bound of the instructions of one thread, helpers inlined.
 const MAX_INSTS: usize = 20_000;
@@ -42,10 +44,49 @@ pub enum Src {
 struct State {
     next: Temp,
     /// Temporaries that were copied to a register for later instructions.
-    spilled: HashMap<Temp, Reg>,
+    spilled: Few<Temp, Reg>,
     /// Registers and constants read in it.
-    reads: HashMap<(Reg, Port), Temp>,
-    consts: HashMap<Val, Temp>,
+    reads: Few<(Reg, Port), Temp>,
+    consts: Few<Val, Temp>,
+}
+
+/// A map that rarely has more than a few entries: a list, with a table behind it.
+struct Few<K, V> {
+    list: SmallVec<[(K, V); 2]>,
+    table: HashMap<K, V>,
+}
+
+/// The most entries of the list.
+const LISTED: usize = 16;
+
+impl<K, V> Default for Few<K, V> {
+    fn default() -> Few<K, V> {
+        Few { list: SmallVec::new(), table: HashMap::default() }
+    }
+}
+
+impl<K: Copy + Eq + Hash, V: Copy> Few<K, V> {
+    fn get(&self, key: K) -> Option<V> {
+        let listed = self.list.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
+        listed.or_else(|| match self.table.is_empty() {
+            true => None,
+            false => self.table.get(&key).copied(),
+        })
+    }
+
+    /// Adds an entry for a key that has none.
+    fn add(&mut self, key: K, value: V) {
+        if self.list.len() < LISTED {
+            self.list.push((key, value));
+        } else {
+            self.table.insert(key, value);
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(K) -> bool) {
+        self.list.retain(|(k, _)| keep(*k));
+        self.table.retain(|k, _| keep(*k));
+    }
 }
 
 pub type LabelId = usize;
@@ -127,7 +168,9 @@ impl<'a> Builder<'a> {
                 .text
                 .get(self.span.start as usize..self.span.end as usize)
                 .unwrap_or("");
-            let text = match text.contains(['\n', '\t']) || text.contains("  ") {
+            let ragged = |(a, b): (u8, u8)| matches!(a, b'\n' | b'\t') || a == b' ' && b == b' ';
+            let next = text.bytes().skip(1).chain(std::iter::once(0));
+            let text = match text.bytes().zip(next).any(ragged) {
                 true => text.split_whitespace().collect::<Vec<_>>().join(" "),
                 false => text.to_string(),
             };
@@ -244,33 +287,33 @@ impl<'a> Builder<'a> {
 
     pub fn const_in(&mut self, val: Val, inst: usize) -> Result<Temp> {
         self.open(inst)?;
-        if let Some(t) = self.states[inst].consts.get(&val) {
-            return Ok(*t);
+        if let Some(t) = self.states[inst].consts.get(val) {
+            return Ok(t);
         }
         let dst = self.temp(inst)?;
         self.push(inst, Op::Const { dst, val });
-        self.states[inst].consts.insert(val, dst);
+        self.states[inst].consts.add(val, dst);
         Ok(dst)
     }
 
     fn reg_in(&mut self, reg: Reg, inst: usize, port: Port) -> Result<Temp> {
-        if let Some(t) = self.states[inst].reads.get(&(reg, port)) {
-            return Ok(*t);
+        if let Some(t) = self.states[inst].reads.get((reg, port)) {
+            return Ok(t);
         }
         let dst = self.temp(inst)?;
         self.push(inst, Op::ReadReg { dst, reg, port });
-        self.states[inst].reads.insert((reg, port), dst);
+        self.states[inst].reads.add((reg, port), dst);
         Ok(dst)
     }
 
     /// The register that holds a temporary of an earlier instruction.
     fn spill(&mut self, inst: usize, temp: Temp, bits: u8) -> Reg {
-        if let Some(r) = self.states[inst].spilled.get(&temp) {
-            return *r;
+        if let Some(r) = self.states[inst].spilled.get(temp) {
+            return r;
         }
         let reg = self.scratch(bits);
         self.push(inst, Op::WriteReg { reg, src: temp });
-        self.states[inst].spilled.insert(temp, reg);
+        self.states[inst].spilled.add(temp, reg);
         reg
     }
 
@@ -286,7 +329,7 @@ impl<'a> Builder<'a> {
         let src = self.use_in(v, inst, Port::None)?;
         self.emit(inst, Op::WriteReg { reg, src });
         // Reads of the register from here on are others.
-        self.states[inst].reads.retain(|(r, _), _| *r != reg);
+        self.states[inst].reads.retain(|(r, _)| r != reg);
         Ok(())
     }
 

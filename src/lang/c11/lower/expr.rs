@@ -1,5 +1,7 @@
 //! Expressions: values, conversions, plain accesses.
 
+use std::rc::Rc;
+
 use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
 use super::super::print_type;
 use super::super::types::{ValueType, size_of};
@@ -12,7 +14,7 @@ use crate::litmus::Type;
 /// What can be read and assigned.
 pub(super) enum Place {
     Local(usize),
-    Memory { addr: Value, ty: Type },
+    Memory { addr: Value, ty: Rc<Type> },
 }
 
 impl Lower<'_> {
@@ -131,7 +133,7 @@ impl Lower<'_> {
         match self.place(target)? {
             Place::Local(id) => {
                 let ty = value_as_type(&self.vars[id].value_type);
-                Ok(self.b.local(ValueType::Pointer(ty), id))
+                Ok(self.b.local(ValueType::Pointer(Rc::new(ty)), id))
             }
             Place::Memory { addr, .. } => Ok(addr),
         }
@@ -575,7 +577,7 @@ impl Lower<'_> {
                 let ty = self.object_type(e)?;
                 self.value_type(&ty, e.span)?
             }
-            ExprKind::Unary(UnaryOp::Addr, a) => ValueType::Pointer(self.object_type(a)?),
+            ExprKind::Unary(UnaryOp::Addr, a) => ValueType::Pointer(Rc::new(self.object_type(a)?)),
             ExprKind::Unary(UnaryOp::LogicalNot, _) => ValueType::INT,
             ExprKind::Unary(_, a) => self.type_of(a)?.promoted(),
             ExprKind::Step { target: a, .. } | ExprKind::Assign(_, a, _) => self.type_of(a)?,
@@ -619,7 +621,7 @@ impl Lower<'_> {
         Ok(match &e.kind {
             ExprKind::Name(n) => value_as_type(&self.vars[self.variable(n, e.span)?].value_type),
             ExprKind::Unary(UnaryOp::Deref, p) | ExprKind::Index(p, _) => match self.type_of(p)? {
-                ValueType::Pointer(t) => t,
+                ValueType::Pointer(t) => (*t).clone(),
                 _ => return Err(self.error(e.span, "this is no pointer")),
             },
             _ => value_as_type(&self.type_of(e)?),
@@ -631,7 +633,7 @@ fn value_as_type(ty: &ValueType) -> Type {
     match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
-        ValueType::Pointer(t) => Type::Pointer(Box::new(t.clone())),
+        ValueType::Pointer(t) => Type::Pointer(Box::new((**t).clone())),
         ValueType::Void => Type::Void,
     }
 }

@@ -15,6 +15,8 @@
 //! - Calls of helper functions are taken in left to right.
 //! - `&&`, `||` and `?:` branch only where what they may leave out has an effect.
 
+use std::cell::OnceCell;
+
 mod atomic;
 mod build;
 mod expr;
@@ -50,19 +52,19 @@ const MAX_CALL_DEPTH: usize = 8;
 const MAX_CALLS: usize = 1000;
 
 /// The code of one thread, with the helper functions that it calls taken in.
-pub fn thread(
-    source: &Source,
-    f: &Function,
-    helpers: &[Function],
+pub fn thread<'a>(
+    source: &'a Source,
+    f: &'a Function,
+    helpers: &'a [Function],
     symbols: &mut dyn Symbols,
 ) -> Result<Code> {
     thread_with(source, f, helpers, symbols, Options::default())
 }
 
-pub fn thread_with(
-    source: &Source,
-    f: &Function,
-    helpers: &[Function],
+pub fn thread_with<'a>(
+    source: &'a Source,
+    f: &'a Function,
+    helpers: &'a [Function],
     symbols: &mut dyn Symbols,
     options: Options,
 ) -> Result<Code> {
@@ -72,7 +74,10 @@ pub fn thread_with(
         options,
         b: Builder::new(source),
         vars: Vec::new(),
-        scopes: vec![HashMap::default()],
+        scopes: vec![HashMap::with_capacity_and_hasher(
+            f.params.len() + f.body.len(),
+            Default::default(),
+        )],
         frames: Vec::new(),
         calls: 0,
     };
@@ -108,8 +113,8 @@ enum Home {
 }
 
 /// One function that is being taken in.
-struct Frame {
-    name: String,
+struct Frame<'a> {
+    function: &'a Function,
     end: LabelId,
     /// Where a result goes, and its type.
     result: Option<(Reg, ValueType)>,
@@ -117,13 +122,13 @@ struct Frame {
     /// Targets of `break` and `continue`, innermost last.
     loops: Vec<(LabelId, LabelId)>,
     /// Variables that something other than their declaration writes.
-    written: HashSet<String>,
-    /// Variables of the function's own block.
-    outermost: HashSet<String>,
+    written: HashSet<&'a str>,
+    /// Variables of the function's own block, once somebody asks.
+    outermost: OnceCell<HashSet<&'a str>>,
 }
 
-impl Frame {
-    fn new(f: &Function, end: LabelId, result: Option<(Reg, ValueType)>) -> Frame {
+impl<'a> Frame<'a> {
+    fn new(f: &'a Function, end: LabelId, result: Option<(Reg, ValueType)>) -> Frame<'a> {
         let mut written = HashSet::default();
         f.each_expr(&mut |e| {
             e.any(&mut |e| {
@@ -134,26 +139,33 @@ impl Frame {
                     _ => return false,
                 };
                 if let ExprKind::Name(n) = &target.kind {
-                    written.insert(n.clone());
+                    written.insert(n.as_str());
                 }
                 false
             });
         });
-        let mut outermost: HashSet<String> = f.params.iter().map(|p| p.name.clone()).collect();
-        f.each_declarator(&mut |d, depth| {
-            if depth == 0 {
-                outermost.insert(d.name.clone());
-            }
-        });
         Frame {
-            name: f.name.clone(),
+            function: f,
             end,
             result,
             labels: HashMap::default(),
             loops: Vec::new(),
             written,
-            outermost,
+            outermost: OnceCell::new(),
         }
+    }
+
+    fn outermost(&self) -> &HashSet<&'a str> {
+        self.outermost.get_or_init(|| {
+            let mut all: HashSet<&str> =
+                self.function.params.iter().map(|p| p.name.as_str()).collect();
+            self.function.each_declarator(&mut |d, depth| {
+                if depth == 0 {
+                    all.insert(d.name.as_str());
+                }
+            });
+            all
+        })
     }
 }
 
@@ -164,17 +176,17 @@ struct Lower<'a> {
     b: Builder<'a>,
     vars: Vec<Var>,
     /// Names in sight, innermost last.
-    scopes: Vec<HashMap<String, usize>>,
-    frames: Vec<Frame>,
+    scopes: Vec<HashMap<&'a str, usize>>,
+    frames: Vec<Frame<'a>>,
     calls: usize,
 }
 
-impl Lower<'_> {
+impl<'a> Lower<'a> {
     fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, span, message)
     }
 
-    fn frame(&mut self) -> &mut Frame {
+    fn frame(&mut self) -> &mut Frame<'a> {
         // There is one from the start to the end of lowering.
         let last = self.frames.len() - 1;
         &mut self.frames[last]
@@ -189,7 +201,7 @@ impl Lower<'_> {
     fn variable(&self, name: &str, span: Span) -> Result<usize> {
         self.lookup(name).ok_or_else(|| {
             let diag = self.error(span, format!("`{name}` is not declared here"));
-            let known = self.scopes.iter().flat_map(|s| s.keys()).map(String::as_str);
+            let known = self.scopes.iter().flat_map(|s| s.keys()).copied();
             let mut known: Vec<&str> = known.collect();
             known.sort_unstable();
             match nearest(name, known) {
@@ -200,7 +212,7 @@ impl Lower<'_> {
         })
     }
 
-    fn declare(&mut self, name: &str, ty: &crate::litmus::Type, span: Span) -> Result<usize> {
+    fn declare(&mut self, name: &'a str, ty: &crate::litmus::Type, span: Span) -> Result<usize> {
         if self.scopes.last().is_some_and(|s| s.contains_key(name)) {
             return Err(self
                 .error(span, format!("`{name}` is declared twice in one block"))
@@ -224,11 +236,11 @@ impl Lower<'_> {
         Ok(self.bind(name, Var { value_type, home: Home::Register(reg), stable }))
     }
 
-    fn bind(&mut self, name: &str, var: Var) -> usize {
+    fn bind(&mut self, name: &'a str, var: Var) -> usize {
         self.vars.push(var);
         let id = self.vars.len() - 1;
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_string(), id);
+            scope.insert(name, id);
         }
         id
     }
@@ -241,7 +253,7 @@ impl Lower<'_> {
         let thread = self.frames.len() == 1;
         let own = self.scopes.len() == 1;
         let shared = || {
-            let outermost = self.frames.last().is_some_and(|f| f.outermost.contains(name));
+            let outermost = self.frames.last().is_some_and(|f| f.outermost().contains(name));
             let same = |r: &crate::isa::ops::RegInfo| r.bits == bits && r.signed == signed;
             let old = regs.iter().find(|r| r.name == name);
             !outermost && self.lookup(name).is_none() && old.is_none_or(same)
@@ -254,7 +266,7 @@ impl Lower<'_> {
 
     // Statements.
 
-    fn body(&mut self, f: &Function) -> Result<()> {
+    fn body(&mut self, f: &'a Function) -> Result<()> {
         for s in &f.body {
             self.statement(s)?;
         }
@@ -280,7 +292,7 @@ impl Lower<'_> {
         out
     }
 
-    fn statement(&mut self, s: &Stmt) -> Result<()> {
+    fn statement(&mut self, s: &'a Stmt) -> Result<()> {
         self.b.flush();
         self.b.at(s.span);
         match &s.kind {
@@ -368,7 +380,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn loop_body(&mut self, body: &Stmt, end: LabelId, next: LabelId) -> Result<()> {
+    fn loop_body(&mut self, body: &'a Stmt, end: LabelId, next: LabelId) -> Result<()> {
         self.frame().loops.push((end, next));
         let out = self.scoped(|l| l.statement(body));
         self.frame().loops.pop();
@@ -393,13 +405,13 @@ impl Lower<'_> {
         Ok(*label)
     }
 
-    fn declarator(&mut self, d: &Declarator) -> Result<()> {
+    fn declarator(&mut self, d: &'a Declarator) -> Result<()> {
         // A pointer that always holds the address of one local is that address.
         if let Some(init) = &d.init
             && let ExprKind::Unary(UnaryOp::Addr, target) = &init.kind
             && let ExprKind::Name(_) = &target.kind
             && let Some(value_type @ ValueType::Pointer(_)) = ValueType::of(&d.ty)
-            && !self.frame().written.contains(&d.name)
+            && !self.frame().written.contains(d.name.as_str())
         {
             let value = self.expr(init)?;
             if let build::Src::Local(id) = value.src {
@@ -429,7 +441,7 @@ impl Lower<'_> {
                 self.b.write(&value, *reg)?;
             }
         } else if result.is_some() {
-            let name = self.frame().name.clone();
+            let name = &self.frame().function.name;
             return Err(self
                 .error(span, format!("`{name}` returns a value"))
                 .help("write `return value;`"));
@@ -490,7 +502,7 @@ impl Lower<'_> {
         let Some(f) = helpers.iter().find(|f| f.name == name) else {
             return Err(self.error(span, format!("unknown function `{name}`")));
         };
-        if self.frames.iter().any(|fr| fr.name == f.name) {
+        if self.frames.iter().any(|fr| fr.function.name == f.name) {
             return Err(self
                 .error(span, format!("`{name}` calls itself"))
                 .help("write the recursion as a loop"));
@@ -538,10 +550,10 @@ impl Lower<'_> {
         })
     }
 
-    fn bind_argument(&mut self, p: &super::ast::Param, value: &Value) -> Result<()> {
+    fn bind_argument(&mut self, p: &'a super::ast::Param, value: &Value) -> Result<()> {
         if let (build::Src::Local(id), Some(value_type @ ValueType::Pointer(_))) =
             (&value.src, ValueType::of(&p.ty))
-            && !self.frame().written.contains(&p.name)
+            && !self.frame().written.contains(p.name.as_str())
         {
             let home = Home::AddressOf(*id);
             self.bind(&p.name, Var { value_type, home, stable: true });
