@@ -116,7 +116,8 @@ fn changed(texts: &[String], random: &mut Random) -> String {
     let mut bytes = texts[random.below(texts.len())].clone().into_bytes();
     for _ in 0..1 + random.below(6) {
         let at = random.below(bytes.len() + 1);
-        let len = random.below(1 + random.below(40)).min(bytes.len() - at);
+        let most = 1 + random.below(40);
+        let len = random.below(most).min(bytes.len() - at);
         match random.below(8) {
             0 => drop(bytes.drain(at..at + len)),
             1 => {

@@ -136,3 +136,48 @@ fn a_condition_and_its_negation_are_one_question() {
         &["1:R0=0; 1:R1=0;", "1:R0=0; 1:R1=1;", "1:R0=1; 1:R1=1;"],
     );
 }
+
+/// A pair is two accesses, but on machines that promise more.
+#[test]
+fn what_machines_have_makes_accesses_single() {
+    let test = |info: &str| {
+        format!(
+            "AArch64 t\n{info}{{ uint64_t x[2]; 0:X0=x; 1:X0=x; }}\nP0 | P1 ;\n MOV X1,#1 | \
+             LDP X1,X2,[X0] ;\n STP X1,X1,[X0] | ;\nlocations [1:X1; 1:X2;]\nexists (1:X1=1)\n"
+        )
+    };
+    let torn = ["1:X1=0; 1:X2=0;", "1:X1=0; 1:X2=1;", "1:X1=1; 1:X2=0;", "1:X1=1; 1:X2=1;"];
+    expect(&test(""), &torn);
+    expect(&test("Features=lse2\n"), &[torn[0], torn[3]]);
+    expect(&test("Variant=mixed,LSE2\n"), &[torn[0], torn[3]]);
+    let read = |text: String| litmus::read(&Source::new("t.litmus", text)).expect("reads");
+    let hash = |info| litmus::canon::canonical_hash(&read(test(info)));
+    assert_ne!(hash(""), hash("Features=lse2\n"));
+    assert_eq!(hash("Features=lse2\n"), hash("Variant=mixed,LSE2\n"));
+    assert_eq!(hash(""), hash("Orig=lse2\n"));
+}
+
+struct One(&'static str);
+
+impl cat::load::Files for One {
+    fn read(&self, path: &std::path::Path) -> std::io::Result<Option<String>> {
+        Ok(path.ends_with("one.cat").then(|| self.0.to_string()))
+    }
+}
+
+/// A model that follows values from register to register sees memory that one thread alone uses.
+#[test]
+fn models_that_compute_dependencies_see_private_memory() {
+    let text = "AArch64 t\n{ 0:X1=z; 0:X3=x; }\nP0 ;\n MOV W0,#1 ;\n STR W0,[X1] ;\n \
+                LDR W2,[X1] ;\n STR W2,[X3] ;\nexists (x=1)\n";
+    let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
+    let flags = |model: &'static str| {
+        let options = LoadOptions::new(test.arch);
+        let cat = cat::load::load_with("one.cat", &options, &One(model)).expect("loads");
+        let model = Model::load(&cat).expect("stages");
+        let outcomes = Simulator::default().simulate(&test, &model, &Options::default());
+        outcomes.expect("simulates").flags
+    };
+    assert_eq!(flags("catdep\nflag ~empty rf & int as through-memory\n"), ["through-memory"]);
+    assert!(flags("flag ~empty rf & int as through-memory\n").is_empty());
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::log::{LogEntry, UNDEF};
-use litmake::litmus::{self, Arch, list};
+use litmake::litmus::{self, Arch, Features, list};
 use litmake::report::picture;
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
@@ -42,7 +42,8 @@ pub struct Args {
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
 
-    /// Set a variant that the model asks about (such as `mixed`)
+    /// Set a variant that the model asks about (such as `mixed`), or that says which accesses
+    /// are single: `lse2`, `lpae` or `avx`
     #[arg(long, value_name = "NAME")]
     variant: Vec<String>,
 
@@ -166,6 +167,10 @@ fn run(args: &Args) -> Result<bool> {
     }
     let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
     let options = Options { unroll: args.unroll, timeout, engine: args.engine.into() };
+    let mut features = Features::default();
+    for name in &args.variant {
+        features.add(name);
+    }
     let models = Models { args, loaded: Mutex::default() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
@@ -173,7 +178,8 @@ fn run(args: &Args) -> Result<bool> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
         let source = Source::new(path.display().to_string(), text);
-        let test = litmus::read(&source)?;
+        let mut test = litmus::read(&source)?;
+        test.add_features(features);
         let model = models.get(test.arch)?;
         if let Some(state) = args.explain.as_deref().or(args.show_of.as_deref()) {
             let own = if state == "condition" { test.clone() } else { with_state(&test, state)? };
@@ -340,26 +346,27 @@ fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
     }
 }
 
-fn state_line(state: &[(String, String)]) -> String {
-    let mut line = String::new();
-    for (i, (name, value)) in state.iter().enumerate() {
-        if i > 0 {
-            line.push(' ');
-        }
-        line.push_str(name);
-        line.push('=');
-        line.push_str(value);
-        line.push(';');
-    }
-    line
-}
-
 fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
+    let lines = outcomes.states.iter().map(|state| {
+        let parts: [usize; 2] =
+            state.iter().fold([0, 0], |[a, b], (name, value)| [a + name.len(), b + value.len()]);
+        let mut line = String::with_capacity(parts[0] + parts[1] + 3 * state.len());
+        for (i, (name, value)) in state.iter().enumerate() {
+            if i > 0 {
+                line.push(' ');
+            }
+            line.push_str(name);
+            line.push('=');
+            line.push_str(value);
+            line.push(';');
+        }
+        line
+    });
     let mut entry = LogEntry::new(
         &test.name,
         test.condition.quantifier,
         condition(test),
-        outcomes.states.iter().map(|s| state_line(s)).collect(),
+        lines.collect(),
         (outcomes.positive, outcomes.negative),
     );
     entry.cut = outcomes.cut;
@@ -368,7 +375,9 @@ fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
     }
     entry.seconds = Some(outcomes.time.as_secs_f64());
     entry.hash = Some(text_hash(test));
-    entry.to_string()
+    let mut out = String::with_capacity(512 + 32 * entry.states.len());
+    let _ = std::fmt::Write::write_fmt(&mut out, format_args!("{entry}"));
+    out
 }
 
 /// A hash of the test's text from its initial state on, blanks folded: the name and the
@@ -376,12 +385,21 @@ fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
 fn text_hash(test: &litmus::Test) -> String {
     let text = &test.source.text;
     let body = text.find('{').map_or(&**text, |i| &text[i..]);
-    let mut folded = String::with_capacity(body.len());
-    for word in body.split_ascii_whitespace() {
-        folded.push_str(word);
-        folded.push(' ');
+    let bytes = body.as_bytes();
+    let mut folded = Vec::with_capacity(bytes.len() + 1);
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        while at < bytes.len() && bytes[at] > b' ' {
+            at += 1;
+        }
+        if at > start {
+            folded.extend_from_slice(&bytes[start..at]);
+            folded.push(b' ');
+        }
+        at += 1;
     }
-    blake3::hash(folded.as_bytes()).to_hex().to_string()
+    blake3::hash(&folded).to_hex().to_string()
 }
 
 fn json(test: &litmus::Test, model: &Model, outcomes: &Outcomes) -> String {

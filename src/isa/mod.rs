@@ -17,7 +17,7 @@ mod seq;
 pub mod x86;
 
 use crate::diag::{Result, Source};
-use crate::litmus::{Arch, Line, Type};
+use crate::litmus::{Arch, Features, Line, Type};
 use ops::{Code, Tags};
 
 /// What a front end may ask about the rest of the test.
@@ -28,6 +28,19 @@ pub trait Symbols {
 
     /// The same, where the code also says what type the location has (C parameters do).
     fn declare(&mut self, name: &str, ty: &Type) -> u16;
+}
+
+/// For who wants ops and no locations: all are the first.
+pub struct Anything;
+
+impl Symbols for Anything {
+    fn location(&mut self, _: &str) -> u16 {
+        0
+    }
+
+    fn declare(&mut self, _: &str, _: &Type) -> u16 {
+        0
+    }
 }
 
 /// The instruction set of a dialect; C has none.
@@ -41,6 +54,17 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
+    }
+}
+
+/// The same, for machines that have more than the base.
+pub fn with(arch: Arch, features: Features) -> Option<&'static dyn Isa> {
+    match arch {
+        Arch::AArch64 if features.lse2 => Some(&aarch64::AArch64 { lse2: true }),
+        Arch::Arm if features.lpae => Some(&arm::Arm { lpae: true }),
+        Arch::X86_64 if features.avx => Some(&x86::X86 { arch: Arch::X86_64, avx: true }),
+        Arch::X86 if features.avx => Some(&x86::X86 { arch: Arch::X86, avx: true }),
+        _ => of(arch),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The canonical form of a test: equal for tests that differ only in layout.
 //!
-//! Left out: the name, title, info lines, comments, spans, and labels that nothing refers to.
+//! Left out: the name, title, info lines (but what they say of machines), comments, spans, and labels that nothing refers to.
 //! Made uniform: the order of initialisations, blanks, the names of labels, equal ways to
 //! write a type or a proposition. Kept: location names, the order of threads, what is
 //! observed. Two tests with one canonical form have the same outcomes under every model, so
@@ -46,6 +46,9 @@ pub fn canonical_text(test: &Test) -> String {
         v => v.clone(),
     };
     let mut out = format!("litmus 1 {}\n", test.arch.name());
+    for feature in test.features().names() {
+        let _ = writeln!(out, "feature {feature}");
+    }
     let mut init: Vec<String> = test.init.iter().map(|i| item(i, &value)).collect();
     init.sort_unstable();
     for line in init {

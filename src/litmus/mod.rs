@@ -93,6 +93,47 @@ impl Arch {
     }
 }
 
+/// What the machines of a test have beyond the base of their instruction set, as far as it
+/// changes which accesses are single.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features {
+    /// AArch64: aligned accesses of 16 bytes, pairs among them, are single (Armv8.4).
+    pub lse2: bool,
+    /// AArch32: LDRD and STRD are single (Armv7 with large physical addresses, and Armv8).
+    pub lpae: bool,
+    /// x86: aligned accesses of 16 bytes by SSE are single.
+    pub avx: bool,
+}
+
+impl Features {
+    /// The info line that names them. Other tools pass over it.
+    pub const KEY: &str = "Features";
+
+    pub const NAMES: [&str; 3] = ["lse2", "lpae", "avx"];
+
+    fn of(&mut self, name: &str) -> Option<&mut bool> {
+        match name {
+            "lse2" => Some(&mut self.lse2),
+            "lpae" => Some(&mut self.lpae),
+            "avx" => Some(&mut self.avx),
+            _ => None,
+        }
+    }
+
+    /// Adds one by its name; whether there is one.
+    pub fn add(&mut self, name: &str) -> bool {
+        self.of(&name.to_ascii_lowercase()).map(|has| *has = true).is_some()
+    }
+
+    pub fn names(mut self) -> Vec<&'static str> {
+        Self::NAMES.into_iter().filter(|n| self.of(n).is_some_and(|has| *has)).collect()
+    }
+
+    pub fn or(self, o: Features) -> Features {
+        Features { lse2: self.lse2 || o.lse2, lpae: self.lpae || o.lpae, avx: self.avx || o.avx }
+    }
+}
+
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -271,6 +312,30 @@ pub enum Operand {
     /// The content of a whole array (`x={0,1}`), under `=` only.
     Array(Vec<Value>),
     Place(Place),
+}
+
+impl Test {
+    /// What its info lines say of its machines: `Features=` or, as herd has it, `Variant=`.
+    pub fn features(&self) -> Features {
+        let mut features = Features::default();
+        for (key, value) in &self.info {
+            if key == Features::KEY || key.eq_ignore_ascii_case("variant") {
+                for name in value.split([',', ' ']) {
+                    features.add(name);
+                }
+            }
+        }
+        features
+    }
+
+    /// Says that its machines have these too.
+    pub fn add_features(&mut self, more: Features) {
+        let all = self.features().or(more);
+        if all != self.features() {
+            self.info.retain(|(key, _)| key != Features::KEY);
+            self.info.push((Features::KEY.to_string(), all.names().join(",")));
+        }
+    }
 }
 
 /// The conjunction of propositions, without one in another.

@@ -11,7 +11,7 @@ use super::pieces::{Piece, Split, Step, renamed};
 use crate::diag::{Source, Span};
 use crate::isa::ops::Op;
 use crate::isa::{Isa, Symbols};
-use crate::litmus::{Arch, Body, InitItem, InitValue, Line, Place, Test, Type, Value};
+use crate::litmus::{Arch, Body, Features, InitItem, InitValue, Line, Place, Test, Type, Value};
 use crate::toolchain::compile::{compose, declare, locations};
 use crate::toolchain::lift::locks;
 use crate::toolchain::lift::target::{self, Target};
@@ -26,6 +26,7 @@ pub struct Compiled {
     uses: BTreeSet<String>,
     writes: BTreeSet<String>,
     arch: Arch,
+    features: Features,
     /// What it does, where that can be said; equal for parts that need not be told apart.
     pub meaning: Option<String>,
 }
@@ -50,7 +51,7 @@ impl Symbols for Named {
 impl Compiled {
     /// What a compiled part needs of those around it.
     pub fn new(part: &Test) -> Result<Compiled, String> {
-        let isa = isa(part.arch)?;
+        let isa = isa(part.arch, part.features())?;
         let [Body::Asm(lines)] = part.threads.as_slice() else {
             return Err("a compiled part has one thread of machine code".into());
         };
@@ -96,12 +97,13 @@ impl Compiled {
             text
         });
         let lines = lines.clone();
-        Ok(Compiled { lines, needs, private, uses, writes, arch: part.arch, meaning })
+        let (arch, features) = (part.arch, part.features());
+        Ok(Compiled { lines, needs, private, uses, writes, arch, features, meaning })
     }
 }
 
-fn isa(arch: Arch) -> Result<&'static dyn Isa, String> {
-    crate::isa::of(arch).ok_or_else(|| "a compiled part is no C".to_string())
+fn isa(arch: Arch, features: Features) -> Result<&'static dyn Isa, String> {
+    crate::isa::with(arch, features).ok_or_else(|| "a compiled part is no C".to_string())
 }
 
 /// The test that compiled parts make together; `parts` has one for each piece.
@@ -140,7 +142,11 @@ pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, S
         init.extend(fresh);
         threads.push(Body::Asm(out.lines));
     }
-    compose(test, arch, &split.observed, init, threads)
+    let mut joined = compose(test, arch, &split.observed, init, threads)?;
+    for part in parts {
+        joined.add_features(part.features);
+    }
+    Ok(joined)
 }
 
 struct Thread<'a> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::engine::digest::{Digest, Keyer};
-use crate::litmus::Arch;
+use crate::litmus::{Arch, Features};
 
 use super::load::{Files, folder_of, normal};
 use super::mapping::Table;
@@ -145,6 +145,29 @@ impl Profile {
     }
 }
 
+/// The version of the architecture that `armv8.4-a` and its like name.
+fn arm_version(base: &str) -> Option<(u32, u32)> {
+    let digits = base.strip_prefix("armv")?;
+    let end = digits.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(digits.len());
+    let (major, minor) = digits[..end].split_once('.').unwrap_or((&digits[..end], "0"));
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Whether an architecture or a processor has Armv8.4's single 16-byte accesses.
+fn has_lse2(base: &str) -> bool {
+    const PROCESSORS: [&str; 6] =
+        ["neoverse-v", "neoverse-n2", "neoverse-n3", "neoverse-512tvb", "apple-m", "cortex-x2"];
+    arm_version(base).is_some_and(|v| v >= (8, 4)) || PROCESSORS.iter().any(|p| base.starts_with(p))
+}
+
+/// Whether an architecture or a processor has LDRD and STRD that are single.
+fn has_lpae(base: &str) -> bool {
+    let processor = base.strip_prefix("cortex-a").and_then(|n| n.parse::<u32>().ok());
+    base.starts_with("armv7ve")
+        || arm_version(base).is_some_and(|(major, _)| major >= 8)
+        || processor.is_some_and(|n| matches!(n, 7 | 12 | 15 | 17 | 32..))
+}
+
 /// Versions in order: numbers by value.
 pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
     let parts = |s: &str| -> Vec<(u64, String)> {
@@ -159,6 +182,25 @@ pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 impl Profile {
+    /// What the machines have that the compiler makes code for, as its arguments say.
+    pub fn features(&self) -> Features {
+        let mut features = Features::default();
+        for arg in &self.args {
+            let value = |key: &str| arg.strip_prefix(key).and_then(|v| v.strip_prefix('='));
+            let named = value("-march").or_else(|| value("-mcpu")).or_else(|| value("--target"));
+            let Some(named) = named.or_else(|| arg.strip_prefix("-mavx").map(|_| "avx")) else {
+                continue;
+            };
+            let mut parts = named.split('+');
+            let base = parts.next().unwrap_or("");
+            features.lse2 |=
+                self.arch == Arch::AArch64 && (parts.any(|p| p == "lse2") || has_lse2(base));
+            features.lpae |= self.arch == Arch::Arm && has_lpae(base);
+            features.avx |= matches!(base, "avx" | "x86-64-v3" | "x86-64-v4");
+        }
+        features
+    }
+
     /// What the profile asks of a compiler. Its name and its model are no part of it, so that
     /// renaming a profile or choosing another model compiles nothing anew.
     pub fn fingerprint(&self) -> Digest {

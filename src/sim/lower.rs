@@ -89,7 +89,7 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
 impl Program {
     pub fn new(test: &Test) -> Result<Program> {
         let mut locations = Locations::default();
-        let isa = isa::of(test.arch);
+        let isa = isa::with(test.arch, test.features());
         let pointer = isa.map_or(8, |i| i.address_bits() / 8);
         for item in &test.init {
             if let Place::Mem { name, .. } = &item.place {

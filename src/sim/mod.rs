@@ -24,6 +24,8 @@ pub mod witness;
 use std::cell::Cell as Flag;
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use crate::cat;
 use crate::cat::plan::{CheckKind, Plan};
 use crate::cat::stage::StageError;
@@ -292,7 +294,11 @@ fn unfold_all(
     register_events: bool,
 ) -> Result<(Vec<Vec<Path>>, bool)> {
     let limits = Limits { unroll, max_paths: 1 << 14, max_steps: 10_000, register_events };
-    let mut private = private_locations(program);
+    // A model that follows values itself needs the accesses that they go through.
+    let mut private = match register_events {
+        true => vec![None; program.locations.len()],
+        false => private_locations(program),
+    };
     'again: loop {
         exprs.clear();
         let mut all = Vec::with_capacity(program.threads.len());
@@ -452,18 +458,13 @@ fn states(
     program: &Program,
     outcomes: &rustc_hash::FxHashSet<Outcome>,
 ) -> Vec<Vec<(String, String)>> {
-    let mut seen: Vec<Vec<Val>> = outcomes
+    let parts: SmallVec<[usize; 8]> =
+        program.shown.iter().flat_map(|s| s.parts.iter().copied()).collect();
+    let mut seen: Vec<Outcome> = outcomes
         .iter()
-        .map(|o| {
-            program
-                .shown
-                .iter()
-                .flat_map(|s| &s.parts)
-                .map(|i| signed(o[*i], &program.observed[*i]))
-                .collect()
-        })
+        .map(|o| parts.iter().map(|i| signed(o[*i], &program.observed[*i])).collect())
         .collect();
-    seen.sort();
+    seen.sort_unstable();
     seen.dedup();
     seen.iter().map(|values| state(program, values.iter().copied())).collect()
 }
@@ -471,6 +472,10 @@ fn states(
 /// A final state as it is shown, from the values of the shown parts in order.
 fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> Vec<(String, String)> {
     let column = |s: &Shown| {
+        if let ([i], false) = (&s.parts[..], s.array) {
+            let value = values.next().unwrap_or(Val::ZERO);
+            return (s.label.clone(), show(program, value, &program.observed[*i]));
+        }
         let parts = s.parts.iter().zip(&mut values);
         let texts: Vec<String> =
             parts.map(|(i, v)| show(program, v, &program.observed[*i])).collect();
@@ -494,8 +499,14 @@ fn show(program: &Program, v: Val, o: &Observable) -> String {
 
 fn show_value(program: &Program, v: Val, bits: u8, signed: bool) -> String {
     match v {
-        Val::Int(x) if signed => sign_extend(x, bits).to_string(),
-        Val::Int(x) => x.to_string(),
+        Val::Int(x) if signed => match i64::try_from(sign_extend(x, bits)) {
+            Ok(small) => small.to_string(),
+            Err(_) => sign_extend(x, bits).to_string(),
+        },
+        Val::Int(x) => match u64::try_from(x) {
+            Ok(small) => small.to_string(),
+            Err(_) => x.to_string(),
+        },
         Val::Ptr { loc, off } => {
             let location = &program.locations[usize::from(loc)];
             let elem = i64::from(location.elem.max(1));

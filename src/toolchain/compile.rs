@@ -14,13 +14,14 @@ use super::process::{self, Ended, Request};
 use super::runtime::{self, Runtime};
 use super::table;
 use crate::diag::{Source, Span};
+use crate::isa::{self, Anything, Isa, ops::Inst};
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
 };
 use crate::lang::c11::outline::outline;
 use crate::lang::c11::readonly::only_read;
 use crate::litmus::{
-    self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
+    self, Arch, Body, Condition, Features, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
 use crate::pipeline::mapping::Table;
 use crate::pipeline::profile::Profile;
@@ -310,6 +311,10 @@ impl Compiler<'_> {
         }
         init.extend(private);
         let mut out = compose(test, self.profile.arch, &locals, init, threads)?;
+        let features = self.profile.features();
+        if matter(&out, features) {
+            out.add_features(features);
+        }
         let faults: Vec<String> =
             only_read(test).into_iter().filter(|name| written.contains(name)).collect();
         if !faults.is_empty() {
@@ -317,6 +322,20 @@ impl Compiler<'_> {
         }
         Ok(out)
     }
+}
+
+/// Whether what machines have beyond the base changes what a test's code means: where it does
+/// not, nothing is said of it, so that equal code is equal.
+fn matter(test: &Test, features: Features) -> bool {
+    let ops = |isa: Option<&'static dyn Isa>| -> Option<Vec<Vec<Inst>>> {
+        let thread = |body: &Body| match body {
+            Body::Asm(lines) => isa?.thread(&test.source, lines, &mut Anything).ok(),
+            Body::C(_) => None,
+        };
+        test.threads.iter().map(|b| thread(b).map(|code| code.insts)).collect()
+    };
+    features != Features::default()
+        && ops(isa::with(test.arch, features)) != ops(isa::of(test.arch))
 }
 
 /// The initial state of a compiled test as far as its source says it: its locations, typed.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diag::{Source, Span};
 use crate::isa::machine::{Decoded, Mem, Operand, Update};
 use crate::isa::ops::{Op, Reg, Val};
-use crate::isa::{Isa, Symbols};
+use crate::isa::{Anything, Isa};
 use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
 
 use super::endian::{self, Placed};
@@ -147,18 +147,6 @@ fn attempt(
     let init = writer.init()?;
     writer.make_sure(&lines)?;
     Ok(Lifted { lines, init, written: writer.written() })
-}
-
-/// Locations under their names, while the text is tried.
-struct Anything;
-
-impl Symbols for Anything {
-    fn location(&mut self, _: &str) -> u16 {
-        0
-    }
-    fn declare(&mut self, _: &str, _: &Type) -> u16 {
-        0
-    }
 }
 
 impl Writer<'_> {
