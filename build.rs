@@ -40,6 +40,7 @@ fn digest(rooms: &[&str]) -> String {
 
 fn main() {
     let tests = ["src/litmus", "src/lang", "src/isa", "src/rel.rs"];
+    let mutate = [&tests[..], &["src/mutate", "src/stage/mutate.rs"]].concat();
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
     let gpu = [&simulate[..], &["src/gpu", "src/stage/run.rs"]].concat();
@@ -49,6 +50,7 @@ fn main() {
     println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
+    println!("cargo::rustc-env=LITMAKE_MUTATE={}", digest(&mutate));
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));
     println!("cargo::rustc-env=LITMAKE_COMPILE={}", digest(&compile));
     println!("cargo::rustc-env=LITMAKE_GPU={}", digest(&gpu));

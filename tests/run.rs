@@ -607,6 +607,74 @@ fn variables_are_lifted_by_name() {
     }
 }
 
+/// Read-modify-writes, widths, a helper, a loop and a choice.
+const MANY: &str = "C many
+{ uint8_t b = 0; }
+int add(atomic_int *p, int v) {
+  return atomic_fetch_add_explicit(p, v, memory_order_acq_rel);
+}
+P0(atomic_int *x, _Atomic uint8_t *b) {
+  atomic_store_explicit(b, 200, memory_order_relaxed);
+  int r0 = add(x, 1);
+}
+P1(atomic_int *x, _Atomic uint8_t *b) {
+  int r0 = 1;
+  int r1 = atomic_compare_exchange_strong_explicit(x, &r0, 2, memory_order_acq_rel, memory_order_acquire);
+  int r2 = 0;
+  for (int i = 0; i < 2; i++) {
+    r2 = r2 * 2 + r1;
+  }
+  uint8_t r3 = 0;
+  if (r2 == 3 && r0 == 1) {
+    r3 = atomic_load_explicit(b, memory_order_relaxed);
+  }
+}
+exists (1:r1=1 /\\ 1:r3=0)
+";
+
+#[test]
+fn a_test_means_the_same_in_every_language() {
+    let s = Scratch::new(SOUND);
+    for (name, text) in [("sb", SB), ("mp", MP), ("many", MANY)] {
+        s.write(&format!("{name}.litmus"), text);
+    }
+    let states = |file: &str| {
+        let (status, text) = s.litmake(&["sim", file]);
+        assert_eq!(status, 0, "{text}");
+        let lines = text.lines().skip_while(|l| !l.starts_with("States"));
+        let lines: Vec<&str> = lines.take_while(|l| *l != "Ok" && *l != "No").collect();
+        lines.join("\n")
+    };
+    let compilers = [
+        ("rustc", "rustc-x86_64-O2"),
+        ("g++-12", "g++-12-x86_64-O2"),
+        ("clang++-16", "clang++-16-aarch64-O1"),
+    ];
+    let mut seen = std::collections::BTreeMap::new();
+    for (compiler, profile) in compilers {
+        if litmake::toolchain::process::find(compiler).is_none() {
+            eprintln!("skipped: {compiler} is not installed");
+            continue;
+        }
+        for name in ["sb", "mp", "many"] {
+            let file = format!("{name}.litmus");
+            let (status, text) = s.litmake(&["compile", "--profile", profile, &file]);
+            assert_eq!(status, 0, "{profile}, {name}: {text}");
+            s.write("lifted.litmus", &text);
+            let states = states("lifted.litmus");
+            let first = seen.entry(name).or_insert(states.clone());
+            assert_eq!(*first, states, "{profile}, {name}");
+            let (status, text) = s.litmake(&["check", "--profile", profile, &file]);
+            assert_eq!(status, 0, "{profile}, {name}: {text}");
+        }
+        let (_, text) = s.litmake(&["compile", "--profile", profile, "--source", "many.litmus"]);
+        let wanted = if compiler == "rustc" { "x: &AtomicI32" } else { "std::atomic<int> *x" };
+        assert!(text.contains(wanted), "{text}");
+    }
+    let (status, text) = s.litmake(&["check", "--profile", "gcc-12-x86_64-O9", "mp.litmus"]);
+    assert_eq!(status, 2, "{text}");
+}
+
 #[test]
 fn a_store_that_only_a_callee_publishes_is_seen_to_vanish() {
     const CLANG: &str = "clang-16";

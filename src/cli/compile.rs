@@ -35,6 +35,10 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
+    /// Print what the compiler is given, in the profile's language, and compile nothing
+    #[arg(long, conflicts_with = "split")]
+    source: bool,
+
     #[arg(value_name = "TEST")]
     test: PathBuf,
 }
@@ -87,6 +91,10 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         runtime: &runtime,
         stop: &AtomicBool::new(false),
     };
+    if args.source {
+        let failed = |e| input(Diag::new(format!("{}: {e}", args.test.display())));
+        return compiler.source(&test).map_err(failed);
+    }
     let result = match args.split.by() {
         None => compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped)),
         Some(by) => in_parts(&compiler, &test, by),

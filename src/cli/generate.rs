@@ -13,9 +13,12 @@ use litmake::generate::distinguish::{self, Limits};
 use litmake::generate::draft::{Ask, Draft};
 use litmake::generate::emit::Base;
 use litmake::generate::exhaustive::{self, Bounds};
+use litmake::generate::filter::Filter;
 use litmake::generate::recipe::Recipe;
 use litmake::generate::{dialect, syntax};
-use litmake::litmus::Arch;
+use litmake::lang::Language;
+use litmake::lang::c11::emit::{EmitOptions, observed_locals};
+use litmake::litmus::{self, Arch};
 
 use super::common;
 
@@ -92,6 +95,11 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["cycle", "vocabulary", "families", "distinguish"])]
     exhaustive: bool,
 
+    /// Keep tests of which this holds, as KEY=VALUE: name=MP*, arch=C, threads=2..3, events=..6,
+    /// locations=2, uses=atomic_fetch_*, without=*_seq_cst; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    keep: Vec<String>,
+
     /// Take a sample of so many tests in which every construct is kept
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -163,6 +171,10 @@ pub struct Args {
     #[arg(long)]
     one_location: bool,
 
+    /// Write C tests as compilers take them: c, c++ or rust
+    #[arg(long, value_name = "LANGUAGE", value_parser = language)]
+    language: Option<Language>,
+
     /// At most so many tests
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -182,6 +194,10 @@ pub struct Args {
     /// Print every relaxation of the dialect
     #[arg(long)]
     list: bool,
+}
+
+fn language(text: &str) -> std::result::Result<Language, String> {
+    Language::named(text).ok_or_else(|| "expected `c`, `c++` or `rust`".to_string())
 }
 
 fn arch(text: &str) -> std::result::Result<Arch, String> {
@@ -256,7 +272,7 @@ fn run(args: &Args) -> Result<()> {
         return exhaustive(args);
     }
     let recipe = recipe(args);
-    if !args.families.is_empty() || args.sample.is_some() {
+    if !args.families.is_empty() || args.sample.is_some() || !args.keep.is_empty() {
         return collected(args, &recipe);
     }
     let prepared = recipe.prepare()?;
@@ -307,7 +323,9 @@ fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let sample = args.sample.map(|n| (n, args.seed));
     let limit = args.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let all = collect(recipe, &families, sample, limit, jobs)?;
+    let keep: Vec<Source> = args.keep.iter().map(|t| Source::new("--keep", t.as_str())).collect();
+    let keep = Filter::read(&keep)?;
+    let all = collect(recipe, &families, &keep, sample, limit, jobs)?;
     if args.count {
         let t = all.tally;
         println!(
@@ -396,6 +414,13 @@ fn distinguish(args: &Args, pair: &str) -> Result<()> {
     Ok(())
 }
 
+/// A test as a compiler takes it, with what its condition asks kept to the end of each thread.
+fn in_language(language: Language, name: &str, text: &str) -> std::result::Result<String, String> {
+    let test = litmus::read(&Source::new(name, text)).map_err(|e| e.to_string())?;
+    let options = EmitOptions { observe: observed_locals(&test), ..EmitOptions::default() };
+    Ok(format!("{}{}", language.header(), language.emit(&test, &options)?))
+}
+
 /// Where tests go.
 struct Out<'a> {
     args: &'a Args,
@@ -434,9 +459,23 @@ impl Out<'_> {
         if self.args.names {
             return writeln!(self.stdout, "{name}");
         }
+        let mut extension = "litmus";
+        let mut written = std::borrow::Cow::Borrowed(text);
+        if let Some(language) = self.args.language {
+            let program = String::from_utf8_lossy(text);
+            match in_language(language, name, &program) {
+                Ok(program) => written = program.into_bytes().into(),
+                Err(e) => {
+                    eprintln!("{name}: {e}");
+                    return Ok(());
+                }
+            }
+            extension = language.extension();
+        }
+        let text = &*written;
         match (&self.args.out, &mut self.list) {
             (Some(dir), Some(list)) => {
-                let file = format!("{name}.litmus");
+                let file = format!("{name}.{extension}");
                 std::fs::write(Path::new(dir).join(&file), text)?;
                 writeln!(list, "{file}")
             }

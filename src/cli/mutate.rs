@@ -12,6 +12,7 @@ use litmake::litmus::{self, Arch, list};
 use litmake::mutate::disrupt::{Disruptor, usual};
 use litmake::mutate::mcm;
 use litmake::mutate::rewrite::Rewriting;
+use litmake::mutate::weaken::Weakening;
 use litmake::sim::{Model, Options, Simulator};
 
 use super::common;
@@ -54,11 +55,16 @@ pub struct Args {
     #[arg(long, value_name = "HOW")]
     rewrite: Vec<String>,
 
+    /// Weaken C tests, a place at a time: orders (each memory order by a step), relaxed, fences
+    /// (dropped), or all; --killable-under keeps those whose outcome becomes allowed
+    #[arg(long, value_name = "HOW")]
+    weaken: Vec<String>,
+
     /// Print names only
     #[arg(long)]
     names: bool,
 
-    /// C tests for --rewrite; lists as @FILE
+    /// C tests for --rewrite and --weaken; lists as @FILE
     #[arg(value_name = "TEST")]
     tests: Vec<String>,
 }
@@ -86,11 +92,15 @@ fn run(args: &Args) -> Result<()> {
         any = true;
         rewrite(args)?;
     }
+    if !args.weaken.is_empty() {
+        any = true;
+        weaken(args)?;
+    }
     if any {
         return Ok(());
     }
     Err(Diag::new("there is nothing to mutate")
-        .help("give --mc, --cycle, or --rewrite with tests; --help shows examples"))
+        .help("give --mc, --cycle, or --rewrite or --weaken with tests; --help shows examples"))
 }
 
 fn show(args: &Args, name: &str, text: &str) {
@@ -152,19 +162,25 @@ fn cycles(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn rewrite(args: &Args) -> Result<()> {
-    let mut ways = Vec::new();
-    for word in &args.rewrite {
-        match Rewriting::NAMES.iter().find(|(n, _)| n == word) {
-            Some((_, r)) => ways.push(*r),
-            None if word == "all" => ways.extend(Rewriting::NAMES.map(|(_, r)| r)),
+/// The ones of several words that arguments say, or all.
+fn ways<T: Copy>(words: &[String], names: &[(&'static str, T)], what: &str) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    for word in words {
+        match names.iter().find(|(n, _)| n == word) {
+            Some((_, r)) => out.push(*r),
+            None if word == "all" => out.extend(names.iter().map(|(_, r)| *r)),
             None => {
-                let names: Vec<&str> = Rewriting::NAMES.iter().map(|(n, _)| *n).collect();
-                return Err(Diag::new(format!("`{word}` is no rewriting of tests"))
-                    .help(format!("rewritings are {}, or all", names.join(", "))));
+                let all: Vec<&str> = names.iter().map(|(n, _)| *n).collect();
+                return Err(Diag::new(format!("`{word}` is no {what} of tests"))
+                    .help(format!("there are {}, or all", all.join(", "))));
             }
         }
     }
+    Ok(out)
+}
+
+/// The tests that are named.
+fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
     let read = |p: &std::path::Path| std::fs::read_to_string(p);
     let mut paths: Vec<PathBuf> = Vec::new();
     for t in &args.tests {
@@ -174,15 +190,50 @@ fn rewrite(args: &Args) -> Result<()> {
         }
     }
     if paths.is_empty() {
-        return Err(Diag::new("there are no tests to rewrite"));
+        return Err(Diag::new("there are no tests to mutate"));
     }
-    for path in paths {
+    let one = |path: PathBuf| {
         let text =
             read(&path).map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-        let test = litmus::read(&Source::new(path.display().to_string(), text))?;
+        litmus::read(&Source::new(path.display().to_string(), text))
+    };
+    paths.into_iter().map(one).collect()
+}
+
+fn rewrite(args: &Args) -> Result<()> {
+    let ways = ways(&args.rewrite, &Rewriting::NAMES, "rewriting")?;
+    for test in tests(args)? {
         for way in &ways {
             if let Some(test) = way.apply(&test) {
                 show(args, &test.name, &litmus::write(&test));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn weaken(args: &Args) -> Result<()> {
+    let ways = ways(&args.weaken, &Weakening::NAMES, "weakening")?;
+    let model = match &args.killable_under {
+        Some(name) => Some(Model::load(&load(name, &LoadOptions::new(Arch::C))?)?),
+        None => None,
+    };
+    let mut simulator = Simulator::default();
+    let mut allows = |test: &litmus::Test| -> Result<Option<bool>> {
+        let Some(model) = &model else { return Ok(None) };
+        let outcomes = simulator.simulate(test, model, &Options::default())?;
+        Ok(Some(outcomes.positive > 0))
+    };
+    for test in tests(args)? {
+        if allows(&test)? == Some(true) {
+            eprintln!("{}: its outcome is allowed, so nothing shows a mutant", test.name);
+            continue;
+        }
+        for way in &ways {
+            for mutant in way.one_by_one(&test) {
+                if allows(&mutant)? != Some(false) {
+                    show(args, &mutant.name, &litmus::write(&mutant));
+                }
             }
         }
     }

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::families;
+use super::filter::Filter;
 use super::recipe::Recipe;
 use super::{Made, Names, Tally};
 use crate::diag::{Diag, Result, Source};
-use crate::litmus::Arch;
+use crate::litmus::{self, Arch};
 
 /// Tests by name.
 pub struct Collected {
@@ -49,6 +50,7 @@ impl Collected {
 pub fn collect(
     recipe: &Recipe,
     families: &[Source],
+    keep: &Filter,
     sample: Option<(usize, u64)>,
     limit: usize,
     jobs: usize,
@@ -76,6 +78,12 @@ pub fn collect(
         }
         new
     });
+    if !keep.is_empty() {
+        all.retain(|m| {
+            let test = litmus::read(&Source::new(m.name.as_str(), m.text(arch)));
+            test.map_or(true, |t| keep.keeps(&t))
+        });
+    }
     let before_sample = all.len();
     if let Some((count, seed)) = sample {
         all = stratified(all, count, seed);

@@ -13,6 +13,7 @@ pub mod emit;
 pub mod enumerate;
 pub mod exhaustive;
 pub mod families;
+pub mod filter;
 pub mod name;
 pub mod observe;
 pub mod recipe;

@@ -298,9 +298,10 @@ fn programs_are_met_once_up_to_symmetry() {
 #[test]
 fn families_of_constructs() {
     use super::collect::collect;
+    use super::filter::Filter;
     let all = |name: &str, sample| {
         let recipe = Recipe::new(Arch::C);
-        collect(&recipe, &[text(name)], sample, usize::MAX, 1).expect("is made")
+        collect(&recipe, &[text(name)], &Filter::default(), sample, usize::MAX, 1).expect("is made")
     };
     let unused = all("c11-unused", None);
     // The test that shows a lost acquire only through the final value.

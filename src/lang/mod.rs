@@ -1,3 +1,74 @@
 //! Source languages: what a litmus test can be written in besides assembly.
+//!
+//! Tests are read as C. The other languages are ways to write the same test for a compiler.
 
 pub mod c11;
+pub mod cpp;
+pub mod rust;
+
+use crate::litmus::Test;
+use c11::emit::EmitOptions;
+
+/// A language that compilers are given tests in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    #[default]
+    C,
+    Cpp,
+    Rust,
+}
+
+impl Language {
+    pub const NAMES: [(&'static str, Language); 3] =
+        [("c", Language::C), ("c++", Language::Cpp), ("rust", Language::Rust)];
+
+    pub fn named(name: &str) -> Option<Language> {
+        Language::NAMES.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
+    }
+
+    pub fn name(self) -> &'static str {
+        Language::NAMES.iter().find(|(_, l)| *l == self).map_or("", |(n, _)| n)
+    }
+
+    /// The end of the names of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Language::C => "c",
+            Language::Cpp => "cpp",
+            Language::Rust => "rs",
+        }
+    }
+
+    /// What every translation unit begins with.
+    pub fn header(self) -> &'static str {
+        match self {
+            Language::C => c11::emit::HEADER,
+            Language::Cpp => cpp::HEADER,
+            Language::Rust => rust::HEADER,
+        }
+    }
+
+    /// A test without that header; the message says what the language lacks.
+    pub fn emit(self, test: &Test, options: &EmitOptions) -> Result<String, String> {
+        match self {
+            Language::C => {
+                let text = c11::emit::emit_c(test, options);
+                Ok(text.strip_prefix(c11::emit::HEADER).unwrap_or(&text).to_string())
+            }
+            Language::Cpp => cpp::emit(test, options),
+            Language::Rust => rust::emit(test, options),
+        }
+    }
+
+    /// What object files call a global variable or, where it is no global one, a static one.
+    pub fn symbols(self, name: &str, global: bool) -> Vec<String> {
+        match (self, global) {
+            // As the C++ ABI has it; clang numbers the parts that it takes a variable into.
+            (Language::Cpp, false) => {
+                let mangled = format!("_ZL{}{name}", name.len());
+                vec![format!("{mangled}.0"), mangled]
+            }
+            _ => vec![name.to_string()],
+        }
+    }
+}

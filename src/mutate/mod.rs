@@ -2,12 +2,13 @@
 //!
 //! A mutant of a conformance test shows a behaviour that is allowed and close to a forbidden one
 //! ([`mcm`], [`disrupt`]); a rewriting keeps a C test's meaning and gives compilers something else
-//! to chew on ([`rewrite`]). Nothing here knows a model: who wants only mutants that a model
+//! to chew on ([`rewrite`]); a weakening takes order away from it ([`weaken`]). Nothing here knows a model: who wants only mutants that a model
 //! allows simulates them.
 
 pub mod disrupt;
 pub mod mcm;
 pub mod rewrite;
+pub mod weaken;
 
 #[cfg(test)]
 mod tests;

@@ -57,3 +57,37 @@ fn rewritings_keep_every_outcome() {
         }
     }
 }
+
+const RELEASE: &str = "C MP\n{}\nP0(atomic_int *x, atomic_int *y) {\n  \
+                       atomic_store_explicit(x, 1, memory_order_relaxed);\n  \
+                       atomic_thread_fence(memory_order_acq_rel);\n  atomic_store(y, 1);\n}\n\
+                       P1(atomic_int *x, atomic_int *y) {\n  int r0 = atomic_load_explicit(y, \
+                       memory_order_acquire);\n  int r1 = atomic_load_explicit(x, \
+                       memory_order_relaxed);\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+
+#[test]
+fn weakenings() {
+    use super::weaken::Weakening;
+    let test = litmus::read(&Source::new("MP", RELEASE)).expect("reads");
+    let texts: Vec<String> =
+        Weakening::Orders.one_by_one(&test).iter().map(litmus::write).collect();
+    // The fence to acquire and to release, the store to release, the load to relaxed.
+    let wanted = [
+        "atomic_thread_fence(memory_order_acquire)",
+        "atomic_thread_fence(memory_order_release)",
+        "atomic_store_explicit(y, 1, memory_order_release)",
+        "atomic_load_explicit(y, memory_order_relaxed)",
+    ];
+    assert_eq!(texts.len(), wanted.len());
+    for (text, wanted) in texts.iter().zip(wanted) {
+        assert!(text.contains(wanted), "{text}");
+        litmus::read(&Source::new("mutant", text.as_str())).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let relaxed = Weakening::Relaxed.everywhere(&test).map(|t| litmus::write(&t));
+    let relaxed = relaxed.expect("there is something");
+    assert!(!relaxed.contains("fence(") && !relaxed.contains("acquire"), "{relaxed}");
+    assert!(relaxed.contains("atomic_store_explicit(y, 1, memory_order_relaxed)"), "{relaxed}");
+    let again = litmus::read(&Source::new("relaxed", relaxed)).expect("reads");
+    assert!(Weakening::Relaxed.everywhere(&again).is_none());
+    assert!(Weakening::Fences.one_by_one(&again).is_empty());
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::engine::digest::{Digest, Keyer};
+use crate::lang::Language;
 use crate::litmus::{Arch, Features};
 
 use super::load::{Files, folder_of, normal};
@@ -22,6 +23,8 @@ const MAX_FAMILY: usize = 10_000;
 
 /// Profiles that come with the program.
 const BUILT_IN: &[(&str, &str)] = &[
+    ("profiles/clang++-cross.yaml", include_str!("../../profiles/clang++-cross.yaml")),
+    ("profiles/clang++.yaml", include_str!("../../profiles/clang++.yaml")),
     ("profiles/clang-aarch64-march.yaml", include_str!("../../profiles/clang-aarch64-march.yaml")),
     ("profiles/clang-aarch64-new.yaml", include_str!("../../profiles/clang-aarch64-new.yaml")),
     (
@@ -47,6 +50,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("profiles/clang-x86_64-cx16.yaml", include_str!("../../profiles/clang-x86_64-cx16.yaml")),
     ("profiles/clang-x86_64-march.yaml", include_str!("../../profiles/clang-x86_64-march.yaml")),
     ("profiles/clang.yaml", include_str!("../../profiles/clang.yaml")),
+    ("profiles/g++.yaml", include_str!("../../profiles/g++.yaml")),
     ("profiles/gcc-aarch64-march.yaml", include_str!("../../profiles/gcc-aarch64-march.yaml")),
     ("profiles/gcc-aarch64.yaml", include_str!("../../profiles/gcc-aarch64.yaml")),
     ("profiles/gcc-armv7.yaml", include_str!("../../profiles/gcc-armv7.yaml")),
@@ -61,6 +65,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("profiles/gcc-x86_64-cx16.yaml", include_str!("../../profiles/gcc-x86_64-cx16.yaml")),
     ("profiles/gcc-x86_64-march.yaml", include_str!("../../profiles/gcc-x86_64-march.yaml")),
     ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
+    ("profiles/rustc-cross.yaml", include_str!("../../profiles/rustc-cross.yaml")),
+    ("profiles/rustc.yaml", include_str!("../../profiles/rustc.yaml")),
     ("profiles/table-aarch64-jvm.yaml", include_str!("../../profiles/table-aarch64-jvm.yaml")),
     (
         "profiles/table-ppc64le-leading.yaml",
@@ -90,6 +96,7 @@ pub struct Profile {
     pub family: String,
     pub variables: BTreeMap<String, String>,
     pub compiler: String,
+    pub language: Language,
     pub args: Vec<String>,
     pub arch: Arch,
     /// A name, or the path of a `.cat` file.
@@ -207,6 +214,9 @@ impl Profile {
         let mut key = Keyer::new("profile/1").field("compiler", self.compiler.as_bytes());
         for arg in &self.args {
             key.add("arg", arg.as_bytes());
+        }
+        if self.language != Language::C {
+            key.add("language", self.language.name().as_bytes());
         }
         key.add("arch", self.arch.name().as_bytes());
         for (name, value) in &self.env {
@@ -373,6 +383,7 @@ fn inherited(
     args.extend(file.args.0);
     file.args.0 = args;
     file.compiler = file.compiler.or(base.compiler);
+    file.language = file.language.or(base.language);
     file.arch = file.arch.or(base.arch);
     file.model = file.model.or(base.model);
     file.timeout = file.timeout.or(base.timeout);
@@ -465,6 +476,14 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
             family: file.name.value.clone(),
             variables: variables.clone(),
             compiler: expand(compiler)?,
+            language: match &file.language {
+                None => Language::C,
+                Some(word) => Language::named(&expand(word)?).ok_or_else(|| {
+                    let names: Vec<&str> = Language::NAMES.iter().map(|(n, _)| *n).collect();
+                    at(word.span, format!("`{}` is no language of tests", word.value))
+                        .help(format!("languages are {}", names.join(", ")))
+                })?,
+            },
             args,
             arch: arch.value.arch(),
             model: file.model.as_ref().map(expand).transpose()?,

@@ -117,6 +117,11 @@ pub struct Generate {
     /// Globs over paths, or over the names of tests that are made, to leave out.
     #[serde(default)]
     pub exclude: Words,
+    /// Keeps tests of which all this holds, whether they are read or made: `name=MP*`, `arch=C`,
+    /// `threads=2..3`, `events=..6`, `locations=2`, `uses=atomic_fetch_*`, `without=*_seq_cst`.
+    /// Names and dialects are alternatives. What cannot be read is kept, and said by later stages.
+    #[serde(default)]
+    pub keep: Words,
     /// At most this many tests, the first in order of their names.
     #[serde(default)]
     pub limit: Option<Sp<u64>>,
@@ -195,8 +200,14 @@ pub struct Generate {
 pub struct Mutate {
     /// The stage whose C tests are rewritten.
     pub from: Sp<String>,
-    /// How: `dead-code`, `register-pressure`, `declarations`, `loop`, `blocks` or `helpers`.
-    pub rewrite: Sp<String>,
+    /// How, with the same meaning: `dead-code`, `register-pressure`, `declarations`, `loop`,
+    /// `blocks` or `helpers`.
+    #[serde(default)]
+    pub rewrite: Option<Sp<String>>,
+    /// Or how they are weakened, in all places at once: `orders` (each memory order by a step),
+    /// `relaxed` (all of them, without fences) or `fences` (without them).
+    #[serde(default)]
+    pub weaken: Option<Sp<String>>,
 }
 
 /// Options of `split`.
@@ -445,6 +456,9 @@ pub struct ProfileFile {
     /// The compiler: a command or a path.
     #[serde(default)]
     pub compiler: Option<Sp<String>>,
+    /// The language in which it is given tests: `c`, `c++` or `rust`; `c` where left out.
+    #[serde(default)]
+    pub language: Option<Sp<String>>,
     /// Its arguments.
     #[serde(default)]
     pub args: Words,
@@ -577,6 +591,7 @@ impl Kind {
                     &mut g.shapes,
                     &mut g.families,
                     &mut g.suite,
+                    &mut g.keep,
                 ];
                 let single = [
                     &mut g.arch,
@@ -591,7 +606,10 @@ impl Kind {
                 let words = words.into_iter().flat_map(|w| &mut w.0);
                 words.chain(single.into_iter().flatten()).collect()
             }
-            Kind::Mutate(m) => vec![&mut m.from, &mut m.rewrite],
+            Kind::Mutate(m) => {
+                let how = [&mut m.rewrite, &mut m.weaken];
+                std::iter::once(&mut m.from).chain(how.into_iter().flatten()).collect()
+            }
             Kind::Split(s) => vec![&mut s.from],
             Kind::Compile(c) => vec![&mut c.from, &mut c.profile],
             Kind::Link(l) => vec![&mut l.from],

@@ -12,6 +12,7 @@ use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::digest::Digest;
 use crate::engine::graph;
 use crate::engine::rows::Entry;
+use crate::generate::filter::Filter;
 use crate::litmus::list;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
@@ -23,6 +24,7 @@ pub struct Files {
     source: Source,
     patterns: Vec<Sp<String>>,
     exclude: GlobSet,
+    keep: Filter,
     limit: usize,
     /// Paths by item name, of the last listing.
     paths: Mutex<BTreeMap<Box<str>, PathBuf>>,
@@ -60,6 +62,7 @@ impl Files {
             source: node.source.clone(),
             patterns: options.files.0.clone(),
             exclude: exclude.build().map_err(|e| at(node.span, e.to_string()))?,
+            keep: filter(node, options)?,
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
             paths: Mutex::default(),
             memo: Mutex::default(),
@@ -106,7 +109,8 @@ impl Files {
                 .find(|n| paths.contains_key(&**n));
             let read = std::fs::read(&path);
             match (name, read) {
-                (Some(name), Ok(bytes)) => {
+                // What a change makes of a filter only a new list tells.
+                (Some(name), Ok(bytes)) if self.keep.is_empty() => {
                     if let Ok(at) = entries.binary_search_by(|e| (*e.name).cmp(&*name)) {
                         entries[at].content = Digest::of(&bytes);
                     }
@@ -152,9 +156,27 @@ impl Files {
         out.retain(|p| !self.exclude.is_match(p));
         out.sort();
         out.dedup();
+        if !self.keep.is_empty() {
+            out = self.kept(out);
+        }
         out.truncate(self.limit);
         Ok(out)
     }
+
+    /// What cannot be read stays: whoever consumes it says why.
+    fn kept(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let keeps = |path: &PathBuf| match std::fs::read(path) {
+            Ok(bytes) => super::read_test(&bytes).map_or(true, |t| self.keep.keeps(&t)),
+            Err(_) => true,
+        };
+        paths.into_iter().filter(keeps).collect()
+    }
+}
+
+/// The filter of a stage.
+pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
+    let words: Vec<Source> = options.keep.iter().map(|w| super::text(node, w)).collect();
+    Filter::read(&words)
 }
 
 /// The part of a path before its first pattern.

@@ -9,6 +9,7 @@ use crate::engine::digest::Digest;
 use crate::engine::graph;
 use crate::engine::rows::Entry;
 use crate::generate::collect::{Collected, collect};
+use crate::generate::filter::Filter;
 use crate::generate::recipe::Recipe;
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
@@ -21,15 +22,10 @@ pub struct Generated {
     families: Vec<Source>,
     /// Tests of these names are left out.
     exclude: GlobSet,
+    keep: Filter,
     limit: usize,
     sample: Option<(usize, u64)>,
     made: Mutex<Option<Collected>>,
-}
-
-/// A text of the pipeline as a source of its own, for diagnostics that point into it.
-fn text(node: &Node, word: &Sp<String>) -> Source {
-    let (line, _) = node.source.line_col(word.span.start as usize);
-    Source::new(format!("{}:{line}", node.source.name), word.value.as_str())
 }
 
 impl Generated {
@@ -49,7 +45,8 @@ impl Generated {
             }
             None => Arch::C,
         };
-        let words = |list: &Words| -> Vec<Source> { list.iter().map(|w| text(node, w)).collect() };
+        let words =
+            |list: &Words| -> Vec<Source> { list.iter().map(|w| super::text(node, w)).collect() };
         let mut recipe = Recipe::new(arch);
         recipe.cycles = words(&options.cycles);
         recipe.vocabulary = words(&options.vocabulary);
@@ -73,7 +70,7 @@ impl Generated {
             (&options.helpers, &mut recipe.helpers),
         ] {
             if let Some(word) = word {
-                *slot = text(node, word);
+                *slot = super::text(node, word);
             }
         }
         let families = words(&options.families);
@@ -96,6 +93,7 @@ impl Generated {
             recipe,
             families,
             exclude,
+            keep: super::generate::filter(node, options)?,
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),
@@ -108,7 +106,14 @@ impl graph::Source for Generated {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
             let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-            *made = Some(collect(&self.recipe, &self.families, self.sample, self.limit, jobs)?);
+            *made = Some(collect(
+                &self.recipe,
+                &self.families,
+                &self.keep,
+                self.sample,
+                self.limit,
+                jobs,
+            )?);
         }
         let entry = |(name, text): (&str, &[u8])| Entry {
             name: format!("{name}.litmus").into(),

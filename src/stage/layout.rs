@@ -77,7 +77,7 @@ impl Stage {
         types: &[String],
     ) -> Vec<std::result::Result<Layout, Trouble>> {
         let made = compiler
-            .emit(&layout::source(types), &["-g", "-gdwarf-4"], self.profile.timeout)
+            .emit(&|_| Ok(layout::source(types)), &["-g", "-gdwarf-4"], self.profile.timeout)
             .and_then(|object| layout::read(&object, types.len()).map_err(Trouble::Test));
         match made {
             Ok(list) => list.into_iter().map(Ok).collect(),

@@ -254,3 +254,9 @@ fn read_test(content: &[u8]) -> std::result::Result<Test, String> {
 fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
     crate::pipeline::load::normal(&dir.join(text))
 }
+
+/// A text of the pipeline as a source of its own, for diagnostics that point into it.
+fn text(node: &crate::pipeline::plan::Node, word: &crate::pipeline::yaml::Sp<String>) -> Source {
+    let (line, _) = node.source.line_col(word.span.start as usize);
+    Source::new(format!("{}:{line}", node.source.name), word.value.as_str())
+}

@@ -1,45 +1,83 @@
-//! `mutate`: C tests rewritten so that their meaning stays.
+//! `mutate`: C tests rewritten so that their meaning stays, or weakened.
 
 use super::{ITEM, read_test};
 use crate::diag::{Diag, Result, Span, nearest};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus;
+use crate::litmus::{self, Test};
 use crate::mutate::rewrite::Rewriting;
+use crate::mutate::weaken::Weakening;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
 
-pub struct Mutate {
-    rewriting: Rewriting,
+pub enum Mutate {
+    Rewrite(Rewriting),
+    Weaken(Weakening),
 }
 
 pub fn stage(node: &Node, options: &types::Mutate) -> Result<(Mutate, Fingerprint)> {
-    let word = &options.rewrite;
-    let names = || Rewriting::NAMES.iter().map(|(n, _)| *n);
-    let Some((_, rewriting)) = Rewriting::NAMES.iter().find(|(n, _)| *n == word.value) else {
-        let span: Span = word.span;
-        let diag =
-            Diag::at(&node.source, span, format!("`{}` is no rewriting of tests", word.value));
-        return Err(match nearest(&word.value, names()) {
-            Some(near) => diag.help(format!("did you mean `{near}`?")),
-            None => diag.help(format!("rewritings are {}", names().collect::<Vec<_>>().join(", "))),
-        });
+    let at = |span: Span, message: String| Diag::at(&node.source, span, message);
+    let work = match (&options.rewrite, &options.weaken) {
+        (Some(word), None) => {
+            let what = "rewriting of tests";
+            Mutate::Rewrite(choose(&Rewriting::NAMES, &word.value, what, |e| at(word.span, e))?)
+        }
+        (None, Some(word)) => {
+            let what = "weakening of tests";
+            Mutate::Weaken(choose(&Weakening::NAMES, &word.value, what, |e| at(word.span, e))?)
+        }
+        _ => {
+            return Err(at(node.span, "a `mutate` stage has one of `rewrite` and `weaken`".into()));
+        }
     };
     let fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_TESTS"))
+        .with_text("litmake", env!("LITMAKE_MUTATE"))
         .with_text("stage", "mutate")
-        .with_text("rewrite", rewriting.name());
-    Ok((Mutate { rewriting: *rewriting }, fingerprint))
+        .with_text("how", work.name());
+    Ok((work, fingerprint))
+}
+
+fn choose<T: Copy>(
+    names: &[(&'static str, T)],
+    word: &str,
+    what: &str,
+    at: impl Fn(String) -> Box<Diag>,
+) -> Result<T> {
+    if let Some((_, found)) = names.iter().find(|(n, _)| *n == word) {
+        return Ok(*found);
+    }
+    let all: Vec<&str> = names.iter().map(|(n, _)| *n).collect();
+    let diag = at(format!("`{word}` is no {what}"));
+    Err(match nearest(word, all.iter().copied()) {
+        Some(near) => diag.help(format!("did you mean `{near}`?")),
+        None => diag.help(format!("expected one of {}", all.join(", "))),
+    })
+}
+
+impl Mutate {
+    fn name(&self) -> &'static str {
+        match self {
+            Mutate::Rewrite(r) => r.name(),
+            Mutate::Weaken(w) => w.name(),
+        }
+    }
+
+    fn apply(&self, test: &Test) -> Option<Test> {
+        match self {
+            Mutate::Rewrite(r) => r.apply(test),
+            Mutate::Weaken(w) => w.everywhere(test),
+        }
+    }
 }
 
 impl Map for Mutate {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| match read_test(&item[0]) {
             Err(message) => Outcome::Failed(message),
-            Ok(test) => match self.rewriting.apply(&test) {
+            Ok(test) => match self.apply(&test) {
                 Some(test) => Outcome::Done(litmus::write(&test).into_bytes()),
                 None => {
-                    let name = self.rewriting.name();
-                    Outcome::Failed(format!("{ITEM}: {name} finds nothing to rewrite in it"))
+                    let name = self.name();
+                    Outcome::Failed(format!("{ITEM}: {name} finds nothing to change in it"))
                 }
             },
         };

@@ -15,11 +15,10 @@ use super::runtime::{self, Runtime};
 use super::table;
 use crate::diag::{Source, Span};
 use crate::isa::{self, Anything, Isa, ops::Inst};
-use crate::lang::c11::emit::{
-    EmitOptions, HEADER, Storage, emit_c, observed_locals, shared_locations,
-};
+use crate::lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
 use crate::lang::c11::outline::outline;
 use crate::lang::c11::readonly::only_read;
+use crate::lang::{Language, cpp};
 use crate::litmus::{
     self, Arch, Body, Condition, Features, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
@@ -112,7 +111,34 @@ impl Compiler<'_> {
             true => outline(test, self.storage != types::Storage::Pointers),
             false => test.clone(),
         };
-        Ok(Unit { test, observe })
+        let unit = Unit { test, observe };
+        // What a language lacks is said before a batch is made.
+        if self.profile.language != Language::C {
+            if !self.profile.mapping.is_empty() {
+                return Err("unsupported: tables are for tests in C".into());
+            }
+            self.profile.language.emit(&unit.test, &self.options(&unit, 0))?;
+        }
+        Ok(unit)
+    }
+
+    /// What a compiler is given for some tests.
+    fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, String> {
+        let mut text = String::new();
+        for (n, (_, unit)) in units.iter().enumerate() {
+            text.push_str(&self.profile.language.emit(&unit.test, &self.options(unit, n))?);
+            text.push('\n');
+        }
+        if !self.profile.mapping.is_empty() {
+            let table = Table::read(&self.profile.mapping)?;
+            text = table::preamble(&table, self.profile.arch, &text)? + &text;
+        }
+        Ok(header.to_string() + &text)
+    }
+
+    /// What the compiler is given for a test on its own.
+    pub fn source(&self, test: &Test) -> Result<String, String> {
+        self.text(self.profile.language.header(), &[(0, self.unit(test)?)])
     }
 
     fn batch(&self, units: &[(usize, Unit)], timeout: Duration, out: &mut [Result<Test, Trouble>]) {
@@ -165,41 +191,53 @@ impl Compiler<'_> {
 
     /// The object code of a batch. A test alone has all the time that the profile gives.
     fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Trouble> {
-        let mut text = String::new();
-        for (n, (_, unit)) in units.iter().enumerate() {
-            let c = emit_c(&unit.test, &self.options(unit, n));
-            text.push_str(c.strip_prefix(HEADER).unwrap_or(&c));
-            text.push('\n');
-        }
-        if !self.profile.mapping.is_empty() {
-            let table = Table::read(&self.profile.mapping).map_err(Trouble::Test)?;
-            let before = table::preamble(&table, self.profile.arch, &text);
-            text = before.map_err(Trouble::Test)? + &text;
-        }
         let timeout = match units.len() {
             1 => self.profile.timeout,
             _ => timeout,
         };
-        self.emit(&(HEADER.to_string() + &text), &["-g0"], timeout)
+        self.emit(&|header| self.text(header, units), &["-g0"], timeout)
     }
 
-    /// The object code of a text. `extra` comes before what the profile says.
-    pub fn emit(&self, text: &str, extra: &[&str], timeout: Duration) -> Result<Vec<u8>, Trouble> {
+    /// The object code of a text, which is made for a header. `extra` comes before what the
+    /// profile says, where it is for C or C++.
+    pub fn emit(
+        &self,
+        text: &dyn Fn(&str) -> Result<String, String>,
+        extra: &[&str],
+        timeout: Duration,
+    ) -> Result<Vec<u8>, Trouble> {
+        let language = self.profile.language;
+        let file = format!("test.{}", language.extension());
         let dir = tempfile::Builder::new()
             .prefix("litmake-")
             .tempdir()
             .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
-        std::fs::write(dir.path().join("test.c"), text)
-            .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))?;
-        // What the profile says comes after ours, and so counts.
+        let write = |header: &str| {
+            let text = text(header).map_err(Trouble::Test)?;
+            std::fs::write(dir.path().join(&file), text)
+                .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))
+        };
+        write(language.header())?;
         // A subcommand comes first (`zig cc`); what the profile says comes last, and so counts.
         let given = &self.profile.args;
         let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
         let mut args: Vec<String> = given[..commands].to_vec();
-        args.extend(["-w", "-fno-stack-protector"].map(String::from));
-        args.extend(extra.iter().map(|s| s.to_string()));
+        let (ours, last): (&[&str], &[&str]) = match language {
+            Language::C | Language::Cpp => {
+                (&["-w", "-fno-stack-protector"], &["-c", "-o", "test.o"])
+            }
+            Language::Rust => (
+                &["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
+                &["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
+            ),
+        };
+        args.extend(ours.iter().map(|a| a.to_string()));
+        if language != Language::Rust {
+            args.extend(extra.iter().map(|a| a.to_string()));
+        }
         args.extend(given[commands..].iter().cloned());
-        args.extend(["-c", "test.c", "-o", "test.o"].map(String::from));
+        args.extend(last.iter().map(|a| a.to_string()));
+        args.push(file.clone());
         let run = |args: &[String]| {
             process::run(&Request {
                 program: self.program,
@@ -212,11 +250,15 @@ impl Compiler<'_> {
             })
         };
         let mut ended = run(&args);
-        // Without the target's C library, its headers are the compiler's own.
+        // Without the target's library, its headers are the compiler's own, and ours.
         if let Ended::Exit { code: 1.., stderr, .. } = &ended
+            && language != Language::Rust
             && (stderr.contains("file not found") || stderr.contains("No such file"))
-            && !args.iter().any(|a| a == "-ffreestanding")
+            && (language == Language::Cpp || !args.iter().any(|a| a == "-ffreestanding"))
         {
+            if language == Language::Cpp {
+                write(cpp::BARE_HEADER)?;
+            }
             args.insert(commands, "-ffreestanding".to_string());
             ended = run(&args);
         }
@@ -258,13 +300,18 @@ impl Compiler<'_> {
         let image = image.as_ref().map_err(Clone::clone)?;
         let test = &unit.test;
         let options = self.options(unit, n);
+        let language = self.profile.language;
         let mut init = locations(test);
         let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
             _ => shared_locations(test)
                 .into_iter()
-                .map(|(name, _)| (options.global_name(&name), name))
+                .flat_map(|(name, _)| {
+                    let global = options.storage == Storage::Globals;
+                    let symbols = language.symbols(&options.global_name(&name), global);
+                    symbols.into_iter().map(move |symbol| (symbol, name.clone()))
+                })
                 .collect(),
         };
         let mut threads = Vec::new();

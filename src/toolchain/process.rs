@@ -149,7 +149,7 @@ pub fn find(command: &str) -> Option<PathBuf> {
         let inside = Path::new(command).join(program);
         toolchains().into_iter().map(|dir| dir.join(&inside)).find(|p| p.is_file())
     };
-    found.or_else(in_wheel)
+    found.map(|p| behind_rustup(&p).unwrap_or(p)).or_else(in_wheel)
 }
 
 /// The wheel that a command comes in: its name, its version, and where in it the program lies.
@@ -166,6 +166,20 @@ pub fn toolchains() -> Vec<PathBuf> {
     let named = std::env::var_os("LITMAKE_TOOLCHAINS").map(PathBuf::from);
     let here = std::path::absolute("toolchains").ok().filter(|p| p.is_dir());
     [named, here, home].into_iter().flatten().collect()
+}
+
+/// The compiler that a proxy of rustup starts, which asks an environment that compilers are not
+/// given.
+fn behind_rustup(path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    if real.file_name()? != "rustup" {
+        return None;
+    }
+    let said =
+        Command::new(path).args(["--print", "sysroot"]).stdin(Stdio::null()).output().ok()?;
+    let sysroot = String::from_utf8(said.stdout).ok()?;
+    let program = Path::new(sysroot.trim()).join("bin").join(path.file_name()?);
+    program.is_file().then_some(program)
 }
 
 #[cfg(test)]

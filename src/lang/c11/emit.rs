@@ -8,6 +8,7 @@
 use super::ast::{BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp};
 use super::lower::{PlainAtomic, is_builtin};
 use super::print::{print_declaration, print_function};
+use super::respell;
 use super::types::{qualify, size_of};
 use crate::diag::Span;
 use crate::litmus::{Body, InitValue, Operand, Place, Prop, Test, Type, Value};
@@ -39,9 +40,15 @@ pub struct EmitOptions {
     /// Let compilers inline helper functions.
     pub inline_helpers: bool,
     pub plain_atomic: PlainAtomic,
+    /// How types are written, where not as C has them.
+    pub spell: Option<fn(&Type) -> Type>,
 }
 
 impl EmitOptions {
+    fn spelt(&self, ty: &Type) -> Type {
+        self.spell.map_or_else(|| ty.clone(), |spell| spell(ty))
+    }
+
     /// The name of a thread or a helper function in the output.
     pub fn function_name(&self, name: &str) -> String {
         format!("{}{name}{}", self.prefix, self.suffix)
@@ -70,7 +77,8 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
     let mut out = HEADER.to_string();
     if options.storage != Storage::Params {
         for (name, ty) in shared_locations(test) {
-            let mut line = print_declaration(&ty, &options.global_name(&name));
+            let spelt = options.spelt(&ty);
+            let mut line = print_declaration(&spelt, &options.global_name(&name));
             if options.storage == Storage::Statics {
                 line = format!("static {line}");
             }
@@ -131,7 +139,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
             outs.push((ty, local, format!("out_{}_{local}", f.name)));
         }
     }
-    let leaves_early = leaves_early(f);
+    let leaves_early = jumps(f);
     let hoisted: Vec<&str> = outs
         .iter()
         .map(|(_, local, _)| *local)
@@ -191,6 +199,9 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
         out.body.push(Stmt::new(kind, Span::default()));
     }
     out.body.extend(stores);
+    if let Some(spell) = options.spell {
+        respell::function(&mut out, spell);
+    }
     let text = print_function(&out);
     // The printer leaves the return type of a thread out, as tests do.
     match text.starts_with(&format!("{name}(")) {
@@ -203,6 +214,12 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
 fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
     let mut types = variable_types(f);
     let mut out = format!("{} {{\n", helper_head(f, options));
+    let put = |out: &mut String, mut s: Stmt| {
+        if let Some(spell) = options.spell {
+            respell::statement(&mut s, spell);
+        }
+        super::print::statement(out, &s, 1);
+    };
     if options.storage != Storage::Params {
         // Shared locations that it names without being given them.
         for (name, ty) in shared_locations(test) {
@@ -213,21 +230,22 @@ fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
             if named && !types.contains_key(&name) {
                 let ty = Type::Pointer(Box::new(ty));
                 let s = declaration(&name, &ty, options.address_of(&name, &ty));
-                super::print::statement(&mut out, &s, 1);
+                put(&mut out, s);
                 types.insert(name, ty);
             }
         }
     }
     let mut rewrite = Rewrite { types, options, hoisted: Vec::new(), end: None };
     for s in &f.body {
-        super::print::statement(&mut out, &rewrite.statement(s), 1);
+        put(&mut out, rewrite.statement(s));
     }
     out.push_str("}\n");
     out
 }
 
 fn helper_head(f: &Function, options: &EmitOptions) -> String {
-    let params: Vec<String> = f.params.iter().map(|p| print_declaration(&p.ty, &p.name)).collect();
+    let params: Vec<String> =
+        f.params.iter().map(|p| print_declaration(&options.spelt(&p.ty), &p.name)).collect();
     let params = match params.is_empty() {
         true => "void".to_string(),
         false => params.join(", "),
@@ -237,7 +255,7 @@ fn helper_head(f: &Function, options: &EmitOptions) -> String {
         true => "",
         false => "__attribute__((noinline)) ",
     };
-    format!("static {attribute}{}", print_declaration(&f.ret, &head))
+    format!("static {attribute}{}", print_declaration(&options.spelt(&f.ret), &head))
 }
 
 /// The locals that a test's condition, filter and locations look at, by thread.
@@ -313,7 +331,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
     out
 }
 
-fn initial_value(test: &Test, location: &str) -> Option<i128> {
+pub(in crate::lang) fn initial_value(test: &Test, location: &str) -> Option<i128> {
     test.init.iter().find_map(|item| match (&item.place, &item.value) {
         (Place::Mem { name, index: None }, Some(InitValue::One(Value::Int(v))))
             if name == location =>
@@ -395,7 +413,7 @@ fn variable_types(f: &Function) -> HashMap<String, Type> {
 }
 
 /// Whether control can leave or jump over declarations.
-fn leaves_early(f: &Function) -> bool {
+pub(in crate::lang) fn jumps(f: &Function) -> bool {
     fn any(s: &Stmt) -> bool {
         match &s.kind {
             StmtKind::Return(_) | StmtKind::Goto(_) => true,

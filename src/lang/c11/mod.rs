@@ -11,6 +11,7 @@ mod parse;
 mod parse_expr;
 mod print;
 pub mod readonly;
+mod respell;
 pub mod types;
 
 pub use lower::{Options, PlainAtomic};

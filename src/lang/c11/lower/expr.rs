@@ -664,7 +664,7 @@ fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
 
 /// The first of int, long and the 128-bit types, as the constant's spelling allows, that holds
 /// it.
-fn literal_type(lit: &IntLit) -> ValueType {
+pub(in crate::lang) fn literal_type(lit: &IntLit) -> ValueType {
     let candidates: [(u8, bool); 6] =
         [(4, true), (4, false), (8, true), (8, false), (16, true), (16, false)];
     for (bytes, signed) in candidates {

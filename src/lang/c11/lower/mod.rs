@@ -22,6 +22,7 @@ mod build;
 mod expr;
 
 pub(super) use atomic::{Gives, gives, is_builtin};
+pub(in crate::lang) use expr::literal_type;
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::{ValueType, erase};

@@ -1,0 +1,222 @@
+//! Which tests are kept, of those that someone else wrote or a family gives: by name, dialect,
+//! size and what their programs use.
+//!
+//! A word says one thing: `name=MP*`, `arch=C`, `threads=2..3`, `events=..6`, `locations=2`,
+//! `uses=atomic_fetch_*`, `without=*_seq_cst`. Names and dialects are alternatives; everything
+//! else must hold.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::isa::ops::{Code, Op};
+use crate::lang::c11;
+use crate::litmus::{Arch, Body, Test};
+use crate::sim::program::Program;
+
+/// What a filter can say.
+pub const KEYS: [&str; 7] = ["name", "arch", "threads", "events", "locations", "uses", "without"];
+
+/// Numbers from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range(usize, usize);
+
+impl Range {
+    fn read(text: &str) -> Option<Range> {
+        let number = |t: &str, default| if t.is_empty() { Some(default) } else { t.parse().ok() };
+        let (from, to) = match text.split_once("..") {
+            Some((a, b)) => (number(a, 0)?, number(b, usize::MAX)?),
+            None => (text.parse().ok()?, text.parse().ok()?),
+        };
+        (from <= to).then_some(Range(from, to))
+    }
+
+    fn has(self, n: usize) -> bool {
+        (self.0..=self.1).contains(&n)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    names: Vec<GlobMatcher>,
+    arches: Vec<Arch>,
+    threads: Vec<Range>,
+    events: Vec<Range>,
+    locations: Vec<Range>,
+    uses: Vec<GlobMatcher>,
+    without: Vec<GlobMatcher>,
+}
+
+impl Filter {
+    pub fn read(words: &[Source]) -> Result<Filter> {
+        let mut out = Filter::default();
+        for word in words {
+            out.word(word)?;
+        }
+        Ok(out)
+    }
+
+    fn word(&mut self, word: &Source) -> Result<()> {
+        let at = |message: String| Diag::at(word, Span::new(0, word.text.len()), message);
+        let Some((key, value)) = word.text.split_once('=') else {
+            return Err(at("expected what is kept, `=`, and which".into())
+                .help(format!("such as `threads=2..3`; keys are {}", KEYS.join(", "))));
+        };
+        let glob = || {
+            GlobBuilder::new(value)
+                .build()
+                .map(|g| g.compile_matcher())
+                .map_err(|e| at(e.kind().to_string()))
+        };
+        let range = || {
+            Range::read(value).ok_or_else(|| {
+                at(format!("`{value}` is no number, and no range of numbers"))
+                    .help("as in `2`, `2..3`, `2..` or `..3`")
+            })
+        };
+        match key {
+            "name" => self.names.push(glob()?),
+            "arch" => self.arches.push(Arch::named(value).ok_or_else(|| {
+                let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
+                at(format!("`{value}` is not a dialect of litmus tests"))
+                    .help(format!("the dialects are {}", all.join(", ")))
+            })?),
+            "threads" => self.threads.push(range()?),
+            "events" => self.events.push(range()?),
+            "locations" => self.locations.push(range()?),
+            "uses" => self.uses.push(glob()?),
+            "without" => self.without.push(glob()?),
+            other => {
+                let diag = at(format!("tests are not kept by `{other}`"));
+                return Err(match nearest(other, KEYS.iter().copied()) {
+                    Some(near) => diag.help(format!("did you mean `{near}`?")),
+                    None => diag.help(format!("keys are {}", KEYS.join(", "))),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it keeps everything, so that nothing has to be read.
+    pub fn is_empty(&self) -> bool {
+        let ranges = [&self.threads, &self.events, &self.locations];
+        self.names.is_empty()
+            && self.arches.is_empty()
+            && ranges.into_iter().all(Vec::is_empty)
+            && self.uses.is_empty()
+            && self.without.is_empty()
+    }
+
+    /// Whether a test is kept. What cannot be lowered has no events that could be counted, and is
+    /// kept only where nobody asks.
+    pub fn keeps(&self, test: &Test) -> bool {
+        let any = |list: &[GlobMatcher], text: &str| list.iter().any(|g| g.is_match(text));
+        if !self.names.is_empty() && !any(&self.names, &test.name)
+            || !self.arches.is_empty() && !self.arches.contains(&test.arch)
+            || !self.threads.iter().all(|r| r.has(test.threads.len()))
+        {
+            return false;
+        }
+        if !self.uses.is_empty() || !self.without.is_empty() {
+            let words = words(test);
+            let used = |g: &GlobMatcher| words.iter().any(|w| g.is_match(w));
+            if !self.uses.iter().all(used) || self.without.iter().any(used) {
+                return false;
+            }
+        }
+        if self.events.is_empty() && self.locations.is_empty() {
+            return true;
+        }
+        let Ok(program) = Program::new(test) else { return false };
+        let locations = program.locations.len();
+        let events: usize = program.threads.iter().map(accesses).sum();
+        self.locations.iter().all(|r| r.has(locations)) && self.events.iter().all(|r| r.has(events))
+    }
+}
+
+/// The accesses of a thread's program; of two ways through an instruction, the longer counts.
+fn accesses(code: &Code) -> usize {
+    code.insts.iter().map(|i| in_list(&i.ops)).sum()
+}
+
+fn in_list(ops: &[Op]) -> usize {
+    let one = |op: &Op| match op {
+        Op::Load { .. } | Op::Store { .. } | Op::StoreEx { .. } | Op::Rmw { .. } => 1,
+        Op::If { yes, no, .. } => in_list(yes).max(in_list(no)),
+        _ => 0,
+    };
+    ops.iter().map(one).sum()
+}
+
+/// The words of a test's programs: names of functions, orders, mnemonics, registers.
+fn words(test: &Test) -> Vec<String> {
+    let mut text = String::new();
+    for helper in &test.helpers {
+        text.push_str(&c11::print_function(helper));
+    }
+    for body in &test.threads {
+        match body {
+            Body::C(f) => text.push_str(&c11::print_function(f)),
+            Body::Asm(lines) => {
+                for line in lines {
+                    text.push_str(&line.text);
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let mut out: Vec<String> =
+        text.split(|c: char| !is_word(c)).filter(|w| !w.is_empty()).map(str::to_string).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::litmus;
+
+    const MP: &str = "C MP+rel\n{}\nP0(atomic_int *x, atomic_int *y) {\n  \
+                      atomic_store_explicit(x, 1, memory_order_relaxed);\n  \
+                      atomic_store_explicit(y, 1, memory_order_release);\n}\n\
+                      P1(atomic_int *y) {\n  int r0 = atomic_load_explicit(y, \
+                      memory_order_acquire);\n}\nexists (1:r0=1)\n";
+
+    fn kept(words: &[&str]) -> bool {
+        let words: Vec<Source> = words.iter().map(|w| Source::new("keep", *w)).collect();
+        let test = litmus::read(&Source::new("MP", MP)).expect("reads");
+        Filter::read(&words).unwrap_or_else(|e| panic!("{e}")).keeps(&test)
+    }
+
+    #[test]
+    fn each_key_keeps_and_drops() {
+        for (yes, no) in [
+            ("name=MP*", "name=SB*"),
+            ("arch=C", "arch=AArch64"),
+            ("threads=2", "threads=3.."),
+            ("events=..3", "events=4"),
+            ("locations=2..5", "locations=..1"),
+            ("uses=atomic_store*", "uses=atomic_fetch_*"),
+            ("without=*_seq_cst", "without=*_release"),
+        ] {
+            assert!(kept(&[yes]), "{yes}");
+            assert!(!kept(&[no]), "{no}");
+            assert!(!kept(&[yes, no]) || yes.starts_with("name") || yes.starts_with("arch"));
+        }
+        assert!(kept(&[]));
+        assert!(kept(&["name=SB", "name=MP+rel"]));
+    }
+
+    #[test]
+    fn what_is_no_filter_is_said() {
+        let error = |word: &str| match Filter::read(&[Source::new("keep", word)]) {
+            Err(e) => e.to_string(),
+            Ok(_) => String::new(),
+        };
+        assert!(error("thread=2").contains("did you mean `threads`?"));
+        assert!(error("threads=two").contains("no range of numbers"));
+        assert!(error("MP").contains("expected what is kept"));
+        assert!(error("arch=Z80").contains("not a dialect"));
+    }
+}

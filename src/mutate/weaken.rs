@@ -1,0 +1,259 @@
+//! Weakenings of C tests: memory orders one step down, everything relaxed, fences dropped. The
+//! mutant allows what its test allows, and perhaps more; whether it does, a simulation says.
+
+use crate::diag::Span;
+use crate::lang::c11::ast::{Expr, ExprKind, Function, Stmt, StmtKind};
+use crate::litmus::{Arch, Body, Test};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Weakening {
+    /// Each memory order is one step weaker; the weakest fences are dropped.
+    Orders,
+    /// Every order is relaxed, and there are no fences.
+    Relaxed,
+    /// There are no fences.
+    Fences,
+}
+
+impl Weakening {
+    pub const NAMES: [(&'static str, Weakening); 3] = [
+        ("orders", Weakening::Orders),
+        ("relaxed", Weakening::Relaxed),
+        ("fences", Weakening::Fences),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Weakening::NAMES.iter().find(|(_, w)| *w == self).map_or("", |(n, _)| n)
+    }
+
+    /// The test with every place weakened; nothing where there is none.
+    pub fn everywhere(self, test: &Test) -> Option<Test> {
+        let mut out = test.clone();
+        let mut changed = false;
+        visit(&mut out, &mut |place| {
+            let to = self.steps(place).into_iter().next();
+            changed |= to.is_some();
+            to
+        });
+        out.name = format!("{}.weaker-{}", test.name, self.name());
+        changed.then_some(out)
+    }
+
+    /// The tests with one place weakened, in the order in which they are written.
+    pub fn one_by_one(self, test: &Test) -> Vec<Test> {
+        let mut places = Vec::new();
+        visit(&mut test.clone(), &mut |place| {
+            places.push(self.steps(place).len());
+            None
+        });
+        let mut out = Vec::new();
+        for (chosen, steps) in places.into_iter().enumerate() {
+            for step in 0..steps {
+                let mut mutant = test.clone();
+                let mut at = 0;
+                visit(&mut mutant, &mut |place| {
+                    at += 1;
+                    (at - 1 == chosen).then(|| self.steps(place).into_iter().nth(step)).flatten()
+                });
+                mutant.name = format!("{}.weaker-{}{}", test.name, self.name(), out.len());
+                out.push(mutant);
+            }
+        }
+        out
+    }
+
+    /// What stands in for an order at a place.
+    fn steps(self, place: &Place) -> Vec<Step> {
+        let to = |list: &[&'static str]| list.iter().map(|o| Step::To(o)).collect();
+        match (self, place.kind) {
+            (Weakening::Fences | Weakening::Relaxed, Kind::Fence) => vec![Step::Drop],
+            (Weakening::Fences, _) => Vec::new(),
+            (Weakening::Relaxed, _) if place.order == "relaxed" => Vec::new(),
+            (Weakening::Relaxed, _) => to(&["relaxed"]),
+            (Weakening::Orders, kind) => match (kind, place.order.as_str()) {
+                (Kind::Load, "seq_cst") => to(&["acquire"]),
+                (Kind::Load, "acquire" | "consume") => to(&["relaxed"]),
+                (Kind::Store, "seq_cst") => to(&["release"]),
+                (Kind::Store, "release") => to(&["relaxed"]),
+                (Kind::Both, "seq_cst") => to(&["acq_rel"]),
+                (Kind::Both | Kind::Fence, "acq_rel") => to(&["acquire", "release"]),
+                (Kind::Both, "acquire" | "release" | "consume") => to(&["relaxed"]),
+                (Kind::Fence, "seq_cst") => to(&["acq_rel"]),
+                (Kind::Fence, _) => vec![Step::Drop],
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Load,
+    Store,
+    Both,
+    Fence,
+}
+
+/// A memory order in a program.
+struct Place {
+    kind: Kind,
+    /// Without `memory_order_`.
+    order: String,
+}
+
+enum Step {
+    To(&'static str),
+    /// The fence goes.
+    Drop,
+}
+
+/// What the order arguments of a call are for, in turn; nothing where it has none.
+fn orders(name: &str) -> Option<(&str, &'static [Kind])> {
+    let core = name.strip_suffix("_explicit").unwrap_or(name);
+    let kinds: &[Kind] = match core {
+        "atomic_load" => &[Kind::Load],
+        "atomic_store" => &[Kind::Store],
+        "atomic_thread_fence" => &[Kind::Fence],
+        "atomic_compare_exchange_strong" | "atomic_compare_exchange_weak" => {
+            &[Kind::Both, Kind::Load]
+        }
+        "atomic_exchange" => &[Kind::Both],
+        _ if core.starts_with("atomic_fetch_") => &[Kind::Both],
+        _ => return None,
+    };
+    Some((core, kinds))
+}
+
+/// Calls `f` on every memory order, those of operations that leave it out too, in the order of the
+/// text, and does what it says.
+fn visit(test: &mut Test, f: &mut dyn FnMut(&Place) -> Option<Step>) {
+    if test.arch != Arch::C {
+        return;
+    }
+    let threads = test.threads.iter_mut().filter_map(|b| match b {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    });
+    let functions: Vec<&mut Function> = test.helpers.iter_mut().chain(threads).collect();
+    for function in functions {
+        for s in &mut function.body {
+            statement(s, f);
+        }
+    }
+}
+
+fn statement(s: &mut Stmt, f: &mut dyn FnMut(&Place) -> Option<Step>) {
+    match &mut s.kind {
+        StmtKind::Decl(list) => {
+            for e in list.iter_mut().filter_map(|d| d.init.as_mut()) {
+                expr(e, f);
+            }
+        }
+        StmtKind::Expr(e) => {
+            if expr(e, f) {
+                s.kind = StmtKind::Empty;
+            }
+        }
+        StmtKind::If { cond, yes, no } => {
+            expr(cond, f);
+            statement(yes, f);
+            if let Some(no) = no {
+                statement(no, f);
+            }
+        }
+        StmtKind::While { cond, body } => {
+            expr(cond, f);
+            statement(body, f);
+        }
+        StmtKind::DoWhile { body, cond } => {
+            statement(body, f);
+            expr(cond, f);
+        }
+        StmtKind::For { init, cond, step, body } => {
+            statement(init, f);
+            for e in cond.iter_mut().chain(step) {
+                expr(e, f);
+            }
+            statement(body, f);
+        }
+        StmtKind::Block(list) => list.iter_mut().for_each(|s| statement(s, f)),
+        StmtKind::Return(e) => {
+            if let Some(e) = e {
+                expr(e, f);
+            }
+        }
+        StmtKind::Label(_, s) => statement(s, f),
+        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+    }
+}
+
+/// Says whether the expression is a fence that goes.
+fn expr(e: &mut Expr, f: &mut dyn FnMut(&Place) -> Option<Step>) -> bool {
+    match &mut e.kind {
+        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+        ExprKind::Unary(_, a)
+        | ExprKind::Step { target: a, .. }
+        | ExprKind::Cast(_, a)
+        | ExprKind::SizeofExpr(a)
+        | ExprKind::Member { base: a, .. } => {
+            expr(a, f);
+        }
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Assign(_, a, b)
+        | ExprKind::Comma(a, b)
+        | ExprKind::Index(a, b) => {
+            expr(a, f);
+            expr(b, f);
+        }
+        ExprKind::Cond(a, b, c) => {
+            expr(a, f);
+            expr(b, f);
+            expr(c, f);
+        }
+        ExprKind::Call(name, args) => {
+            for a in args.iter_mut() {
+                expr(a, f);
+            }
+            return call(name, args, f);
+        }
+    }
+    false
+}
+
+fn call(
+    name: &mut String,
+    args: &mut Vec<Expr>,
+    f: &mut dyn FnMut(&Place) -> Option<Step>,
+) -> bool {
+    let Some((core, kinds)) = orders(name) else { return false };
+    let explicit = name.ends_with("_explicit") || core == "atomic_thread_fence";
+    let first = if explicit { args.len().saturating_sub(kinds.len()) } else { args.len() };
+    let order = |text: &str| Expr::name(&format!("memory_order_{text}"));
+    let mut new: Vec<Option<&'static str>> = Vec::new();
+    for (i, kind) in kinds.iter().enumerate() {
+        let said = match args.get(first + i).map(|e| &e.kind) {
+            Some(ExprKind::Name(n)) => n.strip_prefix("memory_order_").map(str::to_string),
+            Some(_) => None,
+            None => Some("seq_cst".to_string()),
+        };
+        let step = said.and_then(|order| f(&Place { kind: *kind, order }));
+        match step {
+            Some(Step::Drop) => return true,
+            Some(Step::To(to)) => new.push(Some(to)),
+            None => new.push(None),
+        }
+    }
+    if new.iter().all(Option::is_none) {
+        return false;
+    }
+    if !explicit {
+        *name = format!("{core}_explicit");
+        args.extend(kinds.iter().map(|_| order("seq_cst")));
+    }
+    for (i, to) in new.into_iter().enumerate() {
+        if let (Some(to), Some(slot)) = (to, args.get_mut(first + i)) {
+            *slot = Expr::new(order(to).kind, Span::default());
+        }
+    }
+    false
+}
