@@ -49,6 +49,8 @@ fn main() {
     let layout = ["src/toolchain/layout.rs", "src/toolchain/compile.rs", "src/stage/layout.rs"];
     println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
+    let generate = [&tests[..], &["src/generate", "src/mutate", "src/stage/generated.rs"]].concat();
+    println!("cargo::rustc-env=LITMAKE_GENERATE={}", digest(&generate));
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
     println!("cargo::rustc-env=LITMAKE_MUTATE={}", digest(&mutate));
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));

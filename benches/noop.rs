@@ -1,13 +1,17 @@
-//! A run with nothing to do, and with one in a hundred items changed, against ninja on as many
-//! trivial edges that are up to date.
+//! Runs with nothing to do, with every file touched, and with one test in a hundred changed,
+//! against ninja on as many edges over the same files.
 //!
-//!     cargo bench --bench noop -- [TASKS] [--no-ninja]
+//!     cargo bench --bench noop -- [TESTS] [--no-ninja] [--only-engine] [--generated]
 //!
-//! The engine runs in this process over items in memory, as a packed list gives them, and over
-//! loose files, as ninja has them.
+//! First the engine alone, in this process, over items in memory. Then the program itself, as a
+//! user starts it, on a pipeline that reads that many litmus tests and simulates each: as loose
+//! files, as one tar file, and (with `--generated`) made by the `generate` stage. ninja copies
+//! the same loose files; its outputs are made by hand and its rule is a generator's, so that it
+//! need not run once for each first.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +22,7 @@ use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
 use litmake::engine::rows::Entry;
 use litmake::engine::run::{Engine, Options};
-use litmake::engine::store::{Store, StoreOptions};
+use litmake::engine::store::{Records, Store, StoreOptions};
 
 /// Items that are made from their numbers; one in a hundred can be given other content.
 struct Numbers {
@@ -34,7 +38,7 @@ impl Numbers {
 }
 
 impl Source for Numbers {
-    fn list(&self) -> Result<Vec<Entry>> {
+    fn list(&self, _: &dyn Records) -> Result<Vec<Entry>> {
         let entry = |i| Entry {
             name: format!("item-{i:08}").into(),
             content: Digest::of(self.content(i).as_bytes()),
@@ -45,31 +49,6 @@ impl Source for Numbers {
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
         let i = name.strip_prefix("item-")?.parse().ok()?;
         Some(self.content(i).into_bytes())
-    }
-}
-
-/// Loose files in a folder.
-struct Loose {
-    dir: std::path::PathBuf,
-}
-
-impl Source for Loose {
-    fn list(&self) -> Result<Vec<Entry>> {
-        let mut out: Vec<Entry> = walkdir::WalkDir::new(&self.dir)
-            .into_iter()
-            .flatten()
-            .filter(|e| e.file_type().is_file())
-            .filter_map(|e| {
-                let content = Digest::of(&std::fs::read(e.path()).ok()?);
-                Some(Entry { name: e.path().to_string_lossy().into(), content })
-            })
-            .collect();
-        out.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(out)
-    }
-
-    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
-        std::fs::read(name).ok()
     }
 }
 
@@ -88,7 +67,7 @@ impl Map for Hash {
     }
 }
 
-fn run(source: Arc<dyn Source>, dir: &Path) -> (Duration, u64) {
+fn engine(source: Arc<dyn Source>, dir: &Path) -> (Duration, u64) {
     let start = Instant::now();
     let work = Arc::new(Hash { runs: AtomicU64::new(0) });
     let node = |label: &str, inputs: Vec<usize>, work: Work| Node {
@@ -120,63 +99,181 @@ fn peak_mib() -> u64 {
     line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-fn ninja(dir: &Path, count: u64) -> Option<(Duration, Duration)> {
-    let mut text = String::from("rule cp\n  command = cp $in $out\n");
-    std::fs::create_dir_all(dir.join("in")).ok()?;
-    for i in 0..count {
-        text += &format!("build out/{i}: cp in/{i:08}\n");
-    }
-    std::fs::write(dir.join("build.ninja"), text).ok()?;
-    // Making the outputs by hand spares starting a process for each; ninja then has no log of
-    // them, so one restat run writes it.
-    std::fs::create_dir_all(dir.join("out")).ok()?;
-    let go = |args: &[&str]| {
-        let start = Instant::now();
-        let out = Command::new("ninja").args(args).current_dir(dir).output().ok()?;
-        out.status.success().then(|| start.elapsed())
+/// Time, tasks and tasks that ran, and peak memory of the program.
+struct Ran {
+    time: Duration,
+    tasks: u64,
+    executed: u64,
+    mib: u64,
+}
+
+fn program(dir: &Path, pipeline: &str) -> Ran {
+    let start = Instant::now();
+    let child = Command::new(env!("CARGO_BIN_EXE_litmake"))
+        .args(["run", pipeline, "-q", "--report", "report.json"])
+        .args(["--cache", &format!("cache-{pipeline}")])
+        .current_dir(dir)
+        .env_remove("GITHUB_ACTIONS")
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("litmake starts");
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the child is ours and is waited for once; the places are valid.
+    let usage = unsafe {
+        libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr());
+        usage.assume_init()
     };
-    go(&[])?;
-    let none = go(&[])?;
-    for i in (0..count).step_by(100) {
-        std::fs::write(dir.join(format!("in/{i:08}")), "changed").ok()?;
+    let time = start.elapsed();
+    let status = std::process::ExitStatus::from_raw(status);
+    assert!(status.success(), "litmake run {pipeline}: {status}");
+    let report = std::fs::read_to_string(dir.join("report.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let sum = |key: &str| -> u64 {
+        let stages = report["stages"].as_array().into_iter().flatten();
+        stages.map(|s| s[key].as_u64().unwrap_or(0)).sum()
+    };
+    Ran { time, tasks: sum("tasks"), executed: sum("executed"), mib: usage.ru_maxrss as u64 / 1024 }
+}
+
+fn show(what: &str, ran: &Ran) {
+    println!(
+        "{what:44} {:>8.3} s  {:>8} tasks  {:>8} run  {:>6} MiB",
+        ran.time.as_secs_f64(),
+        ran.tasks,
+        ran.executed,
+        ran.mib
+    );
+}
+
+/// A test like no other: its name and a value tell it from the rest.
+fn test(i: u64, round: u64) -> String {
+    let value = 1 + i + 1_000_000_000 * round;
+    format!(
+        "C t{i:08}\n{{}}\nP0 (atomic_long* x) {{\n  atomic_store_explicit(x, {value}, memory_order_relaxed);\n}}\nP1 (atomic_long* x) {{\n  long r0 = atomic_load_explicit(x, memory_order_relaxed);\n}}\nexists (1:r0={value})\n"
+    )
+}
+
+/// A tar file of tests, as `tar cf` writes it.
+fn tar(count: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(count as usize * 1024);
+    for i in 0..count {
+        let text = test(i, 0);
+        let start = out.len();
+        out.resize(start + 512, 0);
+        let header = &mut out[start..];
+        let mut put = |at: usize, text: &str| {
+            header[at..at + text.len()].copy_from_slice(text.as_bytes());
+        };
+        put(0, &format!("tests/{i:08}.litmus"));
+        put(124, &format!("{:011o}", text.len()));
+        put(156, "0");
+        put(257, "ustar");
+        put(148, "        ");
+        let sum: u64 = header.iter().map(|b| u64::from(*b)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        out.extend_from_slice(text.as_bytes());
+        out.resize(out.len().next_multiple_of(512), 0);
     }
-    Some((none, go(&[])?))
+    out.resize(out.len() + 1024, 0);
+    out
+}
+
+fn ninja(dir: &Path) -> Option<Duration> {
+    let start = Instant::now();
+    let out = Command::new("ninja").current_dir(dir).output().ok()?;
+    out.status.success().then(|| start.elapsed())
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let has = |flag: &str| args.iter().any(|a| a == flag);
     let count: u64 = args.iter().find_map(|a| a.parse().ok()).unwrap_or(100_000);
     let scratch = tempfile::tempdir().expect("a folder");
-    let cache = scratch.path().join("cache");
+    let dir = scratch.path();
     let numbers = Arc::new(Numbers { count, round: AtomicU64::new(0) });
-    println!("{count} tasks");
-    let show = |what: &str, (time, runs): (Duration, u64)| {
-        println!("{what:44} {:>8.3} s  {runs:>8} run", time.as_secs_f64());
+    println!("{count} tests");
+    let show_engine = |what: &str, (time, runs): (Duration, u64)| {
+        println!("{what:44} {:>8.3} s  {:>23} run", time.as_secs_f64(), runs);
     };
-    show("litmake, cold", run(numbers.clone(), &cache));
-    show("litmake, nothing changed", run(numbers.clone(), &cache));
+    let cache = dir.join("cache-engine");
+    show_engine("engine alone, cold", engine(numbers.clone(), &cache));
+    show_engine("engine alone, nothing changed", engine(numbers.clone(), &cache));
     numbers.round.store(1, Ordering::Relaxed);
-    show("litmake, one in a hundred changed", run(numbers.clone(), &cache));
-    println!("{:44} {:>8} MiB", "litmake, peak memory of all of these", peak_mib());
-    if args.iter().any(|a| a == "--no-ninja") {
+    show_engine("engine alone, one in a hundred changed", engine(numbers, &cache));
+    println!("{:44} {:>8} MiB", "engine alone, peak memory of these", peak_mib());
+    if has("--only-engine") {
         return;
     }
-    let files = scratch.path().join("ninja");
-    std::fs::create_dir_all(files.join("in")).expect("a folder");
+
+    let pipeline = |what: &str| {
+        format!(
+            "stages:\n  - {{name: tests, generate: {{{what}}}}}\n  - {{name: allowed, simulate: {{from: tests, model: sc}}}}\n"
+        )
+    };
+    std::fs::write(dir.join("loose.yaml"), pipeline("files: tests")).expect("a file");
+    std::fs::write(dir.join("packed.yaml"), pipeline("files: tests.tar")).expect("a file");
+    std::fs::create_dir(dir.join("tests")).expect("a folder");
+    std::fs::create_dir(dir.join("out")).expect("a folder");
+    let path = |i: u64| dir.join(format!("tests/{i:08}.litmus"));
     for i in 0..count {
-        let path = files.join(format!("in/{i:08}"));
-        std::fs::write(path, numbers.content(i)).expect("a file");
+        std::fs::write(path(i), test(i, 0)).expect("a file");
     }
-    let loose = Arc::new(Loose { dir: files.join("in") });
-    let cache = scratch.path().join("cache-loose");
-    show("litmake, loose files, cold", run(loose.clone(), &cache));
-    show("litmake, loose files, nothing changed", run(loose.clone(), &cache));
-    match ninja(&files, count) {
-        Some((none, some)) => {
-            println!("{:44} {:>8.3} s", "ninja, nothing changed", none.as_secs_f64());
-            println!("{:44} {:>8.3} s", "ninja, one in a hundred changed", some.as_secs_f64());
+    std::fs::write(dir.join("tests.tar"), tar(count)).expect("a file");
+    show("litmake, loose files, cold", &program(dir, "loose.yaml"));
+    show("litmake, loose files, nothing changed", &program(dir, "loose.yaml"));
+    show("litmake, loose files, nothing changed", &program(dir, "loose.yaml"));
+    show("litmake, tar file, cold", &program(dir, "packed.yaml"));
+    show("litmake, tar file, nothing changed", &program(dir, "packed.yaml"));
+    if has("--generated") {
+        let what = format!(
+            "arch: AArch64, vocabulary: [PodWW, PodRR, PodRW, PodWR, Rfe, Fre, Coe], annotations: all, size: 6, limit: {count}"
+        );
+        std::fs::write(dir.join("made.yaml"), pipeline(&what)).expect("a file");
+        show("litmake, generated, cold", &program(dir, "made.yaml"));
+        show("litmake, generated, nothing changed", &program(dir, "made.yaml"));
+    }
+
+    let with_ninja = !has("--no-ninja");
+    if with_ninja {
+        let mut text = String::from("rule cp\n  command = cp $in $out\n  generator = 1\n");
+        for i in 0..count {
+            text += &format!("build out/{i:08}: cp tests/{i:08}.litmus\n");
+            std::fs::write(dir.join(format!("out/{i:08}")), "").expect("a file");
         }
-        None => println!("ninja is not installed (package ninja-build), or failed"),
+        std::fs::write(dir.join("build.ninja"), text).expect("a file");
+        for _ in 0..2 {
+            match ninja(dir) {
+                Some(time) => {
+                    println!("{:44} {:>8.3} s", "ninja, nothing changed", time.as_secs_f64());
+                }
+                None => println!("ninja is not installed (package ninja-build), or failed"),
+            }
+        }
     }
-    show("litmake, loose files, one in a hundred", run(loose, &cache));
+    // As a fresh checkout has it: other inodes and other times, the same content.
+    for i in 0..count {
+        let copy = dir.join("copy");
+        std::fs::copy(path(i), &copy).expect("a copy");
+        std::fs::rename(&copy, path(i)).expect("a file");
+    }
+    show("litmake, loose files, every file touched", &program(dir, "loose.yaml"));
+    show("litmake, loose files, nothing changed", &program(dir, "loose.yaml"));
+    let changed = (0..count).step_by(100);
+    for i in changed.clone() {
+        std::fs::write(path(i), test(i, 1)).expect("a file");
+    }
+    let ran = program(dir, "loose.yaml");
+    show("litmake, loose files, one in a hundred", &ran);
+    let expected = changed.count() as u64;
+    assert_eq!(ran.executed, expected, "what changed runs, and nothing else");
+    if with_ninja {
+        // Every output is older than its input by now; only those that changed are to count.
+        for i in (0..count).filter(|i| !i.is_multiple_of(100)) {
+            std::fs::write(dir.join(format!("out/{i:08}")), "").expect("a file");
+        }
+        if let Some(time) = ninja(dir) {
+            println!("{:44} {:>8.3} s", "ninja, one in a hundred", time.as_secs_f64());
+        }
+    }
 }

@@ -31,7 +31,7 @@ impl List {
 }
 
 impl Source for List {
-    fn list(&self) -> Result<Vec<Entry>> {
+    fn list(&self, _: &dyn Records) -> Result<Vec<Entry>> {
         Ok(self
             .0
             .lock()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::Silent;
 use litmake::engine::run::Options;
-use litmake::litmus::list;
+use litmake::litmus::{list, pack};
 use litmake::mix::By;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
@@ -104,9 +104,9 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+    let paths = list::tests(&args.inputs)?;
     for path in &paths {
-        if !path.is_file() {
+        if !path.is_file() && pack::member_of(path).is_none() {
             return Err(Diag::new(format!("there is no file {}", path.display())));
         }
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
-use litmake::litmus;
+use litmake::litmus::{self, pack};
 use litmake::mix::{self, By, Compiled};
 use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::{Observe, Storage};
@@ -135,7 +135,7 @@ fn in_parts(
 }
 
 fn read(path: &PathBuf) -> Result<litmus::Test> {
-    let text = std::fs::read_to_string(path)
+    let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     litmus::read(&Source::new(path.display().to_string(), text))
 }

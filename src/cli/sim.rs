@@ -11,7 +11,7 @@ use std::time::Duration;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::log::{LogEntry, UNDEF};
-use litmake::litmus::{self, Arch, Features, list};
+use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
@@ -165,7 +165,7 @@ fn run(args: &Args) -> Result<bool> {
     if args.unroll == 0 {
         return Err(Diag::new("--unroll wants at least 1: a loop's body runs that often"));
     }
-    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+    let paths = list::tests(&args.inputs)?;
     let options = Options { unroll: args.unroll, timeout, engine: args.engine.into() };
     let mut features = Features::default();
     for name in &args.variant {
@@ -175,7 +175,7 @@ fn run(args: &Args) -> Result<bool> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
     let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {
-        let text = std::fs::read_to_string(path)
+        let text = pack::read_to_string(path)
             .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
         let source = Source::new(path.display().to_string(), text);
         let mut test = litmus::read(&source)?;

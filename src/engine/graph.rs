@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::digest::{Digest, Keyer};
 use super::rows::Entry;
+use super::store::Records;
 
 /// What one item came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ impl Context {
 
 /// Where items come from.
 pub trait Source: Send + Sync {
-    /// The items in order of their names. Errors are those of the whole list.
-    fn list(&self) -> crate::diag::Result<Vec<Entry>>;
+    /// The items in order of their names. Errors are those of the whole list. What it takes to
+    /// find them quickly next time may be kept among the records.
+    fn list(&self, known: &dyn Records) -> crate::diag::Result<Vec<Entry>>;
 
     /// The content of an item; `None` where it is gone.
     fn fetch(&self, name: &str) -> Option<Vec<u8>>;

@@ -2,6 +2,7 @@
 //!
 //! It does not know litmus tests.
 
+pub mod content;
 pub mod digest;
 pub mod events;
 pub mod graph;

@@ -389,7 +389,7 @@ impl<'a> Engine<'a> {
         }
         let root = match &self.graph.nodes[node].work {
             Work::Source(source) => {
-                let mut entries = source.list()?;
+                let mut entries = source.list(self.store)?;
                 if let Some(part) = self.options.part {
                     entries.retain(|e| in_part(&e.name, part));
                 }

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::pack;
 use crate::diag::{Diag, Result, Source, Span};
 
 /// Lists nested deeper than this are an error.
@@ -40,6 +41,27 @@ pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
             }
             None => paths.push(PathBuf::from(arg)),
         }
+    }
+    Ok(paths)
+}
+
+/// [`arguments`] from the disk, with the tests in an archive in its place.
+pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for path in arguments(args, &|p| std::fs::read_to_string(p))? {
+        if !pack::is_archive(&path) || !path.is_file() {
+            paths.push(path);
+            continue;
+        }
+        let cannot =
+            |e: io::Error| Diag::new(format!("cannot read the archive {}: {e}", path.display()));
+        let file = std::fs::File::open(&path).map_err(cannot)?;
+        pack::members(&file, |member, _| {
+            if member.name.ends_with(".litmus") {
+                paths.push(path.join(member.name));
+            }
+        })
+        .map_err(cannot)?;
     }
     Ok(paths)
 }

@@ -7,6 +7,7 @@ pub mod canon;
 mod cond;
 pub mod list;
 pub mod log;
+pub mod pack;
 mod print;
 mod read;
 pub mod scan;

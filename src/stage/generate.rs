@@ -1,19 +1,23 @@
 //! `generate`: tests from files. It does not read them as tests, only as content.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::WalkDir;
 
 use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::digest::Digest;
+use crate::engine::content::{contents_of, remembered};
+use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph;
 use crate::engine::rows::Entry;
+use crate::engine::store::Records;
 use crate::generate::filter::Filter;
 use crate::litmus::list;
+use crate::litmus::pack::{self, Member};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
 use crate::pipeline::yaml::Sp;
@@ -26,11 +30,45 @@ pub struct Files {
     exclude: GlobSet,
     keep: Filter,
     limit: usize,
-    /// Paths by item name, of the last listing.
-    paths: Mutex<BTreeMap<Box<str>, PathBuf>>,
+    listed: Mutex<Listed>,
     /// The last listing, while someone tells what changes.
     memo: Mutex<Option<Vec<Entry>>>,
     watched: AtomicBool,
+}
+
+/// Where items lie whose names do not tell, as the last listing found them.
+#[derive(Default)]
+struct Listed {
+    /// Files whose paths are not UTF-8.
+    odd: BTreeMap<Box<str>, PathBuf>,
+    archives: Vec<Archive>,
+}
+
+/// An archive, with its members as they were encoded by [`members_of`].
+struct Archive {
+    path: PathBuf,
+    encoded: Vec<u8>,
+    by_name: OnceLock<HashMap<String, Member>>,
+}
+
+/// What the patterns lead to: files, and archives with the one member that is meant, if any.
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    archives: Vec<(PathBuf, Option<String>)>,
+}
+
+impl Found {
+    fn add(&mut self, path: PathBuf) {
+        match pack::is_archive(&path) {
+            true => self.archives.push((path, None)),
+            false => self.files.push(path),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.files.len() + self.archives.len()
+    }
 }
 
 fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
@@ -64,7 +102,7 @@ impl Files {
             exclude: exclude.build().map_err(|e| at(node.span, e.to_string()))?,
             keep: filter(node, options)?,
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
-            paths: Mutex::default(),
+            listed: Mutex::default(),
             memo: Mutex::default(),
             watched: AtomicBool::new(false),
         })
@@ -93,9 +131,7 @@ impl Files {
     /// Says which files may have changed since the last listing: only they are read again. What
     /// was added or removed makes the whole list anew.
     pub fn touched<'p>(&self, changed: impl Iterator<Item = &'p PathBuf>) {
-        let (Ok(paths), Ok(mut memo)) = (self.paths.lock(), self.memo.lock()) else {
-            return;
-        };
+        let Ok(mut memo) = self.memo.lock() else { return };
         let Some(entries) = memo.as_mut() else { return };
         let absolute =
             |p: &Path| crate::pipeline::load::normal(&std::path::absolute(p).unwrap_or(p.into()));
@@ -103,17 +139,14 @@ impl Files {
         for path in changed {
             let path = absolute(path);
             let short = path.strip_prefix(&here).unwrap_or(&path);
-            let name = [short, &path]
+            let place = [short, &path]
                 .into_iter()
-                .map(|p| p.to_string_lossy())
-                .find(|n| paths.contains_key(&**n));
-            let read = std::fs::read(&path);
-            match (name, read) {
+                .filter_map(|p| p.to_str())
+                .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok());
+            match (place, std::fs::read(&path)) {
                 // What a change makes of a filter only a new list tells.
-                (Some(name), Ok(bytes)) if self.keep.is_empty() => {
-                    if let Ok(at) = entries.binary_search_by(|e| (*e.name).cmp(&*name)) {
-                        entries[at].content = Digest::of(&bytes);
-                    }
+                (Some(at), Ok(bytes)) if self.keep.is_empty() => {
+                    entries[at].content = Digest::of(&bytes);
                 }
                 _ => {
                     *memo = None;
@@ -123,9 +156,8 @@ impl Files {
         }
     }
 
-    /// The paths of all files, sorted, each once.
-    fn find(&self) -> Result<Vec<PathBuf>> {
-        let mut out = Vec::new();
+    fn find(&self) -> Result<Found> {
+        let mut out = Found::default();
         for pattern in &self.patterns {
             let before = out.len();
             let at = |message: String| Diag::at(&self.source, pattern.span, message);
@@ -134,12 +166,14 @@ impl Files {
                 let read = |p: &Path| std::fs::read_to_string(p);
                 let listed =
                     list::read(&path, &read).map_err(|e| e.or_at(&self.source, pattern.span))?;
-                out.extend(listed);
+                listed.into_iter().for_each(|p| out.add(p));
             } else {
                 let path = super::relative(&self.dir, &pattern.value);
                 // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
                 if path.is_file() {
-                    out.push(path);
+                    out.add(path);
+                } else if let Some((archive, member)) = pack::member_of(&path) {
+                    out.archives.push((archive, Some(member)));
                 } else if is_pattern(&pattern.value) {
                     let matcher = glob(&path.to_string_lossy()).map_err(at)?.compile_matcher();
                     walk(&base(&path), |p| matcher.is_match(p), &mut out);
@@ -153,23 +187,47 @@ impl Files {
                     .help(format!("paths are relative to {}", self.dir.display())));
             }
         }
-        out.retain(|p| !self.exclude.is_match(p));
-        out.sort();
-        out.dedup();
-        if !self.keep.is_empty() {
-            out = self.kept(out);
+        if !self.exclude.is_empty() {
+            out.files.retain(|p| !self.exclude.is_match(p));
+            out.archives.retain(|(p, _)| !self.exclude.is_match(p));
         }
-        out.truncate(self.limit);
+        // By bytes: comparing paths by their parts takes ten times as long.
+        out.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+        out.files.dedup();
         Ok(out)
     }
 
-    /// What cannot be read stays: whoever consumes it says why.
-    fn kept(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        let keeps = |path: &PathBuf| match std::fs::read(path) {
-            Ok(bytes) => super::read_test(&bytes).map_or(true, |t| self.keep.keeps(&t)),
-            Err(_) => true,
-        };
-        paths.into_iter().filter(keeps).collect()
+    /// What is kept by what it says. What cannot be read stays: whoever consumes it says why.
+    fn keeps(&self, content: Option<Vec<u8>>) -> bool {
+        match content.map(|bytes| super::read_test(&bytes)) {
+            Some(Ok(test)) => self.keep.keeps(&test),
+            _ => true,
+        }
+    }
+
+    /// What tells this list of files from another.
+    fn place(&self) -> Digest {
+        let here = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
+        let mut key = Keyer::new("place").field("dir", here.as_os_str().as_encoded_bytes());
+        for pattern in &self.patterns {
+            key.add("pattern", pattern.value.as_bytes());
+        }
+        key.finish()
+    }
+
+    /// The tests in an archive, as entries.
+    fn tests_in(&self, archive: &Archive, only: Option<&str>, out: &mut Vec<Entry>) -> Option<()> {
+        let prefix = archive.path.to_string_lossy();
+        decode_members(&archive.encoded, |member, content| {
+            let wanted = match only {
+                Some(name) => member.name == name,
+                None => member.name.ends_with(".litmus"),
+            };
+            let name = format!("{prefix}/{}", member.name);
+            if wanted && !self.exclude.is_match(&name) {
+                out.push(Entry { name: name.into(), content });
+            }
+        })
     }
 }
 
@@ -177,6 +235,52 @@ impl Files {
 pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
     let words: Vec<Source> = options.keep.iter().map(|w| super::text(node, w)).collect();
     Filter::read(&words)
+}
+
+/// The members of an archive with the digests of their contents, as bytes to be remembered.
+fn members_of(path: &Path, known: &dyn Records) -> std::io::Result<Vec<u8>> {
+    remembered("archive", path, known, |file| {
+        let mut out = Vec::new();
+        pack::members(file, |member, content| {
+            out.extend_from_slice(&(member.name.len() as u32).to_le_bytes());
+            out.extend_from_slice(member.name.as_bytes());
+            out.extend_from_slice(&member.offset.to_le_bytes());
+            out.extend_from_slice(&member.len.to_le_bytes());
+            out.extend_from_slice(&Digest::of(content).0);
+        })?;
+        Ok(out)
+    })
+}
+
+fn decode_members(mut bytes: &[u8], mut each: impl FnMut(Member, Digest)) -> Option<()> {
+    while !bytes.is_empty() {
+        let (len, rest) = bytes.split_first_chunk()?;
+        let (name, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        let (offset, rest) = rest.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (digest, rest) = rest.split_first_chunk()?;
+        let member = Member {
+            name: std::str::from_utf8(name).ok()?.to_string(),
+            offset: u64::from_le_bytes(*offset),
+            len: u64::from_le_bytes(*len),
+        };
+        each(member, Digest(*digest));
+        bytes = rest;
+    }
+    Some(())
+}
+
+impl Archive {
+    fn fetch(&self, name: &str) -> Option<Vec<u8>> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut out = HashMap::new();
+            decode_members(&self.encoded, |member, _| {
+                out.insert(member.name.clone(), member);
+            });
+            out
+        });
+        pack::read_member(&File::open(&self.path).ok()?, by_name.get(name)?).ok()
+    }
 }
 
 /// The part of a path before its first pattern.
@@ -197,69 +301,75 @@ fn base(path: &Path) -> PathBuf {
     out
 }
 
-fn walk(dir: &Path, keep: impl Fn(&Path) -> bool, out: &mut Vec<PathBuf>) {
+fn walk(dir: &Path, keep: impl Fn(&Path) -> bool, out: &mut Found) {
     for entry in WalkDir::new(dir).into_iter().flatten() {
         if entry.file_type().is_dir() {
             continue;
         }
-        let path = crate::pipeline::load::normal(entry.path());
+        let path = match dir == Path::new(".") {
+            true => entry.path().strip_prefix(".").unwrap_or(entry.path()).to_path_buf(),
+            false => entry.into_path(),
+        };
         if keep(&path) {
-            out.push(path);
+            out.add(path);
         }
     }
 }
 
-/// Reads and hashes files on all cores. Content is all that counts: times are not looked at.
-fn hash(paths: &[PathBuf]) -> Vec<std::io::Result<Digest>> {
-    let next = AtomicUsize::new(0);
-    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let parts: Vec<Vec<(usize, std::io::Result<Digest>)>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut out = Vec::new();
-                    loop {
-                        let from = next.fetch_add(256, Ordering::Relaxed);
-                        if from >= paths.len() {
-                            return out;
-                        }
-                        let to = (from + 256).min(paths.len());
-                        for (i, path) in paths.iter().enumerate().take(to).skip(from) {
-                            out.push((i, std::fs::read(path).map(|b| Digest::of(&b))));
-                        }
-                    }
-                })
-            })
-            .collect();
-        workers.into_iter().map(|w| w.join().unwrap_or_default()).collect()
-    });
-    let mut all: Vec<(usize, std::io::Result<Digest>)> = parts.into_iter().flatten().collect();
-    all.sort_by_key(|(i, _)| *i);
-    all.into_iter().map(|(_, d)| d).collect()
-}
-
 impl graph::Source for Files {
-    fn list(&self) -> Result<Vec<Entry>> {
+    fn list(&self, known: &dyn Records) -> Result<Vec<Entry>> {
         if let Ok(memo) = self.memo.lock()
             && let (true, Some(entries)) = (self.watched.load(Ordering::Relaxed), &*memo)
         {
             return Ok(entries.clone());
         }
-        let paths = self.find()?;
-        let digests = hash(&paths);
-        let mut entries = Vec::with_capacity(paths.len());
-        let mut known = BTreeMap::new();
-        for (path, digest) in paths.into_iter().zip(digests) {
-            let name: Box<str> = path.to_string_lossy().into();
-            let content =
-                digest.map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-            entries.push(Entry { name: name.clone(), content });
-            known.insert(name, path);
+        let mut found = self.find()?;
+        if !self.keep.is_empty() {
+            found.files.retain(|path| self.keeps(std::fs::read(path).ok()));
         }
-        if let Ok(mut paths) = self.paths.lock() {
-            *paths = known;
+        if found.archives.is_empty() {
+            found.files.truncate(self.limit);
         }
+        let digests = contents_of(&found.files, &self.place(), known);
+        let mut entries = Vec::with_capacity(found.files.len());
+        let mut listed = Listed::default();
+        let cannot = |path: &Path, e: std::io::Error| {
+            Diag::new(format!("cannot read {}: {e}", path.display()))
+        };
+        for (path, digest) in found.files.into_iter().zip(digests) {
+            let content = digest.map_err(|e| cannot(&path, e))?;
+            let name: Box<str> = match path.into_os_string().into_string() {
+                Ok(name) => name.into(),
+                Err(odd) => {
+                    let name: Box<str> = odd.to_string_lossy().into();
+                    listed.odd.insert(name.clone(), odd.into());
+                    name
+                }
+            };
+            entries.push(Entry { name, content });
+        }
+        for (path, only) in found.archives {
+            let encoded = members_of(&path, known).map_err(|e| cannot(&path, e))?;
+            let archive = Archive { path, encoded, by_name: OnceLock::new() };
+            let before = entries.len();
+            self.tests_in(&archive, only.as_deref(), &mut entries);
+            if !self.keep.is_empty() {
+                let prefix = format!("{}/", archive.path.to_string_lossy());
+                let members = entries.split_off(before);
+                entries.extend(members.into_iter().filter(|e| {
+                    self.keeps(e.name.strip_prefix(&prefix).and_then(|name| archive.fetch(name)))
+                }));
+            }
+            listed.archives.push(archive);
+        }
+        // Of members with one name, the last counts.
+        entries.reverse();
         entries.sort_by(|a, b| a.name.cmp(&b.name));
+        entries.dedup_by(|a, b| a.name == b.name);
+        entries.truncate(self.limit);
+        if let Ok(mut place) = self.listed.lock() {
+            *place = listed;
+        }
         if self.watched.load(Ordering::Relaxed)
             && let Ok(mut memo) = self.memo.lock()
         {
@@ -269,8 +379,18 @@ impl graph::Source for Files {
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
-        let path = self.paths.lock().ok()?.get(name).cloned();
-        std::fs::read(path.unwrap_or_else(|| name.into())).ok()
+        let listed = self.listed.lock().ok()?;
+        if let Some(odd) = listed.odd.get(name) {
+            return std::fs::read(odd).ok();
+        }
+        for archive in &listed.archives {
+            let inside = name.strip_prefix(&*archive.path.to_string_lossy());
+            if let Some(member) = inside.and_then(|n| n.strip_prefix('/')) {
+                return archive.fetch(member);
+            }
+        }
+        drop(listed);
+        std::fs::read(name).ok()
     }
 }
 

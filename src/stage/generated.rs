@@ -1,13 +1,14 @@
 //! `generate`: tests that are made, not read. What is made depends on the options alone.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::digest::Digest;
+use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph;
-use crate::engine::rows::Entry;
+use crate::engine::rows::{Entry, decode_entries, encode_entries};
+use crate::engine::store::{Kind, Put, Records};
 use crate::generate::collect::{Collected, collect};
 use crate::generate::filter::Filter;
 use crate::generate::recipe::Recipe;
@@ -101,8 +102,19 @@ impl Generated {
     }
 }
 
-impl graph::Source for Generated {
-    fn list(&self) -> Result<Vec<Entry>> {
+impl Generated {
+    /// Everything that decides which tests there are.
+    fn key(&self) -> Digest {
+        let asked =
+            format!("{:?} {:?} {} {:?}", self.recipe, self.families, self.limit, self.sample);
+        Keyer::new("generated/1")
+            .field("litmake", env!("LITMAKE_GENERATE").as_bytes())
+            .field("asked", asked.as_bytes())
+            .finish()
+    }
+
+    /// The tests, made where they are not there yet.
+    fn made(&self) -> Result<MutexGuard<'_, Option<Collected>>> {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
             let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -115,6 +127,18 @@ impl graph::Source for Generated {
                 jobs,
             )?);
         }
+        Ok(made)
+    }
+}
+
+impl graph::Source for Generated {
+    /// What the same recipe gave before is listed without making the tests.
+    fn list(&self, known: &dyn Records) -> Result<Vec<Entry>> {
+        let key = self.key();
+        if let Some(entries) = known.get(&[key]).pop().flatten().and_then(|b| decode_entries(&b)) {
+            return Ok(entries);
+        }
+        let made = self.made()?;
         let entry = |(name, text): (&str, &[u8])| Entry {
             name: format!("{name}.litmus").into(),
             content: Digest::of(text),
@@ -122,11 +146,12 @@ impl graph::Source for Generated {
         let all = made.iter().flat_map(|m| m.iter()).map(entry);
         let mut out: Vec<Entry> = all.filter(|e| !self.exclude.is_match(&*e.name)).collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
+        known.put(&[Put { kind: Kind::Alias, key, value: &encode_entries(&out) }]);
         Ok(out)
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
-        let made = self.made.lock().ok()?;
+        let made = self.made().ok()?;
         made.as_ref()?.find(name.strip_suffix(".litmus")?).map(<[u8]>::to_vec)
     }
 }

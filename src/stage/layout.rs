@@ -33,7 +33,7 @@ impl Types {
 }
 
 impl Source for Types {
-    fn list(&self) -> Result<Vec<Entry>> {
+    fn list(&self, _: &dyn Records) -> Result<Vec<Entry>> {
         let entry =
             |t: &String| Entry { name: t.as_str().into(), content: Digest::of(t.as_bytes()) };
         Ok(self.0.iter().map(entry).collect())

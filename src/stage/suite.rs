@@ -6,6 +6,7 @@ use crate::diag::{Diag, Result};
 use crate::engine::digest::Digest;
 use crate::engine::graph;
 use crate::engine::rows::Entry;
+use crate::engine::store::Records;
 use crate::litmus;
 use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::Node;
@@ -34,7 +35,7 @@ impl Suites {
 }
 
 impl graph::Source for Suites {
-    fn list(&self) -> Result<Vec<Entry>> {
+    fn list(&self, _: &dyn Records) -> Result<Vec<Entry>> {
         let entry = |(name, text): (&Box<str>, &Vec<u8>)| Entry {
             name: name.clone(),
             content: Digest::of(text),

@@ -5,21 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::process::{self, Ended, Request};
+use crate::engine::content::content_of;
 use crate::engine::digest::{Digest, Keyer};
-use crate::engine::store::{Kind, Put, Records};
+use crate::engine::store::Records;
 
-/// A digest that is known for a file of this size, these times and this inode is looked at again
-/// after this long.
-const TRUSTED: Duration = Duration::from_secs(24 * 3600);
 const MAX_LIBRARIES: usize = 256;
 
 /// A compiler that was found.
@@ -92,42 +88,6 @@ fn add(
     Ok(())
 }
 
-/// The digest of a file's content. Large files whose size, inode and times (that of the last
-/// change of the inode among them, which nobody sets at will) are as they were when it was last
-/// read are not read again, for a day.
-pub fn content_of(path: &Path, known: &dyn Records) -> io::Result<Digest> {
-    let file = File::open(path)?;
-    let meta = file.metadata()?;
-    let key = Keyer::new("file-stat/1")
-        .field("path", path.as_os_str().as_encoded_bytes())
-        .field("dev", &meta.dev().to_le_bytes())
-        .field("ino", &meta.ino().to_le_bytes())
-        .field("size", &meta.size().to_le_bytes())
-        .field("mtime", &[meta.mtime().to_le_bytes(), meta.mtime_nsec().to_le_bytes()].concat())
-        .field("ctime", &[meta.ctime().to_le_bytes(), meta.ctime_nsec().to_le_bytes()].concat())
-        .finish();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    if let Some(Some(value)) = known.get(&[key]).pop()
-        && value.len() == 40
-        && let Some(digest) = Digest::from_slice(&value[..32])
-    {
-        let read = u64::from_le_bytes(value[32..].try_into().unwrap_or_default());
-        if now.saturating_sub(read) < TRUSTED.as_secs() {
-            return Ok(digest);
-        }
-    }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(&file)?;
-    let digest = Digest(*hasher.finalize().as_bytes());
-    // A file changed this very moment may change again within the same tick of the clock.
-    let settled = now.saturating_sub(meta.ctime().max(meta.mtime()).max(0) as u64) > 2;
-    if settled && meta.size() > 1 << 16 {
-        let value = [&digest.0[..], &now.to_le_bytes()].concat();
-        known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
-    }
-    Ok(digest)
-}
-
 /// The libraries that an ELF file loads, as the loader would find them without its cache.
 fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
     let file = File::open(path).ok()?;
@@ -184,6 +144,7 @@ mod tests {
     use super::*;
     use crate::engine::store::{Store, StoreOptions};
     use std::os::unix::fs::PermissionsExt;
+    use std::time::UNIX_EPOCH;
 
     fn write(path: &Path, text: &str) {
         std::fs::write(path, text).unwrap();

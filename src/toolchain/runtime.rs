@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::fingerprint::content_of;
 use super::image::library::Library;
 use super::lift::MACHINE;
 use super::process::{self, Ended, Request};
+use crate::engine::content::content_of;
 use crate::engine::digest::{Digest, Keyer};
 use crate::engine::store::Records;
 use crate::litmus::Arch;

@@ -199,17 +199,17 @@ impl Store {
                 let Bytes::Mapped(map) = &segment.bytes else {
                     continue;
                 };
-                let mut failed = None;
-                segment::scan(map, HEADER_LEN as u64, |_, record| {
-                    if seen.insert(record.key) && failed.is_none() {
+                let mut places = Vec::new();
+                segment::scan(map, HEADER_LEN as u64, |at, _| places.push(at));
+                // What was put last counts.
+                for at in places.into_iter().rev() {
+                    let Ok(record) = segment.read(at) else { continue };
+                    if seen.insert(record.key) {
                         batch.push((record.kind, record.key, record.value));
                         if batch.len() >= 1024 {
-                            failed = flush(&mut batch, &mut index).err();
+                            flush(&mut batch, &mut index)?;
                         }
                     }
-                });
-                if let Some(e) = failed {
-                    return Err(e);
                 }
             }
             flush(&mut batch, &mut index)

@@ -379,7 +379,8 @@ impl Store {
         key: &Digest,
         take: &mut impl FnMut(segment::Record) -> T,
     ) -> Option<T> {
-        for offset in segment.index.find(key) {
+        // What was put last counts.
+        for offset in segment.index.find(key).into_iter().rev() {
             match segment.read(offset) {
                 Ok(record) if record.key == *key => {
                     segment.used.store(true, Ordering::Relaxed);

@@ -1,0 +1,310 @@
+//! Digests of the content of files, with a shortcut for files that are as they were.
+//!
+//! A digest that was worked out is remembered with a stamp of its file: device, inode, size, and
+//! the times of the last change of the content and of the inode, which nobody sets at will. Equal
+//! stamps spare the reading; a different one only means that the file is read, so that touching
+//! or copying files changes nothing. Two things keep the shortcut honest: a file that was changed
+//! so shortly before it was read that another change might leave the same stamp is not
+//! remembered, and what is remembered is looked at again after a day.
+//!
+//! It does not know what is in the files.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::digest::{Digest, Keyer};
+use super::rows::cuts;
+use super::store::{Kind, Put, Records};
+
+/// After this long what is remembered is looked at again.
+const TRUSTED: Duration = Duration::from_secs(24 * 3600);
+/// Below this a single file is as quickly read as looked up.
+const LARGE: u64 = 1 << 16;
+
+const STAMP_LEN: usize = 48;
+
+/// What a file was like when it was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Stamp([u8; STAMP_LEN]);
+
+impl Stamp {
+    pub fn of(meta: &Metadata) -> Stamp {
+        let fields = [
+            meta.dev(),
+            meta.ino(),
+            meta.size(),
+            meta.mtime() as u64,
+            meta.ctime() as u64,
+            (meta.mtime_nsec() as u64) << 32 | meta.ctime_nsec() as u64,
+        ];
+        let mut out = [0; STAMP_LEN];
+        for (place, field) in out.chunks_mut(8).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        Stamp(out)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Whether any later change will show in the stamp. File systems keep times in steps: of
+/// milliseconds where a time has a fraction of one, else of up to two seconds.
+fn settled(meta: &Metadata, now: Duration) -> bool {
+    let changed = Duration::new(meta.ctime().max(0) as u64, meta.ctime_nsec().max(0) as u32);
+    let step = match meta.ctime_nsec() % 1_000_000 {
+        0 => Duration::from_millis(2100),
+        _ => Duration::from_millis(100),
+    };
+    now.saturating_sub(changed) > step
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The digest of one file's content.
+pub fn content_of(path: &Path, known: &dyn Records) -> io::Result<Digest> {
+    let digest = remembered("digest", path, known, |file| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(file)?;
+        Ok(hasher.finalize().as_bytes().to_vec())
+    })?;
+    Digest::from_slice(&digest).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// What is made of one file's content, remembered where the file is large.
+pub fn remembered(
+    what: &str,
+    path: &Path,
+    known: &dyn Records,
+    make: impl FnOnce(&File) -> io::Result<Vec<u8>>,
+) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let meta = file.metadata()?;
+    let key = Keyer::new("file/1")
+        .field("what", what.as_bytes())
+        .field("path", std::path::absolute(path)?.as_os_str().as_encoded_bytes())
+        .field("stamp", Stamp::of(&meta).bytes())
+        .finish();
+    let now = now();
+    if let Some(mut value) = known.get(&[key]).pop().flatten()
+        && value.len() >= 8
+        && fresh(&value[..8], now)
+    {
+        value.drain(..8);
+        return Ok(value);
+    }
+    let made = make(&file)?;
+    if settled(&meta, now) && meta.size() > LARGE {
+        let value = [&now.as_secs().to_le_bytes(), &made[..]].concat();
+        known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
+    }
+    Ok(made)
+}
+
+fn fresh(time: &[u8], now: Duration) -> bool {
+    let read = u64::from_le_bytes(time.try_into().unwrap_or_default());
+    read <= now.as_secs() && now.as_secs() - read < TRUSTED.as_secs()
+}
+
+/// The digests of many files, in the order of their paths. What is remembered lies in the
+/// store, cut into pieces, so that one changed file writes one piece anew; `place` tells one
+/// list of files from another.
+pub fn contents_of(
+    paths: &[PathBuf],
+    place: &Digest,
+    known: &dyn Records,
+) -> Vec<io::Result<Digest>> {
+    let names: Vec<_> = paths.iter().map(|p| p.to_string_lossy()).collect();
+    let mut bounds = vec![0];
+    bounds.extend(cuts(names.iter().map(|n| &**n)));
+    let next = AtomicUsize::new(0);
+    let out = Mutex::new(Vec::with_capacity(bounds.len()));
+    let work = || {
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            let Some(range) = bounds.get(piece..piece + 2) else { return };
+            let (from, to) = (range[0], range[1]);
+            let names: Vec<&str> = names[from..to].iter().map(|n| &**n).collect();
+            let digests = piece_of(&paths[from..to], &names, place, known);
+            if let Ok(mut out) = out.lock() {
+                out.push((piece, digests));
+            }
+        }
+    };
+    let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 1..jobs.min(bounds.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut out = out.into_inner().unwrap_or_default();
+    out.sort_by_key(|(piece, _)| *piece);
+    out.into_iter().flat_map(|(_, digests)| digests).collect()
+}
+
+/// A file that is remembered.
+struct Seen<'a> {
+    name: &'a [u8],
+    stamp: &'a [u8],
+    digest: &'a [u8],
+}
+
+fn decode(mut bytes: &[u8]) -> Option<Vec<Seen<'_>>> {
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let len = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+        let rest = bytes.get(4..)?;
+        if rest.len() < len + STAMP_LEN + 32 {
+            return None;
+        }
+        let (name, rest) = rest.split_at(len);
+        let (stamp, rest) = rest.split_at(STAMP_LEN);
+        let (digest, rest) = rest.split_at(32);
+        out.push(Seen { name, stamp, digest });
+        bytes = rest;
+    }
+    Some(out)
+}
+
+fn piece_of(
+    paths: &[PathBuf],
+    names: &[&str],
+    place: &Digest,
+    known: &dyn Records,
+) -> Vec<io::Result<Digest>> {
+    let first = names.first().map_or("", |n| n);
+    let key =
+        Keyer::new("files/1").field("place", &place.0).field("first", first.as_bytes()).finish();
+    let now = now();
+    let value = known.get(&[key]).pop().flatten().unwrap_or_default();
+    let (time, body) = value.split_at(value.len().min(8));
+    let seen = match fresh(time, now) {
+        true => decode(body).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let mut seen_iter = seen.iter().peekable();
+    let mut out = Vec::with_capacity(paths.len());
+    let mut to_keep = Vec::with_capacity(value.len());
+    let mut buffer = Vec::new();
+    for (path, name) in paths.iter().zip(names) {
+        while seen_iter.next_if(|s| s.name < name.as_bytes()).is_some() {}
+        let before = seen_iter.next_if(|s| s.name == name.as_bytes());
+        let one = one_of(path, before, &mut buffer);
+        if let Ok((digest, meta, was_read)) = &one {
+            if !was_read || settled(meta, now) {
+                to_keep.extend_from_slice(&(name.len() as u32).to_le_bytes());
+                to_keep.extend_from_slice(name.as_bytes());
+                to_keep.extend_from_slice(Stamp::of(meta).bytes());
+                to_keep.extend_from_slice(&digest.0);
+            }
+        }
+        out.push(one.map(|(digest, ..)| digest));
+    }
+    let renewed = seen.is_empty() && !to_keep.is_empty();
+    if to_keep != body || renewed {
+        // The day counts from the oldest reading in the piece.
+        let time = match renewed {
+            true => now.as_secs().to_le_bytes(),
+            false => time.try_into().unwrap_or_default(),
+        };
+        known.put(&[Put { kind: Kind::Alias, key, value: &[&time[..], &to_keep].concat() }]);
+    }
+    out
+}
+
+/// Digest, stamp, and whether the file was read.
+fn one_of(
+    path: &Path,
+    before: Option<&Seen>,
+    buffer: &mut Vec<u8>,
+) -> io::Result<(Digest, Metadata, bool)> {
+    if let Some(before) = before {
+        let meta = std::fs::metadata(path)?;
+        if Stamp::of(&meta).bytes() == before.stamp
+            && let Some(digest) = Digest::from_slice(before.digest)
+        {
+            return Ok((digest, meta, false));
+        }
+    }
+    // The stamp is that of the file that is read, taken before it is.
+    let mut file = File::open(path)?;
+    let meta = file.metadata()?;
+    buffer.clear();
+    file.read_to_end(buffer)?;
+    Ok((Digest::of(buffer), meta, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::store::{Store, StoreOptions};
+    use std::os::unix::fs::FileExt;
+
+    fn aged(path: &Path) {
+        // Until the stamp of a file that was just written may be believed.
+        while !settled(&std::fs::metadata(path).unwrap(), now()) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn what_is_as_it_was_is_not_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
+        let paths: Vec<PathBuf> =
+            (0..2000).map(|i| dir.path().join(format!("{i:04}.litmus"))).collect();
+        for (i, path) in paths.iter().enumerate() {
+            std::fs::write(path, format!("test {i}")).unwrap();
+        }
+        let place = Digest::of(b"place");
+        let all = || -> Vec<Digest> {
+            contents_of(&paths, &place, &store).into_iter().map(Result::unwrap).collect()
+        };
+        let expected: Vec<Digest> =
+            (0..2000).map(|i| Digest::of(format!("test {i}").as_bytes())).collect();
+        aged(paths.last().unwrap());
+        assert_eq!(all(), expected);
+        let written = store.written();
+        assert!(written > 0, "the list is remembered");
+        assert_eq!(all(), expected);
+        assert_eq!(store.written(), written, "nothing is new");
+        // Another content of the same length, with the time set back: the inode tells.
+        let meta = std::fs::metadata(&paths[77]).unwrap();
+        let file = File::options().write(true).open(&paths[77]).unwrap();
+        file.write_all_at(b"TEST", 0).unwrap();
+        file.set_modified(meta.modified().unwrap()).unwrap();
+        let now = all();
+        assert_eq!(now[77], Digest::of(b"TEST 77"));
+        assert_eq!(now[..77], expected[..77]);
+        assert_eq!(now[78..], expected[78..]);
+        // Only the piece that it stands in is written anew, once its stamp may be believed.
+        aged(&paths[77]);
+        assert_eq!(all()[77], Digest::of(b"TEST 77"));
+        assert!(store.written() <= written + 2);
+        std::fs::remove_file(&paths[5]).unwrap();
+        assert!(contents_of(&paths, &place, &store)[5].is_err());
+    }
+
+    #[test]
+    fn what_changed_just_before_it_was_read_is_not_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
+        let path = dir.path().join("a");
+        let place = Digest::of(b"place");
+        // However quickly changes follow each other, each is seen.
+        for i in 0..200u32 {
+            std::fs::write(&path, i.to_le_bytes()).unwrap();
+            let got = contents_of(std::slice::from_ref(&path), &place, &store);
+            assert_eq!(*got[0].as_ref().unwrap(), Digest::of(&i.to_le_bytes()));
+        }
+    }
+}
