@@ -9,6 +9,7 @@
 //! the same loose files; its outputs are made by hand and its rule is a generator's, so that it
 //! need not run once for each first.
 
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -102,21 +103,16 @@ fn peak_mib() -> u64 {
 /// Time, tasks and tasks that ran, and peak memory of the program.
 struct Ran {
     time: Duration,
+    cpu: Duration,
     tasks: u64,
     executed: u64,
     mib: u64,
 }
 
-fn program(dir: &Path, pipeline: &str) -> Ran {
+/// Runs a command to its end: the time it took, what it used, and whether it went well.
+fn timed(command: &mut Command) -> Option<(Duration, libc::rusage, bool)> {
     let start = Instant::now();
-    let child = Command::new(env!("CARGO_BIN_EXE_litmake"))
-        .args(["run", pipeline, "-q", "--report", "report.json"])
-        .args(["--cache", &format!("cache-{pipeline}")])
-        .current_dir(dir)
-        .env_remove("GITHUB_ACTIONS")
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("litmake starts");
+    let child = command.stdout(Stdio::null()).spawn().ok()?;
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the child is ours and is waited for once; the places are valid.
@@ -124,22 +120,44 @@ fn program(dir: &Path, pipeline: &str) -> Ran {
         libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let time = start.elapsed();
     let status = std::process::ExitStatus::from_raw(status);
-    assert!(status.success(), "litmake run {pipeline}: {status}");
+    Some((start.elapsed(), usage, status.success()))
+}
+
+fn cpu(usage: &libc::rusage) -> Duration {
+    let one = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    one(usage.ru_utime) + one(usage.ru_stime)
+}
+
+fn program(dir: &Path, pipeline: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
+    command
+        .args(["run", pipeline, "-q", "--report", "report.json"])
+        .args(["--cache", &format!("cache-{pipeline}")])
+        .current_dir(dir)
+        .env_remove("GITHUB_ACTIONS");
+    let (time, usage, well) = timed(&mut command).expect("litmake starts");
+    assert!(well, "litmake run {pipeline} failed");
     let report = std::fs::read_to_string(dir.join("report.json")).expect("a report");
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
     let sum = |key: &str| -> u64 {
         let stages = report["stages"].as_array().into_iter().flatten();
         stages.map(|s| s[key].as_u64().unwrap_or(0)).sum()
     };
-    Ran { time, tasks: sum("tasks"), executed: sum("executed"), mib: usage.ru_maxrss as u64 / 1024 }
+    Ran {
+        time,
+        cpu: cpu(&usage),
+        tasks: sum("tasks"),
+        executed: sum("executed"),
+        mib: usage.ru_maxrss as u64 / 1024,
+    }
 }
 
 fn show(what: &str, ran: &Ran) {
     println!(
-        "{what:44} {:>8.3} s  {:>8} tasks  {:>8} run  {:>6} MiB",
+        "{what:40} {:>8.3} s {:>8.3} s of CPU {:>8} tasks {:>8} run {:>5} MiB",
         ran.time.as_secs_f64(),
+        ran.cpu.as_secs_f64(),
         ran.tasks,
         ran.executed,
         ran.mib
@@ -155,13 +173,11 @@ fn test(i: u64, round: u64) -> String {
 }
 
 /// A tar file of tests, as `tar cf` writes it.
-fn tar(count: u64) -> Vec<u8> {
-    let mut out = Vec::with_capacity(count as usize * 1024);
+fn tar(path: &Path, count: u64) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
     for i in 0..count {
         let text = test(i, 0);
-        let start = out.len();
-        out.resize(start + 512, 0);
-        let header = &mut out[start..];
+        let mut header = [0; 512];
         let mut put = |at: usize, text: &str| {
             header[at..at + text.len()].copy_from_slice(text.as_bytes());
         };
@@ -172,17 +188,23 @@ fn tar(count: u64) -> Vec<u8> {
         put(148, "        ");
         let sum: u64 = header.iter().map(|b| u64::from(*b)).sum();
         header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        out.extend_from_slice(text.as_bytes());
-        out.resize(out.len().next_multiple_of(512), 0);
+        out.write_all(&header)?;
+        out.write_all(text.as_bytes())?;
+        out.write_all(&[0; 512][..text.len().next_multiple_of(512) - text.len()])?;
     }
-    out.resize(out.len() + 1024, 0);
-    out
+    out.write_all(&[0; 1024])?;
+    out.flush()
 }
 
-fn ninja(dir: &Path) -> Option<Duration> {
-    let start = Instant::now();
-    let out = Command::new("ninja").current_dir(dir).output().ok()?;
-    out.status.success().then(|| start.elapsed())
+fn ninja(dir: &Path, what: &str) {
+    match timed(Command::new("ninja").current_dir(dir)) {
+        Some((time, usage, true)) => println!(
+            "{what:40} {:>8.3} s {:>8.3} s of CPU",
+            time.as_secs_f64(),
+            cpu(&usage).as_secs_f64()
+        ),
+        _ => println!("ninja is not installed (package ninja-build), or failed"),
+    }
 }
 
 fn main() {
@@ -194,14 +216,14 @@ fn main() {
     let numbers = Arc::new(Numbers { count, round: AtomicU64::new(0) });
     println!("{count} tests");
     let show_engine = |what: &str, (time, runs): (Duration, u64)| {
-        println!("{what:44} {:>8.3} s  {:>23} run", time.as_secs_f64(), runs);
+        println!("{what:40} {:>8.3} s {runs:>42} run", time.as_secs_f64());
     };
     let cache = dir.join("cache-engine");
     show_engine("engine alone, cold", engine(numbers.clone(), &cache));
     show_engine("engine alone, nothing changed", engine(numbers.clone(), &cache));
     numbers.round.store(1, Ordering::Relaxed);
     show_engine("engine alone, one in a hundred changed", engine(numbers, &cache));
-    println!("{:44} {:>8} MiB", "engine alone, peak memory of these", peak_mib());
+    println!("{:40} {:>8} MiB", "engine alone, peak memory of these", peak_mib());
     if has("--only-engine") {
         return;
     }
@@ -219,7 +241,7 @@ fn main() {
     for i in 0..count {
         std::fs::write(path(i), test(i, 0)).expect("a file");
     }
-    std::fs::write(dir.join("tests.tar"), tar(count)).expect("a file");
+    tar(&dir.join("tests.tar"), count).expect("a file");
     show("litmake, loose files, cold", &program(dir, "loose.yaml"));
     show("litmake, loose files, nothing changed", &program(dir, "loose.yaml"));
     show("litmake, loose files, nothing changed", &program(dir, "loose.yaml"));
@@ -243,12 +265,7 @@ fn main() {
         }
         std::fs::write(dir.join("build.ninja"), text).expect("a file");
         for _ in 0..2 {
-            match ninja(dir) {
-                Some(time) => {
-                    println!("{:44} {:>8.3} s", "ninja, nothing changed", time.as_secs_f64());
-                }
-                None => println!("ninja is not installed (package ninja-build), or failed"),
-            }
+            ninja(dir, "ninja, nothing changed");
         }
     }
     // As a fresh checkout has it: other inodes and other times, the same content.
@@ -272,8 +289,6 @@ fn main() {
         for i in (0..count).filter(|i| !i.is_multiple_of(100)) {
             std::fs::write(dir.join(format!("out/{i:08}")), "").expect("a file");
         }
-        if let Some(time) = ninja(dir) {
-            println!("{:44} {:>8.3} s", "ninja, one in a hundred", time.as_secs_f64());
-        }
+        ninja(dir, "ninja, one in a hundred");
     }
 }

@@ -166,6 +166,69 @@ fn a_bug_is_found_once_and_nothing_runs_twice() {
 }
 
 #[test]
+fn a_fresh_checkout_runs_nothing_and_changes_run_what_they_touch() {
+    let s = Scratch::new(SOUND);
+    s.write(
+        "p.yaml",
+        "stages:\n  - {name: tests, generate: {files: tests}}\n  - {name: a, simulate: {from: tests, model: sc}}\n  - {name: b, simulate: {from: tests, model: rc11}}\n  - {name: c, compare: {source: a, target: b}}\n",
+    );
+    let text = |i: usize, value: usize| {
+        SB.replace("(x, 1,", &format!("(x, {value},")).replace("C sb", &format!("C t{i}"))
+    };
+    for i in 0..200 {
+        s.write(&format!("tests/t{i:03}.litmus"), &text(i, 100 + i));
+    }
+    s.run(&[]);
+    // Other inodes, other times, the same content.
+    for i in 0..200 {
+        let path = s.path(&format!("tests/t{i:03}.litmus"));
+        let copy = s.path("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(&copy, &path).unwrap();
+    }
+    assert_eq!(executed(&s.run(&[]).1), 0);
+    // A new name is nothing to a simulation; a new value is.
+    s.write("tests/t007.litmus", &text(1007, 107));
+    assert_eq!(executed(&s.run(&[]).1), 0);
+    s.write("tests/t107.litmus", &text(107, 1107));
+    s.write("tests/t108.litmus", &text(108, 1108));
+    let ran = executed(&s.run(&[]).1);
+    assert!((4..=6).contains(&ran), "both simulations of two tests, and what differs then: {ran}");
+}
+
+#[test]
+fn an_archive_is_as_good_as_its_files() {
+    let s = Scratch::new(BUGGY);
+    let tar = |s: &Scratch| {
+        let made =
+            Command::new("tar").args(["cf", "t.tar", "tests"]).current_dir(s.dir.path()).status();
+        assert!(made.is_ok_and(|m| m.success()), "tar is there");
+    };
+    tar(&s);
+    s.write("p.yaml", &PIPELINE.replace("files: tests", "files: t.tar"));
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 1, "{report:#}");
+    assert_eq!(statuses(&report), [("t.tar/tests/sb.litmus", "new"); 2]);
+    assert_eq!(executed(&s.run(&[]).1), 0);
+    // The command of a finding finds the test in the archive.
+    let command = report["findings"][0]["command"].as_str().unwrap();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let (status, text) = s.litmake(&words);
+    assert_eq!(status, 1, "{text}");
+    let (status, text) = s.litmake(&["sim", "t.tar/tests/sb.litmus", "t.tar"]);
+    assert_eq!((status, text.matches("Observation sb ").count()), (0, 2), "{text}");
+    // Made anew with one test changed.
+    s.write("tests/mp.litmus", &MP.replace("C mp", "C mp-renamed"));
+    tar(&s);
+    let ran = executed(&s.run(&[]).1);
+    assert_eq!(ran, 2, "only compiled: the code is equal");
+    s.write("t.tar", "this is no archive");
+    let (status, text) = s.litmake(&["run", "p.yaml"]);
+    assert_eq!(status, 2);
+    assert!(text.contains("cannot read t.tar: no tar file"), "{text}");
+}
+
+#[test]
 fn a_sound_compiler_gives_no_findings() {
     let s = Scratch::new(SOUND);
     let (status, report) = s.run(&[]);
@@ -320,7 +383,8 @@ fn parts_merge_into_the_whole() {
 #[test]
 fn other_formats_are_written() {
     let s = Scratch::new(BUGGY);
-    let mut command = s.command(&["run", "p.yaml", "--junit", "j.xml", "--events", "e.jsonl"]);
+    let args = ["run", "p.yaml", "--junit", "j.xml", "--events", "e.jsonl", "--sarif", "s.sarif"];
+    let mut command = s.command(&args);
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", s.path("summary.md"));
     let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
     assert!(text.contains("::error file=tests/sb.litmus,"), "{text}");
@@ -328,6 +392,9 @@ fn other_formats_are_written() {
     assert!(summary.contains("| New | tests/sb.litmus | mine-O1 |"), "{summary}");
     let junit = std::fs::read_to_string(s.path("j.xml")).unwrap();
     assert!(junit.contains("failures=\"2\""), "{junit}");
+    let sarif: Value =
+        serde_json::from_str(&std::fs::read_to_string(s.path("s.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 2);
     let events = std::fs::read_to_string(s.path("e.jsonl")).unwrap();
     let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "finished");
@@ -347,31 +414,56 @@ fn compiled_tests_can_be_read_and_simulated() {
     assert!(text.contains("did you mean"), "{text}");
 }
 
+/// Tasks that each line of an event file says to have run.
+fn reported(path: &Path) -> u64 {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let events = text.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok());
+    events.map(|e| e["executed"].as_u64().unwrap_or(0)).sum()
+}
+
+/// `LITMAKE_KILLS` says how often; each time at a random moment of a run on a cache of its own,
+/// after which a normal run must come to what a clean one does, and must not do again what was
+/// reported done.
 #[test]
 fn killed_runs_end_well() {
-    let rounds = std::env::var("LITMAKE_KILLS").map_or(6, |n| n.parse().unwrap());
+    let rounds: u64 = std::env::var("LITMAKE_KILLS").map_or(4, |n| n.parse().unwrap());
     let s = Scratch::new(BUGGY);
     for i in 0..30 {
         let text = if i % 2 == 0 { SB } else { MP };
         s.write(&format!("tests/t{i}.litmus"), &text.replace("= 42", &format!("= {}", 100 + i)));
     }
+    let start = std::time::Instant::now();
+    let (status, whole) = s.run(&["--cache", "timed"]);
+    let length = start.elapsed().as_micros() as u64;
+    let stages = whole["stages"].as_array().unwrap().iter().skip(1);
+    let tasks: u64 = stages.map(|s| s["tasks"].as_u64().unwrap()).sum();
     s.run(&["--stable", "--cache", "clean"]);
     let clean = std::fs::read_to_string(s.path("report.json")).unwrap();
+    let mut seed = 20_261_121u64;
+    let (mut early, mut reported_done) = (0, 0);
     for round in 0..rounds {
+        let cache = format!("killed-{round}");
         let mut child = s
-            .command(&["run", "p.yaml", "--cache", "killed"])
+            .command(&["run", "p.yaml", "-q", "--cache", &cache, "--events", "killed.jsonl"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(round * 97 % 700));
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        std::thread::sleep(Duration::from_micros((seed >> 33) % (length * 9 / 8)));
         child.kill().unwrap();
-        child.wait().unwrap();
+        early += u64::from(child.wait().unwrap().code().is_none());
+        let done = reported(&s.path("killed.jsonl"));
+        reported_done += done;
+        assert_eq!(s.run(&["--stable", "--cache", &cache, "--events", "after.jsonl"]).0, status);
+        assert_eq!(std::fs::read_to_string(s.path("report.json")).unwrap(), clean, "{round}");
+        let again = reported(&s.path("after.jsonl"));
+        assert!(done + again <= tasks, "{round}: {done} were done, {again} ran after");
+        let (status, text) = s.litmake(&["cache", "verify", "--cache", &cache]);
+        assert_eq!(status, 0, "{round}: {text}");
+        std::fs::remove_dir_all(s.path(&cache)).unwrap();
     }
-    s.run(&["--stable", "--cache", "killed"]);
-    assert_eq!(std::fs::read_to_string(s.path("report.json")).unwrap(), clean);
-    let (status, text) = s.litmake(&["cache", "verify", "--cache", "killed"]);
-    assert_eq!(status, 0, "{text}");
+    println!("{rounds} kills, {early} of them before the end; {reported_done} tasks reported done");
 }
 
 #[test]
@@ -435,6 +527,19 @@ fn watching_runs_what_an_edit_touches() {
     s.write("tests/sb.litmus", &SB.replace("seq_cst", "relaxed"));
     let fewer = wait(&|r| statuses(r).is_empty());
     let after = report().map(|r| executed(&r));
+    // Its own report and cache are no edits, nor is a touch.
+    let written = || std::fs::metadata(s.path("report.json")).unwrap().modified().unwrap();
+    let (start, mut last) = (std::time::Instant::now(), written());
+    while start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(400));
+        if std::mem::replace(&mut last, written()) == last {
+            break;
+        }
+    }
+    let quiet = start.elapsed() < Duration::from_secs(60);
+    assert!(quiet, "it comes to rest");
+    s.write("tests/later.litmus", MP);
+    assert!(wait(&|r| r["stages"][0]["tasks"] == 3), "a new file is seen");
     let _ = child.kill();
     let _ = child.wait();
     assert!(fewer, "the edit was seen");

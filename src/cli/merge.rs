@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Report, junit, merge};
+use litmake::report::{Report, junit, merge, sarif};
 
 use super::common;
 
@@ -24,6 +24,10 @@ pub struct Args {
     /// Write the findings as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+
+    /// Write the findings as SARIF, for code scanning
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
 }
 
 pub fn read(path: &PathBuf) -> Result<Report> {
@@ -50,6 +54,13 @@ fn run(args: &Args) -> Result<u8> {
     }
     if let Some(path) = &args.junit {
         super::run::write(path, &junit::junit(&report))?;
+    }
+    if let Some(path) = &args.sarif {
+        super::run::write(path, &sarif::sarif(&report))?;
+    }
+    // The parts have annotated what they found.
+    if super::run::on_github() {
+        super::run::job_summary(&report);
     }
     Ok(report.exit_status())
 }

@@ -16,7 +16,7 @@ use litmake::pipeline::plan::{Plan, profiles};
 use litmake::pipeline::query::Workspace;
 use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Finding, Report, github, junit};
+use litmake::report::{Finding, Report, Status, github, junit, sarif};
 use litmake::stage::investigate::Investigator;
 use litmake::stage::{self, Built, collect};
 
@@ -54,6 +54,10 @@ pub struct Args {
     /// Write the findings as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+
+    /// Write the findings as SARIF, for code scanning
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
 
     /// Known findings [default: the pipeline's `baseline`]
     #[arg(long, value_name = "FILE")]
@@ -214,7 +218,7 @@ pub fn once(
         known.apply(&mut report, |f| tested(f) && !failed.contains(&f.test));
         litmake::report::merge::sort(&mut report);
     }
-    if finished {
+    if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
         let profiles = profiles(&Disk, &plan.pipeline)?;
         let context = &engine.options.context;
         let content =
@@ -224,17 +228,24 @@ pub fn once(
     Ok(report)
 }
 
+pub fn on_github() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true")
+}
+
+pub fn job_summary(report: &Report) {
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
+        let file = std::fs::File::options().append(true).create(true).open(path);
+        let _ = file.and_then(|mut f| f.write_all(github::summary(report).as_bytes()));
+    }
+}
+
 pub fn say(args: &Args, report: &Report) -> Result<()> {
     let style = Style { color: common::stdout_color(), verbose: args.verbose, quiet: args.quiet };
-    let github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true");
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(summary(report, style).as_bytes());
-    if github {
+    if on_github() {
         let _ = out.write_all(github::annotations(report).as_bytes());
-        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
-            let file = std::fs::File::options().append(true).create(true).open(path);
-            let _ = file.and_then(|mut f| f.write_all(github::summary(report).as_bytes()));
-        }
+        job_summary(report);
     }
     if let Some(path) = &args.report {
         let report = match args.stable {
@@ -245,6 +256,9 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
     }
     if let Some(path) = &args.junit {
         write(path, &junit::junit(report))?;
+    }
+    if let Some(path) = &args.sarif {
+        write(path, &sarif::sarif(report))?;
     }
     Ok(())
 }

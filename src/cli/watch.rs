@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use litmake::diag::{Diag, Result};
@@ -49,34 +49,53 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             }
         }
         eprintln!("litmake: done in {} ms; watching", start.elapsed().as_millis());
-        let changed = loop {
-            match receive.recv_timeout(Duration::from_millis(200)) {
-                Ok(Ok(event)) if is_change(&event) => break event.paths,
-                Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) if options.context.stopped() => return Ok(status),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(status),
-            }
-        };
-        let mut changed: BTreeSet<PathBuf> = changed.into_iter().collect();
-        while let Ok(event) = receive.recv_timeout(SETTLE) {
-            changed.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
-        }
-        let tests_only = changed.iter().all(|p| p.extension().is_some_and(|e| e == "litmus"));
-        if tests_only {
+        // What the run itself writes, and what nothing reads, is no reason for another one.
+        loop {
+            let Some(changed) = changes(&receive, &options) else { return Ok(status) };
+            let mut tests = false;
             for generator in built.generators.iter().flatten() {
-                generator.touched(changed.iter());
+                tests |= generator.touched(changed.iter());
             }
-            continue;
-        }
-        // The pipeline, a profile or a model: plan again, from what is in the files now.
-        workspace.refresh();
-        let planned = Arc::unwrap_or_clone(workspace.plan());
-        match planned.and_then(|p| Ok((stage::build(&p, store)?, p))) {
-            Ok((b, p)) => (plan, built) = (p, b),
-            Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
+            let has = |extension: &str| {
+                changed.iter().any(|p| p.extension().is_some_and(|e| e == extension))
+            };
+            let only_tests = changed.iter().all(|p| p.extension().is_some_and(|e| e == "litmus"));
+            if !only_tests && (workspace.refresh() || has("cat")) {
+                // The pipeline, a profile or a model: plan again, from what is there now.
+                let planned = Arc::unwrap_or_clone(workspace.plan());
+                match planned.and_then(|p| Ok((stage::build(&p, store)?, p))) {
+                    Ok((b, p)) => (plan, built) = (p, b),
+                    Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
+                }
+                break;
+            }
+            if tests {
+                break;
+            }
         }
     }
+}
+
+/// The files of the next edit; nothing where the run is stopped.
+fn changes(
+    receive: &Receiver<notify::Result<notify::Event>>,
+    options: &Options,
+) -> Option<BTreeSet<PathBuf>> {
+    let mut out = BTreeSet::new();
+    while out.is_empty() {
+        match receive.recv_timeout(Duration::from_millis(200)) {
+            Ok(event) => out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths)),
+            Err(RecvTimeoutError::Timeout) if !options.context.stopped() => {}
+            Err(_) => return None,
+        }
+    }
+    let start = Instant::now();
+    while start.elapsed() < 10 * SETTLE
+        && let Ok(event) = receive.recv_timeout(SETTLE)
+    {
+        out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
+    }
+    Some(out)
 }
 
 fn is_change(event: &notify::Event) -> bool {

@@ -79,10 +79,8 @@ impl<W: Write + Send> Listener for Lines<W> {
             && let Ok(mut out) = self.0.lock()
         {
             // A listener that cannot be written to does not stop a run.
-            let _ = writeln!(out, "{text}");
-            if matches!(event, Event::Finished { .. }) {
-                let _ = out.flush();
-            }
+            // Whoever follows the file sees what was done when it was done.
+            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
         }
     }
 }

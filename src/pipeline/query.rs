@@ -134,9 +134,10 @@ impl Workspace {
         planned(&self.db, self.request)
     }
 
-    /// Reads again what the plan was made from. Only other content counts as a change: setting
-    /// an input to an equal value would.
-    pub fn refresh(&mut self) {
+    /// Reads again what the plan was made from; gives whether any of it is not as it was. Only
+    /// other content counts as a change: setting an input to an equal value would.
+    pub fn refresh(&mut self) -> bool {
+        let mut changed = false;
         let files: Vec<File> = {
             let files = self.db.files.lock().unwrap_or_else(PoisonError::into_inner);
             files.values().copied().collect()
@@ -145,6 +146,7 @@ impl Workspace {
             let now = read(file.path(&self.db));
             if *file.text(&self.db) != now {
                 let _ = file.set_text(&mut self.db).to(now);
+                changed = true;
             }
         }
         let folders: Vec<Folder> = {
@@ -155,8 +157,10 @@ impl Workspace {
             let now = Disk.list(folder.path(&self.db));
             if *folder.files(&self.db) != now {
                 let _ = folder.set_files(&mut self.db).to(now);
+                changed = true;
             }
         }
+        changed
     }
 }
 
@@ -176,10 +180,10 @@ mod tests {
         // Nothing, a touch, and a file that the plan does not read.
         write("q.yaml", "stages:\n  - {name: t, generate: {files: a}}\n");
         write("a.litmus", "C a");
-        workspace.refresh();
+        assert!(!workspace.refresh());
         assert!(Arc::ptr_eq(&workspace.plan(), &first), "not planned again");
         write("q.yaml", "stages:\n  - {name: u, generate: {files: a}}\n");
-        workspace.refresh();
+        assert!(workspace.refresh());
         let second = workspace.plan();
         assert!(!Arc::ptr_eq(&second, &first));
         let error = second.as_ref().as_ref().unwrap_err().to_string();

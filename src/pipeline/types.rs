@@ -107,7 +107,8 @@ pub struct Stage {
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),
-    /// and lists (`@all`: a path a line, relative to the list). Relative to the pipeline file.
+    /// lists (`@all`: a path a line, relative to the list), and tar files (every `.litmus` file in
+    /// it). Relative to the pipeline file.
     #[serde(default)]
     pub files: Words,
     /// In place of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC

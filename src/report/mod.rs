@@ -1,4 +1,4 @@
-//! Reports: JSON, the terminal, JUnit, GitHub; baselines and merging.
+//! Reports: JSON, the terminal, JUnit, SARIF, GitHub; baselines and merging.
 //!
 //! This room does not know how findings were made.
 
@@ -10,6 +10,7 @@ pub mod matrix;
 pub mod merge;
 pub mod picture;
 pub mod plot;
+pub mod sarif;
 pub mod table;
 pub mod terminal;
 

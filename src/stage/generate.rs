@@ -1,5 +1,6 @@
 //! `generate`: tests from files. It does not read them as tests, only as content.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ struct Listed {
     /// Files whose paths are not UTF-8.
     odd: BTreeMap<Box<str>, PathBuf>,
     archives: Vec<Archive>,
+    /// Lists that were read, by their absolute paths.
+    lists: Vec<PathBuf>,
 }
 
 /// An archive, with its members as they were encoded by [`members_of`].
@@ -56,6 +59,8 @@ struct Archive {
 struct Found {
     files: Vec<PathBuf>,
     archives: Vec<(PathBuf, Option<String>)>,
+    /// Lists that were read on the way.
+    lists: Vec<PathBuf>,
 }
 
 impl Found {
@@ -73,6 +78,10 @@ impl Found {
 
 fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
     GlobBuilder::new(text).literal_separator(true).build().map_err(|e| e.kind().to_string())
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    crate::pipeline::load::normal(&std::path::absolute(path).unwrap_or(path.into()))
 }
 
 fn is_pattern(text: &str) -> bool {
@@ -129,31 +138,58 @@ impl Files {
     }
 
     /// Says which files may have changed since the last listing: only they are read again. What
-    /// was added or removed makes the whole list anew.
-    pub fn touched<'p>(&self, changed: impl Iterator<Item = &'p PathBuf>) {
-        let Ok(mut memo) = self.memo.lock() else { return };
-        let Some(entries) = memo.as_mut() else { return };
-        let absolute =
-            |p: &Path| crate::pipeline::load::normal(&std::path::absolute(p).unwrap_or(p.into()));
+    /// was added or removed makes the whole list anew. Gives whether any of them matters here.
+    pub fn touched<'p>(&self, changed: impl Iterator<Item = &'p PathBuf>) -> bool {
+        let Ok(mut memo) = self.memo.lock() else { return true };
         let here = absolute(Path::new("."));
+        let mut matters = false;
         for path in changed {
             let path = absolute(path);
             let short = path.strip_prefix(&here).unwrap_or(&path);
-            let place = [short, &path]
-                .into_iter()
-                .filter_map(|p| p.to_str())
-                .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok());
-            match (place, std::fs::read(&path)) {
+            let place = memo.as_ref().and_then(|entries| {
+                [short, &path]
+                    .into_iter()
+                    .filter_map(|p| p.to_str())
+                    .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok())
+            });
+            let content = place.and_then(|_| std::fs::read(&path).ok());
+            match (place, &mut *memo, content.map(|c| Digest::of(&c))) {
                 // What a change makes of a filter only a new list tells.
-                (Some(at), Ok(bytes)) if self.keep.is_empty() => {
-                    entries[at].content = Digest::of(&bytes);
+                (Some(at), Some(entries), Some(content)) if self.keep.is_empty() => {
+                    matters |= entries[at].content != content;
+                    entries[at].content = content;
                 }
-                _ => {
+                _ if place.is_some() || self.concerned(&path, short) => {
+                    matters = true;
                     *memo = None;
-                    return;
                 }
+                _ => {}
             }
         }
+        matters
+    }
+
+    /// Whether a file that is not in the list might come into it, or decide what is in it.
+    fn concerned(&self, path: &Path, short: &Path) -> bool {
+        if self.listed.lock().is_ok_and(|l| l.lists.iter().any(|list| list == path)) {
+            return true;
+        }
+        self.patterns.iter().any(|pattern| {
+            let text = pattern.value.strip_prefix('@').unwrap_or(&pattern.value);
+            let pattern = super::relative(&self.dir, text);
+            let top = absolute(&base(&pattern));
+            // A folder that came or went may hold anything.
+            if path.starts_with(&top) && (path.is_dir() || !path.exists()) {
+                return true;
+            }
+            if is_pattern(text) {
+                let matcher = glob(&pattern.to_string_lossy()).map(|g| g.compile_matcher());
+                return matcher.is_ok_and(|m| m.is_match(short) || m.is_match(path));
+            }
+            let litmus = path.extension().is_some_and(|e| e == "litmus");
+            let whole = absolute(&pattern);
+            path == whole || (litmus && path.starts_with(&whole))
+        })
     }
 
     fn find(&self) -> Result<Found> {
@@ -163,10 +199,15 @@ impl Files {
             let at = |message: String| Diag::at(&self.source, pattern.span, message);
             if let Some(name) = pattern.value.strip_prefix('@') {
                 let path = super::relative(&self.dir, name);
-                let read = |p: &Path| std::fs::read_to_string(p);
+                let lists = RefCell::new(Vec::new());
+                let read = |p: &Path| {
+                    lists.borrow_mut().push(absolute(p));
+                    std::fs::read_to_string(p)
+                };
                 let listed =
                     list::read(&path, &read).map_err(|e| e.or_at(&self.source, pattern.span))?;
                 listed.into_iter().for_each(|p| out.add(p));
+                out.lists.extend(lists.into_inner());
             } else {
                 let path = super::relative(&self.dir, &pattern.value);
                 // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
@@ -218,53 +259,57 @@ impl Files {
     /// The tests in an archive, as entries.
     fn tests_in(&self, archive: &Archive, only: Option<&str>, out: &mut Vec<Entry>) -> Option<()> {
         let prefix = archive.path.to_string_lossy();
-        decode_members(&archive.encoded, |member, content| {
+        decode_members(&archive.encoded, |member, _, _, content| {
             let wanted = match only {
-                Some(name) => member.name == name,
-                None => member.name.ends_with(".litmus"),
+                Some(name) => member == name,
+                None => member.ends_with(".litmus"),
             };
-            let name = format!("{prefix}/{}", member.name);
-            if wanted && !self.exclude.is_match(&name) {
+            if !wanted {
+                return;
+            }
+            let mut name = String::with_capacity(prefix.len() + 1 + member.len());
+            name.push_str(&prefix);
+            name.push('/');
+            name.push_str(member);
+            if self.exclude.is_empty() || !self.exclude.is_match(&name) {
                 out.push(Entry { name: name.into(), content });
             }
         })
     }
 }
 
-/// The filter of a stage.
-pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
-    let words: Vec<Source> = options.keep.iter().map(|w| super::text(node, w)).collect();
-    Filter::read(&words)
-}
-
-/// The members of an archive with the digests of their contents, as bytes to be remembered.
+/// The members of an archive with the digests of their contents, as bytes to be remembered:
+/// sorted by name, the last of each name.
 fn members_of(path: &Path, known: &dyn Records) -> std::io::Result<Vec<u8>> {
     remembered("archive", path, known, |file| {
-        let mut out = Vec::new();
+        let mut all = BTreeMap::new();
         pack::members(file, |member, content| {
-            out.extend_from_slice(&(member.name.len() as u32).to_le_bytes());
-            out.extend_from_slice(member.name.as_bytes());
-            out.extend_from_slice(&member.offset.to_le_bytes());
-            out.extend_from_slice(&member.len.to_le_bytes());
-            out.extend_from_slice(&Digest::of(content).0);
+            all.insert(member.name, (member.offset, member.len, Digest::of(content)));
         })?;
+        let mut out = Vec::new();
+        for (name, (offset, len, digest)) in all {
+            out.extend_from_slice(&(name.len() as u32).to_le_bytes());
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(&offset.to_le_bytes());
+            out.extend_from_slice(&len.to_le_bytes());
+            out.extend_from_slice(&digest.0);
+        }
         Ok(out)
     })
 }
 
-fn decode_members(mut bytes: &[u8], mut each: impl FnMut(Member, Digest)) -> Option<()> {
+fn decode_members<'a>(
+    mut bytes: &'a [u8],
+    mut each: impl FnMut(&'a str, u64, u64, Digest),
+) -> Option<()> {
     while !bytes.is_empty() {
         let (len, rest) = bytes.split_first_chunk()?;
         let (name, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
         let (offset, rest) = rest.split_first_chunk()?;
         let (len, rest) = rest.split_first_chunk()?;
         let (digest, rest) = rest.split_first_chunk()?;
-        let member = Member {
-            name: std::str::from_utf8(name).ok()?.to_string(),
-            offset: u64::from_le_bytes(*offset),
-            len: u64::from_le_bytes(*len),
-        };
-        each(member, Digest(*digest));
+        let name = std::str::from_utf8(name).ok()?;
+        each(name, u64::from_le_bytes(*offset), u64::from_le_bytes(*len), Digest(*digest));
         bytes = rest;
     }
     Some(())
@@ -274,8 +319,8 @@ impl Archive {
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
         let by_name = self.by_name.get_or_init(|| {
             let mut out = HashMap::new();
-            decode_members(&self.encoded, |member, _| {
-                out.insert(member.name.clone(), member);
+            decode_members(&self.encoded, |name, offset, len, _| {
+                out.insert(name.to_string(), Member { name: name.to_string(), offset, len });
             });
             out
         });
@@ -332,7 +377,7 @@ impl graph::Source for Files {
         }
         let digests = contents_of(&found.files, &self.place(), known);
         let mut entries = Vec::with_capacity(found.files.len());
-        let mut listed = Listed::default();
+        let mut listed = Listed { lists: found.lists, ..Listed::default() };
         let cannot = |path: &Path, e: std::io::Error| {
             Diag::new(format!("cannot read {}: {e}", path.display()))
         };
@@ -362,10 +407,11 @@ impl graph::Source for Files {
             }
             listed.archives.push(archive);
         }
-        // Of members with one name, the last counts.
-        entries.reverse();
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        entries.dedup_by(|a, b| a.name == b.name);
+        // What comes from one place is sorted already.
+        if !entries.is_sorted_by(|a, b| a.name < b.name) {
+            entries.sort_by(|a, b| a.name.cmp(&b.name));
+            entries.dedup_by(|a, b| a.name == b.name);
+        }
         entries.truncate(self.limit);
         if let Ok(mut place) = self.listed.lock() {
             *place = listed;

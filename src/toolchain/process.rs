@@ -42,7 +42,41 @@ pub enum Ended {
     NotStarted(std::io::Error),
 }
 
+/// Runs a program, and once more where it did not fail by itself: where it could not be started
+/// for a moment, or was ended from outside. What a program does of its own accord it would do
+/// again, and is never tried twice.
 pub fn run(request: &Request) -> Ended {
+    let mut pause = Duration::from_millis(20);
+    for attempt in 0.. {
+        let ended = once(request);
+        let again = match &ended {
+            // It is being written, or there was no room for one more process.
+            Ended::NotStarted(e) => {
+                let passing = [libc::ETXTBSY, libc::EAGAIN, libc::ENOMEM];
+                attempt < 5 && e.raw_os_error().is_some_and(|e| passing.contains(&e))
+            }
+            Ended::Signal { signal, .. } => {
+                attempt == 0 && matches!(*signal, libc::SIGKILL | libc::SIGTERM)
+            }
+            // So do drivers say it whose parts were ended.
+            Ended::Exit { code, stderr, .. } => {
+                attempt == 0
+                    && *code != 0
+                    && (stderr.contains("Killed signal terminated program")
+                        || stderr.contains("unable to execute command: Killed"))
+            }
+            Ended::TooSlow | Ended::Stopped => false,
+        };
+        if !again || request.stop.load(Ordering::Relaxed) {
+            return ended;
+        }
+        std::thread::sleep(pause);
+        pause *= 2;
+    }
+    unreachable!("the attempts are counted")
+}
+
+fn once(request: &Request) -> Ended {
     let mut command = Command::new(request.program);
     command
         .args(request.args)
@@ -66,10 +100,13 @@ pub fn run(request: &Request) -> Ended {
     // SAFETY: only setrlimit is called between fork and exec, which is allowed there.
     unsafe {
         command.pre_exec(move || {
-            for (what, limit) in
-                [(libc::RLIMIT_AS, memory), (libc::RLIMIT_CPU, cpu), (libc::RLIMIT_CORE, 0)]
-            {
-                let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+            // The second limit on processor time ends what does not heed the first.
+            for (what, limit, hard) in [
+                (libc::RLIMIT_AS, memory, memory),
+                (libc::RLIMIT_CPU, cpu, cpu + 5),
+                (libc::RLIMIT_CORE, 0, 0),
+            ] {
+                let limit = libc::rlimit { rlim_cur: limit, rlim_max: hard };
                 libc::setrlimit(what, &limit);
             }
             Ok(())
@@ -233,6 +270,56 @@ mod tests {
             stop: &stop,
         });
         assert!(matches!(ended, Ended::Stopped), "{ended:?}");
+    }
+
+    #[test]
+    fn what_was_ended_from_outside_is_tried_once_more_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let count = dir.path().join("count");
+        for (what, expected, times) in [
+            // The first time alone.
+            ("test $(wc -l < $C) = 1 && kill -KILL $$; exit 0", "Exit { code: 0", 2),
+            (
+                "test $(wc -l < $C) = 1 && { echo 'gcc: fatal error: Killed signal terminated program cc1' >&2; exit 1; }; exit 0",
+                "Exit { code: 0",
+                2,
+            ),
+            ("kill -KILL $$", "Signal { signal: 9", 2),
+            ("kill -SEGV $$", "Signal { signal: 11", 1),
+            ("exit 1", "Exit { code: 1", 1),
+        ] {
+            let _ = std::fs::remove_file(&count);
+            let script = format!("C={}; echo >> $C; {what}", count.display());
+            let ended = format!("{:?}", sh(&script, Duration::from_secs(60), 1000));
+            assert!(ended.starts_with(expected), "{what}: {ended}");
+            assert_eq!(std::fs::read_to_string(&count).unwrap().lines().count(), times, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_being_written_is_waited_for() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        std::fs::copy("/bin/true", &path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let writer = std::fs::File::options().append(true).open(&path).unwrap();
+        let closer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            drop(writer);
+        });
+        let stop = AtomicBool::new(false);
+        let ended = run(&Request {
+            program: &path,
+            args: &[],
+            env: &BTreeMap::new(),
+            dir: Path::new("/"),
+            timeout: Duration::from_secs(60),
+            memory_mib: 1000,
+            stop: &stop,
+        });
+        closer.join().unwrap();
+        assert!(matches!(ended, Ended::Exit { code: 0, .. }), "{ended:?}");
     }
 
     #[test]

@@ -1,0 +1,405 @@
+//! Feeds broken inputs to every reader of what users write: pipelines, profiles, baselines,
+//! reports, lists of tests and archives of them. Whatever they say, they must say it without a
+//! panic and in reasonable time.
+//!
+//!     cargo run --profile fast --example fuzz_inputs -- [CPU-SECONDS] [SEED]
+//!
+//! Seeds are the pipelines and profiles that come with litmake, mutated with words that mean
+//! something in them. The input in hand lies in `target/fuzz/current`, so that one that kills the
+//! process is known; those that panic or take over a second are kept beside it. The exit status
+//! is 1 where there was any.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use litmake::engine::digest::Digest;
+use litmake::engine::store::{Put, Records};
+use litmake::litmus::{list, pack};
+use litmake::pipeline::load::{Files, load};
+use litmake::pipeline::plan::plan;
+use litmake::pipeline::profile::Profiles;
+use litmake::pipeline::types::Kind;
+use litmake::report::baseline::Baseline;
+use litmake::report::{Report, github, junit, merge, terminal};
+use litmake::stage;
+
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Words that pipelines, profiles and reports are made of.
+const WORDS: &[&str] = &[
+    "stages",
+    "name",
+    "generate",
+    "compile",
+    "simulate",
+    "dedupe",
+    "compare",
+    "mutate",
+    "run",
+    "files",
+    "from",
+    "profile",
+    "profiles",
+    "matrix",
+    "foreach",
+    "vars",
+    "env",
+    "include",
+    "templates",
+    "baseline",
+    "model",
+    "timeout",
+    "limit",
+    "sample",
+    "seed",
+    "arch",
+    "vocabulary",
+    "cycles",
+    "shapes",
+    "families",
+    "size",
+    "threads",
+    "observe",
+    "extends",
+    "args",
+    "compiler",
+    "mapping",
+    "runtime",
+    "suite",
+    "exclude",
+    "device",
+    "gpu",
+    "${x}",
+    "${",
+    "}",
+    "$${",
+    "${env.A}",
+    "&a",
+    "*a",
+    "<<: *a",
+    "<<",
+    "- ",
+    ": ",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    "'",
+    "\"",
+    "|",
+    ">",
+    "#",
+    "~",
+    "null",
+    "true",
+    "yes",
+    "0",
+    "-1",
+    "1e9",
+    "0x10",
+    "99999999999999999999",
+    ".inf",
+    "!!binary",
+    "!tag",
+    "---",
+    "...",
+    "%YAML 1.2",
+    "? ",
+    "\t",
+    "\u{feff}",
+    "\u{0}",
+    "é",
+    "\u{2028}",
+    "**/*.litmus",
+    "@all",
+    "../..",
+    "/",
+    "PodWW",
+    "Rfe",
+    "Pod**",
+    "[Rfe Fre]",
+    "C",
+    "AArch64",
+    "all",
+    "mp",
+    "sc",
+    "rc11",
+    "x86tso",
+    "p.yaml",
+    "q.yaml",
+    "findings",
+    "status",
+    "new",
+    "known",
+    "fixed",
+    "outcomes",
+    "errors",
+    "tasks",
+    "executed",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        if n == 0 { 0 } else { (self.next() >> 11) as usize % n }
+    }
+}
+
+/// A place in a text that is no inside of a character.
+fn place(text: &str, random: &mut Random) -> usize {
+    let mut at = random.below(text.len() + 1);
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn mutated(seeds: &[String], random: &mut Random) -> String {
+    let mut text = seeds[random.below(seeds.len())].clone();
+    for _ in 0..=random.below(6) {
+        let (a, b) = (place(&text, random), place(&text, random));
+        let (a, b) = (a.min(b), a.max(b));
+        let near = {
+            let mut end = b.min(a + random.below(30));
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            end.max(a)
+        };
+        match random.below(8) {
+            0 => text.replace_range(a..near, ""),
+            1 => text.insert_str(a, WORDS[random.below(WORDS.len())]),
+            2 => text.replace_range(a..near, WORDS[random.below(WORDS.len())]),
+            3 => {
+                let part = text[a..b].to_string();
+                let at = place(&text, random);
+                text.insert_str(at, &part[..place(&part, random)]);
+            }
+            4 => text.truncate(b),
+            5 => {
+                let other = &seeds[random.below(seeds.len())];
+                let (c, d) = (place(other, random), place(other, random));
+                text.insert_str(a, &other[c.min(d)..c.max(d)]);
+            }
+            6 => {
+                // A line once more, somewhere else.
+                let lines: Vec<&str> = text.lines().collect();
+                if let Some(line) = lines.get(random.below(lines.len())) {
+                    let line = format!("{line}\n");
+                    text.insert_str(a, &line);
+                }
+            }
+            _ => {
+                let c = char::from_u32(random.next() as u32 % 0x300).unwrap_or(' ');
+                text.insert(a, c);
+            }
+        }
+        if text.len() > 1 << 16 {
+            let mut end = 1 << 16;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+        }
+    }
+    text
+}
+
+/// Files in memory.
+struct Memory(BTreeMap<PathBuf, Arc<str>>);
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        self.0.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        self.0.keys().filter(|p| p.parent() == Some(folder)).cloned().collect()
+    }
+    fn env(&self, name: &str) -> Option<String> {
+        (name == "A").then(|| "b".into())
+    }
+}
+
+/// Remembers nothing.
+struct Nothing;
+
+impl Records for Nothing {
+    fn has(&self, keys: &[Digest]) -> Vec<bool> {
+        vec![false; keys.len()]
+    }
+    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+        vec![None; keys.len()]
+    }
+    fn put(&self, _: &[Put]) {}
+}
+
+fn pipeline(text: &str, other: &str) -> bool {
+    let files = Memory(BTreeMap::from([
+        ("p.yaml".into(), text.into()),
+        ("q.yaml".into(), other.into()),
+        ("profiles/x.yaml".into(), other.into()),
+    ]));
+    let set = [("x".to_string(), "a, b".to_string())];
+    let planned = load(&files, Path::new("p.yaml"), &[])
+        .or_else(|_| load(&files, Path::new("p.yaml"), &set))
+        .and_then(|p| plan(&files, p, &[]));
+    let Ok(plan) = planned else { return false };
+    let _ = (plan.dot(), plan.mermaid());
+    // Compilers and devices are asked for when a graph is built; the rest is only read.
+    let quiet = |k: &Kind| !matches!(k.name(), "compile" | "run");
+    if plan.nodes.len() < 50 && plan.nodes.iter().all(|n| quiet(&n.kind)) {
+        let _ = stage::build(&plan, &Nothing);
+    }
+    true
+}
+
+fn profile(text: &str) -> bool {
+    let files = Memory(BTreeMap::from([
+        ("x.yaml".into(), text.into()),
+        ("base.yaml".into(), "name: base\ncompiler: cc\narch: C\n".into()),
+    ]));
+    let profiles = Profiles::load(&files, &[], &["x.yaml".into()]);
+    profiles.broken().iter().for_each(|d| drop(d.to_string()));
+    let _ = profiles.find(&files, Path::new("."), "x.yaml");
+    profiles.broken().is_empty()
+}
+
+fn report(text: &str) -> bool {
+    let Ok(report) = serde_json::from_str::<Report>(text) else { return false };
+    let merged = merge::merge(vec![report.clone(), report]);
+    if let Ok(merged) = merged {
+        let _ = (junit::junit(&merged), github::annotations(&merged), github::summary(&merged));
+        let _ = terminal::summary(&merged, terminal::Style::default());
+        let _ = merged.stable().json();
+    }
+    true
+}
+
+fn baseline(path: &Path, text: &str) -> bool {
+    std::fs::write(path, text).expect("a file");
+    let Ok(known) = Baseline::read(path) else { return false };
+    let mut report = Report::default();
+    known.apply(&mut report, |_| true);
+    true
+}
+
+fn lists(text: &str, other: &str) -> bool {
+    let read = |path: &Path| match path.to_str() {
+        Some("all") => Ok(text.to_string()),
+        Some("q.yaml") => Ok(other.to_string()),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    };
+    list::read(Path::new("all"), &read).is_ok()
+}
+
+fn cpu() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the place is valid.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn texts(folder: &str) -> Vec<String> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    paths.sort();
+    paths.into_iter().filter_map(|p| std::fs::read_to_string(p).ok()).collect()
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let seconds = args.next().and_then(|a| a.parse().ok()).unwrap_or(60);
+    let seed: u64 = args.next().and_then(|a| a.parse().ok()).unwrap_or(1);
+    let limit = Duration::from_secs(seconds);
+    let folder = Path::new("target/fuzz");
+    std::fs::create_dir_all(folder).expect("a folder");
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+
+    let mut pipelines = texts("pipelines");
+    pipelines.push(
+        "vars: {x: [MP, SB], n: 3}\ntemplates: {t: &a {from: t, timeout: \"${n}\"}}\nstages:\n  - {name: t, generate: {arch: C, vocabulary: [PodWW, Rfe, Fre], shapes: \"${x}\", size: 4}}\n  - {name: s, matrix: {m: [sc, rc11]}, simulate: {<<: *a, model: \"${m}\"}}\n  - {name: c, compare: {source: s, target: s}}\n".into(),
+    );
+    let profiles = texts("profiles");
+    let both: Vec<String> = pipelines.iter().chain(&profiles).cloned().collect();
+    let finding = litmake::report::Finding { test: "a".into(), ..Default::default() };
+    let sample = Report { findings: vec![finding], ..Report::default() };
+    let reports = vec![sample.json(), "{\"known\": []}".into()];
+    let lists_seeds = vec!["a.litmus\n@q.yaml # all\n\nb/c.litmus\n".to_string()];
+    println!("{} pipelines and {} profiles as seeds", pipelines.len(), profiles.len());
+
+    let names = ["pipeline", "profile", "report", "baseline", "list", "archive"];
+    let mut runs = [(0u64, 0u64); 6];
+    let mut bad = 0;
+    let mut slowest = Duration::ZERO;
+    std::panic::set_hook(Box::new(|_| {}));
+    while cpu() < limit {
+        let which = [0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5][random.below(11)];
+        let seeds = match which {
+            0 => &pipelines,
+            1 => &profiles,
+            2 | 3 => &reports,
+            4 => &lists_seeds,
+            _ => &both,
+        };
+        let text = mutated(seeds, &mut random);
+        let other = mutated(&both, &mut random);
+        let current = format!("{}\n{text}\n-----\n{other}", names[which]);
+        std::fs::write(folder.join("current"), &current).expect("a file");
+        let start = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| match which {
+            0 => pipeline(&text, &other),
+            1 => profile(&text),
+            2 => report(&text),
+            3 => baseline(&folder.join("baseline.json"), &text),
+            4 => lists(&text, &other),
+            _ => {
+                // Blocks as an archive has them, with something broken in them.
+                let mut bytes = text.into_bytes();
+                bytes.resize(bytes.len().next_multiple_of(512), 0);
+                for start in (0..bytes.len()).step_by(512) {
+                    let block = &mut bytes[start..start + 512];
+                    block[148..156].fill(b' ');
+                    let sum: u64 = block.iter().map(|b| u64::from(*b)).sum();
+                    block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+                }
+                pack::members(&bytes[..], |_, _| {}).is_ok()
+            }
+        }));
+        let time = start.elapsed();
+        slowest = slowest.max(time);
+        runs[which].0 += 1;
+        runs[which].1 += u64::from(matches!(outcome, Ok(true)));
+        if outcome.is_err() || time > SLOW {
+            bad += 1;
+            let what = if outcome.is_err() { "panic" } else { "slow" };
+            let name = folder.join(format!("{what}-{}", Digest::of(current.as_bytes()).short()));
+            std::fs::write(&name, &current).expect("a file");
+            println!("{what} ({} ms): {}", time.as_millis(), name.display());
+        }
+    }
+    for (name, (all, accepted)) in names.iter().zip(runs) {
+        println!("{name:10} {all:>9} inputs, {accepted:>8} of them accepted");
+    }
+    println!(
+        "{:.0} s of CPU, seed {seed}: {bad} panics or slow inputs; the slowest took {} ms",
+        cpu().as_secs_f64(),
+        slowest.as_millis()
+    );
+    std::process::exit(i32::from(bad > 0));
+}

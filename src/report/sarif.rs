@@ -1,0 +1,131 @@
+//! SARIF, which code scanning on GitHub and many viewers read.
+//!
+//! It does not know how findings were made.
+
+use serde_json::{Value, json};
+
+use super::{Class, Finding, Report, Status, state_text};
+
+const CLASSES: [(Class, &str); 6] = [
+    (Class::Concurrency, "Compiled code allows an outcome that its source forbids"),
+    (
+        Class::Mixing,
+        "Compilers' code, mixed in one program, allows an outcome that its source forbids",
+    ),
+    (Class::AbiLayout, "Compilers disagree about sizes or alignment of atomic types"),
+    (Class::RuntimeCrash, "Compiled code crashes"),
+    (Class::Model, "A model allows an outcome that it should forbid"),
+    (Class::Conformance, "A device shows an outcome that its model forbids"),
+];
+
+/// A path as a URI relative to the root of the repository.
+fn uri(path: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/".contains(&b);
+    path.bytes()
+        .map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}
+
+fn result(finding: &Finding) -> Value {
+    let states: Vec<String> = finding.outcomes.forbidden.iter().map(state_text).collect();
+    let mut text = format!(
+        "{} allows what {} forbids: {}",
+        finding.profiles.join(", "),
+        finding.model_source,
+        states.join(" | ")
+    );
+    if !finding.command.is_empty() {
+        text += &format!("\nShow it again: {}", finding.command);
+    }
+    let mut out = json!({
+        "ruleId": finding.class.name(),
+        "level": "error",
+        "message": { "text": text },
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": { "uri": uri(&finding.test) },
+                "region": { "startLine": 1 },
+            },
+        }],
+        "partialFingerprints": { "litmakeFinding/v1": finding.id },
+        "baselineState": if finding.status == Status::New { "new" } else { "unchanged" },
+        "properties": {
+            "profiles": finding.profiles,
+            "modelSource": finding.model_source,
+            "modelTarget": finding.model_target,
+        },
+    });
+    if finding.status == Status::Known {
+        let why = json!([{ "kind": "external", "justification": "it is in the baseline" }]);
+        out["suppressions"] = why;
+    }
+    out
+}
+
+/// The findings and errors of a report. What got fixed is not in it, so that it closes.
+pub fn sarif(report: &Report) -> String {
+    let rules: Vec<Value> = CLASSES
+        .iter()
+        .map(|(class, about)| json!({ "id": class.name(), "shortDescription": { "text": about } }))
+        .collect();
+    let results: Vec<Value> =
+        report.findings.iter().filter(|f| f.status != Status::Fixed).map(result).collect();
+    let errors: Vec<Value> = report
+        .errors
+        .iter()
+        .map(|e| json!({ "level": "error", "message": { "text": e.message } }))
+        .collect();
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "litmake",
+                "semanticVersion": report.litmake,
+                "rules": rules,
+            } },
+            "automationDetails": { "id": format!("litmake/{}/", report.pipeline) },
+            "invocations": [{
+                "executionSuccessful": errors.is_empty(),
+                "toolExecutionNotifications": errors,
+            }],
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_results_with_places_and_identities() {
+        let finding = |id: &str, status| Finding {
+            id: id.into(),
+            test: "tests/a b.litmus".into(),
+            profiles: vec!["p".into()],
+            status,
+            ..Finding::default()
+        };
+        let report = Report {
+            findings: vec![
+                finding("one", Status::New),
+                finding("two", Status::Known),
+                finding("three", Status::Fixed),
+            ],
+            ..Report::default()
+        };
+        let document: Value = serde_json::from_str(&sarif(&report)).unwrap();
+        let results = document["runs"][0]["results"].as_array().unwrap();
+        assert_eq!(results.len(), 2);
+        let place = &results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert_eq!(place, "tests/a%20b.litmus");
+        assert_eq!(results[0]["partialFingerprints"]["litmakeFinding/v1"], "one");
+        assert!(results[0].get("suppressions").is_none());
+        assert_eq!(results[1]["suppressions"][0]["kind"], "external");
+        assert_eq!(document["version"], "2.1.0");
+    }
+}
