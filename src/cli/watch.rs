@@ -29,6 +29,8 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
     .map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
     let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
     let mut status;
+    let cache = std::path::absolute(store.dir()).unwrap_or_else(|_| store.dir().to_path_buf());
+    let cache = litmake::pipeline::load::normal(&cache);
     let listener = run::listener(args)?;
     loop {
         built.generators.iter().flatten().for_each(|g| g.watch());
@@ -51,7 +53,8 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         eprintln!("litmake: done in {} ms; watching", start.elapsed().as_millis());
         // What the run itself writes, and what nothing reads, is no reason for another one.
         loop {
-            let Some(changed) = changes(&receive, &options) else { return Ok(status) };
+            let Some(mut changed) = changes(&receive, &options) else { return Ok(status) };
+            changed.retain(|p| !p.starts_with(&cache));
             let mut tests = false;
             for generator in built.generators.iter().flatten() {
                 tests |= generator.touched(changed.iter());

@@ -153,17 +153,16 @@ impl Files {
                     .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok())
             });
             let content = place.and_then(|_| std::fs::read(&path).ok());
-            match (place, &mut *memo, content.map(|c| Digest::of(&c))) {
-                // What a change makes of a filter only a new list tells.
-                (Some(at), Some(entries), Some(content)) if self.keep.is_empty() => {
-                    matters |= entries[at].content != content;
-                    entries[at].content = content;
-                }
-                _ if place.is_some() || self.concerned(&path, short) => {
-                    matters = true;
-                    *memo = None;
-                }
-                _ => {}
+            // What a change makes of a filter only a new list tells.
+            if let (Some(at), Some(entries), Some(content)) = (place, memo.as_mut(), content)
+                && self.keep.is_empty()
+            {
+                let content = Digest::of(&content);
+                matters |= entries[at].content != content;
+                entries[at].content = content;
+            } else if place.is_some() || self.concerned(&path, short) {
+                matters = true;
+                *memo = None;
             }
         }
         matters
@@ -177,18 +176,21 @@ impl Files {
         self.patterns.iter().any(|pattern| {
             let text = pattern.value.strip_prefix('@').unwrap_or(&pattern.value);
             let pattern = super::relative(&self.dir, text);
-            let top = absolute(&base(&pattern));
+            let whole = absolute(&pattern);
+            let below = match is_pattern(text) {
+                true => path.starts_with(absolute(&base(&pattern))),
+                false => path.starts_with(&whole),
+            };
             // A folder that came or went may hold anything.
-            if path.starts_with(&top) && (path.is_dir() || !path.exists()) {
+            let folder = path.is_dir() || (path.extension().is_none() && !path.exists());
+            if path == whole || (below && folder) {
                 return true;
             }
             if is_pattern(text) {
                 let matcher = glob(&pattern.to_string_lossy()).map(|g| g.compile_matcher());
                 return matcher.is_ok_and(|m| m.is_match(short) || m.is_match(path));
             }
-            let litmus = path.extension().is_some_and(|e| e == "litmus");
-            let whole = absolute(&pattern);
-            path == whole || (litmus && path.starts_with(&whole))
+            below && path.extension().is_some_and(|e| e == "litmus")
         })
     }
 
@@ -276,6 +278,12 @@ impl Files {
             }
         })
     }
+}
+
+/// The filter of a stage.
+pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
+    let words: Vec<Source> = options.keep.iter().map(|w| super::text(node, w)).collect();
+    Filter::read(&words)
 }
 
 /// The members of an archive with the digests of their contents, as bytes to be remembered:

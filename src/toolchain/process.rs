@@ -47,7 +47,8 @@ pub enum Ended {
 /// again, and is never tried twice.
 pub fn run(request: &Request) -> Ended {
     let mut pause = Duration::from_millis(20);
-    for attempt in 0.. {
+    let mut attempt = 0;
+    loop {
         let ended = once(request);
         let again = match &ended {
             // It is being written, or there was no room for one more process.
@@ -72,8 +73,8 @@ pub fn run(request: &Request) -> Ended {
         }
         std::thread::sleep(pause);
         pause *= 2;
+        attempt += 1;
     }
-    unreachable!("the attempts are counted")
 }
 
 fn once(request: &Request) -> Ended {

@@ -1,0 +1,93 @@
+//! Keys: under which digest a unit, an action and a normal form are known.
+
+use super::{Engine, lock};
+use crate::engine::digest::{Digest, Keyer};
+use crate::engine::graph::Outcome;
+use crate::engine::rows::{Cell, State};
+
+impl Engine<'_> {
+    pub(in crate::engine) fn shard_digest(&self, node: usize, shard: usize) -> Option<Digest> {
+        if self.is_root(node) {
+            let root = lock(&self.roots[node]).clone()?;
+            return root.digests.get(shard).copied();
+        }
+        (*lock(&self.shards[node]).get(shard)?).map(|s| s.digest)
+    }
+
+    /// A digest of all that a node gave, and to what.
+    pub fn whole_digest(&self, node: usize) -> Option<Digest> {
+        let root = lock(&self.roots[self.root_index[node]]).clone()?;
+        let mut key = Keyer::new("whole/1");
+        for shard in 0..root.shards() {
+            key.add("items", &root.digests[shard].0);
+            key.add("shard", &self.shard_digest(node, shard)?.0);
+        }
+        Some(key.finish())
+    }
+
+    /// What a unit's manifest is of: the shards that it reads, and all of what it joins.
+    pub(in crate::engine) fn read_by(&self, node: usize, shard: usize) -> Option<Vec<Digest>> {
+        let this = &self.graph.nodes[node];
+        let mut out: Vec<Digest> =
+            this.inputs.iter().map(|j| self.shard_digest(*j, shard)).collect::<Option<_>>()?;
+        for j in &this.joined {
+            out.push(self.whole_digest(*j)?);
+        }
+        Some(out)
+    }
+
+    pub(in crate::engine) fn manifest_key(&self, node: usize, digests: &[Digest]) -> Digest {
+        let mut key = Keyer::new("manifest/1").field("node", &self.fingerprints[node].0);
+        for digest in digests {
+            key.add("shard", &digest.0);
+        }
+        key.finish()
+    }
+
+    pub(in crate::engine) fn action_key(&self, node: usize, inputs: &[Digest]) -> Digest {
+        let mut key = Keyer::new("action/1").field("node", &self.fingerprints[node].0);
+        for digest in inputs {
+            key.add("input", &digest.0);
+        }
+        key.finish()
+    }
+
+    pub(in crate::engine) fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
+        Keyer::new("normal/1")
+            .field("node", &self.fingerprints[node].0)
+            .field("input", &normal.0)
+            .finish()
+    }
+
+    /// What is plain from a row's inputs: a cell where one of them has failed, else its key.
+    pub(in crate::engine) fn decide(
+        &self,
+        node: usize,
+        shard: usize,
+        row: usize,
+        inputs: &[Cell],
+    ) -> Result<Cell, Digest> {
+        let mut digests = smallvec::SmallVec::<[Digest; 4]>::new();
+        for cell in inputs {
+            if !cell.state.usable() {
+                return Ok(Cell {
+                    state: if cell.state == State::Broke { State::Broke } else { State::Skipped },
+                    content: cell.content,
+                });
+            }
+            digests.push(cell.content);
+        }
+        if !self.graph.nodes[node].joined.is_empty() {
+            match self.part_digests(node, shard, row, inputs[0]) {
+                Ok(parts) => digests.extend(parts),
+                Err(message) => {
+                    return Ok(self.settle(Outcome::Broke(message)).map_or(
+                        Cell { state: State::Broke, content: Digest::of(b"") },
+                        |(cell, _)| cell,
+                    ));
+                }
+            }
+        }
+        Err(self.action_key(node, &digests))
+    }
+}

@@ -1,0 +1,440 @@
+//! The scheduler: runs a graph on all cores, doing only what the store does not know.
+//!
+//! A unit is one shard in one node. A unit whose manifest is known costs one look-up; else its
+//! items are looked up one by one, and what is missing is run in chunks by whichever workers are
+//! free. Deeper nodes go first, so that results in flight stay few however long the list is.
+//!
+//! Invariants:
+//! - what is reported done was put into the store before;
+//! - a manifest exists only for a unit in which nothing broke and that was not stopped;
+//! - the cells of a unit depend on its inputs alone, never on the number of workers.
+
+mod content;
+mod join;
+mod keys;
+mod lists;
+mod results;
+mod units;
+
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::digest::Digest;
+use super::events::{Event, Listener};
+use super::graph::{Context, Graph, Map, Outcome, Work};
+use super::rows::{Cell, Entry, Shard, State, cuts, encode_entries};
+use super::store::Store;
+use crate::diag::Diag;
+
+#[derive(Clone)]
+pub struct Options {
+    pub jobs: usize,
+    pub context: Context,
+    /// Run only part `i` of `n` (from 1) of the items, chosen by their names.
+    pub part: Option<(u32, u32)>,
+    /// Stop at the first thing that breaks.
+    pub fail_fast: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            jobs: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            context: Context::default(),
+            part: None,
+            fail_fast: false,
+        }
+    }
+}
+
+/// The list of items of a root.
+pub struct Root {
+    pub entries: Vec<Entry>,
+    /// Start of each shard, and the end of the last.
+    pub bounds: Vec<usize>,
+    pub digests: Vec<Digest>,
+    /// For a list that was made from another, where each item stands in that: shard and row.
+    pub origin: Vec<(u32, u32)>,
+    /// Where an item of this content stands: shard and row.
+    places: OnceLock<FxHashMap<Digest, (u32, u32)>>,
+}
+
+impl Root {
+    pub fn new(entries: Vec<Entry>, origin: Vec<(u32, u32)>) -> Root {
+        let mut bounds = vec![0];
+        bounds.extend(cuts(entries.iter().map(|e| &*e.name)));
+        let digests =
+            bounds.windows(2).map(|w| Digest::of(&encode_entries(&entries[w[0]..w[1]]))).collect();
+        Root { entries, bounds, digests, origin, places: OnceLock::new() }
+    }
+
+    /// Where the item of some content stands, in a list where each content is there once.
+    fn place_of(&self, content: &Digest) -> Option<(u32, u32)> {
+        let places = self.places.get_or_init(|| {
+            let rows = (0..self.shards()).flat_map(|s| {
+                let place = move |(r, e): (usize, &Entry)| (e.content, (s as u32, r as u32));
+                self.rows(s).iter().enumerate().map(place)
+            });
+            rows.collect()
+        });
+        places.get(content).copied()
+    }
+
+    pub fn shards(&self) -> usize {
+        self.digests.len()
+    }
+
+    pub fn rows(&self, shard: usize) -> &[Entry] {
+        &self.entries[self.bounds[shard]..self.bounds[shard + 1]]
+    }
+
+    fn cells(&self, shard: usize) -> Vec<Cell> {
+        let done = |e: &Entry| Cell { state: State::Done, content: e.content };
+        self.rows(shard).iter().map(done).collect()
+    }
+}
+
+/// Whether an item belongs to part `i` of `n`.
+pub fn in_part(name: &str, (i, n): (u32, u32)) -> bool {
+    let hash = Digest::of(name.as_bytes()).prefix();
+    hash % u64::from(n.max(1)) == u64::from(i.saturating_sub(1))
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NodeSummary {
+    pub tasks: u64,
+    pub executed: u64,
+    pub cached: u64,
+    pub failed: u64,
+    pub broke: u64,
+    pub findings: u64,
+    /// Time spent in work, over all workers.
+    pub time: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Job {
+    Root(usize),
+    Unit(usize, usize),
+    /// A chunk of a unit that has begun: its place in the list of those, and the range.
+    Chunk(usize, u32, u32),
+}
+
+struct UnitRun {
+    node: usize,
+    shard: usize,
+    inputs: Vec<Vec<Cell>>,
+    cells: Mutex<Vec<Option<Cell>>>,
+    /// Keys that are missing, and the rows that want each.
+    missing: Vec<(Digest, Vec<u32>)>,
+    left: AtomicUsize,
+    executed: Mutex<Vec<u32>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    heap: BinaryHeap<(usize, u64, Job)>,
+    running: usize,
+    /// For each map node and shard, how many inputs are not done yet.
+    waiting: Vec<Vec<u16>>,
+    /// For each node, how many shards are not done yet.
+    shards_left: Vec<usize>,
+    inputs_left: Vec<usize>,
+    units: Vec<Option<Arc<UnitRun>>>,
+    free_units: Vec<usize>,
+}
+
+pub struct Engine<'a> {
+    pub graph: &'a Graph,
+    pub store: &'a Store,
+    pub options: Options,
+    listener: &'a dyn Listener,
+    fingerprints: Vec<Digest>,
+    depth: Vec<usize>,
+    root_index: Vec<usize>,
+    /// Who consumes a node, and how often.
+    consumers: Vec<Vec<(usize, u16)>>,
+    /// Who joins what became of its parts in a node.
+    joiners: Vec<Vec<usize>>,
+    /// All cells of nodes that are joined, by shard.
+    whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
+    reverse: bool,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    roots: Vec<Mutex<Option<Arc<Root>>>>,
+    shards: Vec<Mutex<Vec<Option<Shard>>>>,
+    /// Cells that are not in the store because something in them broke.
+    kept: Mutex<FxHashMap<(usize, usize), Arc<Vec<Cell>>>>,
+    messages: Mutex<FxHashMap<Digest, String>>,
+    claims: Mutex<FxHashSet<Digest>>,
+    released: Condvar,
+    executed: Vec<Mutex<Vec<(u32, Vec<u32>)>>>,
+    nanos: Vec<AtomicU64>,
+    errors: Mutex<Vec<Box<Diag>>>,
+    said: AtomicUsize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The cells of one row.
+fn across(inputs: &[Vec<Cell>], row: usize) -> smallvec::SmallVec<[Cell; 4]> {
+    inputs.iter().map(|cells| cells[row]).collect()
+}
+
+/// Runs work so that a panic in it costs these items and not the run.
+fn guarded(work: &dyn Map, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+    let run = std::panic::AssertUnwindSafe(|| work.run(items, context));
+    std::panic::catch_unwind(run).unwrap_or_else(|_| {
+        let message = "litmake itself failed on this item (a panic); please report it";
+        vec![Outcome::Broke(message.into()); items.len()]
+    })
+}
+
+/// Content of a cell and its item's name, for reports.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub node: usize,
+    pub item: String,
+    pub state: State,
+    pub content: Vec<u8>,
+}
+
+impl<'a> Engine<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        store: &'a Store,
+        options: Options,
+        listener: &'a dyn Listener,
+    ) -> Result<Engine<'a>, Box<Diag>> {
+        graph.check().map_err(Diag::new)?;
+        let n = graph.nodes.len();
+        let mut depth = vec![0; n];
+        for (i, node) in graph.nodes.iter().enumerate() {
+            let before = node.inputs.iter().chain(&node.joined);
+            depth[i] = before.map(|j| depth[*j] + 1).max().unwrap_or(0);
+        }
+        let mut consumers: Vec<Vec<(usize, u16)>> = vec![Vec::new(); n];
+        let mut joiners: Vec<Vec<usize>> = vec![Vec::new(); n];
+        for (i, node) in graph.nodes.iter().enumerate() {
+            for j in &node.joined {
+                joiners[*j].push(i);
+            }
+            for j in &node.inputs {
+                match consumers[*j].iter_mut().find(|c| c.0 == i) {
+                    Some(c) => c.1 += 1,
+                    None => consumers[*j].push((i, 1)),
+                }
+            }
+        }
+        Ok(Engine {
+            root_index: (0..n).map(|i| graph.root(i)).collect(),
+            consumers,
+            joiners,
+            whole: (0..n).map(|_| OnceLock::new()).collect(),
+            graph,
+            store,
+            options,
+            listener,
+            fingerprints: graph.nodes.iter().map(|n| n.fingerprint.digest()).collect(),
+            depth,
+            // Another process at work on the same things begins at the other end.
+            reverse: store.has_company(),
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            roots: (0..n).map(|_| Mutex::default()).collect(),
+            shards: (0..n).map(|_| Mutex::default()).collect(),
+            kept: Mutex::default(),
+            messages: Mutex::default(),
+            claims: Mutex::default(),
+            released: Condvar::new(),
+            executed: (0..n).map(|_| Mutex::default()).collect(),
+            nanos: (0..n).map(|_| AtomicU64::new(0)).collect(),
+            errors: Mutex::default(),
+            said: AtomicUsize::new(0),
+        })
+    }
+
+    /// Gives a root its list of items, where the caller knows it already.
+    pub fn preset(&self, node: usize, root: Arc<Root>) {
+        *lock(&self.roots[node]) = Some(root);
+    }
+
+    /// Runs everything. Returns whether it came to its end.
+    pub fn run(&self) -> bool {
+        let start = Instant::now();
+        let labels: Vec<String> = self.graph.nodes.iter().map(|n| n.label.clone()).collect();
+        self.listener.event(&Event::Started { nodes: &labels });
+        {
+            let mut queue = lock(&self.queue);
+            let n = self.graph.nodes.len();
+            queue.waiting = vec![Vec::new(); n];
+            queue.shards_left = vec![usize::MAX; n];
+            queue.inputs_left = self.graph.nodes.iter().map(|n| n.inputs.len()).collect();
+            for (i, node) in self.graph.nodes.iter().enumerate() {
+                if let Work::Source(_) = node.work {
+                    queue.heap.push((0, 0, Job::Root(i)));
+                }
+            }
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.jobs.max(1) {
+                scope.spawn(|| self.work());
+            }
+        });
+        for notice in self.store.take_notices() {
+            self.listener.event(&Event::Notice { message: &notice });
+        }
+        let stopped = self.options.context.stopped();
+        self.listener.event(&Event::Finished { stopped, time: start.elapsed() });
+        !stopped
+    }
+
+    fn work(&self) {
+        let mut queue = lock(&self.queue);
+        loop {
+            if self.options.context.stopped() {
+                self.wake.notify_all();
+                return;
+            }
+            if let Some((_, _, job)) = queue.heap.pop() {
+                queue.running += 1;
+                drop(queue);
+                match job {
+                    Job::Root(node) => self.run_root(node),
+                    Job::Unit(node, shard) => self.run_unit(node, shard),
+                    Job::Chunk(unit, from, to) => self.run_chunk(unit, from, to),
+                }
+                queue = lock(&self.queue);
+                queue.running -= 1;
+                if queue.heap.is_empty() && queue.running == 0 {
+                    self.wake.notify_all();
+                    return;
+                }
+            } else if queue.running == 0 {
+                self.wake.notify_all();
+                return;
+            } else {
+                // The time limit lets a stop be noticed.
+                queue = self
+                    .wake
+                    .wait_timeout(queue, Duration::from_millis(100))
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+            }
+        }
+    }
+
+    fn push(&self, queue: &mut Queue, priority: usize, shard: usize, job: Job) {
+        let order = if self.reverse { shard as u64 } else { u64::MAX - shard as u64 };
+        queue.heap.push((priority, order, job));
+        self.wake.notify_one();
+    }
+
+    fn run_root(&self, node: usize) {
+        let root = self.list(node);
+        let root = match root {
+            Ok(root) => root,
+            Err(e) => {
+                lock(&self.errors).push(e);
+                return;
+            }
+        };
+        let count = root.shards();
+        let label = &self.graph.nodes[node].label;
+        self.listener.event(&Event::Sized { node: label, tasks: root.entries.len() as u64 });
+        self.listener.event(&Event::Progress {
+            node: label,
+            tasks: root.entries.len() as u64,
+            executed: 0,
+            cached: root.entries.len() as u64,
+            failed: 0,
+            findings: 0,
+        });
+        let mut queue = lock(&self.queue);
+        for (i, consumer) in self.graph.nodes.iter().enumerate() {
+            if !matches!(consumer.work, Work::Map(_)) || self.root_index[i] != node {
+                continue;
+            }
+            self.listener
+                .event(&Event::Sized { node: &consumer.label, tasks: root.entries.len() as u64 });
+            *lock(&self.shards[i]) = vec![None; count];
+            let maps = consumer.inputs.iter().filter(|j| **j != node).count();
+            let maps = maps + consumer.joined.len();
+            queue.waiting[i] = vec![maps as u16; count];
+            queue.shards_left[i] = count;
+            if maps == 0 {
+                for shard in 0..count {
+                    self.push(&mut queue, self.depth[i] * 2, shard, Job::Unit(i, shard));
+                }
+            }
+        }
+        if count == 0 {
+            // Nothing flows, so whoever waits for the whole of it is ready now.
+            for i in 0..self.graph.nodes.len() {
+                if i == node || (queue.shards_left[i] == 0 && self.root_index[i] == node) {
+                    self.node_done(&mut queue, i);
+                }
+            }
+        } else {
+            self.node_done(&mut queue, node);
+        }
+    }
+
+    /// A node is done as a whole: lists that are made from it may be ready.
+    fn node_done(&self, queue: &mut Queue, node: usize) {
+        for (i, uses) in &self.consumers[node] {
+            if let Work::Distinct | Work::Parts = self.graph.nodes[*i].work {
+                queue.inputs_left[*i] -= usize::from(*uses);
+                if queue.inputs_left[*i] == 0 {
+                    self.push(queue, self.depth[*i] * 2, 0, Job::Root(*i));
+                }
+            }
+        }
+        for i in &self.joiners[node] {
+            for shard in 0..queue.waiting[*i].len() {
+                queue.waiting[*i][shard] -= 1;
+                if queue.waiting[*i][shard] == 0 {
+                    self.push(queue, self.depth[*i] * 2, shard, Job::Unit(*i, shard));
+                }
+            }
+        }
+    }
+
+    fn unit_done(&self, node: usize, shard: usize, result: Shard, executed: u64) {
+        lock(&self.shards[node])[shard] = Some(result);
+        let failed = u64::from(result.count(State::Failed) + result.count(State::Broke));
+        self.listener.event(&Event::Progress {
+            node: &self.graph.nodes[node].label,
+            tasks: u64::from(result.rows()),
+            executed,
+            cached: u64::from(result.rows()) - executed.min(u64::from(result.rows())),
+            failed,
+            findings: u64::from(result.count(State::Finding)),
+        });
+        for notice in self.store.take_notices() {
+            self.listener.event(&Event::Notice { message: &notice });
+        }
+        let mut queue = lock(&self.queue);
+        for (i, uses) in &self.consumers[node] {
+            if !matches!(self.graph.nodes[*i].work, Work::Map(_)) {
+                continue;
+            }
+            if let Some(waiting) = queue.waiting[*i].get_mut(shard) {
+                *waiting -= uses;
+                if *waiting == 0 {
+                    self.push(&mut queue, self.depth[*i] * 2, shard, Job::Unit(*i, shard));
+                }
+            }
+        }
+        queue.shards_left[node] -= 1;
+        if queue.shards_left[node] == 0 {
+            self.node_done(&mut queue, node);
+        }
+    }
+}

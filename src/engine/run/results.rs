@@ -1,0 +1,91 @@
+//! What a run came to, for reports.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Engine, Found, NodeSummary, Root, lock};
+use crate::diag::Diag;
+use crate::engine::rows::{Shard, State};
+
+impl Engine<'_> {
+    /// Errors of whole lists.
+    pub fn take_errors(&self) -> Vec<Box<Diag>> {
+        std::mem::take(&mut *lock(&self.errors))
+    }
+
+    pub fn root_table(&self, node: usize) -> Option<Arc<Root>> {
+        lock(&self.roots[self.root_index[node]]).clone()
+    }
+
+    pub fn shards_of(&self, node: usize) -> Vec<Option<Shard>> {
+        lock(&self.shards[node]).clone()
+    }
+
+    /// The rows that a node ran, by shard.
+    pub fn executed_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
+        let mut out = lock(&self.executed[node]).clone();
+        out.sort();
+        out
+    }
+
+    pub fn summary(&self, node: usize) -> NodeSummary {
+        let mut out = NodeSummary {
+            time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),
+            ..NodeSummary::default()
+        };
+        if self.is_root(node) {
+            out.tasks = self.root_table(node).map_or(0, |r| r.entries.len() as u64);
+            out.cached = out.tasks;
+            return out;
+        }
+        for shard in lock(&self.shards[node]).iter().flatten() {
+            out.tasks += u64::from(shard.rows());
+            out.findings += u64::from(shard.count(State::Finding));
+            out.failed += u64::from(shard.count(State::Failed));
+            out.broke += u64::from(shard.count(State::Broke));
+        }
+        let executed = lock(&self.executed[node]);
+        out.executed = executed.iter().map(|(_, rows)| rows.len() as u64).sum();
+        out.cached = out.tasks.saturating_sub(out.executed);
+        out
+    }
+
+    /// The cells of some states over all nodes, in order of node and name, with content.
+    pub fn found(&self, states: &[State]) -> Vec<Found> {
+        let mut out = Vec::new();
+        for node in 0..self.graph.nodes.len() {
+            if self.is_root(node) {
+                continue;
+            }
+            let Some(root) = self.root_table(node) else {
+                continue;
+            };
+            for (s, shard) in self.shards_of(node).into_iter().enumerate() {
+                let any = shard.is_some_and(|h| states.iter().any(|st| h.count(*st) > 0));
+                if !any {
+                    continue;
+                }
+                let Ok(cells) = self.cells(node, s) else {
+                    continue;
+                };
+                let inherited = self.input_cells(node, s).unwrap_or_default();
+                for (row, cell) in cells.iter().enumerate() {
+                    // What an input suffered is told there.
+                    let own = inherited.iter().all(|i| i[row].state.usable());
+                    if states.contains(&cell.state) && own {
+                        let content =
+                            self.content(node, s, row, *cell).unwrap_or_else(String::into_bytes);
+                        out.push(Found {
+                            node,
+                            item: root.rows(s)[row].name.to_string(),
+                            state: cell.state,
+                            content,
+                        });
+                    }
+                }
+            }
+        }
+        out
+    }
+}

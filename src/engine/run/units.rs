@@ -1,0 +1,290 @@
+//! The work in one unit: what of it is known, and the chunks that are not.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use super::{Engine, Job, UnitRun, across, guarded, lock};
+use crate::engine::digest::Digest;
+use crate::engine::events::Event;
+use crate::engine::graph::{Map, Outcome, REFRESH, Work};
+use crate::engine::rows::{Cell, Shard, State, encode_cells};
+use crate::engine::store::{Kind, Put, Records};
+
+impl Engine<'_> {
+    pub(super) fn run_unit(&self, node: usize, shard: usize) {
+        let Some(digests) = self.read_by(node, shard) else { return };
+        let known =
+            self.store.get_one(&self.manifest_key(node, &digests)).and_then(|b| Shard::decode(&b));
+        if let Some(known) = known {
+            return self.unit_done(node, shard, known, 0);
+        }
+        let inputs = match self.input_cells(node, shard) {
+            Ok(inputs) => inputs,
+            Err(e) => return lock(&self.errors).push(e),
+        };
+        let rows = inputs[0].len();
+        let mut cells: Vec<Option<Cell>> = vec![None; rows];
+        let mut wanted: FxHashMap<Digest, u32> = FxHashMap::default();
+        let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
+        for (row, cell) in cells.iter_mut().enumerate() {
+            match self.decide(node, shard, row, &across(&inputs, row)) {
+                Ok(decided) => *cell = Some(decided),
+                Err(key) => {
+                    let at = *wanted.entry(key).or_insert_with(|| {
+                        keys.push((key, Vec::new()));
+                        keys.len() as u32 - 1
+                    });
+                    keys[at as usize].1.push(row as u32);
+                }
+            }
+        }
+        let digests: Vec<Digest> = keys.iter().map(|k| k.0).collect();
+        let mut missing = Vec::new();
+        for (known, (key, rows)) in self.store.get(&digests).into_iter().zip(keys) {
+            match known.and_then(|b| Cell::decode(&b)) {
+                Some(cell) => rows.iter().for_each(|r| cells[*r as usize] = Some(cell)),
+                None => missing.push((key, rows)),
+            }
+        }
+        let count = missing.len();
+        let unit = Arc::new(UnitRun {
+            node,
+            shard,
+            inputs,
+            cells: Mutex::new(cells),
+            missing,
+            left: AtomicUsize::new(count.max(1)),
+            executed: Mutex::default(),
+        });
+        if count == 0 {
+            return self.finish_unit(&unit);
+        }
+        let batch = match &self.graph.nodes[node].work {
+            Work::Map(work) => work.batch().max(1),
+            _ => 1,
+        };
+        let size = count.div_ceil(self.options.jobs.max(1)).clamp(1, batch);
+        unit.left.store(count.div_ceil(size), Ordering::Relaxed);
+        let mut queue = lock(&self.queue);
+        let place = match queue.free_units.pop() {
+            Some(i) => i,
+            None => {
+                queue.units.push(None);
+                queue.units.len() - 1
+            }
+        };
+        queue.units[place] = Some(unit);
+        for from in (0..count).step_by(size) {
+            let to = (from + size).min(count);
+            let job = Job::Chunk(place, from as u32, to as u32);
+            self.push(&mut queue, self.depth[node] * 2 + 1, shard, job);
+        }
+    }
+
+    pub(super) fn run_chunk(&self, place: usize, from: u32, to: u32) {
+        let Some(unit) = lock(&self.queue).units[place].clone() else {
+            return;
+        };
+        let Work::Map(work) = &self.graph.nodes[unit.node].work else {
+            return;
+        };
+        let all: Vec<usize> = (from as usize..to as usize).collect();
+        // What another worker is at is left to it, and looked up when it is done.
+        let (mine, others): (Vec<usize>, Vec<usize>) = {
+            let mut claims = lock(&self.claims);
+            all.into_iter().partition(|i| claims.insert(unit.missing[*i].0))
+        };
+        self.run_rows(&unit, work.as_ref(), &mine);
+        for i in others {
+            let key = unit.missing[i].0;
+            let mut claims = lock(&self.claims);
+            while claims.contains(&key) && !self.options.context.stopped() {
+                claims = self
+                    .released
+                    .wait_timeout(claims, Duration::from_millis(100))
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+            }
+            claims.insert(key);
+            drop(claims);
+            match self.store.get_one(&key).and_then(|b| Cell::decode(&b)) {
+                Some(cell) => {
+                    self.set(&unit, i, cell);
+                    lock(&self.claims).remove(&key);
+                    self.released.notify_all();
+                }
+                None => self.run_rows(&unit, work.as_ref(), &[i]),
+            }
+        }
+        if unit.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            {
+                let mut queue = lock(&self.queue);
+                queue.units[place] = None;
+                queue.free_units.push(place);
+            }
+            self.finish_unit(&unit);
+        }
+    }
+
+    pub(super) fn set(&self, unit: &UnitRun, missing: usize, cell: Cell) {
+        let mut cells = lock(&unit.cells);
+        for row in &unit.missing[missing].1 {
+            cells[*row as usize] = Some(cell);
+        }
+    }
+
+    /// Runs claimed rows, puts what they give, and gives the claims back.
+    pub(super) fn run_rows(&self, unit: &UnitRun, work: &dyn Map, mine: &[usize]) {
+        if mine.is_empty() {
+            return;
+        }
+        let node = unit.node;
+        let mut todo = Vec::new();
+        let mut items = Vec::new();
+        let mut aliases = Vec::new();
+        let company = self.store.has_company();
+        if company {
+            self.store.refresh(REFRESH);
+        }
+        for i in mine {
+            let (key, rows) = &unit.missing[*i];
+            if company && let Some(cell) = self.store.get_one(key).and_then(|b| Cell::decode(&b)) {
+                self.set(unit, *i, cell);
+                continue;
+            }
+            match self.contents(node, unit.shard, rows[0] as usize, &unit.inputs) {
+                Ok(item) => {
+                    let alias = work.normal(&item).map(|n| self.alias_key(node, &n));
+                    let known =
+                        alias.and_then(|a| self.store.get_one(&a)).and_then(|b| Cell::decode(&b));
+                    if let Some(cell) = known {
+                        self.store.put(&[Put {
+                            kind: Kind::Action,
+                            key: *key,
+                            value: &cell.encode(),
+                        }]);
+                        self.set(unit, *i, cell);
+                        continue;
+                    }
+                    todo.push(*i);
+                    items.push(item);
+                    aliases.push(alias);
+                }
+                Err(message) => {
+                    if let Some((cell, _)) = self.settle(Outcome::Broke(message)) {
+                        self.set(unit, *i, cell);
+                    }
+                }
+            }
+        }
+        // Items that are equal in what matters are run once.
+        let mut first_of: FxHashMap<Digest, usize> = FxHashMap::default();
+        let mut same_as = vec![None; todo.len()];
+        for (n, alias) in aliases.iter().enumerate() {
+            if let Some(alias) = alias {
+                let first = *first_of.entry(*alias).or_insert(n);
+                if first != n {
+                    same_as[n] = Some(first);
+                }
+            }
+        }
+        let run: Vec<usize> = (0..todo.len()).filter(|n| same_as[*n].is_none()).collect();
+        let picked: Vec<Vec<Vec<u8>>> =
+            run.iter().map(|n| std::mem::take(&mut items[*n])).collect();
+        let mut outcomes = Vec::new();
+        if !picked.is_empty() && !self.options.context.stopped() {
+            let start = Instant::now();
+            outcomes = guarded(work, &picked, &self.options.context);
+            self.nanos[node].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        let mut settled: Vec<Option<(Cell, Vec<u8>)>> = vec![None; todo.len()];
+        for (n, outcome) in run.iter().zip(outcomes) {
+            settled[*n] = self.settle(outcome);
+            if settled[*n].is_some() {
+                lock(&unit.executed).push(unit.missing[todo[*n]].1[0]);
+            }
+        }
+        let mut puts: Vec<Put> = Vec::new();
+        let encoded: Vec<Option<(Cell, [u8; 33], &[u8])>> = (0..todo.len())
+            .map(|n| {
+                let (cell, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
+                Some((*cell, cell.encode(), bytes.as_slice()))
+            })
+            .collect();
+        for (n, entry) in encoded.iter().enumerate() {
+            let Some((cell, record, bytes)) = entry else {
+                continue;
+            };
+            if cell.state != State::Broke {
+                if same_as[n].is_none() {
+                    if !self.store.has(&[cell.content])[0] {
+                        puts.push(Put { kind: Kind::Blob, key: cell.content, value: bytes });
+                    }
+                    if let Some(alias) = aliases[n] {
+                        puts.push(Put { kind: Kind::Alias, key: alias, value: record });
+                    }
+                }
+                puts.push(Put { kind: Kind::Action, key: unit.missing[todo[n]].0, value: record });
+            }
+        }
+        self.store.put(&puts);
+        for (n, entry) in encoded.iter().enumerate() {
+            if let Some((cell, _, bytes)) = entry {
+                self.set(unit, todo[n], *cell);
+                if matches!(cell.state, State::Broke | State::Failed) {
+                    self.say_failed(unit, todo[n], bytes);
+                }
+            }
+        }
+        let mut claims = lock(&self.claims);
+        for i in mine {
+            claims.remove(&unit.missing[*i].0);
+        }
+        drop(claims);
+        self.released.notify_all();
+    }
+
+    pub(super) fn say_failed(&self, unit: &UnitRun, missing: usize, bytes: &[u8]) {
+        if self.said.fetch_add(1, Ordering::Relaxed) >= 1000 {
+            return;
+        }
+        if let Ok(root) = self.root_of(unit.node) {
+            let row = unit.missing[missing].1[0] as usize;
+            self.listener.event(&Event::Failed {
+                node: &self.graph.nodes[unit.node].label,
+                item: &root.rows(unit.shard)[row].name,
+                message: &String::from_utf8_lossy(bytes),
+            });
+        }
+    }
+
+    pub(super) fn finish_unit(&self, unit: &UnitRun) {
+        let cells: Option<Vec<Cell>> = lock(&unit.cells).iter().copied().collect();
+        // A unit that was stopped half-way has gaps; what it did is in the store.
+        let Some(cells) = cells else { return };
+        let shard = Shard::of(&cells);
+        let executed = std::mem::take(&mut *lock(&unit.executed));
+        let count = executed.len() as u64;
+        if !executed.is_empty() {
+            lock(&self.executed[unit.node]).push((unit.shard as u32, executed));
+        }
+        if shard.count(State::Broke) > 0 {
+            lock(&self.kept).insert((unit.node, unit.shard), Arc::new(cells));
+        } else {
+            if let Some(digests) = self.read_by(unit.node, unit.shard) {
+                self.store.put(&[
+                    Put { kind: Kind::Blob, key: shard.digest, value: &encode_cells(&cells) },
+                    Put {
+                        kind: Kind::Manifest,
+                        key: self.manifest_key(unit.node, &digests),
+                        value: &shard.encode(),
+                    },
+                ]);
+            }
+        }
+        self.unit_done(unit.node, unit.shard, shard, count);
+    }
+}
