@@ -13,7 +13,7 @@ fn files(dir: &Path, out: &mut Vec<PathBuf>) {
     for path in entries {
         if path.is_dir() {
             files(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "c" || e == "h") {
             out.push(path);
         }
     }
@@ -43,7 +43,8 @@ fn main() {
     let mutate = [&tests[..], &["src/mutate", "src/stage/mutate.rs"]].concat();
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
-    let gpu = [&simulate[..], &["src/gpu", "src/stage/run.rs"]].concat();
+    let gpu = [&simulate[..], &["src/devices", "src/gpu", "src/stage/run"]].concat();
+    let cpu = [&simulate[..], &["src/devices", "src/cpu", "src/stage/run"]].concat();
     let mix =
         [&tests[..], &["src/mix", "src/stage/split.rs", "src/stage/link.rs", "src/stage/mixes.rs"]];
     let layout = ["src/toolchain/layout.rs", "src/toolchain/compile.rs", "src/stage/layout.rs"];
@@ -56,4 +57,5 @@ fn main() {
     println!("cargo::rustc-env=LITMAKE_SIMULATE={}", digest(&simulate));
     println!("cargo::rustc-env=LITMAKE_COMPILE={}", digest(&compile));
     println!("cargo::rustc-env=LITMAKE_GPU={}", digest(&gpu));
+    println!("cargo::rustc-env=LITMAKE_CPU={}", digest(&cpu));
 }

@@ -4,6 +4,8 @@
 //! `ARCHITECTURE.md` for the map and the invariants.
 
 pub mod cat;
+pub mod cpu;
+pub mod devices;
 pub mod diag;
 pub mod engine;
 pub mod generate;

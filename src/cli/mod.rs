@@ -8,6 +8,7 @@ mod common;
 mod compile;
 mod completions;
 mod confidence;
+mod cpu;
 mod crash;
 mod diff;
 mod doctor;
@@ -47,6 +48,7 @@ enum Command {
     Compile(compile::Args),
     Diff(diff::Args),
     Sim(sim::Args),
+    Cpu(cpu::Args),
     Explain(explain::Args),
     Mutants(mutants::Args),
     Confidence(confidence::Args),
@@ -70,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => compile::main(args),
         Command::Diff(args) => diff::main(args),
         Command::Sim(args) => sim::main(args),
+        Command::Cpu(args) => cpu::main(args),
         Command::Explain(args) => explain::main(args),
         Command::Mutants(args) => mutants::main(args),
         Command::Confidence(args) => confidence::main(args),

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use litmake::cat::load::{LoadOptions, load};
 use litmake::diag::{Diag, Result, Source};
-use litmake::generate::cycle::Shape;
-use litmake::generate::emit::Style;
 use litmake::generate::{Maker, dialect, syntax};
 use litmake::litmus::{self, Arch, list};
+use litmake::mutate::cycles::weaken;
 use litmake::mutate::disrupt::{Disruptor, usual};
 use litmake::mutate::mcm;
 use litmake::mutate::rewrite::Rewriting;
@@ -131,32 +130,18 @@ fn cycles(args: &Args) -> Result<()> {
         Ok(Some(outcomes.positive > 0))
     };
     let mut maker = Maker::default();
-    let style = Style::default();
     for text in &args.cycle {
-        let source = Source::new("--cycle", text.as_str());
-        let cycle = syntax::cycle(dialect, &source)?;
-        maker
-            .make(dialect, &cycle, &Shape::ANY, &style)
-            .map_err(|why| Diag::new(format!("the cycle `{text}` makes no test: {why}")))?;
-        if allows(&maker)? == Some(true) {
-            eprintln!("{}: its outcome is allowed, so it is no conformance test", maker.draft.name);
-            continue;
-        }
-        // Annotations are merged, so that each place has one.
-        let merged = maker.shop.edges.clone();
-        let mut seen = litmake::generate::Seen::default();
-        for disruptor in &disruptors {
-            for mutant in disruptor.apply(&merged) {
-                if maker.make(dialect, &mutant, &Shape::ANY, &style).is_err()
-                    || !seen.insert(&maker.draft.canonical_hash())
-                    || allows(&maker)? == Some(false)
-                {
-                    continue;
-                }
+        let cycle = syntax::cycle(dialect, &Source::new("--cycle", text.as_str()))?;
+        let made =
+            weaken(dialect, &cycle, &disruptors, &mut maker, &mut allows, &mut |maker, by| {
+                let Some(disruptor) = by else { return Ok(()) };
                 let mut out = String::new();
                 maker.draft.print(&mut out);
                 show(args, &format!("{}: {}", maker.draft.name, disruptor.text), &out);
-            }
+                Ok(())
+            })?;
+        if made.is_none() {
+            eprintln!("{}: its outcome is allowed, so it is no conformance test", maker.draft.name);
         }
     }
     Ok(())

@@ -1,48 +1,13 @@
 //! Testing environments: the paper's 17 parameters, its presets, and what one iteration draws
 //! from them. It knows no device and no test but for how many threads one has.
 
-use serde_json::{Map, Value};
-
-use super::random::{Rng, SeedRandom};
+use crate::devices::parameters::{environment, range};
+use crate::devices::random::{Rng, SeedRandom};
 
 /// Threads in a workgroup.
 pub const WORKGROUP: u32 = 256;
 /// More workgroups are not dispatched.
 pub const MAX_WORKGROUPS: u32 = 1024;
-
-macro_rules! environment {
-    ($($(#[$doc:meta])* $field:ident $name:literal,)*) => {
-        /// A testing environment.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        pub struct Environment {
-            $($(#[$doc])* pub $field: u32,)*
-        }
-
-        impl Environment {
-            /// The parameters by the names that result files give them.
-            pub const NAMES: &[&str] = &[$($name),*];
-
-            pub fn params(&self) -> Map<String, Value> {
-                let mut out = Map::new();
-                $(out.insert($name.into(), self.$field.into());)*
-                out
-            }
-
-            /// Reads parameters; what is not named keeps its value, and unknown names are said.
-            pub fn set(&mut self, name: &str, value: u32) -> Result<(), String> {
-                match name {
-                    $($name => self.$field = value,)*
-                    _ => {
-                        let near = crate::diag::nearest(name, Self::NAMES.iter().copied());
-                        let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-                        return Err(format!("there is no parameter `{name}`{hint}"));
-                    }
-                }
-                Ok(())
-            }
-        }
-    };
-}
 
 environment! {
     /// Workgroups that run test code.
@@ -180,13 +145,6 @@ impl Environment {
 
     /// Says what about it cannot run.
     pub fn check(&self) -> Result<(), String> {
-        let range = |name: &str, value: u32, low: u32, high: u32| {
-            if (low..=high).contains(&value) {
-                Ok(())
-            } else {
-                Err(format!("`{name}` is {value}, and is to be from {low} to {high}"))
-            }
-        };
         range("testingWorkgroups", self.testing_workgroups, 2, MAX_WORKGROUPS)?;
         range("maxWorkgroups", self.max_workgroups, self.testing_workgroups, MAX_WORKGROUPS)?;
         range("memStride", self.mem_stride, 1, 7)?;
@@ -286,6 +244,7 @@ fn scratch(env: &Environment, count: u32, rng: &mut Rng) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn the_environments_of_the_paper_are_drawn_again() {

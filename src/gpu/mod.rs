@@ -8,7 +8,6 @@ pub mod environment;
 pub mod layout;
 pub mod oracle;
 pub mod program;
-pub mod random;
 pub mod run;
 pub mod session;
 pub mod tuning;

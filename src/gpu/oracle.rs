@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::program::{Op, Operand, Program, RmwOp};
 use crate::cat::{self, LoadOptions};
+pub use crate::devices::Class;
 use crate::diag::{Diag, Result, Span};
 use crate::litmus::{CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
 use crate::sim::{Model, Options, Simulator};
@@ -15,28 +16,6 @@ use crate::sim::{Model, Options, Simulator};
 pub const MODEL: &str = "wgsl-rel-acq";
 /// More outcomes than this are not counted one by one.
 const MAX_OUTCOMES: u64 = 1 << 16;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
-    /// Of the threads one after the other.
-    Sequential,
-    /// Of some interleaving.
-    Interleaved,
-    /// Of none, and allowed.
-    Weak,
-    Forbidden,
-}
-
-impl Class {
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Sequential => "seq",
-            Class::Interleaved => "interleaved",
-            Class::Weak => "weak",
-            Class::Forbidden => "forbidden",
-        }
-    }
-}
 
 /// Models that tests are judged by; made once for many tests.
 pub struct Models {

@@ -7,8 +7,8 @@ use super::environment::{Environment, Iteration, MAX_WORKGROUPS, Scheme, WORKGRO
 use super::layout::Layout;
 use super::oracle::{Class, Oracle};
 use super::program::Program;
-use super::random::Rng;
 use super::wgsl::{self, Memory, Params, Shape};
+use crate::devices::random::Rng;
 use crate::stats::results::Counts;
 
 /// Uniform buffers are bound at multiples of this.

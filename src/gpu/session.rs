@@ -1,11 +1,9 @@
-//! Tests on one device, over many environments: what it takes to go on when the device is lost,
-//! and results in the artifact's form.
+//! Tests on one device, over many environments, and what it takes to go on when it is lost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::device::{Device, Info, Trouble, Variant};
@@ -14,10 +12,10 @@ use super::oracle::{Class, Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
 use super::wgsl::{Memory, Reach, Shape};
+use crate::devices::record::{Cell, Record, UNKNOWN};
 use crate::diag::Result;
 use crate::litmus::Test;
 use crate::mutate::mcm;
-use crate::stats::results::{Counts, Environment as Row, Results};
 
 /// A test with what must be known of it to run it and to say what came out.
 #[derive(Clone)]
@@ -139,78 +137,29 @@ impl Setup {
     }
 }
 
-/// What one test did in one environment, as it is stored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    pub seq: u64,
-    pub interleaved: u64,
-    pub weak: u64,
-    #[serde(rename = "durationSeconds")]
-    pub seconds: f64,
-    #[serde(rename = "deviceSeconds", default, skip_serializing_if = "Option::is_none")]
-    pub device_seconds: Option<f64>,
-    pub iterations: u32,
-    pub submissions: u32,
-    /// Outcomes that the model forbids.
-    pub violations: u64,
-    /// By outcome, those that showed.
-    pub outcomes: BTreeMap<String, u64>,
-}
-
-/// What stands for values that no execution gives.
-pub const UNKNOWN: &str = "other values";
-
-impl Cell {
-    pub fn new(measured: &Measured, test: &Prepared) -> Cell {
-        let c = measured.counts(&test.oracle, test.is_mutant());
-        let text = |i: usize| {
-            if i < test.oracle.classes.len() { test.oracle.text(i) } else { UNKNOWN.to_string() }
-        };
-        Cell {
-            seq: c.seq,
-            interleaved: c.interleaved,
-            weak: c.weak,
-            seconds: (measured.seconds * 1e6).round() / 1e6,
-            device_seconds: measured.device_seconds,
-            iterations: measured.iterations,
-            submissions: measured.submissions,
-            violations: measured.violations(&test.oracle),
-            outcomes: measured
-                .outcomes
-                .iter()
-                .enumerate()
-                .filter(|(_, n)| **n > 0)
-                .map(|(i, n)| (text(i), *n))
-                .collect(),
-        }
+/// What a test did in one environment.
+pub fn cell(measured: &Measured, test: &Prepared) -> Cell {
+    let c = measured.counts(&test.oracle, test.is_mutant());
+    let text = |i: usize| {
+        if i < test.oracle.classes.len() { test.oracle.text(i) } else { UNKNOWN.to_string() }
+    };
+    Cell {
+        seq: c.seq,
+        interleaved: c.interleaved,
+        weak: c.weak,
+        seconds: (measured.seconds * 1e6).round() / 1e6,
+        device_seconds: measured.device_seconds,
+        iterations: measured.iterations.into(),
+        submissions: measured.submissions,
+        violations: measured.violations(&test.oracle),
+        outcomes: measured
+            .outcomes
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n > 0)
+            .map(|(i, n)| (text(i), *n))
+            .collect(),
     }
-
-    pub fn counts(&self) -> Counts {
-        Counts {
-            seq: self.seq,
-            interleaved: self.interleaved,
-            weak: self.weak,
-            seconds: self.seconds,
-        }
-    }
-}
-
-/// One test's results over all environments, as a pipeline stores them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    pub test: String,
-    pub key: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutator: Option<String>,
-    pub device: String,
-    pub setup: Value,
-    /// By environment number.
-    pub cells: Vec<Cell>,
-    /// Outcomes that showed and are forbidden.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<BTreeMap<String, String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed: Vec<BTreeMap<String, String>>,
 }
 
 /// An outcome as names and values.
@@ -219,74 +168,36 @@ fn state(oracle: &Oracle, index: usize) -> BTreeMap<String, String> {
     oracle.observed.iter().zip(values).map(|(p, v)| (p.to_string(), v.to_string())).collect()
 }
 
-impl Record {
-    pub fn new(test: &Prepared, device: &Info, setup: &Setup) -> Record {
-        Record {
-            test: test.name.clone(),
-            key: test.key.clone(),
-            mutator: test.mutator.clone(),
-            device: device.to_string(),
-            setup: setup.json(),
-            ..Record::default()
-        }
-    }
-
-    /// Says which forbidden outcomes showed, once all environments ran.
-    pub fn conclude(&mut self, test: &Prepared) {
-        let shown = |i: &usize| {
-            let text = test.oracle.text(*i);
-            self.cells.iter().any(|c| c.outcomes.contains_key(&text))
-        };
-        let of = |class: fn(Class) -> bool| {
-            (0..test.oracle.classes.len()).filter(move |i| class(test.oracle.classes[*i]))
-        };
-        let mut violations: Vec<_> =
-            of(|c| c == Class::Forbidden).filter(shown).map(|i| state(&test.oracle, i)).collect();
-        if self.cells.iter().any(|c| c.outcomes.contains_key(UNKNOWN)) {
-            violations.push(BTreeMap::from([("outcome".into(), UNKNOWN.into())]));
-        }
-        if !violations.is_empty() {
-            self.allowed = of(|c| c != Class::Forbidden).map(|i| state(&test.oracle, i)).collect();
-        }
-        self.violations = violations;
+/// The record of a test that is about to run.
+fn begun(test: &Prepared, device: &Info, setup: &Setup) -> Record {
+    Record {
+        test: test.name.clone(),
+        key: test.key.clone(),
+        mutator: test.mutator.clone(),
+        device: device.to_string(),
+        setup: setup.json(),
+        ..Record::default()
     }
 }
 
-/// Results of many tests in the artifact's form.
-pub fn results(
-    records: &[Record],
-    environments: &[Environment],
-    device: &Value,
-    setup: &Setup,
-) -> Results {
-    let mut out = Results::default();
-    for (i, env) in environments.iter().enumerate() {
-        let mut row = Row { key: i.to_string(), params: env.params(), ..Row::default() };
-        let mut more = Map::new();
-        for record in records {
-            let Some(cell) = record.cells.get(i) else { continue };
-            row.tests.push((record.key.clone(), cell.counts()));
-            let mut value = serde_json::to_value(cell).unwrap_or_default();
-            if let Some(fields) = value.as_object_mut() {
-                for counted in ["seq", "interleaved", "weak", "durationSeconds"] {
-                    fields.remove(counted);
-                }
-            }
-            more.insert(record.key.clone(), value);
-        }
-        row.other.insert("more".into(), Value::Object(more));
-        out.environments.push(row);
+/// Says which forbidden outcomes showed, once all environments ran.
+fn conclude(record: &mut Record, test: &Prepared) {
+    let shown = |i: &usize| {
+        let text = test.oracle.text(*i);
+        record.cells.iter().any(|c| c.outcomes.contains_key(&text))
+    };
+    let of = |class: fn(Class) -> bool| {
+        (0..test.oracle.classes.len()).filter(move |i| class(test.oracle.classes[*i]))
+    };
+    let mut violations: Vec<_> =
+        of(|c| c == Class::Forbidden).filter(shown).map(|i| state(&test.oracle, i)).collect();
+    if record.cells.iter().any(|c| c.outcomes.contains_key(UNKNOWN)) {
+        violations.push(BTreeMap::from([("outcome".into(), UNKNOWN.into())]));
     }
-    let mutators: Map<String, Value> = records
-        .iter()
-        .filter_map(|r| Some((r.key.clone(), Value::from(r.mutator.clone()?))))
-        .collect();
-    out.other.insert("randomSeed".into(), setup.seed.clone().into());
-    out.other.insert("mutators".into(), Value::Object(mutators));
-    out.other.insert("device".into(), device.clone());
-    out.other.insert("setup".into(), setup.json());
-    out.other.insert("litmake".into(), env!("CARGO_PKG_VERSION").into());
-    out
+    if !violations.is_empty() {
+        record.allowed = of(|c| c != Class::Forbidden).map(|i| state(&test.oracle, i)).collect();
+    }
+    record.violations = violations;
 }
 
 /// A device that is opened when it is needed, and again when it was lost.
@@ -387,7 +298,7 @@ impl Session {
         each: &mut dyn FnMut(usize, &Cell),
     ) -> super::device::Result<Option<Record>> {
         let device = self.device()?;
-        let mut record = Record::new(test, &device.info, setup);
+        let mut record = begun(test, &device.info, setup);
         let shape = setup.shape(&test.program);
         for (i, env) in environments.iter().enumerate() {
             if stop() {
@@ -402,11 +313,11 @@ impl Session {
                 spin_anywhere: setup.spin_anywhere,
             };
             let measured = self.measure(test, shape, setup.variant, &request)?;
-            let cell = Cell::new(&measured, test);
+            let cell = cell(&measured, test);
             each(i, &cell);
             record.cells.push(cell);
         }
-        record.conclude(test);
+        conclude(&mut record, test);
         Ok(Some(record))
     }
 }

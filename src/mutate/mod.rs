@@ -5,6 +5,7 @@
 //! to chew on ([`rewrite`]); a weakening takes order away from it ([`weaken`]). Nothing here knows a model: who wants only mutants that a model
 //! allows simulates them.
 
+pub mod cycles;
 pub mod disrupt;
 pub mod mcm;
 pub mod rewrite;

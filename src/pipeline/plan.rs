@@ -374,10 +374,15 @@ fn instances(
         vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
         let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
         let mut profile = inputs.iter().rev().find_map(|n| nodes[*n].profile.clone());
-        if let Kind::Compile(compile) = &kind {
+        let named = match &kind {
+            Kind::Compile(compile) => Some(&compile.profile),
+            Kind::Run(run) => run.profile.as_ref(),
+            _ => None,
+        };
+        if let Some(name) = named {
             let found = profiles
-                .find(files, &loaded.dir, &compile.profile.value)
-                .map_err(|e| e.or_at(source, compile.profile.span))?;
+                .find(files, &loaded.dir, &name.value)
+                .map_err(|e| e.or_at(source, name.span))?;
             profile = Some(found);
         }
         let mut mixed: Vec<Arc<Profile>> = match &kind {

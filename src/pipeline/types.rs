@@ -112,7 +112,7 @@ pub struct Generate {
     #[serde(default)]
     pub files: Words,
     /// In place of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
-    /// Mutants, or `all` of them.
+    /// Mutants, or `all` of them; `x86-mutants` and `x86-conformance`, or `x86` for both.
     #[serde(default)]
     pub suite: Words,
     /// Globs over paths, or over the names of tests that are made, to leave out.
@@ -364,6 +364,9 @@ pub struct Run {
     pub from: Sp<String>,
     /// What they run on.
     pub device: RunDevice,
+    /// On CPUs: the profile that tests are built with; the machine's own compiler where left out.
+    #[serde(default)]
+    pub profile: Option<Sp<String>>,
     /// A part of the name or kind of the device; the best one where left out.
     #[serde(default)]
     pub adapter: Option<Sp<String>>,
@@ -371,19 +374,22 @@ pub struct Run {
     /// `site_baseline`.
     #[serde(default)]
     pub preset: Option<Sp<String>>,
-    /// How many environments are drawn; the preset's number where left out.
+    /// How many environments are drawn; the preset's number, or 16 on CPUs, where left out.
     #[serde(default)]
     pub environments: Option<Sp<u32>>,
-    /// Iterations of a test in an environment; the preset's number where left out.
+    /// Iterations of a test in an environment (rounds on CPUs); the preset's number, or as many
+    /// as there is time for, where left out.
     #[serde(default)]
     pub iterations: Option<Sp<u32>>,
-    /// Seconds after which a test leaves an environment, done or not.
+    /// Seconds after which a test leaves an environment, done or not; 1/16 on CPUs where left
+    /// out.
     #[serde(default)]
     pub seconds: Option<Sp<f64>>,
     /// Iterations a submission, from 1 to 128; as many as fit into 60 ms where left out.
     #[serde(default)]
     pub batch: Option<Sp<u32>>,
-    /// The seed of everything that is random; `webgpu`, as in the paper, where left out.
+    /// The seed of everything that is random; `webgpu`, as in the paper, or `cpu`, where left
+    /// out.
     #[serde(default)]
     pub seed: Option<Sp<String>>,
     /// How shaders are compiled: `checked` (where left out), `bounds`, `loops` or `unchecked`.
@@ -398,7 +404,8 @@ pub struct Run {
     /// Whether threads wait for each other also on CPUs, where they do so in vain.
     #[serde(default)]
     pub spin: bool,
-    /// The model that says what is allowed; `wgsl-rel-acq` where left out.
+    /// The model that says what is allowed; `wgsl-rel-acq`, or on CPUs the dialect's own, where
+    /// left out.
     #[serde(default)]
     pub model: Option<Sp<String>>,
     /// Parameters of the environments that take other values than those drawn.
@@ -417,6 +424,7 @@ pub struct Run {
 #[serde(rename_all = "lowercase")]
 pub enum RunDevice {
     Gpu,
+    Cpu,
 }
 
 /// Where the threads of a test are: in different workgroups, in one, or side by side in one.
@@ -623,6 +631,7 @@ impl Kind {
             Kind::Diff(d) => vec![&mut d.before, &mut d.after],
             Kind::Run(r) => {
                 let optional = [
+                    &mut r.profile,
                     &mut r.adapter,
                     &mut r.preset,
                     &mut r.seed,

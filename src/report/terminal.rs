@@ -163,14 +163,20 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.class.name(),
         f.id
     );
-    let profiles = f.profiles.join(" and ");
+    let who = f.profiles.join(" and ");
     let said = match f.class {
-        Class::RuntimeCrash => {
-            format!("compiled with {profiles}, it crashes where constants cannot be written:")
+        Class::Conformance => {
+            let on = if f.model_target.is_empty() { "" } else { " on " };
+            format!("{who}{on}{} showed what {} forbids:", f.model_target, f.model_source)
         }
-        Class::AbiLayout => format!("{profiles} cannot share it:"),
+        // What a machine did says for itself how it ended.
+        Class::RuntimeCrash if f.wrong().is_empty() => format!("{who}:"),
+        Class::RuntimeCrash => {
+            format!("compiled with {who}, it crashes where constants cannot be written:")
+        }
+        Class::AbiLayout => format!("{who} cannot share it:"),
         _ => format!(
-            "compiled with {profiles}, {} allows what {} forbids:",
+            "compiled with {who}, {} allows what {} forbids:",
             f.model_target, f.model_source
         ),
     };
@@ -204,7 +210,10 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         indent(source, out);
     }
     if !target.is_empty() {
-        let _ = writeln!(out, "  what the compiler made of it:");
+        // What a crash left is the message about it.
+        if f.class != Class::RuntimeCrash || !f.outcomes.forbidden.is_empty() {
+            let _ = writeln!(out, "  what the compiler made of it:");
+        }
         indent(target, out);
     }
     sets(f, outcomes, style, out);

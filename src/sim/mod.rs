@@ -470,7 +470,7 @@ fn states(
 }
 
 /// A final state as it is shown, from the values of the shown parts in order.
-fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> Vec<(String, String)> {
+pub fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> Vec<(String, String)> {
     let column = |s: &Shown| {
         if let ([i], false) = (&s.parts[..], s.array) {
             let value = values.next().unwrap_or(Val::ZERO);

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use super::compare::Verdict;
 use super::diff::Change;
 use super::{Built, ITEM, UNREADABLE, layout, mixed};
+use crate::devices::record::Record;
 use crate::engine::digest::Digest;
 use crate::engine::graph::Work;
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
-use crate::gpu::session::Record;
-use crate::pipeline::plan::Plan;
-use crate::pipeline::types::{Kind, Storage};
+use crate::pipeline::plan::{Node, Plan};
+use crate::pipeline::types::{Kind, RunDevice, Storage};
 use crate::report::evidence::{Changed, Changes, Differences};
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
 
@@ -316,21 +316,43 @@ pub fn label(allowed_by: &[String]) -> String {
 }
 
 /// A device that showed what the model forbids.
-fn violation(model: Option<String>, found: &Found, source: String) -> Option<Finding> {
+fn violation(
+    node: &Node,
+    device: RunDevice,
+    model: Option<String>,
+    found: &Found,
+    source: String,
+) -> Option<Finding> {
     let record: Record = serde_json::from_slice(&found.content).ok()?;
+    let on_cpu = device == RunDevice::Cpu;
     let finding = Finding {
-        class: Class::Conformance,
+        class: if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance },
         test: found.item.clone(),
         reproducer: source.clone(),
         source,
-        profiles: vec![record.device.clone()],
+        profiles: match &node.profile {
+            Some(profile) => vec![profile.name.clone()],
+            None => vec![record.device.clone()],
+        },
         model_source: model.unwrap_or_default(),
+        // Where a profile built the test, also what it ran on.
+        model_target: match &node.profile {
+            Some(_) if on_cpu => record.device.clone(),
+            _ => String::new(),
+        },
+        target: record.crash.clone().unwrap_or_default(),
         outcomes: Outcomes {
             forbidden: record.violations,
             source: record.allowed,
             target: Vec::new(),
         },
-        command: format!("litmake mutants run --suite all --only {}", record.test),
+        command: match (on_cpu, &node.profile) {
+            (false, _) => format!("litmake mutants run --suite all --only {}", record.test),
+            (true, None) => format!("litmake cpu --seconds 10 {}", found.item),
+            (true, Some(p)) => {
+                format!("litmake cpu --seconds 10 --profile {} {}", p.name, found.item)
+            }
+        },
         ..Finding::default()
     };
     Some(finding.identify())
@@ -339,10 +361,10 @@ fn violation(model: Option<String>, found: &Found, source: String) -> Option<Fin
 fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option<Finding> {
     let i = built.of_plan[found.node];
     let node = &plan.nodes[i];
-    if let Kind::Run(_) = node.kind {
+    if let Kind::Run(options) = &node.kind {
         let tests = *engine.graph.nodes[found.node].inputs.first()?;
         let text = content(engine, tests, &found.item).unwrap_or_default();
-        return violation(built.models[i].clone(), found, text);
+        return violation(node, options.device, built.models[i].clone(), found, text);
     }
     let verdict = Verdict::decode(&found.content).ok()?;
     let profiles: Vec<String> = node.profile.iter().map(|p| p.name.clone()).collect();

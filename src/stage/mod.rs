@@ -163,9 +163,10 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 out.add(of, both, Fingerprint::default(), Work::Distinct, false)
             }
             Kind::Run(options) => {
-                let (work, fingerprint, model) = run::stage(node, options)?;
+                let (work, fingerprint, model) =
+                    run::stage(node, options, &mut compilers, records)?;
                 out.models[i] = Some(model);
-                out.add(of, inputs, fingerprint, Work::Map(Arc::new(work)), false)
+                out.add(of, inputs, fingerprint, Work::Map(work), false)
             }
             Kind::Diff(_) => {
                 let work = Work::Map(Arc::new(diff::Diff));

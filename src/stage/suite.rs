@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::cpu::suite as machine;
 use crate::diag::{Diag, Result};
 use crate::engine::digest::Digest;
 use crate::engine::graph;
 use crate::engine::rows::Entry;
 use crate::engine::store::Records;
-use crate::litmus;
+use crate::litmus::{self, Test};
 use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
@@ -19,14 +20,20 @@ impl Suites {
     pub fn new(node: &Node, options: &Generate) -> Result<Suites> {
         let mut all = BTreeMap::new();
         for word in options.suite.iter() {
-            let suite =
-                Suite::ALL.into_iter().find(|s| s.name() == word.value).ok_or_else(|| {
-                    let names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
-                    Diag::at(&node.source, word.span, format!("there is no suite `{}`", word.value))
-                        .help(format!("the suites are {}", names.join(", ")))
-                })?;
-            for m in suite.tests()? {
-                all.insert(m.test.name.as_str().into(), litmus::write(&m.test).into_bytes());
+            let named = Suite::ALL.into_iter().find(|s| s.name() == word.value);
+            let tests: Vec<Test> = match (named, machine::suite(&word.value)?) {
+                (Some(suite), _) => suite.tests()?.into_iter().map(|m| m.test).collect(),
+                (None, Some(tests)) => tests,
+                (None, None) => {
+                    let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
+                    names.extend(machine::SUITES);
+                    let message = format!("there is no suite `{}`", word.value);
+                    return Err(Diag::at(&node.source, word.span, message)
+                        .help(format!("the suites are {}", names.join(", "))));
+                }
+            };
+            for test in tests {
+                all.insert(test.name.as_str().into(), litmus::write(&test).into_bytes());
             }
         }
         let limit = options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize);

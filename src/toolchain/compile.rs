@@ -218,26 +218,21 @@ impl Compiler<'_> {
                 .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))
         };
         write(language.header())?;
-        // A subcommand comes first (`zig cc`); what the profile says comes last, and so counts.
-        let given = &self.profile.args;
-        let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
-        let mut args: Vec<String> = given[..commands].to_vec();
-        let (ours, last): (&[&str], &[&str]) = match language {
+        let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp => {
-                (&["-w", "-fno-stack-protector"], &["-c", "-o", "test.o"])
+                (vec!["-w", "-fno-stack-protector"], vec!["-c", "-o", "test.o"])
             }
             Language::Rust => (
-                &["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
-                &["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
+                vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
+                vec!["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
             ),
         };
-        args.extend(ours.iter().map(|a| a.to_string()));
         if language != Language::Rust {
-            args.extend(extra.iter().map(|a| a.to_string()));
+            ours.extend(extra);
         }
-        args.extend(given[commands..].iter().cloned());
-        args.extend(last.iter().map(|a| a.to_string()));
-        args.push(file.clone());
+        files.push(&file);
+        let mut args = arguments(self.profile, &ours, &files);
+        let commands = subcommands(self.profile);
         let run = |args: &[String]| {
             process::run(&Request {
                 program: self.program,
@@ -246,6 +241,7 @@ impl Compiler<'_> {
                 dir: dir.path(),
                 timeout,
                 memory_mib: self.profile.memory_mib,
+                processors: 1,
                 stop: self.stop,
             })
         };
@@ -533,8 +529,21 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     out
 }
 
+/// How many of a profile's arguments are subcommands (`zig cc`), which come first.
+fn subcommands(profile: &Profile) -> usize {
+    profile.args.iter().take_while(|a| !a.starts_with('-')).count()
+}
+
+/// The arguments of a compiler: what the profile says comes after ours, and so counts, and before
+/// what names files.
+pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String> {
+    let (commands, given) = profile.args.split_at(subcommands(profile));
+    let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+    [commands.to_vec(), text(ours), given.to_vec(), text(files)].concat()
+}
+
 /// The line of a compiler's output that says what is wrong.
-pub(super) fn first_error(text: &str) -> String {
+pub fn first_error(text: &str) -> String {
     let wanted = ["error", "Error", "Assertion", "crash", "fatal"];
     let line = text
         .lines()

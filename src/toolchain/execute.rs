@@ -142,6 +142,7 @@ impl Compiler<'_> {
             timeout: self.profile.timeout,
             // An emulator reserves more addresses than it uses.
             memory_mib: 1 << 20,
+            processors: 1,
             stop: self.stop,
         })
     }

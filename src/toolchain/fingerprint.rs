@@ -61,6 +61,7 @@ fn behind(program: &Path, part: &str, env: &BTreeMap<String, String>) -> Option<
         dir: Path::new("/"),
         timeout: Duration::from_secs(10),
         memory_mib: 4096,
+        processors: 1,
         stop: &AtomicBool::new(false),
     });
     let Ended::Exit { code: 0, stdout, .. } = ended else {

@@ -20,6 +20,8 @@ pub struct Request<'a> {
     pub dir: &'a Path,
     pub timeout: Duration,
     pub memory_mib: u64,
+    /// How many processors it may keep busy for as long as the time limit.
+    pub processors: u64,
     pub stop: &'a AtomicBool,
 }
 
@@ -97,7 +99,7 @@ fn once(request: &Request) -> Ended {
         command.env("PATH", path);
     }
     let memory = request.memory_mib.saturating_mul(1 << 20);
-    let cpu = request.timeout.as_secs() + 2;
+    let cpu = (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1));
     // SAFETY: only setrlimit is called between fork and exec, which is allowed there.
     unsafe {
         command.pre_exec(move || {
@@ -233,6 +235,7 @@ mod tests {
             dir: Path::new("/"),
             timeout,
             memory_mib,
+            processors: 1,
             stop: &stop,
         })
     }
@@ -268,6 +271,7 @@ mod tests {
             dir: Path::new("/"),
             timeout: Duration::from_secs(1000),
             memory_mib: 1000,
+            processors: 1,
             stop: &stop,
         });
         assert!(matches!(ended, Ended::Stopped), "{ended:?}");
@@ -317,6 +321,7 @@ mod tests {
             dir: Path::new("/"),
             timeout: Duration::from_secs(60),
             memory_mib: 1000,
+            processors: 1,
             stop: &stop,
         });
         closer.join().unwrap();

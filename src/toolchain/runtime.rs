@@ -43,6 +43,7 @@ impl Runtime {
                 dir: Path::new("/"),
                 timeout: Duration::from_secs(10),
                 memory_mib: profile.memory_mib,
+                processors: 1,
                 stop: &AtomicBool::new(false),
             });
             if let Ended::Exit { code: 0, stdout, .. } = ended

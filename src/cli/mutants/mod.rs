@@ -2,7 +2,7 @@
 
 mod analyses;
 mod run;
-mod tune;
+pub mod tune;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

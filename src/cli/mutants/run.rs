@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use litmake::devices::record::{Record, results};
 use litmake::diag::{Diag, Result, Source};
 use litmake::gpu::device::{self, Trouble, Variant};
 use litmake::gpu::environment::{Environment, Preset};
 use litmake::gpu::oracle::{MODEL, Models};
-use litmake::gpu::session::{Prepared, Record, Session, Setup, results};
+use litmake::gpu::session::{Prepared, Session, Setup};
 use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
 use litmake::mutate::mcm::Suite;
@@ -264,7 +265,7 @@ pub fn run(args: &Run) -> Result<u8> {
         let done = session.record(test, &setup, &environments, &|| false, &mut |_, _| {});
         match done {
             Ok(Some(record)) => {
-                say(line(&record, test));
+                say(record.line());
                 if !record.violations.is_empty() {
                     status = 1.max(status);
                 }
@@ -277,7 +278,8 @@ pub fn run(args: &Run) -> Result<u8> {
             }
         }
     }
-    let all = results(&records, &environments, &info.json(), &setup);
+    let params = environments.iter().map(Environment::params);
+    let all = results(&records, params, &info.json(), &setup.seed, setup.json());
     if let Some(path) = &args.out {
         super::super::run::write(path, &all.write())?;
     }
@@ -304,23 +306,6 @@ pub fn run(args: &Run) -> Result<u8> {
         println!("conformance: {conformance} tests, {bad} with violations");
     }
     Ok(status)
-}
-
-fn line(record: &Record, test: &Prepared) -> String {
-    let sum = |f: &dyn Fn(&litmake::gpu::session::Cell) -> u64| -> u64 {
-        record.cells.iter().map(f).sum()
-    };
-    let seconds: f64 = record.cells.iter().map(|c| c.seconds).sum();
-    let instances = sum(&|c| c.outcomes.values().sum());
-    let what = match test.is_mutant() {
-        true => format!("{} kills", sum(&|c| c.weak)),
-        false => format!("{} violations", sum(&|c| c.violations)),
-    };
-    format!(
-        "  {:44} {instances:>12} instances {seconds:>8.2} s {:>12.0} /s  {what}",
-        record.key,
-        instances as f64 / seconds.max(1e-9)
-    )
 }
 
 pub fn list(args: &List) -> Result<u8> {

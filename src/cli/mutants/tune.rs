@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use litmake::devices::tuning::{Database, Entry, entry};
 use litmake::diag::{Diag, Result};
 use litmake::gpu::environment::Environment;
 use litmake::gpu::run::Request;
 use litmake::gpu::session::{Prepared, Session, Setup};
-use litmake::gpu::tuning::{Database, Entry, Key, OnDevice, entry};
+use litmake::gpu::tuning::{OnDevice, key};
 use litmake::mutate::mcm::Suite;
 use litmake::stats::confidence::excluded_rate;
 use litmake::stats::merge::{Budget, Target, reproducibility};
@@ -137,8 +138,9 @@ fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
     Ok(0)
 }
 
-fn database(args: &Tune) -> Result<Database> {
-    let Some(path) = &args.db else { return Ok(Database::default()) };
+/// The database of a file; empty where there is none yet.
+pub fn database(path: Option<&PathBuf>) -> Result<Database> {
+    let Some(path) = path else { return Ok(Database::default()) };
     match std::fs::read_to_string(path) {
         Ok(text) => {
             Database::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))
@@ -149,7 +151,7 @@ fn database(args: &Tune) -> Result<Database> {
 }
 
 fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
-    let mut db = database(args)?;
+    let mut db = database(args.db.as_ref())?;
     let mut models = args.tests.models()?;
     let scheme = args.how.preset().scheme();
     let tests = args
@@ -178,11 +180,11 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     };
     let troubles = std::mem::take(&mut bench.troubles);
     let tuned = entry(
-        Key::new(&info, setup.variant),
+        key(&info, setup.variant),
         args.rep.share * 100.0,
         goal.budget,
-        &tests,
-        &environments,
+        &tests.iter().map(|t| t.key.clone()).collect::<Vec<_>>(),
+        &environments.iter().map(Environment::params).collect::<Vec<_>>(),
         &found,
     );
     let changes = db.changes(&tuned);
@@ -253,7 +255,7 @@ fn conform(
         let environments: Vec<Environment> = mutants
             .iter()
             .filter(own)
-            .filter_map(|p| tuned.tests.get(&p.key)?.environment())
+            .filter_map(|p| Environment::recorded(&tuned.tests.get(&p.key)?.params))
             .collect();
         let (mut violations, mut instances, mut seconds) = (0, 0, 0.0);
         for (i, env) in environments.iter().enumerate() {

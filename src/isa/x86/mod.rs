@@ -7,6 +7,7 @@
 mod arith;
 mod atomic;
 pub mod decode;
+pub mod inline;
 mod insn;
 mod lower;
 mod mnemonic;

@@ -1,26 +1,21 @@
-//! `run`: tests on a device, over environments. What ran is a measurement: it is stored like any
-//! other result, under the device and the driver that it was taken on.
+//! Tests on a GPU.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Built, read_test};
+use super::super::{read_test, relative};
 use crate::diag::{Diag, Result};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::rows::State;
-use crate::engine::run::Engine;
 use crate::gpu::device::{self, Info, Trouble, Variant};
 use crate::gpu::environment::{Environment, Preset};
 use crate::gpu::oracle::{MODEL, Models};
-use crate::gpu::session::{Prepared, Record, Session, Setup, results};
+use crate::gpu::session::{Prepared, Session, Setup};
 use crate::gpu::wgsl::{Memory, Reach};
-use crate::pipeline::plan::{Node, Plan};
+use crate::pipeline::plan::Node;
 use crate::pipeline::types;
 use crate::pipeline::yaml::Sp;
 
-pub struct Stage {
+struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
     model: String,
@@ -30,8 +25,18 @@ pub struct Stage {
 }
 
 /// The setup that a stage asks for, and its environments.
-fn setup(node: &Node, options: &types::Run, subgroup: u32) -> Result<(Setup, Vec<Environment>)> {
+pub fn setup(
+    node: &Node,
+    options: &types::Run,
+    subgroup: u32,
+) -> Result<(Setup, Vec<Environment>)> {
     let at = |span, message: String| Diag::at(&node.source, span, message);
+    if let Some(profile) = &options.profile {
+        return Err(at(
+            profile.span,
+            "a profile is for tests on CPUs; tests on GPUs need none".into(),
+        ));
+    }
     let preset = match &options.preset {
         None => Preset::Pte,
         Some(p) => Preset::ALL.into_iter().find(|x| x.name() == p.value).ok_or_else(|| {
@@ -79,14 +84,13 @@ fn setup(node: &Node, options: &types::Run, subgroup: u32) -> Result<(Setup, Vec
     Ok((setup, environments))
 }
 
-pub fn stage(node: &Node, options: &types::Run) -> Result<(Stage, Fingerprint, String)> {
-    let types::RunDevice::Gpu = options.device;
+pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
     let wanted = options.adapter.as_ref().map(|a| a.value.as_str());
     let found: device::Result<Info> = device::choose(wanted);
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
     let (setup, environments) = setup(node, options, subgroup)?;
     let model = options.model.as_ref().map_or(MODEL.to_string(), |m| {
-        let path = super::relative(&node.dir, &m.value);
+        let path = relative(&node.dir, &m.value);
         let is_file = m.value.ends_with(".cat") && path.is_file();
         if is_file { path.display().to_string() } else { m.value.clone() }
     });
@@ -109,7 +113,7 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<(Stage, Fingerprint, S
         session: Mutex::new(Session::new(wanted)),
         missing: found.err().map(|e| e.to_string()),
     };
-    Ok((stage, fingerprint, model))
+    Ok((Arc::new(stage), fingerprint, model))
 }
 
 impl Stage {
@@ -160,37 +164,4 @@ impl Map for Stage {
         };
         items.iter().map(&mut one).collect()
     }
-}
-
-/// The result files that the run stages of a plan ask for, in the artifact's form.
-pub fn result_files(plan: &Plan, built: &Built, engine: &Engine) -> Vec<(PathBuf, String)> {
-    let mut wanted: BTreeMap<usize, (&Node, &types::Run)> = BTreeMap::new();
-    for (i, node) in plan.nodes.iter().enumerate() {
-        if let types::Kind::Run(options) = &node.kind
-            && options.results.is_some()
-        {
-            wanted.insert(built.node_of[i], (node, options));
-        }
-    }
-    if wanted.is_empty() {
-        return Vec::new();
-    }
-    let mut records: BTreeMap<usize, Vec<Record>> = BTreeMap::new();
-    for found in engine.found(&[State::Done, State::Finding]) {
-        if wanted.contains_key(&found.node)
-            && let Ok(record) = serde_json::from_slice(&found.content)
-        {
-            records.entry(found.node).or_default().push(record);
-        }
-    }
-    let mut out = Vec::new();
-    for (at, records) in records {
-        let Some((node, options)) = wanted.get(&at) else { continue };
-        let Some(path) = &options.results else { continue };
-        let Ok((setup, environments)) = setup(node, options, 4) else { continue };
-        let device = records.first().map_or(String::new(), |r| r.device.clone());
-        let text = results(&records, &environments, &device.into(), &setup).write();
-        out.push((super::relative(&node.dir, &path.value), text));
-    }
-    out
 }

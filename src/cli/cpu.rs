@@ -1,0 +1,517 @@
+//! `litmake cpu`: tests on the processors at hand, in the log format of litmus7, and compared with
+//! what the model allows.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use litmake::cpu::environment::Environment;
+use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
+use litmake::cpu::run::Trouble;
+use litmake::cpu::session::{Prepared, Ready, Session, Setup, best, unseen, whole};
+use litmake::cpu::tuning::{OnMachine, key};
+use litmake::cpu::{log, suite};
+use litmake::devices::Class;
+use litmake::devices::record::results;
+use litmake::devices::tuning::entry;
+use litmake::diag::{Diag, Result, Source};
+use litmake::litmus::{self, Quantifier, list};
+use litmake::mutate::mcm::Suite;
+use litmake::pipeline::load::Disk;
+use litmake::stats::merge::{Budget, Target, reproducibility};
+use litmake::stats::search::{Goal, adaptive};
+use litmake::toolchain::compile;
+
+use super::common;
+
+const EXAMPLES: &str = "\
+Examples:
+  litmake cpu SB.litmus                        a second on this machine, and its log
+  litmake cpu --table @tests/all               what the model says, and what was seen
+  litmake cpu --profile clang-14-x86_64-O2 bug.litmus
+                                               a C test through a compiler
+  litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
+
+/// Run litmus tests on the processors of this machine, and compare with the model.
+///
+/// Tests are of this machine's dialect, or C through a profile. Prints one block a test, in the
+/// format of litmus7's logs. Exit status: 0, done; 1, outcomes that the model forbids, or a test
+/// that crashed or hung; 2, wrong input; 3, a compiler is missing or failed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
+    #[arg(required_unless_present = "suite", value_name = "FILE|@LIST")]
+    inputs: Vec<String>,
+
+    /// In place of files, a suite: x86-mutants, x86-conformance or x86 for both; mutants,
+    /// conformance, scope or all of MC Mutants, as C tests
+    #[arg(long, value_name = "SUITE", conflicts_with = "inputs")]
+    suite: Option<String>,
+
+    #[command(flatten)]
+    how: How,
+
+    /// The model that says what is allowed [default: by dialect; rc11 for C]
+    #[arg(short, long, value_name = "FILE|NAME")]
+    model: Option<String>,
+
+    /// Print a table of what the model allows and what was seen, in place of logs
+    #[arg(long)]
+    table: bool,
+
+    /// One JSON object a test, one a line, with rates by environment
+    #[arg(long, conflicts_with = "table")]
+    json: bool,
+
+    /// Write rates by test and environment, in the form of the MC Mutants artifact
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Search an environment for each test in which its condition is seen often enough, until
+    /// --budget seconds of it show it again with --rep percent
+    #[arg(long, conflicts_with_all = ["table", "json", "code", "out"])]
+    tune: bool,
+
+    #[command(flatten)]
+    goal: GoalArgs,
+
+    /// Print the C code of the tests, and run nothing
+    #[arg(long, conflicts_with_all = ["table", "json"])]
+    code: bool,
+}
+
+#[derive(clap::Args)]
+struct GoalArgs {
+    /// With --tune: the reproducibility score to reach, in percent
+    #[arg(long, value_name = "R", default_value = "99.999", value_parser = Target::read, requires = "tune")]
+    rep: Target,
+
+    /// With --tune: seconds within which a test has to reach it
+    #[arg(long, value_name = "S", default_value = "1", value_parser = Budget::read, requires = "tune")]
+    budget: Budget,
+
+    /// With --tune: end after so many seconds of running
+    #[arg(long, value_name = "S", default_value_t = 600.0, requires = "tune")]
+    limit: f64,
+
+    /// With --tune: keep what was found in this database
+    #[arg(long, value_name = "FILE", requires = "tune")]
+    db: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct How {
+    /// The profile that tests are built with [default: the machine's own compiler, -O2]
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
+
+    /// Seconds a test, over all environments
+    #[arg(short, long, value_name = "S", default_value_t = 1.0)]
+    pub seconds: f64,
+
+    /// How many environments a test runs in
+    #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub environments: u32,
+
+    /// Rounds in each environment, at most
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub rounds: u64,
+
+    /// The seed of everything that is random
+    #[arg(long, default_value = "cpu", value_name = "TEXT")]
+    pub seed: String,
+
+    /// Give a parameter of the environments another value
+    #[arg(long = "set", value_name = "NAME=N", value_parser = common::assignment)]
+    pub sets: Vec<(String, String)>,
+}
+
+impl How {
+    pub fn setup(&self) -> Result<(Setup, Vec<Environment>)> {
+        let mut setup = Setup {
+            environments: self.environments,
+            rounds: self.rounds,
+            seconds: self.seconds / f64::from(self.environments),
+            seed: self.seed.clone(),
+            overrides: Vec::new(),
+        };
+        for (name, value) in &self.sets {
+            let value = value
+                .parse()
+                .map_err(|_| Diag::new(format!("`{value}` is no value for `{name}`")))?;
+            setup.overrides.push((name.clone(), value));
+        }
+        let environments = setup.draw().map_err(Diag::new)?;
+        Ok((setup, environments))
+    }
+
+    /// The machine and its compiler; the error is one of what is installed, not of the input.
+    pub fn session(&self) -> Result<std::result::Result<Session, String>> {
+        let profile = match &self.profile {
+            Some(name) => Some(common::find_profile(&Disk, name)?),
+            None => None,
+        };
+        Ok(Session::new(profile))
+    }
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => common::fail(&e),
+    }
+}
+
+/// Prints; a reader that has seen enough, as `| head`, is no error.
+fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn read(path: &PathBuf) -> Result<litmus::Test> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    litmus::read(&Source::new(path.display().to_string(), text))
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let (setup, environments) = args.how.setup()?;
+    let mut status = 0;
+    let mut models = Models::new(args.model.as_deref());
+    let mut tests = Vec::new();
+    for test in inputs(args)? {
+        match test.and_then(|test| Prepared::new(&test, &mut models)) {
+            Ok(test) => tests.push(test),
+            Err(e) => {
+                eprintln!("{e}");
+                status = 2;
+            }
+        }
+    }
+    if args.code {
+        for test in &tests {
+            let code = test.code(0)?;
+            say(&format!("{}{}\n", code.bodies, code.driver));
+        }
+        return Ok(status);
+    }
+    let session = match args.how.session()? {
+        Ok(session) => session,
+        Err(e) => {
+            eprintln!("error: {e}");
+            return Ok(3);
+        }
+    };
+    let stop = AtomicBool::new(false);
+    if args.tune {
+        return Ok(status.max(tune(args, &session, tests, &setup, &environments, &stop)?));
+    }
+    let mut records = Vec::new();
+    let mut table = Table::default();
+    for part in tests.chunks(24) {
+        for (test, built) in part.iter().zip(session.build(part, &stop)) {
+            let shown = match built {
+                Ok(ready) => {
+                    let mut show = |tallies: &[Tally], all: &Tally| {
+                        records.push(session.record(test, tallies, &setup));
+                        if args.table {
+                            table.row(test, all);
+                        } else if args.json {
+                            let line = json(&session, test, tallies, all, &environments);
+                            say(&format!("{line}\n"));
+                        } else if args.out.is_none() {
+                            say(&log::block(test, all));
+                        } else {
+                            eprintln!("{}", session.record(test, tallies, &setup).line());
+                        }
+                    };
+                    one(&session, test, &ready, &setup, &environments, &mut show, &stop)
+                }
+                Err(compile::Trouble::Test(e)) => Err((e, 2)),
+                Err(compile::Trouble::Compiler(e)) => Err((format!("{}: {e}", test.test.name), 3)),
+                Err(compile::Trouble::Stopped) => Err(("stopped".into(), 3)),
+            };
+            match shown {
+                Ok(found) => status = status.max(u8::from(found)),
+                Err((message, code)) => {
+                    let prefix = if message.contains("error:") { "" } else { "error: " };
+                    eprintln!("{prefix}{message}");
+                    status = status.max(code);
+                }
+            }
+        }
+    }
+    if let Some(path) = &args.out {
+        let params = environments.iter().map(Environment::params);
+        let all = results(&records, params, &session.machine.json(), &setup.seed, setup.json());
+        super::run::write(path, &all.write())?;
+    }
+    if args.table {
+        say(&table.text());
+    } else if !args.json && args.out.is_none() {
+        say(&log::trailer(&session.machine, &session.profile, &setup, &environments));
+    }
+    Ok(status)
+}
+
+/// The tests that are asked for; those that cannot be read are errors among them.
+fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
+    let Some(name) = &args.suite else {
+        let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+        return Ok(paths.iter().map(read).collect());
+    };
+    if let Some(tests) = suite::suite(name)? {
+        return Ok(tests.into_iter().map(Ok).collect());
+    }
+    match Suite::ALL.into_iter().find(|s| s.name() == name) {
+        Some(suite) => Ok(suite.tests()?.into_iter().map(|m| Ok(m.test)).collect()),
+        None => {
+            let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
+            names.extend(suite::SUITES);
+            Err(Diag::new(format!("there is no suite `{name}`"))
+                .help(format!("the suites are {}", names.join(", "))))
+        }
+    }
+}
+
+/// Runs a test and has shown what it showed; whether that is a finding.
+fn one(
+    session: &Session,
+    test: &Prepared,
+    ready: &Ready,
+    setup: &Setup,
+    environments: &[Environment],
+    show: &mut dyn FnMut(&[Tally], &Tally),
+    stop: &AtomicBool,
+) -> std::result::Result<bool, (String, u8)> {
+    let name = &test.test.name;
+    let tallies = match session.tallies(test, ready, environments, setup, stop) {
+        Ok(tallies) => tallies,
+        Err(e @ (Trouble::Crash(_) | Trouble::Hang(_))) => {
+            say(&format!("crash: {name}: {e}\n"));
+            return Ok(true);
+        }
+        Err(e) => return Err((format!("{name}: {e}"), 3)),
+    };
+    let all = whole(&tallies);
+    let emulated = session.machine.emulator.is_some();
+    let violated = all.forbidden() > 0 && test.expected.is_binding();
+    show(&tallies, &all);
+    if violated {
+        let word = if emulated { "emulated violation" } else { "violation" };
+        for (state, seen) in all.states.iter().filter(|(_, s)| s.class == Class::Forbidden) {
+            eprintln!(
+                "{word}: {name}: {} ({} times; {} forbids it)",
+                text(state),
+                seen.count,
+                test.expected.model
+            );
+        }
+    }
+    Ok(violated && !emulated)
+}
+
+/// Searches an environment for each test.
+fn tune(
+    args: &Args,
+    session: &Session,
+    tests: Vec<Prepared>,
+    setup: &Setup,
+    environments: &[Environment],
+    stop: &AtomicBool,
+) -> Result<u8> {
+    let goal = Goal {
+        target: args.goal.rep.clone(),
+        budget: args.goal.budget.seconds,
+        limit: args.goal.limit,
+    };
+    let mut db = super::mutants::tune::database(args.goal.db.as_ref())?;
+    let mut status = 0;
+    let mut ready = Vec::new();
+    let built = session.build(&tests, stop);
+    for (test, built) in tests.into_iter().zip(built) {
+        match built {
+            Ok(program) => ready.push((test, program)),
+            Err(compile::Trouble::Test(e) | compile::Trouble::Compiler(e)) => {
+                eprintln!("error: {}: {e}", test.test.name);
+                status = 3;
+            }
+            Err(compile::Trouble::Stopped) => status = 3,
+        }
+    }
+    let mut bench = OnMachine::new(session, &ready, environments, setup, stop);
+    let found = adaptive(&mut bench, &goal);
+    for (test, trouble) in &bench.troubles {
+        eprintln!("error: {test}: {trouble}");
+        status = 3;
+    }
+    let keys: Vec<String> = ready.iter().map(|(t, _)| t.key.clone()).collect();
+    let params: Vec<_> = environments.iter().map(Environment::params).collect();
+    let tuned = entry(key(session), goal.target.share * 100.0, goal.budget, &keys, &params, &found);
+    for (i, key) in keys.iter().enumerate() {
+        let Some(best) = tuned.tests.get(key) else { continue };
+        let again = reproducibility(best.rate(), goal.budget) * 100.0;
+        let number = found.reached[i].map(|r| r.env).or(found.best[i].map(|(env, _)| env));
+        let env = number.map_or("-".to_string(), |n| n.to_string());
+        let word = if best.reached { "" } else { "  not reached" };
+        println!(
+            "  {key:32} env {env:>4} {:>14.1} /s  {again:>9.5} % in {} s{word}",
+            best.rate(),
+            args.goal.budget.text
+        );
+    }
+    println!(
+        "{} of {} reach {} % in {} s; {:.2} s of running, {} runs, the last reached after {:.2} s",
+        found.count(),
+        keys.len(),
+        args.goal.rep.text,
+        args.goal.budget.text,
+        found.spent,
+        found.pulls,
+        found.last()
+    );
+    for c in db.changes(&tuned) {
+        let word = if c.lost { "lost" } else { "won" };
+        println!(
+            "{word} against {}: {} ({:.1} /s, was {:.1} /s)",
+            c.driver, c.test, c.after, c.before
+        );
+        status = status.max(u8::from(c.lost));
+    }
+    if let Some(path) = &args.goal.db {
+        db.put(tuned);
+        super::run::write(path, &db.write())?;
+    }
+    Ok(status)
+}
+
+fn json(
+    session: &Session,
+    test: &Prepared,
+    tallies: &[Tally],
+    all: &Tally,
+    environments: &[Environment],
+) -> serde_json::Value {
+    let rate = |n: u64, t: &Tally| if t.seconds > 0.0 { n as f64 / t.seconds } else { 0.0 };
+    let states: Vec<_> = all
+        .states
+        .iter()
+        .map(|(state, seen)| {
+            serde_json::json!({
+                "state": named(state),
+                "count": seen.count,
+                "rate": rate(seen.count, all),
+                "witness": seen.holds,
+                "class": seen.class.name(),
+            })
+        })
+        .collect();
+    let by_environment: Vec<_> = tallies
+        .iter()
+        .zip(environments)
+        .map(|(t, env)| {
+            serde_json::json!({
+                "params": env.params(),
+                "instances": t.total(),
+                "seconds": t.seconds,
+                "rate": rate(t.total(), t),
+                "witnesses": t.positive(),
+                "witness_rate": rate(t.positive(), t),
+                "weak": t.weak(),
+                "forbidden": t.forbidden(),
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "test": test.test.name,
+        "machine": session.machine.json(),
+        "compiler": session.profile.compiler,
+        "args": session.profile.args,
+        "model": test.expected.model,
+        "instances": all.total(),
+        "seconds": all.seconds,
+        "rate": rate(all.total(), all),
+        "witnesses": all.positive(),
+        "witness_rate": rate(all.positive(), all),
+        "weak_rate": rate(all.weak(), all),
+        "states": states,
+        "unseen": unseen(test, all),
+        "lost": all.lost,
+        "undefined": test.expected.undefined,
+        "best": best(tallies).map(|(i, _)| i),
+        "environments": by_environment,
+    })
+}
+
+/// What the model says of each test, and what was seen.
+#[derive(Default)]
+struct Table {
+    rows: Vec<[String; 6]>,
+    counts: std::collections::BTreeMap<Conclusion, usize>,
+}
+
+impl Table {
+    fn row(&mut self, test: &Prepared, tally: &Tally) {
+        let expected = &test.expected;
+        // The condition is what the test is about; whether its proposition can hold is asked.
+        let prop = |state: &_| match tally.states.get(state) {
+            Some(seen) => seen.holds,
+            None => test.holds(state),
+        };
+        let allowed = expected.allowed.iter().any(prop);
+        let seen = tally.positive() > 0;
+        let mut conclusion = Conclusion::new(allowed, seen);
+        if tally.forbidden() > 0 {
+            conclusion = Conclusion::Unsound;
+        }
+        if !expected.is_binding() {
+            conclusion = Conclusion::Open;
+        }
+        *self.counts.entry(conclusion).or_default() += 1;
+        let known = tally.states.keys().filter(|s| expected.allowed.contains(*s)).count();
+        let quantified = match test.test.condition.quantifier {
+            Quantifier::Exists => "exists",
+            Quantifier::NotExists => "~exists",
+            Quantifier::Forall => "forall",
+        };
+        self.rows.push([
+            test.test.name.clone(),
+            format!("{quantified} {}", if allowed { "allowed" } else { "forbidden" }),
+            format!("{} of {}", tally.positive(), tally.total()),
+            format!("{known} of {}", expected.allowed.len()),
+            format!("{}", tally.forbidden()),
+            conclusion.words().to_string(),
+        ]);
+    }
+
+    fn text(&self) -> String {
+        let head = ["test", "model", "seen", "allowed states seen", "forbidden seen", "conclusion"];
+        let mut rows = vec![head.map(String::from)];
+        rows.extend(self.rows.iter().cloned());
+        let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..head.len()).map(width).collect();
+        let mut out = String::new();
+        for row in &rows {
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(c, w)| format!("{c:w$}")).collect();
+            out.push_str(cells.join("  ").trim_end());
+            out.push('\n');
+        }
+        let parts: Vec<String> = self
+            .counts
+            .iter()
+            .map(|(c, n)| {
+                let which = match c {
+                    Conclusion::Agrees => "allowed and seen",
+                    Conclusion::Unseen => "allowed and not seen",
+                    Conclusion::Unsound => "forbidden and seen",
+                    Conclusion::Excluded => "forbidden and not seen",
+                    Conclusion::Open => "undefined",
+                };
+                format!("{n} {which}")
+            })
+            .collect();
+        out + &format!("{} tests: {}\n", self.rows.len(), parts.join(", "))
+    }
+}

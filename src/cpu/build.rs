@@ -1,0 +1,229 @@
+//! Builds programs that run tests: many tests a program, so that a compiler starts once for many;
+//! what a batch cannot do is halved down to the test that is to blame.
+//!
+//! Compilers are run as `toolchain` runs them, with a time limit and a closed environment.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use super::emit::{self, Code};
+use super::environment::Environment;
+use super::machine::Machine;
+use crate::lang::c11::emit::HEADER;
+use crate::litmus::Arch;
+use crate::pipeline::mapping::Table;
+use crate::pipeline::profile::Profile;
+use crate::toolchain::compile::{Trouble, arguments, first_error};
+use crate::toolchain::process::{self, Ended};
+use crate::toolchain::table;
+
+const HARNESS_H: &str = include_str!("harness/harness.h");
+const HARNESS_C: &str = include_str!("harness/harness.c");
+
+/// A program on disk, with the folder that it goes away with.
+#[derive(Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl Program {
+    /// A folder for what the program reads.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+pub struct Builder {
+    pub machine: Machine,
+    pub profile: Arc<Profile>,
+    compiler: PathBuf,
+    folder: Arc<tempfile::TempDir>,
+    /// The object file of the harness, built once.
+    harness: OnceLock<Result<PathBuf, Trouble>>,
+    made: std::sync::atomic::AtomicUsize,
+}
+
+type Built = Result<(Arc<Program>, usize), Trouble>;
+
+impl Builder {
+    pub fn new(machine: Machine, profile: Arc<Profile>) -> Result<Builder, String> {
+        let compiler = process::find(&profile.compiler).ok_or_else(|| {
+            format!(
+                "the compiler `{}` is not installed; `litmake doctor` says how to get it",
+                profile.compiler
+            )
+        })?;
+        let folder = tempfile::Builder::new()
+            .prefix("litmake-cpu-")
+            .tempdir()
+            .map_err(|e| format!("no temporary folder: {e}"))?;
+        Ok(Builder {
+            machine,
+            profile,
+            compiler,
+            folder: Arc::new(folder),
+            harness: OnceLock::new(),
+            made: Default::default(),
+        })
+    }
+
+    /// Builds programs of some tests: for each, the program that has it and its number there.
+    /// `code` emits a test under a number.
+    pub fn build(
+        &self,
+        count: usize,
+        code: &dyn Fn(usize, usize) -> Result<Code, String>,
+        stop: &AtomicBool,
+    ) -> Vec<Built> {
+        let mut out: Vec<Built> = (0..count).map(|_| Err(Trouble::Stopped)).collect();
+        let all: Vec<usize> = (0..count).collect();
+        self.batch(&all, code, stop, &mut out);
+        out
+    }
+
+    fn batch(
+        &self,
+        tests: &[usize],
+        code: &dyn Fn(usize, usize) -> Result<Code, String>,
+        stop: &AtomicBool,
+        out: &mut [Built],
+    ) {
+        let mut fine = Vec::new();
+        let mut codes = Vec::new();
+        for test in tests {
+            match code(*test, codes.len()) {
+                Ok(c) => {
+                    fine.push(*test);
+                    codes.push(c);
+                }
+                Err(message) => out[*test] = Err(Trouble::Test(message)),
+            }
+        }
+        if fine.is_empty() {
+            return;
+        }
+        match self.program(&codes, stop) {
+            Ok(program) => {
+                for (n, test) in fine.iter().enumerate() {
+                    out[*test] = Ok((program.clone(), n));
+                }
+            }
+            Err(Trouble::Stopped) => {}
+            Err(trouble) if fine.len() == 1 => out[fine[0]] = Err(trouble),
+            Err(_) => {
+                let (a, b) = fine.split_at(fine.len() / 2);
+                self.batch(a, code, stop, out);
+                self.batch(b, code, stop, out);
+            }
+        }
+    }
+
+    fn program(&self, codes: &[Code], stop: &AtomicBool) -> Result<Arc<Program>, Trouble> {
+        let harness = self.harness.get_or_init(|| self.harness(stop)).clone()?;
+        let n = self.made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = |stem: &str, end: &str| format!("{stem}{n}{end}");
+        let mut driver = emit::DRIVER_HEADER.to_string();
+        let mut bodies = String::new();
+        for code in codes {
+            driver.push_str(&code.driver);
+            bodies.push_str(code.bodies.strip_prefix(HEADER).unwrap_or(&code.bodies));
+        }
+        driver.push_str(&emit::table(codes.len()));
+        let (tests_c, tests_o) = (name("tests", ".c"), name("tests", ".o"));
+        self.write(&tests_c, &driver)?;
+        self.compile(&self.driver_flags(&["-c", &tests_c, "-o", &tests_o]), stop)?;
+        let mut objects = vec![tests_o, harness.display().to_string()];
+        if !bodies.is_empty() {
+            let (bodies_c, bodies_o) = (name("bodies", ".c"), name("bodies", ".o"));
+            if !self.profile.mapping.is_empty() {
+                let table = Table::read(&self.profile.mapping).map_err(Trouble::Test)?;
+                let before = table::preamble(&table, self.profile.arch, &bodies);
+                bodies = before.map_err(Trouble::Test)? + &bodies;
+            }
+            self.write(&bodies_c, &format!("{HEADER}{bodies}"))?;
+            let ours = ["-w", "-g0", "-fno-stack-protector"];
+            self.compile(
+                &arguments(&self.profile, &ours, &["-c", &bodies_c, "-o", &bodies_o]),
+                stop,
+            )?;
+            objects.push(bodies_o);
+        }
+        let path = name("run", "");
+        let mut last: Vec<&str> = objects.iter().map(String::as_str).collect();
+        last.extend(["-o", &path, "-pthread"]);
+        // An emulator knows nothing of the libraries of its target.
+        if self.machine.emulator.is_some() {
+            last.push("-static");
+        }
+        if let Err(trouble) = self.compile(&arguments(&self.profile, &[], &last), stop) {
+            if !matches!(&trouble, Trouble::Compiler(m) if m.contains("__atomic")) {
+                return Err(trouble);
+            }
+            last.push("-latomic");
+            self.compile(&arguments(&self.profile, &[], &last), stop)?;
+        }
+        let path = self.folder.path().join(path);
+        Ok(Arc::new(Program { path, folder: self.folder.clone() }))
+    }
+
+    fn harness(&self, stop: &AtomicBool) -> Result<PathBuf, Trouble> {
+        self.write("harness.h", HARNESS_H)?;
+        self.write("harness.c", HARNESS_C)?;
+        self.write("environment.h", &Environment::header())?;
+        self.compile(&self.driver_flags(&["-c", "harness.c", "-o", "harness.o"]), stop)?;
+        Ok(self.folder.path().join("harness.o"))
+    }
+
+    /// The harness is built for the profile's target, and well, whatever the profile tests.
+    fn driver_flags(&self, files: &[&str]) -> Vec<String> {
+        let mut last = vec!["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fomit-frame-pointer"];
+        // Bodies of tests may push and call.
+        if self.profile.arch == Arch::X86_64 {
+            last.push("-mno-red-zone");
+        }
+        last.extend(files);
+        arguments(&self.profile, &["-w", "-g0", "-pthread"], &last)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
+        std::fs::write(self.folder.path().join(name), text)
+            .map_err(|e| Trouble::Compiler(format!("{name} cannot be written: {e}")))
+    }
+
+    fn compile(&self, args: &[String], stop: &AtomicBool) -> Result<(), Trouble> {
+        let ended = process::run(&process::Request {
+            program: &self.compiler,
+            args,
+            env: &self.profile.env,
+            dir: self.folder.path(),
+            timeout: self.profile.timeout,
+            memory_mib: self.profile.memory_mib,
+            processors: 1,
+            stop,
+        });
+        let name = &self.profile.compiler;
+        match ended {
+            Ended::Exit { code: 0, .. } => Ok(()),
+            Ended::Exit { code, stderr, .. } => {
+                // What is missing from a link decides what is tried next.
+                let shown = match stderr.lines().find(|l| l.contains("__atomic")) {
+                    Some(line) => line.to_string(),
+                    None => first_error(&stderr),
+                };
+                Err(Trouble::Compiler(format!("{name} failed with status {code}: {shown}")))
+            }
+            Ended::Signal { signal, stderr } => Err(Trouble::Compiler(format!(
+                "{name} was ended by signal {signal}: {}",
+                first_error(&stderr)
+            ))),
+            Ended::TooSlow => Err(Trouble::Compiler(format!(
+                "{name} gave no answer within {} s",
+                self.profile.timeout.as_secs()
+            ))),
+            Ended::Stopped => Err(Trouble::Stopped),
+            Ended::NotStarted(e) => Err(Trouble::Compiler(format!("{name} did not start: {e}"))),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What a test showed, in the log format of litmus7: as herd's users and their tools read it.
+
+use std::fmt::Write;
+
+use super::environment::Environment;
+use super::judge::{Tally, text};
+use super::machine::Machine;
+use super::session::{Prepared, Setup};
+use crate::isa;
+use crate::litmus::log::{Kind, LogEntry};
+use crate::litmus::{Place, condition_text, place_brackets};
+use crate::pipeline::profile::Profile;
+
+/// One test's block. Without a hash of the test: tools that compare logs take hashes that differ
+/// for different tests, and ours are not those of others.
+pub fn block(test: &Prepared, tally: &Tally) -> String {
+    let entry = LogEntry::new(
+        &test.test.name,
+        test.test.condition.quantifier,
+        condition(test),
+        Vec::new(),
+        (tally.positive(), tally.total() - tally.positive()),
+    );
+    let mut out = String::new();
+    let _ = writeln!(out, "Test {} {}", entry.name, entry.kind.word());
+    let _ = writeln!(out, "Histogram ({} states)", tally.states.len());
+    for (state, seen) in &tally.states {
+        let mark = if seen.holds { '*' } else { ':' };
+        let _ = writeln!(out, "{:<6}{mark}>{}", seen.count, text(state));
+    }
+    let ok = matches!(entry.verdict, crate::litmus::log::Verdict::Ok);
+    let _ = writeln!(out, "{}\n\nWitnesses", if ok { "Ok" } else { "No" });
+    let (witnesses, others) = match entry.kind {
+        Kind::Forbidden => (entry.negative, entry.positive),
+        _ => (entry.positive, entry.negative),
+    };
+    let _ = writeln!(out, "Positive: {witnesses}, Negative: {others}");
+    let validated = if ok { "validated" } else { "NOT validated" };
+    let _ = writeln!(out, "Condition {} is {validated}", entry.condition);
+    if let Some(observation) = entry.observation {
+        let _ = writeln!(
+            out,
+            "Observation {} {} {} {}",
+            entry.name,
+            observation.word(),
+            entry.positive,
+            entry.negative
+        );
+    }
+    let _ = writeln!(out, "Time {} {:.2}\n", entry.name, tally.seconds);
+    out
+}
+
+/// The condition, with registers under their full names.
+fn condition(test: &Prepared) -> String {
+    let isa = isa::of(test.test.arch);
+    condition_text(&test.test.condition, test.test.arch, &|place: &Place| match place {
+        Place::Reg { thread, name } => {
+            let full = isa.and_then(|i| i.register(name)).map_or(name.clone(), |r| r.name);
+            format!("{thread}:{full}")
+        }
+        mem => place_brackets(mem),
+    })
+}
+
+/// How and on what tests ran, at the end of a log.
+pub fn trailer(
+    machine: &Machine,
+    profile: &Profile,
+    setup: &Setup,
+    environments: &[Environment],
+) -> String {
+    let mut out = format!("Machine {machine}\n");
+    if machine.emulator.is_some() {
+        out.push_str("Emulated: values and crashes mean something, counts do not\n");
+    }
+    let _ = writeln!(out, "Compiler {} {}", profile.compiler, profile.args.join(" "));
+    let _ = writeln!(
+        out,
+        "Parameters seed={} environments={} seconds={} rounds={}",
+        setup.seed,
+        environments.len(),
+        setup.seconds,
+        setup.rounds
+    );
+    for (i, env) in environments.iter().enumerate() {
+        let params: Vec<String> =
+            env.params().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let _ = writeln!(out, "/* environment {i}: {} */", params.join(" "));
+    }
+    out
+}

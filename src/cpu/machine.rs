@@ -1,0 +1,131 @@
+//! What tests run on: this machine, or one that is emulated, and the compilers that make programs
+//! for it. It does not know tests.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::diag::{Source, Span};
+use crate::litmus::Arch;
+use crate::pipeline::profile::Profile;
+use crate::toolchain::process;
+
+/// The dialect of this machine's processors, where tests of it can run.
+pub fn host() -> Option<Arch> {
+    match std::env::consts::ARCH {
+        "x86_64" => Some(Arch::X86_64),
+        "aarch64" => Some(Arch::AArch64),
+        _ => None,
+    }
+}
+
+/// What runs programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    pub arch: Arch,
+    /// As the processor calls itself.
+    pub name: String,
+    pub processors: u64,
+    /// The program that runs foreign code. What shows under it is the emulator's doing: values
+    /// and crashes mean something, rates and weak outcomes nothing.
+    pub emulator: Option<PathBuf>,
+}
+
+impl Machine {
+    /// The machine that runs code of a dialect: this one, or an emulator for it.
+    pub fn of(arch: Arch) -> Result<Machine, String> {
+        let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+        let name = processor_name();
+        if host() == Some(arch) {
+            return Ok(Machine { arch, name, processors, emulator: None });
+        }
+        let command = match arch {
+            Arch::X86_64 => "qemu-x86_64",
+            Arch::AArch64 => "qemu-aarch64",
+            Arch::Arm => "qemu-arm",
+            Arch::RiscV => "qemu-riscv64",
+            Arch::Ppc => "qemu-ppc64le",
+            Arch::Mips => "qemu-mips64el",
+            Arch::C | Arch::X86 => {
+                return Err(format!("code of {} is not run on this machine", arch.name()));
+            }
+        };
+        match process::find(command) {
+            Some(path) => Ok(Machine { arch, name, processors, emulator: Some(path) }),
+            None => Err(format!(
+                "code of {} does not run on this machine, and its emulator `{command}` is not installed",
+                arch.name()
+            )),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        let mut out = json!({
+            "name": self.name,
+            "type": "cpu",
+            "arch": self.arch.name(),
+            "processors": self.processors,
+        });
+        if let Some(path) = &self.emulator {
+            out["emulator"] = path.display().to_string().into();
+        }
+        out
+    }
+}
+
+impl std::fmt::Display for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.emulator {
+            None => {
+                write!(f, "{} ({}, {} processors)", self.name, self.arch.name(), self.processors)
+            }
+            Some(path) => {
+                let program = path.file_name().unwrap_or_default().to_string_lossy();
+                write!(f, "{} emulated by {program} on {}", self.arch.name(), self.name)
+            }
+        }
+    }
+}
+
+/// As the kernel tells it; empty where it does not.
+fn processor_name() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |key: &str| {
+        let line = text.lines().find(|l| l.split(':').next().is_some_and(|k| k.trim() == key))?;
+        Some(line.split_once(':')?.1.trim().to_string())
+    };
+    value("model name")
+        .or_else(|| {
+            Some(format!("implementer {} part {}", value("CPU implementer")?, value("CPU part")?))
+        })
+        .unwrap_or_else(|| "unknown processor".into())
+}
+
+/// The profile that tests are built with where none is named: the machine's own compiler.
+pub fn own_profile() -> Result<Arc<Profile>, String> {
+    let arch =
+        host().ok_or("tests do not run on processors of this kind; name a profile of another")?;
+    let candidates = ["cc", "gcc", "clang", "gcc-12", "gcc-11", "clang-16", "clang-15", "clang-14"];
+    let found = candidates.into_iter().find(|c| process::find(c).is_some());
+    let compiler = found.ok_or("no C compiler is installed here (cc, gcc or clang)")?;
+    Ok(Arc::new(Profile {
+        name: compiler.to_string(),
+        family: compiler.to_string(),
+        variables: BTreeMap::new(),
+        compiler: compiler.to_string(),
+        args: vec!["-O2".into()],
+        arch,
+        model: None,
+        language: Default::default(),
+        env: BTreeMap::new(),
+        timeout: Duration::from_secs(60),
+        memory_mib: 4096,
+        mapping: BTreeMap::new(),
+        runtime: BTreeMap::new(),
+        source: Source::new(compiler, ""),
+        span: Span::default(),
+    }))
+}

@@ -1,0 +1,189 @@
+//! Runs a program of tests in a child process with a time limit, and reads what it counted.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::build::Program;
+use super::environment::Environment;
+use super::machine::Machine;
+use crate::toolchain::process::{self, Ended};
+
+/// What to run: a test in some environments, one after the other.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub test: usize,
+    pub environments: &'a [Environment],
+    /// In each.
+    pub seconds: f64,
+    /// Rounds in each, at most; 0: as many as there is time for.
+    pub rounds: u64,
+    pub seed: u64,
+}
+
+/// What was counted in one environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    pub rounds: u64,
+    pub seconds: f64,
+    /// Numbers of outcomes, and how often they showed.
+    pub outcomes: Vec<(u64, u64)>,
+    /// Outcomes with values that have no number: outcome, count, values by column.
+    pub raw: Vec<(u64, u64, Vec<u64>)>,
+    /// How many more of those there were than were kept.
+    pub lost: u64,
+}
+
+/// What came of a run that did not end well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The program was ended by a signal.
+    Crash(i32),
+    /// It did not end.
+    Hang(u64),
+    /// It could not be run, or says what is wrong.
+    Refused(String),
+    Stopped,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Crash(signal) => {
+                write!(f, "the test was ended by signal {signal}{}", signal_name(*signal))
+            }
+            Trouble::Hang(seconds) => write!(f, "the test did not end within {seconds} s"),
+            Trouble::Refused(message) => f.write_str(message),
+            Trouble::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGSEGV => " (segmentation fault)",
+        libc::SIGILL => " (illegal instruction)",
+        libc::SIGBUS => " (bus error)",
+        libc::SIGFPE => " (arithmetic)",
+        libc::SIGABRT => " (aborted)",
+        libc::SIGTRAP => " (trap)",
+        _ => "",
+    }
+}
+
+/// How much longer than planned a test may take, for starting and for ending: machines are busy.
+const SLACK: f64 = 20.0;
+const MEMORY_MIB: u64 = 1 << 16;
+
+pub fn run(
+    machine: &Machine,
+    program: &Program,
+    request: &Request,
+    stop: &AtomicBool,
+) -> Result<Vec<Counted>, Trouble> {
+    let refused = |message: String| Trouble::Refused(message);
+    let file = tempfile::NamedTempFile::new_in(program.folder())
+        .map_err(|e| refused(format!("no temporary file: {e}")))?;
+    let lines: Vec<String> = request.environments.iter().map(Environment::line).collect();
+    std::fs::write(file.path(), lines.join("\n"))
+        .map_err(|e| refused(format!("environments cannot be written: {e}")))?;
+    let mut args = Vec::new();
+    let command = match &machine.emulator {
+        None => &program.path,
+        Some(emulator) => {
+            args.push(program.path.display().to_string());
+            emulator
+        }
+    };
+    args.extend([
+        request.test.to_string(),
+        request.seed.to_string(),
+        request.seconds.to_string(),
+        request.rounds.to_string(),
+        file.path().display().to_string(),
+    ]);
+    let planned = request.seconds * request.environments.len() as f64;
+    let timeout = Duration::try_from_secs_f64(planned * 1.5 + SLACK)
+        .map_err(|_| refused(format!("{planned} is no time in seconds")))?;
+    let ended = process::run(&process::Request {
+        program: command,
+        args: &args,
+        env: &BTreeMap::new(),
+        dir: program.folder(),
+        timeout,
+        memory_mib: MEMORY_MIB,
+        processors: machine.processors.max(1),
+        stop,
+    });
+    match ended {
+        Ended::Exit { code: 0, stdout, .. } => {
+            read(&String::from_utf8_lossy(&stdout), request.environments.len()).map_err(refused)
+        }
+        // Emulators end with the signal that their program was ended by, as shells tell it.
+        Ended::Exit { code, .. } if machine.emulator.is_some() && code > 128 => {
+            Err(Trouble::Crash(code - 128))
+        }
+        Ended::Exit { code, stderr, .. } => {
+            let said = stderr.lines().next().unwrap_or("it said nothing");
+            Err(refused(format!("the test ended with status {code}: {said}")))
+        }
+        Ended::Signal { signal, .. } => Err(Trouble::Crash(signal)),
+        Ended::TooSlow => Err(Trouble::Hang(timeout.as_secs())),
+        Ended::Stopped => Err(Trouble::Stopped),
+        Ended::NotStarted(e) => Err(refused(format!("the test did not start: {e}"))),
+    }
+}
+
+/// Reads what the harness prints, one part an environment.
+fn read(text: &str, count: usize) -> Result<Vec<Counted>, String> {
+    let mut out = Vec::new();
+    let mut now: Option<Counted> = None;
+    for line in text.lines() {
+        let bad = || format!("the harness said `{line}`, which is not understood");
+        let mut words = line.split(' ');
+        let kind = words.next().unwrap_or("");
+        let rest: Vec<&str> = words.collect();
+        let number = |i: usize| rest.get(i).and_then(|w| w.parse::<u64>().ok()).ok_or_else(bad);
+        match (kind, &mut now) {
+            ("environment", None) => {
+                let seconds = rest.get(1).and_then(|w| w.parse().ok()).ok_or_else(bad)?;
+                now = Some(Counted { rounds: number(0)?, seconds, ..Counted::default() });
+            }
+            ("outcome", Some(c)) => c.outcomes.push((number(0)?, number(1)?)),
+            ("raw", Some(c)) => {
+                let values = (2..rest.len()).map(number).collect::<Result<_, _>>()?;
+                c.raw.push((number(0)?, number(1)?, values));
+            }
+            ("lost", Some(c)) => c.lost += number(0)?,
+            ("end", Some(_)) => out.extend(now.take()),
+            _ => return Err(bad()),
+        }
+    }
+    if out.len() != count {
+        return Err(format!("the harness ran {} of {count} environments", out.len()));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_harness_says_is_read() {
+        let text = "environment 3 0.5\noutcome 1 20\nraw 8 1 0 77\nlost 2\nend\n";
+        let expected = Counted {
+            rounds: 3,
+            seconds: 0.5,
+            outcomes: vec![(1, 20)],
+            raw: vec![(8, 1, vec![0, 77])],
+            lost: 2,
+        };
+        assert_eq!(read(text, 1), Ok(vec![expected]));
+        assert_eq!(read("", 1).unwrap_err(), "the harness ran 0 of 1 environments");
+        assert_eq!(
+            read("outcome 1 1\n", 1).unwrap_err(),
+            "the harness said `outcome 1 1`, which is not understood"
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! Tests on one machine, over many environments: from a test to what is stored of it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Map, Value, json};
+
+use super::build::{Builder, Program as Built};
+use super::columns::{self, Columns};
+use super::emit::{self, Code};
+use super::environment::Environment;
+use super::judge::{Expected, Models, State, Tally, named, text};
+use super::machine::{self, Machine};
+use super::run::{self, Counted, Request, Trouble};
+use crate::devices::random::Rng;
+use crate::devices::record::{Record, UNKNOWN};
+use crate::diag::{Diag, Result};
+use crate::litmus::{Arch, Test};
+use crate::pipeline::profile::Profile;
+use crate::sim::program::Program;
+use crate::sim::search::holds;
+use crate::toolchain::compile;
+
+/// A test with what must be known of it to run it and to say what came out.
+pub struct Prepared {
+    /// Its name in results.
+    pub key: String,
+    /// The mutator that made it; `None` for tests that are to show no violation.
+    pub mutator: Option<String>,
+    pub test: Test,
+    pub program: Program,
+    pub columns: Columns,
+    pub expected: Expected,
+}
+
+impl Prepared {
+    pub fn new(test: &Test, models: &mut Models) -> Result<Prepared> {
+        let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
+        let expected =
+            models.expect(test).map_err(|e| e.or_at(&test.source, test.condition.span))?;
+        let program = Program::new(test)?;
+        let states: Vec<_> =
+            expected.allowed.iter().chain(&expected.interleaved).cloned().collect();
+        let columns = Columns::new(test, &program, &states)?;
+        Ok(Prepared {
+            key: info("Key").unwrap_or_else(|| test.name.clone()),
+            mutator: info("Mutates").and_then(|of| info("Mutator").or(Some(of))),
+            test: test.clone(),
+            program,
+            columns,
+            expected,
+        })
+    }
+
+    pub fn is_mutant(&self) -> bool {
+        self.mutator.is_some()
+    }
+
+    /// Whether the proposition of the condition holds of a state.
+    pub fn holds(&self, state: &State) -> bool {
+        let Some(outcome) = columns::outcome(&self.program, state) else { return false };
+        holds(&self.program.condition, &self.program, &outcome)
+    }
+
+    pub fn code(&self, n: usize) -> Result<Code> {
+        emit::emit(&self.test, &self.program, &self.columns, n)
+    }
+}
+
+/// How tests are run, apart from the environments.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub environments: u32,
+    /// Rounds in each environment; 0: as many as there is time for.
+    pub rounds: u64,
+    /// Of one test in one environment.
+    pub seconds: f64,
+    pub seed: String,
+    /// Takes the place of the drawn parameters.
+    pub overrides: Vec<(String, u32)>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            environments: 16,
+            rounds: 0,
+            seconds: 1.0 / 16.0,
+            seed: "cpu".into(),
+            overrides: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    /// The environments, by number.
+    pub fn draw(&self) -> std::result::Result<Vec<Environment>, String> {
+        if !(0.0..1e6).contains(&self.seconds) {
+            return Err(format!("{} is no time in seconds", self.seconds));
+        }
+        let mut all = Environment::draw(&self.seed, self.environments);
+        for env in &mut all {
+            for (name, value) in &self.overrides {
+                env.set(name, *value)?;
+            }
+            env.check()?;
+        }
+        Ok(all)
+    }
+
+    /// What of it is recorded with results, and decides them.
+    pub fn json(&self) -> Value {
+        json!({
+            "environments": self.environments,
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "set": self.overrides.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect::<Map<_, _>>(),
+        })
+    }
+}
+
+/// A machine, and a compiler for it.
+pub struct Session {
+    pub machine: Machine,
+    pub profile: Arc<Profile>,
+    builder: Builder,
+}
+
+/// A test that is built.
+#[derive(Clone)]
+pub struct Ready {
+    program: Arc<Built>,
+    number: usize,
+}
+
+/// Tests built into one program, at most.
+const BATCH: usize = 24;
+
+impl Session {
+    /// The machine that a profile's programs run on; without a profile, this one.
+    pub fn new(profile: Option<Arc<Profile>>) -> std::result::Result<Session, String> {
+        let profile = match profile {
+            Some(profile) => profile,
+            None => machine::own_profile()?,
+        };
+        let machine = Machine::of(profile.arch)?;
+        let builder = Builder::new(machine.clone(), profile.clone())?;
+        Ok(Session { machine, profile, builder })
+    }
+
+    /// Whether tests of a dialect run here; the error says what does.
+    pub fn accepts(&self, test: &Test) -> Result<()> {
+        if test.arch == Arch::C || test.arch == self.machine.arch {
+            return Ok(());
+        }
+        Err(Diag::new(format!(
+            "{}: a test of {}; what runs here are tests of {} and of C",
+            test.name,
+            test.arch.name(),
+            self.machine.arch.name()
+        )))
+    }
+
+    /// Builds tests, many a program.
+    pub fn build(
+        &self,
+        tests: &[Prepared],
+        stop: &AtomicBool,
+    ) -> Vec<std::result::Result<Ready, compile::Trouble>> {
+        let mut out = Vec::with_capacity(tests.len());
+        for part in tests.chunks(BATCH) {
+            let code = |test: usize, n: usize| {
+                let prepared = &part[test];
+                let runs = self.accepts(&prepared.test);
+                runs.and_then(|()| prepared.code(n)).map_err(|e| e.to_string())
+            };
+            let built = self.builder.build(part.len(), &code, stop);
+            out.extend(
+                built.into_iter().map(|b| b.map(|(program, number)| Ready { program, number })),
+            );
+        }
+        out
+    }
+
+    /// Runs a test in some environments, one after the other in one process.
+    pub fn run(
+        &self,
+        ready: &Ready,
+        environments: &[Environment],
+        setup: &Setup,
+        key: &str,
+        stop: &AtomicBool,
+    ) -> std::result::Result<Vec<Counted>, Trouble> {
+        let request = Request {
+            test: ready.number,
+            environments,
+            seconds: setup.seconds,
+            rounds: setup.rounds,
+            seed: Rng::of(&setup.seed, &[key]).next(),
+        };
+        run::run(&self.machine, &ready.program, &request, stop)
+    }
+
+    /// Runs a test in all environments of a setup.
+    pub fn tallies(
+        &self,
+        test: &Prepared,
+        ready: &Ready,
+        environments: &[Environment],
+        setup: &Setup,
+        stop: &AtomicBool,
+    ) -> std::result::Result<Vec<Tally>, Trouble> {
+        let counted = self.run(ready, environments, setup, &test.key, stop)?;
+        let tally = |c: &Counted| Tally::new(c, &test.program, &test.columns, &test.expected);
+        Ok(counted.iter().map(tally).collect())
+    }
+
+    /// What is stored of a test. An emulator shows how it works itself: what it shows is never a
+    /// violation of the machine that it stands for.
+    pub fn record(&self, test: &Prepared, tallies: &[Tally], setup: &Setup) -> Record {
+        let mut record = Record {
+            test: test.test.name.clone(),
+            key: test.key.clone(),
+            mutator: test.mutator.clone(),
+            device: self.machine.to_string(),
+            setup: setup.json(),
+            cells: tallies.iter().map(|t| t.cell(test.is_mutant())).collect(),
+            ..Record::default()
+        };
+        let mut all = Tally::default();
+        for tally in tallies {
+            all.add(tally.clone());
+        }
+        if all.forbidden() > 0 && test.expected.is_binding() {
+            let forbidden =
+                all.states.iter().filter(|(_, s)| s.class == crate::devices::Class::Forbidden);
+            record.violations = forbidden.map(|(state, _)| named(state)).collect();
+            if all.lost > 0 {
+                record.violations.push([("outcome".to_string(), UNKNOWN.to_string())].into());
+            }
+            record.allowed = test.expected.allowed.iter().map(named).collect();
+        }
+        record
+    }
+}
+
+/// The tally of a test over all environments.
+pub fn whole(tallies: &[Tally]) -> Tally {
+    let mut out = Tally::default();
+    for tally in tallies {
+        out.add(tally.clone());
+    }
+    out
+}
+
+/// The environment that showed what the condition looks for most often a second.
+pub fn best(tallies: &[Tally]) -> Option<(usize, f64)> {
+    let rate = |t: &Tally| if t.seconds > 0.0 { t.positive() as f64 / t.seconds } else { 0.0 };
+    let rates = tallies.iter().map(rate).enumerate().filter(|(_, r)| *r > 0.0);
+    rates.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Outcomes that a model allows and that did not show.
+pub fn unseen(test: &Prepared, tally: &Tally) -> Vec<String> {
+    let missing = test.expected.allowed.iter().filter(|s| !tally.states.contains_key(*s));
+    missing.map(text).collect()
+}

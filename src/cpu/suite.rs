@@ -1,0 +1,111 @@
+//! Tests of machine code that litmake makes itself: conformance tests of a machine and their
+//! mutants, pruned by the model of the machine, so that every mutant can be killed.
+
+use std::ops::ControlFlow;
+
+use crate::cat::{LoadOptions, load};
+use crate::diag::{Result, Source};
+use crate::generate::recipe::Recipe;
+use crate::generate::{Maker, Seen, dialect, syntax};
+use crate::litmus::{Arch, Test};
+use crate::mutate::cycles::weaken;
+use crate::mutate::disrupt::{Disruptor, usual};
+use crate::sim::{Model, Options, Simulator};
+
+/// The cycles of the suites of machine code: what orders accesses on x86-64, in every critical
+/// cycle of two or three threads.
+const X86_VOCABULARY: &str = "PodWW PodRR PodRW MFencedWR Rfe Fre Coe";
+const X86_SIZE: usize = 6;
+
+/// A mutant, or, without a disruptor, the test that mutants come from.
+pub struct Weakened {
+    pub test: Test,
+    /// What was done, and the name of the test that it was done to.
+    pub by: Option<(String, String)>,
+}
+
+/// The conformance tests of x86-64 and their mutants under x86-TSO, in order of their names.
+pub fn x86() -> Result<Vec<Weakened>> {
+    let arch = Arch::X86_64;
+    let dialect = dialect::of(arch);
+    let model = Model::load(&load(arch.default_model(), &LoadOptions::new(arch))?)?;
+    let mut recipe = Recipe::new(arch);
+    recipe.vocabulary = vec![Source::new("x86", X86_VOCABULARY)];
+    recipe.size = X86_SIZE;
+    recipe.threads = 3;
+    let mut cycles = Vec::new();
+    recipe.prepare()?.each(&mut |draft, _| {
+        cycles.push(draft.doc.clone());
+        ControlFlow::Continue(())
+    })?;
+    let disruptors = usual(dialect)
+        .iter()
+        .map(|w| Disruptor::read(dialect, &Source::new("x86", w.as_str())))
+        .collect::<Result<Vec<_>>>()?;
+    let mut simulator = Simulator::default();
+    let mut allows = |maker: &Maker| -> Result<Option<bool>> {
+        let outcomes = simulator.simulate(&maker.draft.test()?, &model, &Options::default())?;
+        Ok(Some(outcomes.positive > 0))
+    };
+    let mut out: Vec<Weakened> = Vec::new();
+    let mut maker = Maker::default();
+    let mut seen = Seen::default();
+    for text in cycles {
+        let cycle = syntax::cycle(dialect, &Source::new("x86", text))?;
+        let mut name = String::new();
+        weaken(dialect, &cycle, &disruptors, &mut maker, &mut allows, &mut |maker, by| {
+            if by.is_none() {
+                name = maker.draft.name.clone();
+            }
+            // A mutant of several cycles is one test.
+            if !seen.insert(&maker.draft.canonical_hash()) {
+                return Ok(());
+            }
+            let mut test = maker.draft.test()?;
+            let by = by.map(|d| (d.text.clone(), name.clone()));
+            if let Some((disruptor, of)) = &by {
+                test.info.push(("Mutator".into(), disruptor.clone()));
+                test.info.push(("Mutates".into(), of.clone()));
+            }
+            out.push(Weakened { test, by });
+            Ok(())
+        })?;
+    }
+    out.sort_by(|a, b| a.test.name.cmp(&b.test.name));
+    Ok(out)
+}
+
+/// Tests that litmake makes itself, by the name of their suite.
+pub const SUITES: [&str; 3] = ["x86-conformance", "x86-mutants", "x86"];
+
+/// The tests of a suite of machine code; `None` where there is none of that name.
+pub fn suite(name: &str) -> Result<Option<Vec<Test>>> {
+    let kept: fn(&Weakened) -> bool = match name {
+        "x86-conformance" => |w| w.by.is_none(),
+        "x86-mutants" => |w| w.by.is_some(),
+        "x86" => |_| true,
+        _ => return Ok(None),
+    };
+    Ok(Some(x86()?.into_iter().filter(kept).map(|w| w.test).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_of_x86_can_be_killed() {
+        let all = x86().unwrap();
+        let names: Vec<&str> = all.iter().map(|w| w.test.name.as_str()).collect();
+        for expected in ["SB", "SB+mfences", "SB+mfence+po", "R+po+mfence", "R", "RWC"] {
+            assert!(names.contains(&expected), "{expected} in {names:?}");
+        }
+        let mutants = all.iter().filter(|w| w.by.is_some());
+        assert!(mutants.clone().count() >= 10, "{names:?}");
+        // None is a test of what is forbidden at the same time.
+        for mutant in mutants {
+            let (_, of) = mutant.by.as_ref().unwrap();
+            assert!(all.iter().any(|w| w.by.is_none() && w.test.name == *of), "{of}");
+        }
+    }
+}

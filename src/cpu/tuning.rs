@@ -1,0 +1,91 @@
+//! A machine as a place to search for environments in.
+
+use std::sync::atomic::AtomicBool;
+
+use super::environment::Environment;
+use super::judge::Tally;
+use super::run::Trouble;
+use super::session::{Prepared, Ready, Session, Setup};
+use crate::devices::tuning::Key;
+use crate::stats::search::Bench;
+
+/// Whose results those of a machine are; the compiler takes the place of the driver.
+pub fn key(session: &Session) -> Key {
+    let name = &session.machine.name;
+    let digest = blake3::hash(name.as_bytes());
+    let number = digest.as_bytes().first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
+    Key {
+        // Processors have names and no numbers.
+        vendor: 0,
+        device: number,
+        name: name.clone(),
+        driver: session.profile.compiler.clone(),
+        driver_info: session.profile.args.join(" "),
+        variant: session.machine.arch.name().into(),
+    }
+}
+
+pub struct OnMachine<'a> {
+    pub session: &'a Session,
+    pub tests: &'a [(Prepared, Ready)],
+    pub environments: &'a [Environment],
+    pub setup: &'a Setup,
+    pub stop: &'a AtomicBool,
+    /// What went wrong, by test.
+    pub troubles: Vec<(String, Trouble)>,
+    runs: u64,
+}
+
+/// Searches end after so many troubles.
+const MAX_TROUBLES: usize = 100;
+
+impl<'a> OnMachine<'a> {
+    pub fn new(
+        session: &'a Session,
+        tests: &'a [(Prepared, Ready)],
+        environments: &'a [Environment],
+        setup: &'a Setup,
+        stop: &'a AtomicBool,
+    ) -> OnMachine<'a> {
+        OnMachine { session, tests, environments, setup, stop, troubles: Vec::new(), runs: 0 }
+    }
+}
+
+impl Bench for OnMachine<'_> {
+    fn tests(&self) -> usize {
+        self.tests.len()
+    }
+
+    fn environments(&self) -> usize {
+        self.environments.len()
+    }
+
+    fn group(&self, test: usize) -> usize {
+        let mutator = &self.tests[test].0.mutator;
+        self.tests.iter().position(|(t, _)| t.mutator == *mutator).unwrap_or(test)
+    }
+
+    fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)> {
+        if self.troubles.len() >= MAX_TROUBLES {
+            return None;
+        }
+        self.runs += 1;
+        let (prepared, ready) = &self.tests[test];
+        let setup = Setup { seconds, rounds: 0, ..self.setup.clone() };
+        // No two runs of a test in an environment draw the same.
+        let key = format!("{}/{env}/{}", prepared.key, self.runs);
+        let environments = std::slice::from_ref(&self.environments[env]);
+        match self.session.run(ready, environments, &setup, &key, self.stop) {
+            Ok(counted) => {
+                let counted = counted.first()?;
+                let (program, columns) = (&prepared.program, &prepared.columns);
+                let tally = Tally::new(counted, program, columns, &prepared.expected);
+                Some((tally.positive(), tally.seconds))
+            }
+            Err(e) => {
+                self.troubles.push((prepared.test.name.clone(), e));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What tests did on a device, as it is stored, and as result files in the artifact's form.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::stats::results::{Counts, Environment as Row, Results};
+
+/// What one test did in one environment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    pub seq: u64,
+    pub interleaved: u64,
+    pub weak: u64,
+    #[serde(rename = "durationSeconds")]
+    pub seconds: f64,
+    #[serde(rename = "deviceSeconds", default, skip_serializing_if = "Option::is_none")]
+    pub device_seconds: Option<f64>,
+    pub iterations: u64,
+    /// How often work was given to the device; 0 where it is not given in parts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub submissions: u32,
+    /// Outcomes that the model forbids.
+    pub violations: u64,
+    /// By outcome, those that showed.
+    pub outcomes: BTreeMap<String, u64>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// What stands for values that no execution gives.
+pub const UNKNOWN: &str = "other values";
+
+impl Cell {
+    pub fn counts(&self) -> Counts {
+        Counts {
+            seq: self.seq,
+            interleaved: self.interleaved,
+            weak: self.weak,
+            seconds: self.seconds,
+        }
+    }
+
+    pub fn instances(&self) -> u64 {
+        self.outcomes.values().sum()
+    }
+}
+
+/// One test's results over all environments, as a pipeline stores them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub test: String,
+    pub key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutator: Option<String>,
+    pub device: String,
+    pub setup: Value,
+    /// By environment number.
+    pub cells: Vec<Cell>,
+    /// Outcomes that showed and are forbidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<BTreeMap<String, String>>,
+    /// The test was ended by a signal, or did not end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<String>,
+}
+
+impl Record {
+    pub fn is_mutant(&self) -> bool {
+        self.mutator.is_some()
+    }
+
+    /// A line for people: instances, their rate, and what was looked for.
+    pub fn line(&self) -> String {
+        let sum = |f: &dyn Fn(&Cell) -> u64| -> u64 { self.cells.iter().map(f).sum() };
+        let seconds: f64 = self.cells.iter().map(|c| c.seconds).sum();
+        let instances = sum(&Cell::instances);
+        let what = match self.is_mutant() {
+            true => format!("{} kills", sum(&|c| c.weak)),
+            false => format!("{} violations", sum(&|c| c.violations)),
+        };
+        format!(
+            "  {:44} {instances:>12} instances {seconds:>8.2} s {:>12.0} /s  {what}",
+            self.key,
+            instances as f64 / seconds.max(1e-9)
+        )
+    }
+}
+
+/// Results of many tests in the artifact's form; environments by their parameters.
+pub fn results(
+    records: &[Record],
+    environments: impl IntoIterator<Item = Map<String, Value>>,
+    device: &Value,
+    seed: &str,
+    setup: Value,
+) -> Results {
+    let mut out = Results::default();
+    for (i, params) in environments.into_iter().enumerate() {
+        let mut row = Row { key: i.to_string(), params, ..Row::default() };
+        let mut more = Map::new();
+        for record in records {
+            let Some(cell) = record.cells.get(i) else { continue };
+            row.tests.push((record.key.clone(), cell.counts()));
+            let mut value = serde_json::to_value(cell).unwrap_or_default();
+            if let Some(fields) = value.as_object_mut() {
+                for counted in ["seq", "interleaved", "weak", "durationSeconds"] {
+                    fields.remove(counted);
+                }
+            }
+            more.insert(record.key.clone(), value);
+        }
+        row.other.insert("more".into(), Value::Object(more));
+        out.environments.push(row);
+    }
+    let mutators: Map<String, Value> = records
+        .iter()
+        .filter_map(|r| Some((r.key.clone(), Value::from(r.mutator.clone()?))))
+        .collect();
+    out.other.insert("randomSeed".into(), seed.into());
+    out.other.insert("mutators".into(), Value::Object(mutators));
+    out.other.insert("device".into(), device.clone());
+    out.other.insert("setup".into(), setup);
+    out.other.insert("litmake".into(), env!("CARGO_PKG_VERSION").into());
+    out
+}

@@ -1,0 +1,174 @@
+//! What tuning found on a device, kept for the next time: the best environment of each test, by
+//! vendor, device, driver and compile variant. Another driver version is compared with the one
+//! before.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::stats::search::Found;
+
+/// Whose results these are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    pub vendor: u32,
+    pub device: u32,
+    pub name: String,
+    pub driver: String,
+    pub driver_info: String,
+    pub variant: String,
+}
+
+impl Key {
+    /// The same hardware and compilation, whatever the driver.
+    fn is_akin(&self, other: &Key) -> bool {
+        (self.vendor, self.device, &self.variant) == (other.vendor, other.device, &other.variant)
+    }
+
+    fn driver(&self) -> String {
+        format!("{} {}", self.driver, self.driver_info)
+    }
+}
+
+/// The best environment of one test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// Whether the goal was reached in it.
+    pub reached: bool,
+    pub kills: u64,
+    pub seconds: f64,
+    pub params: Map<String, Value>,
+}
+
+impl Best {
+    pub fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.kills as f64 / self.seconds } else { 0.0 }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub key: Key,
+    /// The goal: percent, and the seconds within which it is to be reached.
+    pub rep: f64,
+    pub budget: f64,
+    /// By the name of the test in results.
+    pub tests: BTreeMap<String, Best>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Database {
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+}
+
+/// A test that does other than it did under another driver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub test: String,
+    pub before: f64,
+    pub after: f64,
+    pub lost: bool,
+    pub driver: String,
+}
+
+impl Database {
+    pub fn read(text: &str) -> Result<Database, String> {
+        serde_json::from_str(text).map_err(|e| format!("this is no tuning database: {e}"))
+    }
+
+    pub fn write(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    pub fn find(&self, key: &Key) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.key == *key)
+    }
+
+    /// What changed against the last driver of the same device: goals lost or won.
+    pub fn changes(&self, entry: &Entry) -> Vec<Change> {
+        let before =
+            self.entries.iter().rev().find(|e| e.key.is_akin(&entry.key) && e.key != entry.key);
+        let Some(before) = before else { return Vec::new() };
+        let mut out = Vec::new();
+        for (test, old) in &before.tests {
+            let Some(new) = entry.tests.get(test) else { continue };
+            if old.reached != new.reached {
+                out.push(Change {
+                    test: test.clone(),
+                    before: old.rate(),
+                    after: new.rate(),
+                    lost: old.reached,
+                    driver: before.key.driver(),
+                });
+            }
+        }
+        out
+    }
+
+    /// Takes an entry in, in place of one for the same key.
+    pub fn put(&mut self, entry: Entry) {
+        self.entries.retain(|e| e.key != entry.key);
+        self.entries.push(entry);
+    }
+}
+
+/// What a search found, as an entry: tests by key, environments by their parameters.
+pub fn entry(
+    key: Key,
+    rep: f64,
+    budget: f64,
+    tests: &[String],
+    environments: &[Map<String, Value>],
+    found: &Found,
+) -> Entry {
+    let mut out = Entry { key, rep, budget, tests: BTreeMap::new() };
+    for (i, test) in tests.iter().enumerate() {
+        let best = match (found.reached[i], found.best[i]) {
+            (Some(r), _) => Some((r.env, r.seen, true)),
+            (None, Some((env, seen))) => Some((env, seen, false)),
+            (None, None) => None,
+        };
+        let value = best.map_or(Best::default(), |(env, seen, reached)| Best {
+            reached,
+            kills: seen.kills,
+            seconds: seen.seconds,
+            params: environments[env].clone(),
+        });
+        out.tests.insert(test.clone(), value);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::environment::{Environment, Preset};
+
+    fn entry_of(driver: &str, reached: bool) -> Entry {
+        let key = Key { driver: driver.into(), name: "GPU".into(), ..Key::default() };
+        let params = Preset::Pte.draw("webgpu", 1)[0].params();
+        let best = Best { reached, kills: u64::from(reached) * 12, seconds: 2.0, params };
+        Entry { key, rep: 99.999, budget: 4.0, tests: BTreeMap::from([("A".into(), best)]) }
+    }
+
+    #[test]
+    fn another_driver_is_compared_with_the_last() {
+        let mut db = Database::default();
+        db.put(entry_of("1", true));
+        db.put(entry_of("1", true));
+        assert_eq!(db.entries.len(), 1);
+        assert!(db.changes(&entry_of("1", false)).is_empty());
+        let changes = db.changes(&entry_of("2", false));
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].lost && changes[0].before == 6.0 && changes[0].driver == "1 ");
+        db.put(entry_of("2", false));
+        assert_eq!(Database::read(&db.write()).unwrap(), db);
+        let best = &db.entries[0].tests["A"];
+        assert_eq!(Environment::recorded(&best.params), Some(Preset::Pte.draw("webgpu", 1)[0]));
+        assert_eq!(Environment::recorded(&Best::default().params), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Mutants of cycles: a cycle whose outcome is forbidden is weakened at one place, and what is
+//! then allowed is a mutant. Whoever asks says what is allowed.
+
+use super::disrupt::Disruptor;
+use crate::diag::{Diag, Result};
+use crate::generate::cycle::Shape;
+use crate::generate::dialect::Dialect;
+use crate::generate::edge::Edge;
+use crate::generate::emit::Style;
+use crate::generate::{Maker, Seen};
+
+/// Says whether what a cycle shows is allowed; `None` where nobody asks.
+pub type Allows<'a> = dyn FnMut(&Maker) -> Result<Option<bool>> + 'a;
+
+/// Weakens one cycle. `f` is given the maker with each mutant in it; the result is the name of
+/// the test that the cycle makes, or `None` where its outcome is allowed.
+pub fn weaken(
+    dialect: &Dialect,
+    cycle: &[Edge],
+    disruptors: &[Disruptor],
+    maker: &mut Maker,
+    allows: &mut Allows,
+    f: &mut dyn FnMut(&mut Maker, Option<&Disruptor>) -> Result<()>,
+) -> Result<Option<String>> {
+    let style = Style::default();
+    maker
+        .make(dialect, cycle, &Shape::ANY, &style)
+        .map_err(|why| Diag::new(format!("the cycle makes no test: {why}")))?;
+    if allows(maker)? == Some(true) {
+        return Ok(None);
+    }
+    let name = maker.draft.name.clone();
+    f(maker, None)?;
+    // Annotations are merged, so that each place has one.
+    let merged = maker.shop.edges.clone();
+    let mut seen = Seen::default();
+    for disruptor in disruptors {
+        for mutant in disruptor.apply(&merged) {
+            if maker.make(dialect, &mutant, &Shape::ANY, &style).is_err()
+                || !seen.insert(&maker.draft.canonical_hash())
+                || allows(maker)? == Some(false)
+            {
+                continue;
+            }
+            f(maker, Some(disruptor))?;
+        }
+    }
+    Ok(Some(name))
+}

@@ -1,0 +1,180 @@
+//! Tests on the processors of this machine, or of one that is emulated.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::super::{read_test, relative};
+use crate::cpu::environment::Environment;
+use crate::cpu::judge::Models;
+use crate::cpu::run::Trouble;
+use crate::cpu::session::{Prepared, Ready, Session, Setup};
+use crate::devices::record::Record;
+use crate::diag::{Diag, Result, Span};
+use crate::engine::digest::Digest;
+use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::store::Records;
+use crate::litmus::Arch;
+use crate::pipeline::plan::Node;
+use crate::pipeline::types;
+use crate::toolchain::compile;
+
+struct Stage {
+    setup: Setup,
+    environments: Vec<Environment>,
+    model: Option<String>,
+    /// One test runs at a time: tests that share a machine disturb each other.
+    session: std::result::Result<Mutex<Session>, String>,
+}
+
+/// The setup that a stage asks for, and its environments.
+pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environment>)> {
+    let at = |span: Span, message: String| Diag::at(&node.source, span, message);
+    let words =
+        [("adapter", &options.adapter), ("preset", &options.preset), ("variant", &options.variant)];
+    for (name, word) in words {
+        if let Some(word) = word {
+            let message = format!("`{name}` is for tests on GPUs");
+            return Err(at(word.span, message).help("leave it out where `device` is `cpu`"));
+        }
+    }
+    let plain = options.reach == types::RunReach::default()
+        && options.memory == types::RunMemory::default()
+        && !options.spin
+        && options.batch.is_none();
+    if !plain {
+        let message = "`reach`, `memory`, `spin` and `batch` are for tests on GPUs";
+        return Err(at(node.span, message.into()).help("leave them out where `device` is `cpu`"));
+    }
+    let mut setup = Setup::default();
+    if let Some(n) = &options.environments {
+        if !(1..=100_000).contains(&n.value) {
+            return Err(at(n.span, format!("{} is not between 1 and 100000", n.value)));
+        }
+        setup.environments = n.value;
+    }
+    if let Some(n) = &options.iterations {
+        setup.rounds = n.value.into();
+    }
+    if let Some(seconds) = &options.seconds {
+        setup.seconds = seconds.value;
+    }
+    if let Some(seed) = &options.seed {
+        setup.seed = seed.value.clone();
+    }
+    for (name, value) in &options.set {
+        setup.overrides.push((name.clone(), value.value));
+    }
+    let environments = setup.draw().map_err(|e| at(node.span, e))?;
+    Ok((setup, environments))
+}
+
+pub fn stage(
+    node: &Node,
+    options: &types::Run,
+    compilers: &mut super::super::compile::Compilers,
+    records: &dyn Records,
+) -> Result<super::Made> {
+    let (setup, environments) = setup(node, options)?;
+    let session = Session::new(node.profile.clone());
+    let model = options.model.as_ref().map(|m| {
+        let path = relative(&node.dir, &m.value);
+        let is_file = m.value.ends_with(".cat") && path.is_file();
+        if is_file { path.display().to_string() } else { m.value.clone() }
+    });
+    let mut fingerprint = Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_CPU"))
+        .with_text("stage", "run")
+        .with_text("setup", &setup.json().to_string())
+        .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
+    let mut archs = vec![Arch::C];
+    if let Ok(session) = &session {
+        let compiler = match compilers.find(&session.profile, records) {
+            Ok((_, digest)) => digest,
+            Err(_) => Digest::of(b"missing"),
+        };
+        fingerprint = fingerprint
+            .with("profile", session.profile.fingerprint())
+            .with("compiler", compiler)
+            .with_text("device", &session.machine.json().to_string());
+        archs.push(session.machine.arch);
+    }
+    let mut names = Vec::new();
+    for arch in archs {
+        let name = model.as_deref().unwrap_or(arch.default_model());
+        let loaded =
+            crate::cat::load(name, &crate::cat::LoadOptions::new(arch)).map_err(
+                |e| match &options.model {
+                    Some(m) => e.or_at(&node.source, m.span),
+                    None => e,
+                },
+            )?;
+        let part = format!("model {name} for {}", arch.name());
+        fingerprint = fingerprint.with(&part, Digest(*loaded.fingerprint().as_bytes()));
+        if !names.contains(&name.to_string()) {
+            names.push(name.to_string());
+        }
+    }
+    let stage = Stage { setup, environments, model, session: session.map(Mutex::new) };
+    Ok((Arc::new(stage), fingerprint, names.join(", ")))
+}
+
+impl Stage {
+    fn one(&self, session: &Session, test: &Prepared, ready: &Ready, context: &Context) -> Outcome {
+        let tallies = session.tallies(test, ready, &self.environments, &self.setup, &context.stop);
+        let record = match tallies {
+            Ok(tallies) => session.record(test, &tallies, &self.setup),
+            Err(e @ (Trouble::Crash(_) | Trouble::Hang(_))) => {
+                let record = session.record(test, &[], &self.setup);
+                Record { crash: Some(e.to_string()), ..record }
+            }
+            Err(Trouble::Stopped) => return Outcome::Stopped,
+            Err(Trouble::Refused(e)) => return Outcome::Broke(e),
+        };
+        let bytes = serde_json::to_vec(&record).unwrap_or_default();
+        let violated = !record.violations.is_empty() && session.machine.emulator.is_none();
+        match violated || record.crash.is_some() {
+            true => Outcome::Finding(bytes),
+            false => Outcome::Done(bytes),
+        }
+    }
+}
+
+impl Map for Stage {
+    /// As many as are built into one program.
+    fn batch(&self) -> usize {
+        24
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let session = match &self.session {
+            Ok(session) => session.lock().unwrap_or_else(PoisonError::into_inner),
+            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+        };
+        let mut models = Models::new(self.model.as_deref());
+        let mut out = vec![Outcome::Stopped; items.len()];
+        let (mut tests, mut places) = (Vec::new(), Vec::new());
+        for (i, item) in items.iter().enumerate() {
+            let prepared = read_test(&item[0]).and_then(|test| {
+                Prepared::new(&test, &mut models)
+                    .map_err(|e| e.or_at(&test.source, test.condition.span).to_string())
+            });
+            match prepared {
+                Ok(test) => {
+                    tests.push(test);
+                    places.push(i);
+                }
+                Err(message) => out[i] = Outcome::Failed(message),
+            }
+        }
+        let built = session.build(&tests, &context.stop);
+        for ((place, test), built) in places.into_iter().zip(&tests).zip(built) {
+            out[place] = match built {
+                _ if context.stopped() => Outcome::Stopped,
+                Ok(ready) => self.one(&session, test, &ready, context),
+                Err(compile::Trouble::Test(message)) => Outcome::Failed(message),
+                Err(compile::Trouble::Compiler(message)) => Outcome::Broke(message),
+                Err(compile::Trouble::Stopped) => Outcome::Stopped,
+            };
+        }
+        out
+    }
+}
