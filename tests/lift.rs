@@ -190,3 +190,34 @@ fn what_crashes_when_it_is_run_is_said() {
     let (status, text) = s.litmake(&[&run[..], &["--split", "thread", "load.litmus"]].concat());
     assert!(status == 2 && text.contains("leave --split out"), "{text}");
 }
+
+#[test]
+fn calls_and_returns_under_a_condition_keep_it() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(x, memory_order_acquire);
+  if (r0 == 1) {
+    atomic_store_explicit(y, 1, memory_order_relaxed);
+  }
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r1 = atomic_load_explicit(y, memory_order_relaxed);
+}
+exists (0:r0=0 /\\ 1:r1=1)
+",
+    );
+    // Arm calls the function that stores, and returns, under a condition.
+    for profile in ["clang-16-armv8-O2", "clang-16-armv7-O2", "clang-16-thumb-O2"] {
+        let args = ["check", "--storage", "statics", "--helpers", "--profile", profile, "t.litmus"];
+        let (status, text) = s.litmake(&args);
+        assert_eq!(status, 0, "{profile}: {text}");
+    }
+}

@@ -1332,7 +1332,15 @@ fn what_a_weaker_model_allows_is_labelled() {
     ).replace("r=0", "r=1");
     s.write("tests/lb.litmus", &relaxed(&lb));
     s.write("tests/lb-sc.litmus", &lb);
-    let check = ["check", "--profile", "mine-O1", "tests/lb.litmus", "tests/lb-sc.litmus"];
+    let check = [
+        "check",
+        "--storage",
+        "pointers",
+        "--profile",
+        "mine-O1",
+        "tests/lb.litmus",
+        "tests/lb-sc.litmus",
+    ];
     let (status, text) = s.litmake(&check);
     assert_eq!(status, 1, "{text}");
     assert!(text.contains("finding tests/lb.litmus (concurrency, load buffering, "), "{text}");

@@ -107,6 +107,24 @@ fn a_push_of_an_ordered_pair_stores_the_upper_half_first() {
     );
 }
 
+/// A loop whose turns decide nothing ends by itself, whatever `unroll` says.
+#[test]
+fn a_loop_with_a_known_counter_in_c_is_not_cut() {
+    let text = "C counted
+{}
+P0 (atomic_int* x) {
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+  int r1 = 0;
+  for (int i = 0; i < 5; i++) { r1 = r1 + r0 + 1; }
+  int r2 = 0;
+  do { r2 = r2 + 2; } while (r2 < 8);
+}
+P1 (atomic_int* x) { atomic_store_explicit(x, 1, memory_order_relaxed); }
+exists (0:r1=10 /\\ 0:r2=8)
+";
+    expect(text, &["0:r1=10; 0:r2=8;", "0:r1=5; 0:r2=8;"]);
+}
+
 /// A failed store-exclusive is a choice, not a count: its loop runs as often as `unroll` says.
 #[test]
 fn a_loop_of_exclusives_counts_against_unrolling() {

@@ -7,7 +7,7 @@ use litmake::cat::load::{LoadOptions, load};
 use litmake::diag::{Diag, Result, Source};
 use litmake::generate::{Maker, dialect, syntax};
 use litmake::litmus::{self, Arch, list};
-use litmake::mutate::cycles::weaken;
+use litmake::mutate::cycles;
 use litmake::mutate::disrupt::{Disruptor, usual};
 use litmake::mutate::mcm;
 use litmake::mutate::rewrite::Rewriting;
@@ -132,14 +132,20 @@ fn cycles(args: &Args) -> Result<()> {
     let mut maker = Maker::default();
     for text in &args.cycle {
         let cycle = syntax::cycle(dialect, &Source::new("--cycle", text.as_str()))?;
-        let made =
-            weaken(dialect, &cycle, &disruptors, &mut maker, &mut allows, &mut |maker, by| {
+        let made = cycles::weaken(
+            dialect,
+            &cycle,
+            &disruptors,
+            &mut maker,
+            &mut allows,
+            &mut |maker, by| {
                 let Some(disruptor) = by else { return Ok(()) };
                 let mut out = String::new();
                 maker.draft.print(&mut out);
                 show(args, &format!("{}: {}", maker.draft.name, disruptor.text), &out);
                 Ok(())
-            })?;
+            },
+        )?;
         if made.is_none() {
             eprintln!("{}: its outcome is allowed, so it is no conformance test", maker.draft.name);
         }

@@ -12,7 +12,6 @@ use super::expr::{ExprId, Exprs, Var, truth};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
 use crate::isa::ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp, Val, tag};
-use crate::litmus::Arch;
 
 /// Events of one thread's path on which a value or an event depends: by data flow, and by data
 /// flow with at least one choice inside an instruction ("pick").
@@ -331,6 +330,13 @@ impl<'p> Unfolder<'p> {
         Step::Go
     }
 
+    /// Whether a turn of a loop decided nothing. A counter that is known ends its loop by itself;
+    /// only what never ends, or has more events than there is room for, is cut.
+    fn known(&self, state: &State, target: usize) -> bool {
+        let chosen = state.forks_at.get(target).is_none_or(|forks| *forks != state.forks);
+        state.events.len() < ROOM && !chosen
+    }
+
     /// Moves to another instruction, counting how often a loop is entered again.
     fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Step<'c> {
         if target <= state.pc {
@@ -538,7 +544,13 @@ impl<'p> Unfolder<'p> {
                 let c = self.get(state, *cond)?;
                 return self.branch(state, c, *target as usize, hang, exprs);
             }
-            Op::Jump { target } => return Ok(self.jump(state, *target as usize)),
+            Op::Jump { target } => {
+                let target = *target as usize;
+                return Ok(match self.known(state, target) {
+                    true => Self::go(state, target),
+                    false => self.jump(state, target),
+                });
+            }
             Op::JumpTo { addr } => {
                 let a = self.get(state, *addr)?;
                 return Ok(match exprs.as_const(a.value) {
@@ -581,12 +593,8 @@ impl<'p> Unfolder<'p> {
         if let Some(v) = exprs.as_const(c.value) {
             let taken = truth(v);
             note(state, taken)?;
-            // A counter that is known ends its loop by itself; only what never ends, or has
-            // more events than there is room for, is cut.
-            let chosen = state.forks_at.get(target).is_none_or(|forks| *forks != state.forks);
-            let known = self.program.arch != Arch::C && state.events.len() < ROOM && !chosen;
             return Ok(match taken {
-                true if known => Self::go(state, target),
+                true if self.known(state, target) => Self::go(state, target),
                 true => self.jump(state, target),
                 false => Step::Go,
             });

@@ -385,6 +385,7 @@ impl Expand<'_> {
                         return Err("unsupported: a call that only asks where it is".into());
                     }
                     let back = lists.label();
+                    self.condition(d, back, lists)?;
                     let pushes = self.target.call_pushes();
                     if pushes != 0 {
                         lists.push(*at, Draft::AddStack(-pushes), String::new())?;
@@ -395,6 +396,7 @@ impl Expand<'_> {
                 Flow::CallRegister => match self.resolved.get(at) {
                     Some(to) => {
                         let back = lists.label();
+                        self.condition(d, back, lists)?;
                         let pushes = self.target.call_pushes();
                         if pushes != 0 {
                             lists.push(*at, Draft::AddStack(-pushes), String::new())?;
@@ -428,6 +430,18 @@ impl Expand<'_> {
                     }
                     jump(lists, ret)?;
                 }
+                Flow::MayReturn if self.target.returns_by_load(d) => {
+                    let (branch, load) = self.target.unless(d).ok_or_else(|| {
+                        format!("unsupported: `{}`, a return under a condition", d.mnemonic)
+                    })?;
+                    let over = lists.label();
+                    let text = self.text(&branch, &|_| Some(over));
+                    lists.push(*at, Draft::Insn(branch), text)?;
+                    let text = self.text(&load, &|_| None);
+                    lists.push(*at, Draft::Restore(load), text)?;
+                    jump(lists, ret)?;
+                    lists.pending.push(over);
+                }
                 Flow::MayReturn => {
                     let branch = self.target.conditional_return(d).ok_or_else(|| {
                         format!("unsupported: `{}`, a return under a condition", d.mnemonic)
@@ -456,6 +470,18 @@ impl Expand<'_> {
             self.call(to, to, ret, lists)?;
         }
         lists.depth -= 1;
+        Ok(())
+    }
+
+    /// A call under a condition is one that is jumped over where it does not hold.
+    fn condition(&self, d: &Decoded, back: usize, lists: &mut Lists) -> Result<(), String> {
+        if self.target.strange_call(d) {
+            return Err(format!("unsupported: `{}`, a call under a condition", d.mnemonic));
+        }
+        if let Some((branch, _)) = self.target.unless(d) {
+            let text = self.text(&branch, &|_| Some(back));
+            lists.push(d.at, Draft::Insn(branch), text)?;
+        }
         Ok(())
     }
 

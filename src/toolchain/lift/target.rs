@@ -150,6 +150,17 @@ pub enum Special {
     Load(String, u64, u8, bool),
 }
 
+/// Conditions and those that hold where they do not.
+const OPPOSITES: [(&str, &str); 7] = [
+    ("EQ", "NE"),
+    ("CS", "CC"),
+    ("MI", "PL"),
+    ("VS", "VC"),
+    ("HI", "LS"),
+    ("GE", "LT"),
+    ("GT", "LE"),
+];
+
 impl Target {
     /// An instruction that uses its own address.
     pub fn special(&self, d: &Decoded) -> Option<Special> {
@@ -200,6 +211,29 @@ impl Target {
         }
         out.operands.push(Operand::Code(RETURN));
         Some(out)
+    }
+
+    /// An instruction under a condition as a branch to [`RETURN`] where it does not hold, and the
+    /// instruction without it.
+    pub fn unless(&self, d: &Decoded) -> Option<(Decoded, Decoded)> {
+        if self.arch != Arch::Arm || d.mnemonic.len() < 4 {
+            return None;
+        }
+        let (stem, cond) = d.mnemonic.split_at_checked(d.mnemonic.len() - 2)?;
+        let (a, b) = OPPOSITES.iter().find(|(a, b)| *a == cond || *b == cond)?;
+        let other = if *a == cond { b } else { a };
+        let branch = Decoded {
+            mnemonic: format!("B{other}"),
+            operands: vec![Operand::Code(RETURN)],
+            flow: Flow::Branch,
+            ..d.clone()
+        };
+        Some((branch, Decoded { mnemonic: stem.to_string(), ..d.clone() }))
+    }
+
+    /// Whether a call happens under a condition that [`Target::unless`] does not tell of.
+    pub fn strange_call(&self, d: &Decoded) -> bool {
+        self.arch == Arch::Ppc && !["bl", "bcl", "bctrl", "blrl"].contains(&d.mnemonic.as_str())
     }
 
     /// Whether a return restores registers as it goes.
