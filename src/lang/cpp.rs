@@ -2,7 +2,7 @@
 //!
 //! What `c11::emit` says of the meaning holds here too; only types are written differently.
 
-use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, jumps};
+use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, jumps};
 use super::c11::print_declaration;
 use super::c11::types::{is_bool, qualify};
 use crate::litmus::{Body, Test, Type};
@@ -84,11 +84,8 @@ using namespace std;
 
 /// A test without the header.
 pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, String> {
-    let threads = test.threads.iter().filter_map(|b| match b {
-        Body::C(f) => Some(f),
-        Body::Asm(_) => None,
-    });
-    if test.helpers.iter().chain(threads).any(jumps) {
+    let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
+    if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
         return Err("unsupported: C++ has no jumps past declarations".into());
     }
     let options = EmitOptions { spell: Some(spell), ..options.clone() };

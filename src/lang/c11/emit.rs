@@ -84,7 +84,12 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
             }
             match initial_value(test, &name) {
                 Some(v) if matches!(ty.bare(), Type::Int { .. }) => {
-                    let _ = writeln!(out, "{line} = {};", constant(v as u128, v < 0));
+                    let v = constant(v as u128, v < 0);
+                    // An atomic of C++ is made from a value, not copied from one.
+                    let _ = match options.spell {
+                        Some(_) => writeln!(out, "{line}({v});"),
+                        None => writeln!(out, "{line} = {v};"),
+                    };
                 }
                 _ => {
                     let _ = writeln!(out, "{line};");
@@ -414,23 +419,35 @@ fn variable_types(f: &Function) -> HashMap<String, Type> {
 
 /// Whether control can leave or jump over declarations.
 pub(in crate::lang) fn jumps(f: &Function) -> bool {
-    fn any(s: &Stmt) -> bool {
-        match &s.kind {
-            StmtKind::Return(_) | StmtKind::Goto(_) => true,
-            StmtKind::If { yes, no, .. } => any(yes) || no.as_deref().is_some_and(any),
-            StmtKind::While { body, .. }
-            | StmtKind::DoWhile { body, .. }
-            | StmtKind::For { body, .. } => any(body),
-            StmtKind::Block(list) => list.iter().any(any),
-            StmtKind::Label(_, s) => any(s),
-            StmtKind::Decl(_)
-            | StmtKind::Expr(_)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Empty => false,
-        }
+    has_statement(f, &|k| matches!(k, StmtKind::Return(_) | StmtKind::Goto(_)))
+}
+
+/// Whether control can jump to a label. In a helper function, a return stays one.
+pub(in crate::lang) fn goes_to_labels(f: &Function) -> bool {
+    has_statement(f, &|k| matches!(k, StmtKind::Goto(_)))
+}
+
+fn has_statement(f: &Function, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
+    fn any(s: &Stmt, wanted: &dyn Fn(&StmtKind) -> bool) -> bool {
+        let below = |s: &Stmt| any(s, wanted);
+        wanted(&s.kind)
+            || match &s.kind {
+                StmtKind::If { yes, no, .. } => below(yes) || no.as_deref().is_some_and(below),
+                StmtKind::While { body, .. }
+                | StmtKind::DoWhile { body, .. }
+                | StmtKind::For { body, .. } => below(body),
+                StmtKind::Block(list) => list.iter().any(below),
+                StmtKind::Label(_, s) => below(s),
+                StmtKind::Return(_)
+                | StmtKind::Goto(_)
+                | StmtKind::Decl(_)
+                | StmtKind::Expr(_)
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Empty => false,
+            }
     }
-    f.body.iter().any(any)
+    f.body.iter().any(|s| any(s, wanted))
 }
 
 /// Turns a test's body into one that compilers take.
