@@ -235,6 +235,7 @@ fn presence(f: &Finding, out: &mut String) {
         for p in f.presence.iter().filter(|p| p.shows == shows) {
             let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
             match names.last_mut().filter(|(t, _)| *t == tool) {
+                Some((_, versions)) if versions.contains(&version) => {}
                 Some((_, versions)) => versions.push(version),
                 None => names.push((tool, vec![version])),
             }
