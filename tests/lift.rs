@@ -221,3 +221,72 @@ exists (0:r0=0 /\\ 1:r1=1)
         assert_eq!(status, 0, "{profile}: {text}");
     }
 }
+
+/// A store of 2, beside a read-modify-write of another variable of 16 bits.
+const NARROW: &str = "C narrow
+{}
+P0 (_Atomic int16_t* x, _Atomic int16_t* y) {
+  int16_t r0 = atomic_fetch_xor_explicit(x, 1, memory_order_acq_rel);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (_Atomic int16_t* x, _Atomic int16_t* y) {
+  atomic_store_explicit(y, 2, memory_order_release);
+  atomic_thread_fence(memory_order_seq_cst);
+  int16_t r0 = atomic_load_explicit(x, memory_order_acquire);
+}
+exists (y=2 /\\ 1:r0=0)
+";
+
+#[test]
+fn variables_side_by_side_are_told_apart() {
+    let s = Scratch::new();
+    s.write("narrow.litmus", NARROW);
+    // These access the word in which a variable lies.
+    for (compiler, profile) in [
+        ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64-O2"),
+        ("mips64el-linux-gnuabi64-gcc-12", "gcc-12-mips64el-O2"),
+        ("clang-16", "clang-16-mips64el-O2"),
+    ] {
+        if !here(compiler) {
+            continue;
+        }
+        for storage in ["globals", "statics"] {
+            let args = ["check", "--storage", storage, "--profile", profile, "narrow.litmus"];
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}, {storage}: {text}");
+        }
+    }
+}
+
+#[test]
+fn an_address_of_the_stack_is_never_stored_as_a_value() {
+    if !here("arm-linux-gnueabihf-gcc-12") {
+        return;
+    }
+    let s = Scratch::new();
+    // The register of the result holds the address of `r1` where the exchange is not tried.
+    s.write(
+        "weak.litmus",
+        "C weak
+{}
+P0 (_Atomic uint16_t* x) { atomic_store_explicit(x, 2, memory_order_seq_cst); }
+P1 (_Atomic uint16_t* x) {
+  uint16_t r1 = 0;
+  int r2 = atomic_compare_exchange_weak_explicit(x, &r1, 1, memory_order_release, memory_order_acquire);
+}
+exists (x=2 /\\ 1:r2=1)
+",
+    );
+    s.write(
+        "pic.yaml",
+        "name: pic-${version}-${level}
+extends: gcc-armv7
+matrix: { version: [12], level: [O2] }
+args: [-fPIC]
+",
+    );
+    let args =
+        ["check", "--storage", "globals", "--helpers", "--profile", "./pic.yaml", "weak.litmus"];
+    let (status, text) = s.litmake(&args);
+    assert!(status == 0 || status == 3 && text.contains("an address on the stack"), "{text}");
+}

@@ -345,6 +345,31 @@ stages:
 }
 
 #[test]
+fn a_profile_extends_one_of_a_family_by_its_name() {
+    let with = |base: &str| {
+        let files = Memory::default()
+            .with("profiles/mine.yaml", &format!("name: mine\nextends: {base}\nargs: [-fPIC]\n"))
+            .with(
+                "p.yaml",
+                "stages:\n  - {name: t, generate: {files: a.litmus}}\n  \
+                 - {name: c, compile: {from: t, profile: mine}}\n",
+            );
+        planned(&files, &[], &[])
+    };
+    let plan = with("clang-19-aarch64-O1").unwrap();
+    let profile = plan.nodes[1].profile.as_ref().unwrap();
+    assert_eq!((&*profile.name, &*profile.compiler), ("mine", "clang-19"));
+    assert_eq!(profile.args[profile.args.len() - 2..], ["-O1", "-fPIC"]);
+    let message = with("clang-19-aarch64-O9").unwrap_err();
+    assert!(
+        message.starts_with(
+            "profiles/mine.yaml:2:10: error: there is no profile `clang-19-aarch64-O9`"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
 fn an_unknown_key_is_pointed_at() {
     assert_eq!(
         error("stages:\n  - name: a\n    genrate: { files: x }\n"),

@@ -1,16 +1,11 @@
 //! `litmake abi`: whether compilers lay out atomic types alike. In one command.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use litmake::diag::Result;
-use litmake::engine::events::Silent;
-use litmake::engine::run::Options;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage;
 
-use super::common::{self, CacheArgs};
-use super::made;
+use super::{common, made};
 
 /// Compare how compilers lay out atomic types: size, alignment, and whether they are accessed by
 /// instructions or under a library's lock.
@@ -31,7 +26,7 @@ pub struct Args {
     json: bool,
 
     #[command(flatten)]
-    cache: CacheArgs,
+    how: made::How,
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -47,21 +42,15 @@ fn run(args: &Args) -> Result<u8> {
     let layout = serde_json::json!({ "profiles": profiles, "types": types });
     let stage = serde_json::json!({ "name": "layout", "layout": layout });
     let pipeline = serde_json::json!({ "name": "abi", "stages": [stage] });
-    let plan = made::plan(&pipeline)?;
-    let store = Arc::new(args.cache.open()?);
-    let built = stage::build(&plan, &*store).map_err(made::plain_error)?;
-    let options = Options::default();
-    common::on_interrupt(options.context.stop.clone(), store.clone());
-    let report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
-    if args.json {
-        print!("{}", report.clone().stable().json());
-    } else {
-        let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-        print!("{}", summary(&report, style));
-    }
-    for notice in store.take_notices() {
-        eprintln!("litmake: {notice}");
-    }
-    common::reduce(&store);
+    let report = made::run(&pipeline, &args.how, |report| {
+        match args.json {
+            true => print!("{}", report.clone().stable().json()),
+            false => {
+                let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
+                print!("{}", summary(report, style));
+            }
+        }
+        Ok(())
+    })?;
     Ok(report.exit_status())
 }

@@ -3,19 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use litmake::diag::{Diag, Result};
-use litmake::engine::events::Silent;
-use litmake::engine::run::Options;
 use litmake::litmus::{list, pack};
 use litmake::mix::By;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage;
 
-use super::common::{self, CacheArgs};
+use super::common;
 use super::compile::StorageArg;
 use super::made;
 
@@ -72,7 +68,7 @@ pub struct Args {
     inputs: Vec<String>,
 
     #[command(flatten)]
-    cache: CacheArgs,
+    how: made::How,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -114,26 +110,20 @@ fn run(args: &Args) -> Result<u8> {
         super::crash::whole(args.split)?;
     }
     let pipeline = pipeline(args, &paths)?;
-    let plan = made::plan(&pipeline)?;
-    let store = Arc::new(args.cache.open()?);
-    let built = stage::build(&plan, &*store).map_err(made::plain_error)?;
-    let options = Options::default();
-    common::on_interrupt(options.context.stop.clone(), store.clone());
-    let mut report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
-    forgive(args, &mut report);
-    if args.run {
-        super::crash::extend(&mut report, &args.profile, &paths)?;
-    }
-    if args.json {
-        print!("{}", report.clone().stable().json());
-    } else {
-        let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-        print!("{}", summary(&report, style));
-    }
-    for notice in store.take_notices() {
-        eprintln!("litmake: {notice}");
-    }
-    common::reduce(&store);
+    let report = made::run(&pipeline, &args.how, |report| {
+        forgive(args, report);
+        if args.run {
+            super::crash::extend(report, &args.profile, &paths)?;
+        }
+        match args.json {
+            true => print!("{}", report.clone().stable().json()),
+            false => {
+                let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
+                print!("{}", summary(report, style));
+            }
+        }
+        Ok(())
+    })?;
     Ok(report.exit_status())
 }
 

@@ -93,6 +93,15 @@ pub fn assignment(text: &str) -> std::result::Result<(String, String), String> {
         .ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))
 }
 
+/// `NAME=N`, of a parameter whose values are numbers.
+pub fn parameter<T: std::str::FromStr>(text: &str) -> std::result::Result<(String, T), String> {
+    let (name, value) = assignment(text)?;
+    match value.trim().parse() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(format!("`{value}` is no value for `{name}`, which takes a number")),
+    }
+}
+
 /// `I/N`.
 pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
     let parts = text

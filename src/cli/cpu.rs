@@ -124,8 +124,8 @@ pub struct How {
     pub seed: String,
 
     /// Give a parameter of the environments another value
-    #[arg(long = "set", value_name = "NAME=N", value_parser = common::assignment)]
-    pub sets: Vec<(String, String)>,
+    #[arg(long = "set", value_name = "NAME=N", value_parser = common::parameter::<u32>)]
+    pub sets: Vec<(String, u32)>,
 }
 
 impl How {
@@ -137,12 +137,7 @@ impl How {
             seed: self.seed.clone(),
             overrides: Vec::new(),
         };
-        for (name, value) in &self.sets {
-            let value = value
-                .parse()
-                .map_err(|_| Diag::new(format!("`{value}` is no value for `{name}`")))?;
-            setup.overrides.push((name.clone(), value));
-        }
+        setup.overrides.clone_from(&self.sets);
         let environments = setup.draw().map_err(Diag::new)?;
         Ok((setup, environments))
     }

@@ -2,21 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use litmake::diag::{Diag, Result, nearest};
-use litmake::engine::events::Silent;
-use litmake::engine::run::Options;
 use litmake::litmus::list;
 use litmake::pipeline::load::Disk;
 use litmake::pipeline::plan::profile_folders;
 use litmake::pipeline::profile::{Profiles, by_version};
 use litmake::report::table;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage;
 
-use super::common::{self, CacheArgs};
-use super::made;
+use super::{common, made};
 
 /// Say of which tests the code changes from one profile to the next, and with it the outcomes.
 ///
@@ -52,12 +47,8 @@ pub struct Args {
     #[arg(value_name = "FILE|@LIST", conflicts_with = "family")]
     inputs: Vec<String>,
 
-    /// Workers [default: one a core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
-
     #[command(flatten)]
-    cache: CacheArgs,
+    how: made::How,
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -70,18 +61,11 @@ pub fn main(args: Args) -> ExitCode {
 fn run(args: &Args) -> Result<u8> {
     let profiles = profiles(&args.profile)?;
     let tests = tests(args)?;
-    let plan = made::plan(&pipeline(&profiles, tests))?;
-    let store = Arc::new(args.cache.open()?);
-    let built = stage::build(&plan, &*store).map_err(made::plain_error)?;
-    let mut options = Options::default();
-    if let Some(jobs) = args.jobs {
-        options.jobs = jobs as usize;
-    }
-    common::on_interrupt(options.context.stop.clone(), store.clone());
-    let report = super::run::once(&plan, &built, &store, options, &Silent, None)?;
-    if args.json {
-        print!("{}", report.json());
-    } else {
+    let report = made::run(&pipeline(&profiles, tests), &args.how, |report| {
+        if args.json {
+            print!("{}", report.json());
+            return Ok(());
+        }
         print!("{}", table::changes(&report.changes, args.verbose));
         if !report.errors.is_empty() {
             let style = Style { color: common::stdout_color(), quiet: true, ..Style::default() };
@@ -89,11 +73,8 @@ fn run(args: &Args) -> Result<u8> {
             errors.changes.clear();
             print!("{}", summary(&errors, style));
         }
-    }
-    for notice in store.take_notices() {
-        eprintln!("litmake: {notice}");
-    }
-    common::reduce(&store);
+        Ok(())
+    })?;
     Ok(match report.exit_status() {
         0 => u8::from(report.changes.iter().any(|c| c.outcomes > 0)),
         other => other,

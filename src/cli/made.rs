@@ -5,8 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use litmake::diag::{Diag, Result};
+use litmake::engine::run::Options;
+use litmake::engine::store::Store;
 use litmake::pipeline::load::{Disk, Files, load};
 use litmake::pipeline::plan::{self, Plan};
+use litmake::report::Report;
+use litmake::stage;
+
+use super::common::{self, CacheArgs};
+use super::run::{bars, once};
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
@@ -32,15 +39,58 @@ impl Files for Made {
     }
 }
 
+/// What a command that makes a pipeline takes of how it is run.
+#[derive(clap::Args)]
+pub struct How {
+    /// Workers [default: one a core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+/// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
+pub fn run(
+    pipeline: &serde_json::Value,
+    how: &How,
+    say: impl FnOnce(&mut Report) -> Result<()>,
+) -> Result<Report> {
+    let plan = plan(pipeline)?;
+    let store = Arc::new(how.cache.open()?);
+    let built = stage::build(&plan, &*store).map_err(plain_error)?;
+    let mut options = Options::default();
+    if let Some(jobs) = how.jobs {
+        options.jobs = jobs as usize;
+    }
+    common::on_interrupt(options.context.stop.clone(), store.clone());
+    let mut report = once(&plan, &built, &store, options, &*bars(how.quiet), None)?;
+    say(&mut report)?;
+    end(&store);
+    Ok(report)
+}
+
+/// Says what the store has to say, and keeps it below its cap.
+fn end(store: &Store) {
+    for notice in store.take_notices() {
+        eprintln!("litmake: {notice}");
+    }
+    common::reduce(store);
+}
+
 /// The plan of a pipeline that nobody wrote.
-pub fn plan(pipeline: &serde_json::Value) -> Result<Plan> {
+fn plan(pipeline: &serde_json::Value) -> Result<Plan> {
     let made = Made { path: NAME.into(), text: pipeline.to_string().into() };
     let pipeline = load(&made, &made.path, &[])?;
     plan::plan(&made, pipeline, &[]).map_err(plain_error)
 }
 
 /// Errors point into the command's own pipeline, which nobody wrote.
-pub fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
+fn plain_error(mut e: Box<Diag>) -> Box<Diag> {
     if e.source.as_ref().is_some_and(|s| &*s.name == NAME) {
         e.source = None;
         e.span = None;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use litmake::diag::{Diag, Result};
-use litmake::engine::events::{All, Lines, Listener};
+use litmake::engine::events::{All, Lines, Listener, Silent};
 use litmake::engine::graph::Context;
 use litmake::engine::progress::{Plain, Terminal};
 use litmake::engine::run::{Engine, Options};
@@ -158,19 +158,22 @@ fn run(args: &Args) -> Result<u8> {
 }
 
 pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
-    let mut all: Vec<Box<dyn Listener>> = Vec::new();
-    if !args.quiet {
-        match std::io::stderr().is_terminal() {
-            true => all.push(Box::new(Terminal::new())),
-            false => all.push(Box::new(Plain::new())),
-        }
-    }
+    let mut all = vec![bars(args.quiet)];
     if let Some(path) = &args.events {
         let file = std::fs::File::create(path)
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
         all.push(Box::new(Lines(Mutex::new(std::io::BufWriter::new(file)))));
     }
     Ok(Box::new(All(all)))
+}
+
+/// Progress for people: bars on a terminal, lines where there is none.
+pub fn bars(quiet: bool) -> Box<dyn Listener> {
+    match std::io::stderr().is_terminal() {
+        _ if quiet => Box::new(Silent),
+        true => Box::new(Terminal::new()),
+        false => Box::new(Plain::new()),
+    }
 }
 
 /// One run of a graph, to its report.

@@ -316,6 +316,18 @@ pub enum Operand {
 }
 
 impl Test {
+    /// The places that it shows, listed or named by its condition, in order, each once.
+    pub fn shown(&self) -> Vec<Place> {
+        let mut out: Vec<Place> = Vec::new();
+        let listed = self.locations.iter().map(|o| &o.place);
+        for place in listed.chain(self.condition.prop.places()) {
+            if !out.contains(place) {
+                out.push(place.clone());
+            }
+        }
+        out
+    }
+
     /// What its info lines say of its machines: `Features=` or, as herd has it, `Variant=`.
     pub fn features(&self) -> Features {
         let mut features = Features::default();
@@ -336,6 +348,29 @@ impl Test {
             self.info.retain(|(key, _)| key != Features::KEY);
             self.info.push((Features::KEY.to_string(), all.names().join(",")));
         }
+    }
+}
+
+impl Prop {
+    /// The places that it names, from left to right.
+    pub fn places(&self) -> Vec<&Place> {
+        let mut out = Vec::new();
+        let mut todo = vec![self];
+        while let Some(prop) = todo.pop() {
+            match prop {
+                Prop::True | Prop::False => {}
+                Prop::Cmp(place, _, operand) => {
+                    out.push(place);
+                    if let Operand::Place(place) = operand {
+                        out.push(place);
+                    }
+                }
+                Prop::Not(p) => todo.push(p),
+                Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
+                Prop::Implies(a, b) => todo.extend([&**b, &**a]),
+            }
+        }
+        out
     }
 }
 

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::pieces::{Split, Step};
 use crate::litmus::{InitItem, Place, Test};
-use crate::toolchain::compile::shown;
 
 /// Tests of more threads are taken to have none.
 const MAX_THREADS: usize = 5;
@@ -106,7 +105,7 @@ fn fits(test: &Test, split: &Split, order: &[usize]) -> Option<Vec<usize>> {
     if init != moved {
         return None;
     }
-    let places: BTreeSet<Place> = shown(test).into_iter().collect();
+    let places: BTreeSet<Place> = test.shown().into_iter().collect();
     let own = |thread: usize, local: &str| {
         let found = split.observed.iter().find(|(t, l, _)| *t == thread && l == local);
         found.map(|(_, _, place)| place.clone())

@@ -2,7 +2,7 @@
 //! mutant allows what its test allows, and perhaps more; whether it does, a simulation says.
 
 use crate::diag::Span;
-use crate::lang::c11::ast::{Expr, ExprKind, Function, Stmt, StmtKind};
+use crate::lang::c11::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use crate::litmus::{Arch, Body, Test};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,81 +143,25 @@ fn visit(test: &mut Test, f: &mut dyn FnMut(&Place) -> Option<Step>) {
 }
 
 fn statement(s: &mut Stmt, f: &mut dyn FnMut(&Place) -> Option<Step>) {
-    match &mut s.kind {
-        StmtKind::Decl(list) => {
-            for e in list.iter_mut().filter_map(|d| d.init.as_mut()) {
-                expr(e, f);
-            }
-        }
-        StmtKind::Expr(e) => {
-            if expr(e, f) {
-                s.kind = StmtKind::Empty;
-            }
-        }
-        StmtKind::If { cond, yes, no } => {
-            expr(cond, f);
-            statement(yes, f);
-            if let Some(no) = no {
-                statement(no, f);
-            }
-        }
-        StmtKind::While { cond, body } => {
-            expr(cond, f);
-            statement(body, f);
-        }
-        StmtKind::DoWhile { body, cond } => {
-            statement(body, f);
-            expr(cond, f);
-        }
-        StmtKind::For { init, cond, step, body } => {
-            statement(init, f);
-            for e in cond.iter_mut().chain(step) {
-                expr(e, f);
-            }
-            statement(body, f);
-        }
-        StmtKind::Block(list) => list.iter_mut().for_each(|s| statement(s, f)),
-        StmtKind::Return(e) => {
-            if let Some(e) = e {
-                expr(e, f);
-            }
-        }
-        StmtKind::Label(_, s) => statement(s, f),
-        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+    let mut goes = false;
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => goes = expr(e, f),
+        Part::Stmt(s) => statement(s, f),
+    });
+    if goes && matches!(s.kind, StmtKind::Expr(_)) {
+        s.kind = StmtKind::Empty;
     }
 }
 
 /// Says whether the expression is a fence that goes.
 fn expr(e: &mut Expr, f: &mut dyn FnMut(&Place) -> Option<Step>) -> bool {
+    e.each_child_mut(&mut |e| {
+        expr(e, f);
+    });
     match &mut e.kind {
-        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
-        ExprKind::Unary(_, a)
-        | ExprKind::Step { target: a, .. }
-        | ExprKind::Cast(_, a)
-        | ExprKind::SizeofExpr(a)
-        | ExprKind::Member { base: a, .. } => {
-            expr(a, f);
-        }
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Assign(_, a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::Index(a, b) => {
-            expr(a, f);
-            expr(b, f);
-        }
-        ExprKind::Cond(a, b, c) => {
-            expr(a, f);
-            expr(b, f);
-            expr(c, f);
-        }
-        ExprKind::Call(name, args) => {
-            for a in args.iter_mut() {
-                expr(a, f);
-            }
-            return call(name, args, f);
-        }
+        ExprKind::Call(name, args) => call(name, args, f),
+        _ => false,
     }
-    false
 }
 
 fn call(

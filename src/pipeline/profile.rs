@@ -31,39 +31,51 @@ const BUILT_IN: &[(&str, &str)] = &[
         "profiles/clang-aarch64-outline.yaml",
         include_str!("../../profiles/clang-aarch64-outline.yaml"),
     ),
+    ("profiles/clang-aarch64-pic.yaml", include_str!("../../profiles/clang-aarch64-pic.yaml")),
     ("profiles/clang-aarch64.yaml", include_str!("../../profiles/clang-aarch64.yaml")),
     ("profiles/clang-aarch64be.yaml", include_str!("../../profiles/clang-aarch64be.yaml")),
+    ("profiles/clang-armv7-pic.yaml", include_str!("../../profiles/clang-armv7-pic.yaml")),
     ("profiles/clang-armv7.yaml", include_str!("../../profiles/clang-armv7.yaml")),
     ("profiles/clang-armv8.yaml", include_str!("../../profiles/clang-armv8.yaml")),
     ("profiles/clang-mips64.yaml", include_str!("../../profiles/clang-mips64.yaml")),
+    ("profiles/clang-mips64el-pic.yaml", include_str!("../../profiles/clang-mips64el-pic.yaml")),
     ("profiles/clang-mips64el.yaml", include_str!("../../profiles/clang-mips64el.yaml")),
     ("profiles/clang-mips64r6el.yaml", include_str!("../../profiles/clang-mips64r6el.yaml")),
     ("profiles/clang-ppc64le-cpu.yaml", include_str!("../../profiles/clang-ppc64le-cpu.yaml")),
+    ("profiles/clang-ppc64le-pic.yaml", include_str!("../../profiles/clang-ppc64le-pic.yaml")),
     ("profiles/clang-ppc64le.yaml", include_str!("../../profiles/clang-ppc64le.yaml")),
     ("profiles/clang-riscv64-march.yaml", include_str!("../../profiles/clang-riscv64-march.yaml")),
     (
         "profiles/clang-riscv64-march19.yaml",
         include_str!("../../profiles/clang-riscv64-march19.yaml"),
     ),
+    ("profiles/clang-riscv64-pic.yaml", include_str!("../../profiles/clang-riscv64-pic.yaml")),
     ("profiles/clang-riscv64.yaml", include_str!("../../profiles/clang-riscv64.yaml")),
     ("profiles/clang-thumb.yaml", include_str!("../../profiles/clang-thumb.yaml")),
     ("profiles/clang-x86_64-cx16.yaml", include_str!("../../profiles/clang-x86_64-cx16.yaml")),
     ("profiles/clang-x86_64-march.yaml", include_str!("../../profiles/clang-x86_64-march.yaml")),
+    ("profiles/clang-x86_64-pic.yaml", include_str!("../../profiles/clang-x86_64-pic.yaml")),
     ("profiles/clang.yaml", include_str!("../../profiles/clang.yaml")),
     ("profiles/g++.yaml", include_str!("../../profiles/g++.yaml")),
     ("profiles/gcc-aarch64-march.yaml", include_str!("../../profiles/gcc-aarch64-march.yaml")),
+    ("profiles/gcc-aarch64-pic.yaml", include_str!("../../profiles/gcc-aarch64-pic.yaml")),
     ("profiles/gcc-aarch64.yaml", include_str!("../../profiles/gcc-aarch64.yaml")),
+    ("profiles/gcc-armv7-pic.yaml", include_str!("../../profiles/gcc-armv7-pic.yaml")),
     ("profiles/gcc-armv7.yaml", include_str!("../../profiles/gcc-armv7.yaml")),
     ("profiles/gcc-armv8.yaml", include_str!("../../profiles/gcc-armv8.yaml")),
     ("profiles/gcc-mips64.yaml", include_str!("../../profiles/gcc-mips64.yaml")),
+    ("profiles/gcc-mips64el-pic.yaml", include_str!("../../profiles/gcc-mips64el-pic.yaml")),
     ("profiles/gcc-mips64el.yaml", include_str!("../../profiles/gcc-mips64el.yaml")),
     ("profiles/gcc-mips64r6el.yaml", include_str!("../../profiles/gcc-mips64r6el.yaml")),
     ("profiles/gcc-ppc64le-cpu.yaml", include_str!("../../profiles/gcc-ppc64le-cpu.yaml")),
+    ("profiles/gcc-ppc64le-pic.yaml", include_str!("../../profiles/gcc-ppc64le-pic.yaml")),
     ("profiles/gcc-ppc64le.yaml", include_str!("../../profiles/gcc-ppc64le.yaml")),
+    ("profiles/gcc-riscv64-pic.yaml", include_str!("../../profiles/gcc-riscv64-pic.yaml")),
     ("profiles/gcc-riscv64.yaml", include_str!("../../profiles/gcc-riscv64.yaml")),
     ("profiles/gcc-thumb.yaml", include_str!("../../profiles/gcc-thumb.yaml")),
     ("profiles/gcc-x86_64-cx16.yaml", include_str!("../../profiles/gcc-x86_64-cx16.yaml")),
     ("profiles/gcc-x86_64-march.yaml", include_str!("../../profiles/gcc-x86_64-march.yaml")),
+    ("profiles/gcc-x86_64-pic.yaml", include_str!("../../profiles/gcc-x86_64-pic.yaml")),
     ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
     ("profiles/rustc-cross.yaml", include_str!("../../profiles/rustc-cross.yaml")),
     ("profiles/rustc.yaml", include_str!("../../profiles/rustc.yaml")),
@@ -372,13 +384,17 @@ fn inherited(
     }
     let built_in = BUILT_IN.iter().find(|(n, _)| Path::new(n).file_name() == base_path.file_name());
     let (base_source, base_on_disk) = match (files.read(&base_path), built_in) {
-        (Ok(text), _) => (Source::new(base_path.display().to_string(), text), true),
-        (Err(_), Some((n, text))) => (Source::new(*n, *text), false),
-        (Err(e), None) => {
-            return Err(at(format!("cannot read `{}`: {e}", base_path.display())));
-        }
+        (Ok(text), _) => (Some(Source::new(base_path.display().to_string(), text)), true),
+        (Err(_), Some((n, text))) => (Some(Source::new(*n, *text)), false),
+        (Err(_), None) => (None, false),
     };
-    let (base, ..) = inherited(files, &base_source, &base_path, base_on_disk, depth + 1)?;
+    let base = match base_source {
+        Some(source) => inherited(files, &source, &base_path, base_on_disk, depth + 1)?.0,
+        None => member(files, &base_name.value, depth + 1).ok_or_else(|| {
+            at(format!("there is no profile `{}`, and no file", base_name.value))
+                .help(format!("the file would be {}", base_path.display()))
+        })?,
+    };
     let mut args = base.args.0;
     args.extend(file.args.0);
     file.args.0 = args;
@@ -401,6 +417,27 @@ fn inherited(
         file.runtime.entry(name).or_insert(value);
     }
     Ok((file, source.clone(), path.to_path_buf()))
+}
+
+/// The built-in family that has a profile of this name, with its matrix cut down to that one.
+fn member(files: &dyn Files, name: &str, depth: usize) -> Option<ProfileFile> {
+    BUILT_IN.iter().find_map(|(path, text)| {
+        let source = Source::new(*path, *text);
+        let (mut file, source, _) =
+            inherited(files, &source, Path::new(path), false, depth).ok()?;
+        let nothing = BTreeMap::new();
+        let named = |variables: &BTreeMap<String, String>| {
+            let text = |(n, v): (&String, &String)| (n.clone(), Setting::Text(v.clone()));
+            let vars = variables.iter().map(text).collect();
+            let scope = Scope { vars: &vars, env: &nothing };
+            scope.expand(&source, &file.name).is_ok_and(|n| n.value == name)
+        };
+        let chosen = combinations(&file.matrix).into_iter().find(named)?;
+        for (variable, values) in &mut file.matrix {
+            values.0.retain(|v| chosen.get(variable) == Some(&v.value));
+        }
+        Some(file)
+    })
 }
 
 /// Every combination of the values of a matrix, the last variable changing fastest.

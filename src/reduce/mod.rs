@@ -125,7 +125,7 @@ fn without_thread(test: &Test, thread: usize) -> Option<Test> {
 
 /// The test with each of the places left out that its condition names.
 fn fewer_observed(test: &Test) -> Vec<Test> {
-    let places = names::observed(test);
+    let places = test.shown();
     if places.len() < 2 {
         return Vec::new();
     }
@@ -146,7 +146,7 @@ fn forget(mut test: Test) -> Test {
         }
         Place::Mem { .. } => true,
     };
-    if names::observed(&test).iter().any(|p| !there(p)) {
+    if test.shown().iter().any(|p| !there(p)) {
         names::keep(&mut test, &|p| there(p).then(|| p.clone()));
     }
     test

@@ -5,33 +5,6 @@ use std::collections::HashSet;
 use crate::lang::c11::ast::{Expr, ExprKind, Function};
 use crate::litmus::{self, Body, Operand, Place, Prop, Test};
 
-/// The places that a test shows, each once.
-pub fn observed(test: &Test) -> Vec<Place> {
-    let mut out: Vec<Place> = Vec::new();
-    let mut add = |p: &Place| {
-        if !out.contains(p) {
-            out.push(p.clone());
-        }
-    };
-    test.locations.iter().for_each(|o| add(&o.place));
-    let mut todo = vec![&test.condition.prop];
-    while let Some(prop) = todo.pop() {
-        match prop {
-            Prop::True | Prop::False => {}
-            Prop::Cmp(place, _, operand) => {
-                add(place);
-                if let Operand::Place(p) = operand {
-                    add(p);
-                }
-            }
-            Prop::Not(p) => todo.push(p),
-            Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
-            Prop::Implies(a, b) => todo.extend([&**b, &**a]),
-        }
-    }
-    out
-}
-
 /// Renames the places that a test shows; what has no new name is not shown any more.
 pub fn keep(test: &mut Test, f: &dyn Fn(&Place) -> Option<Place>) {
     test.locations.retain_mut(|o| f(&o.place).map(|p| o.place = p).is_some());
@@ -101,7 +74,7 @@ pub fn tidy(test: &Test) -> Test {
     out.doc = None;
     out.info.clear();
     let mut places: HashSet<String> = HashSet::new();
-    for place in observed(test) {
+    for place in test.shown() {
         if let Place::Mem { name, .. } = place {
             places.insert(name);
         }

@@ -81,7 +81,7 @@ fn candidates_are_smaller_and_can_be_read() {
     assert!(candidates[..3].iter().all(|t| t.threads.len() == 2));
     for candidate in &candidates {
         assert!(!candidate.same_as(&first));
-        let places = names::observed(candidate);
+        let places = candidate.shown();
         let declared = names::declared(candidate);
         for place in places {
             if let Place::Reg { thread, name } = place {

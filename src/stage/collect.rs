@@ -1,6 +1,7 @@
 //! From what a run found to its report.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::compare::Verdict;
@@ -68,6 +69,7 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         stage.seconds = Some((seconds * 1000.0).round() / 1000.0);
         out.stages.push(stage);
     }
+    let mut subjects: HashMap<u64, Vec<usize>> = HashMap::new();
     for found in engine.found(&[State::Finding]) {
         if is_mixed(built, found.node) {
             continue;
@@ -80,9 +82,11 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
             continue;
         }
         if let Some(finding) = finding(plan, built, engine, &found) {
-            if out.findings.iter().any(|f| covers(f, &finding)) {
+            let alike = subjects.entry(subject(&finding)).or_default();
+            if alike.iter().any(|i| covers(&out.findings[*i], &finding)) {
                 continue;
             }
+            alike.push(out.findings.len());
             origins.insert(finding.id.clone(), built.of_plan[found.node]);
             out.findings.push(finding);
         }
@@ -132,15 +136,22 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
     (out, origins)
 }
 
+/// A hash of what a finding is about: test, compilers, models.
+fn subject(f: &Finding) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&f.test, &f.profiles, &f.model_source, &f.model_target).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Whether a finding says all that another one says: the same test through the same compiler, put
 /// to it in another way, shows no more.
 fn covers(old: &Finding, new: &Finding) -> bool {
-    let same = |f: &Finding| {
-        (f.test.clone(), f.profiles.clone(), f.model_source.clone(), f.model_target.clone())
-    };
     old.preparation != new.preparation
         && old.class == new.class
-        && same(old) == same(new)
+        && old.test == new.test
+        && old.profiles == new.profiles
+        && old.model_source == new.model_source
+        && old.model_target == new.model_target
         && new.outcomes.forbidden.iter().all(|o| old.outcomes.forbidden.contains(o))
 }
 

@@ -195,7 +195,13 @@ impl Compiler<'_> {
             1 => self.profile.timeout,
             _ => timeout,
         };
-        self.emit(&|header| self.text(header, units), &["-g0"], timeout)
+        // Each variable in a section of its own, so that none lies in the word of another.
+        let mut extra = vec!["-g0", "-fdata-sections"];
+        let tool = self.profile.tool();
+        if tool.contains("clang") || tool.contains("zig") {
+            extra.extend(["-mllvm", "-enable-global-merge=false"]);
+        }
+        self.emit(&|header| self.text(header, units), &extra, timeout)
     }
 
     /// The object code of a text, which is made for a header. `extra` comes before what the
@@ -427,7 +433,7 @@ pub fn compose(
         out.info.push((LOCKS.to_string(), "spin locks stand for those of libatomic".to_string()));
     }
     // Everything that the source shows is shown by the target too.
-    for place in shown(test) {
+    for place in test.shown() {
         out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
     }
     // What we print is what everyone will read; so it must read.
@@ -455,38 +461,6 @@ pub fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
         Some(item) => item.ty = item.ty.take().or(Some(ty)),
         None => init.push(InitItem { place, ty: Some(ty), value: None, span: Span::default() }),
     }
-}
-
-/// The source's observed places, in order, each once.
-pub fn shown(test: &Test) -> Vec<Place> {
-    let mut out: Vec<Place> = Vec::new();
-    let mut add = |p: &Place| {
-        if !out.contains(p) {
-            out.push(p.clone());
-        }
-    };
-    for observed in &test.locations {
-        add(&observed.place);
-    }
-    let mut todo = vec![&test.condition.prop];
-    while let Some(prop) = todo.pop() {
-        match prop {
-            Prop::True | Prop::False => {}
-            Prop::Cmp(place, _, operand) => {
-                add(place);
-                if let Operand::Place(p) = operand {
-                    add(p);
-                }
-            }
-            Prop::Not(p) => todo.push(p),
-            Prop::And(list) | Prop::Or(list) => todo.extend(list.iter().rev()),
-            Prop::Implies(a, b) => {
-                todo.push(b);
-                todo.push(a);
-            }
-        }
-    }
-    out
 }
 
 fn rename(place: &Place, locals: &[(usize, String, String)]) -> Place {

@@ -110,8 +110,8 @@ pub struct How {
     spin: bool,
 
     /// Give a parameter of the environments another value
-    #[arg(long = "set", value_name = "NAME=N", value_parser = super::super::common::assignment)]
-    sets: Vec<(String, String)>,
+    #[arg(long = "set", value_name = "NAME=N", value_parser = super::super::common::parameter::<u32>)]
+    sets: Vec<(String, u32)>,
 }
 
 /// Show the tests of the paper, what they may show, and their code.
@@ -223,12 +223,7 @@ impl How {
         };
         setup.memory = if self.memory == "workgroup" { Memory::Workgroup } else { Memory::Storage };
         setup.spin_anywhere = self.spin;
-        for (name, value) in &self.sets {
-            let value = value
-                .parse()
-                .map_err(|_| Diag::new(format!("`{value}` is no value for `{name}`")))?;
-            setup.overrides.push((name.clone(), value));
-        }
+        setup.overrides.clone_from(&self.sets);
         let environments = setup.draw().map_err(Diag::new)?;
         Ok((setup, environments))
     }

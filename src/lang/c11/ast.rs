@@ -290,6 +290,37 @@ impl Expr {
         }
         found
     }
+
+    /// Calls `f` on the expressions directly below this one, left to right.
+    pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match &mut self.kind {
+            ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
+            ExprKind::Unary(_, e)
+            | ExprKind::Step { target: e, .. }
+            | ExprKind::Cast(_, e)
+            | ExprKind::SizeofExpr(e)
+            | ExprKind::Member { base: e, .. } => f(e),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Assign(_, a, b)
+            | ExprKind::Comma(a, b)
+            | ExprKind::Index(a, b) => {
+                f(a);
+                f(b);
+            }
+            ExprKind::Cond(a, b, c) => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            ExprKind::Call(_, args) => args.iter_mut().for_each(f),
+        }
+    }
+}
+
+/// What stands directly below a statement.
+pub enum Part<'a> {
+    Expr(&'a mut Expr),
+    Stmt(&'a mut Stmt),
 }
 
 fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
@@ -336,6 +367,40 @@ impl Function {
 impl Stmt {
     pub fn new(kind: StmtKind, span: Span) -> Stmt {
         Stmt { kind, span }
+    }
+
+    /// Calls `f` on the expressions and statements directly below this one, in text order.
+    pub fn each_part_mut(&mut self, f: &mut dyn FnMut(Part)) {
+        match &mut self.kind {
+            StmtKind::Decl(list) => {
+                list.iter_mut().filter_map(|d| d.init.as_mut()).for_each(|e| f(Part::Expr(e)));
+            }
+            StmtKind::Expr(e) => f(Part::Expr(e)),
+            StmtKind::If { cond, yes, no } => {
+                f(Part::Expr(cond));
+                f(Part::Stmt(yes));
+                if let Some(no) = no {
+                    f(Part::Stmt(no));
+                }
+            }
+            StmtKind::While { cond, body } => {
+                f(Part::Expr(cond));
+                f(Part::Stmt(body));
+            }
+            StmtKind::DoWhile { body, cond } => {
+                f(Part::Stmt(body));
+                f(Part::Expr(cond));
+            }
+            StmtKind::For { init, cond, step, body } => {
+                f(Part::Stmt(init));
+                cond.iter_mut().chain(step).for_each(|e| f(Part::Expr(e)));
+                f(Part::Stmt(body));
+            }
+            StmtKind::Block(list) => list.iter_mut().for_each(|s| f(Part::Stmt(s))),
+            StmtKind::Label(_, s) => f(Part::Stmt(s)),
+            StmtKind::Return(value) => value.iter_mut().for_each(|e| f(Part::Expr(e))),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
+        }
     }
 
     fn each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {

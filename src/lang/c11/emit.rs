@@ -11,7 +11,7 @@ use super::print::{print_declaration, print_function};
 use super::respell;
 use super::types::{qualify, size_of};
 use crate::diag::Span;
-use crate::litmus::{Body, InitValue, Operand, Place, Prop, Test, Type, Value};
+use crate::litmus::{Body, InitValue, Place, Test, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
@@ -265,11 +265,9 @@ fn helper_head(f: &Function, options: &EmitOptions) -> String {
 
 /// The locals that a test's condition, filter and locations look at, by thread.
 pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
-    let mut places: Vec<&Place> = test.locations.iter().map(|o| &o.place).collect();
-    places_of(&test.condition.prop, &mut places);
-    if let Some(filter) = &test.filter {
-        places_of(filter, &mut places);
-    }
+    let listed = test.locations.iter().map(|o| &o.place);
+    let filtered = test.filter.iter().flat_map(|prop| prop.places());
+    let places = listed.chain(test.condition.prop.places()).chain(filtered);
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for place in places {
         if let Place::Reg { thread, name } = place
@@ -283,24 +281,6 @@ pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
         }
     }
     out
-}
-
-fn places_of<'a>(prop: &'a Prop, out: &mut Vec<&'a Place>) {
-    match prop {
-        Prop::True | Prop::False => {}
-        Prop::Cmp(place, _, operand) => {
-            out.push(place);
-            if let Operand::Place(place) = operand {
-                out.push(place);
-            }
-        }
-        Prop::Not(p) => places_of(p, out),
-        Prop::And(list) | Prop::Or(list) => list.iter().for_each(|p| places_of(p, out)),
-        Prop::Implies(a, b) => {
-            places_of(a, out);
-            places_of(b, out);
-        }
-    }
 }
 
 /// The shared locations of a test with the types they are declared with where they are variables:

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::ast::{Expr, ExprKind, Function, Param, Stmt, StmtKind, UnaryOp};
+use super::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
 use super::lower::{Gives, gives};
 use crate::diag::Span;
 use crate::litmus::{Body, Test, Type};
@@ -54,60 +54,21 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn statement(&mut self, s: &mut Stmt) {
-        match &mut s.kind {
-            StmtKind::Decl(list) => {
-                list.iter_mut().filter_map(|d| d.init.as_mut()).for_each(|e| self.expr(e));
-            }
-            StmtKind::Expr(e) => self.expr(e),
-            StmtKind::If { cond, yes, no } => {
-                self.expr(cond);
-                self.statement(yes);
-                if let Some(no) = no {
-                    self.statement(no);
-                }
-            }
-            StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
-                self.expr(cond);
-                self.statement(body);
-            }
-            StmtKind::For { init, cond, step, body } => {
-                self.statement(init);
-                cond.iter_mut().chain(step).for_each(|e| self.expr(e));
-                self.statement(body);
-            }
-            StmtKind::Block(list) => list.iter_mut().for_each(|s| self.statement(s)),
-            StmtKind::Label(_, s) => self.statement(s),
-            StmtKind::Return(value) => {
-                if let Some(e) = value {
-                    self.expr(e);
-                }
-            }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) | StmtKind::Empty => {}
-        }
+        s.each_part_mut(&mut |part| match part {
+            Part::Expr(e) => self.expr(e),
+            Part::Stmt(s) => self.statement(s),
+        });
     }
 
     fn expr(&mut self, e: &mut Expr) {
-        match &mut e.kind {
-            ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {}
-            ExprKind::SizeofExpr(_) => {}
-            ExprKind::Unary(_, a)
-            | ExprKind::Step { target: a, .. }
-            | ExprKind::Cast(_, a)
-            | ExprKind::Member { base: a, .. } => self.expr(a),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign(_, a, b)
-            | ExprKind::Comma(a, b)
-            | ExprKind::Index(a, b) => {
-                self.expr(a);
-                self.expr(b);
-            }
-            ExprKind::Cond(a, b, c) => [a, b, c].into_iter().for_each(|e| self.expr(e)),
-            ExprKind::Call(name, args) => {
-                args.iter_mut().for_each(|e| self.expr(e));
-                if let Some((name, args)) = self.call(name, args) {
-                    e.kind = ExprKind::Call(name, args);
-                }
-            }
+        if let ExprKind::SizeofExpr(_) = e.kind {
+            return;
+        }
+        e.each_child_mut(&mut |e| self.expr(e));
+        if let ExprKind::Call(name, args) = &e.kind
+            && let Some((name, args)) = self.call(name, args)
+        {
+            e.kind = ExprKind::Call(name, args);
         }
     }
 

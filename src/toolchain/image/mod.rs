@@ -25,6 +25,8 @@ const MISSING: u64 = 0x5ac0_0000;
 const END: u64 = 0x5b00_0000;
 /// The table of offsets is this large at most, so that its register reaches all of it.
 const MAX_OFFSETS: u64 = 0xf000;
+/// Sections of variables and common symbols begin at multiples of this.
+const VARIABLES: u64 = 64;
 const MAX_OBJECTS: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +197,12 @@ impl Image {
                 (_, true) => Kind::Constant,
                 _ => Kind::Data,
             };
-            let at = self.place(section.size(), section.align())?;
+            // What changes has room around it, so that the word in which a variable lies is its own.
+            let align = match kind {
+                Kind::Data => section.align().max(VARIABLES),
+                Kind::Code | Kind::Constant => section.align(),
+            };
+            let at = self.place(section.size(), align)?;
             let bytes = section.data().map_err(bad)?.to_vec();
             if name == ".toc" && self.toc.is_none() {
                 self.toc = Some(at);
@@ -219,7 +226,7 @@ impl Image {
                 },
                 SymbolSection::Common => {
                     // The address of a common symbol is its alignment.
-                    let at = self.place(symbol.size(), symbol.address().max(16))?;
+                    let at = self.place(symbol.size(), symbol.address().max(VARIABLES))?;
                     let size = symbol.size();
                     self.sections.push(Section { at, bytes: Vec::new(), size, kind: Kind::Data });
                     at

@@ -182,7 +182,8 @@ impl Decide<'_> {
         let facts = &self.analysis.facts[i];
         let node = &self.flat.nodes[i];
         let shared = |a: &Access| matches!(a.place, Place::Location(..) | Place::Open);
-        let odd = |a: &Access| matches!(a.place, Place::Frame | Place::Nowhere(_));
+        let odd =
+            |a: &Access| matches!(a.place, Place::Frame | Place::Nowhere(_) | Place::Across(..));
         if let Kind::Goto = node.kind {
             return facts.goes.map_or(Action::Drop, Action::Goto);
         }
@@ -359,7 +360,12 @@ impl Decide<'_> {
                                 *slot = base;
                             }
                         }
-                        Some(Known::Stack(_) | Known::Frame) if named => *slot = base,
+                        // `PUSH` and its like do not name the register of the stack.
+                        Some(Known::Stack(_) | Known::Frame)
+                            if named && facts.accesses.iter().all(is_stack) =>
+                        {
+                            *slot = base;
+                        }
                         Some(_) => {}
                         // A dependency is on the whole register; vectors are put together
                         // from parts.
@@ -423,6 +429,13 @@ impl Decide<'_> {
                 Place::Frame => {
                     return Err(format!(
                         "unsupported: it is not plain where on the stack `{}` points",
+                        shown()
+                    ));
+                }
+                Place::Across(..) => {
+                    return Err(format!(
+                        "unsupported: `{}` accesses bytes of two variables at once, which the \
+                         compiler put side by side",
                         shown()
                     ));
                 }

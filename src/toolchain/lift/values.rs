@@ -74,6 +74,8 @@ pub enum Place {
     Open,
     /// Nothing that is known lies there.
     Nowhere(u64),
+    /// Bytes of two variables: what lies beside a location is not known to a test.
+    Across(u16, u16),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,12 +135,25 @@ impl World<'_> {
         }
     }
 
-    fn place(&self, addr: Option<Known>) -> Place {
+    /// Another variable of which an access to one has bytes too.
+    fn beside(&self, known: Known, size: u8, loc: u16) -> Option<u16> {
+        let Known::Val(Val::Int(n)) = known else { return None };
+        let from = u64::try_from(n).ok()?;
+        let to = from.saturating_add(size.into());
+        let overlaps = |at: u64, size: u64| at < to && from < at.saturating_add(size);
+        let other = self.globals.iter().find(|(at, size, l)| *l != loc && overlaps(*at, *size))?;
+        Some(other.2)
+    }
+
+    fn place(&self, addr: Option<Known>, size: u8) -> Place {
         let Some(known) = addr else {
             return Place::Open;
         };
         if let Some((loc, off)) = self.location(known) {
-            return Place::Location(loc, off);
+            return match self.beside(known, size, loc) {
+                Some(other) => Place::Across(loc, other),
+                None => Place::Location(loc, off),
+            };
         }
         match known {
             Known::Stack(at) => Place::Stack(at),
@@ -168,7 +183,9 @@ impl World<'_> {
             {
                 Some(Known::Stack(at))
             }
-            (UnOp::IsZero, Known::Stack(_) | Known::Frame) => Some(Known::Val(Val::ZERO)),
+            (UnOp::IsZero, Known::Stack(_)) => Some(Known::Val(Val::ZERO)),
+            // It can be what is not of the frame on another way.
+            (UnOp::IsZero, Known::Frame) => None,
             (_, Known::Stack(_) | Known::Frame) => Some(Known::Frame),
             (UnOp::ZeroExt { from } | UnOp::SignExt { from }, k @ Known::Start(_))
                 if from >= self.address_bits =>
@@ -434,7 +451,7 @@ impl<'a> Step<'a> {
         tags: Tags,
         temp: Temp,
     ) -> Place {
-        let place = self.world.place(self.get(addr));
+        let place = self.world.place(self.get(addr), size);
         let atomic = tags.meets(tag::X | tag::EX);
         self.facts.accesses.push(Access { place, size, store, atomic, certain, temp });
         place

@@ -130,7 +130,7 @@ fn is_outside(insn: &Decoded) -> bool {
     let heads = ["MRC", "MCR", "MRS", "SVC", "TBB", "TBH"];
     let literal =
         ["LDRD", "VLDR"].iter().any(|m| mnemonic.starts_with(m)) && operands.ends_with(",L");
-    let stepped = mnemonic.starts_with('V') && operands.contains("],R");
+    let stepped = mnemonic.starts_with('V') && operands.contains("],");
     heads.iter().any(|head| mnemonic.starts_with(head))
         || operands.contains("PC")
         || literal
