@@ -2,7 +2,8 @@
 
 mod cli;
 
-/// Simulating a small test makes many small allocations, which this serves faster.
+/// Simulating a small test makes many small allocations, which this serves faster. Without huge
+/// pages (its feature `no_thp`): short runs would spend their time on clearing them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
