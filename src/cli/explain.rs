@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use litmake::diag::{Diag, Result};
+use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::digest::{Digest, Keyer};
 use litmake::engine::rows::{Cell, decode_cells, decode_entries};
 use litmake::engine::store::Store;
@@ -29,6 +29,8 @@ pub struct Args {
 
 /// How many tests one question is answered for.
 const SHOWN: usize = 10;
+/// Of so many tests one is looked for whose name is like what was asked.
+const COMPARED: usize = 50_000;
 
 pub fn main(args: Args) -> ExitCode {
     match run(args) {
@@ -106,7 +108,8 @@ impl Look<'_> {
         Some(Seen { inputs, key: key.finish(), ran })
     }
 
-    fn items(&self, what: &str) -> Vec<String> {
+    /// The names of all tests that fit.
+    fn items(&self, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
         for (i, node) in self.history.nodes.iter().enumerate() {
             if node.root != i {
@@ -117,11 +120,6 @@ impl Look<'_> {
                     .and_then(|d| self.store.get_one(&d))
                     .and_then(|b| decode_entries(&b))
                     .unwrap_or_default();
-                let fits = |n: &str| {
-                    n == what
-                        || n.ends_with(&format!("/{what}"))
-                        || n.ends_with(&format!("/{what}.litmus"))
-                };
                 out.extend(entries.iter().filter(|e| fits(&e.name)).map(|e| e.name.to_string()));
             }
         }
@@ -145,9 +143,23 @@ fn run(args: Args) -> Result<()> {
         stage(&last, before.as_ref(), &args.what);
         return Ok(());
     }
-    let items = now.items(&args.what);
+    let short = |name: &str| name.strip_suffix(".litmus").unwrap_or(name).to_string();
+    let what = short(&args.what);
+    let below = format!("/{what}");
+    let items = now.items(&|n| {
+        let name = n.strip_suffix(".litmus").unwrap_or(n);
+        name == what || name.ends_with(&below)
+    });
     if items.is_empty() {
-        return Err(Diag::new(format!("the last run had no test and no stage `{}`", args.what)));
+        let diag = Diag::new(format!("the last run had no test and no stage `{}`", args.what));
+        let tests = now.items(&|_| true);
+        let stages = last.nodes.iter().map(|n| n.label.clone());
+        let names: Vec<String> =
+            stages.chain(tests.iter().take(COMPARED).map(|t| short(t))).collect();
+        return Err(match nearest(&what, names.iter().map(String::as_str)) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help("name a stage, or a test as the run or its file names it"),
+        });
     }
     for item in items.iter().take(SHOWN) {
         println!("{item}");
