@@ -66,7 +66,7 @@ fn main() {
             arch.name(),
             count as f64 / seconds,
             bytes as u64 / count.max(1),
-            tally.repeated
+            tally.repeated()
         );
         if let (Some(diy), true) = (&diy, size <= 6) {
             let start = Instant::now();

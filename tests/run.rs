@@ -485,6 +485,112 @@ fn two_processes_on_one_cache_agree() {
 }
 
 #[test]
+fn two_processes_share_the_work() {
+    let s = Scratch::new(SOUND);
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { arch: AArch64, vocabulary: 'Pod** DMB.SYd** DpAddrd* DpDatadW Rfe Fre Coe', size: 7, threads: 4 } }
+  - { name: allowed, simulate: { from: tests, model: aarch64 } }
+",
+    );
+    let children: Vec<_> = ["a.json", "b.json"]
+        .map(|name| {
+            s.command(&["run", "p.yaml", "-q", "--jobs", "1", "--report", name])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .into();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let read = |n: &str| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(s.path(n)).unwrap()).unwrap()
+    };
+    let (a, b) = (read("a.json"), read("b.json"));
+    let tasks = a["stages"][1]["tasks"].as_u64().unwrap();
+    assert_eq!(a["stages"][1]["tasks"], b["stages"][1]["tasks"]);
+    let sum = executed(&a) + executed(&b);
+    println!("{} and {} of {tasks} tasks", executed(&a), executed(&b));
+    // Where they meet, both may be at the same few.
+    assert!(sum >= tasks && sum < tasks + tasks / 2, "{sum} of {tasks}");
+}
+
+#[test]
+fn a_cache_that_was_cut_is_said_and_made_whole() {
+    let s = Scratch::new(SOUND);
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { arch: C, vocabulary: 'Pod** Rfe Fre Coe', size: 6, threads: 3 } }
+  - { name: allowed, simulate: { from: tests } }
+",
+    );
+    let (_, whole) = s.run(&["--stable"]);
+    let folder = s.path("cache/segments");
+    let files = |extension: &str| -> Vec<PathBuf> {
+        let all = folder.read_dir().unwrap().map(|e| e.unwrap().path());
+        all.filter(|p| p.extension().is_some_and(|e| e == extension)).collect()
+    };
+    let segments = files("seg");
+    assert_eq!(segments.len(), files("idx").len(), "a run that ended has closed its cache");
+    let file = std::fs::File::options().write(true).open(&segments[0]).unwrap();
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    let (status, text) = s.litmake(&["run", "p.yaml", "--stable", "--report", "report.json"]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains(" was cut from "), "{text}");
+    let again = std::fs::read_to_string(s.path("report.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), whole);
+}
+
+#[test]
+fn what_a_stage_left_out_is_counted_and_why() {
+    let s = Scratch::new(SOUND);
+    let pipeline = |keep: &str| {
+        s.write(
+            "p.yaml",
+            &format!(
+                "stages:
+  - name: made
+    generate: {{ arch: C, vocabulary: Pod** Na Sc Rfe Fre Coe, size: 6, threads: 2, keep: '{keep}', exclude: 'LB*', limit: 20 }}
+  - {{ name: files, generate: {{ files: tests, keep: threads=3 }} }}
+  - {{ name: weak, mutate: {{ from: made, weaken: orders }} }}
+  - {{ name: distinct, dedupe: {{ from: weak }} }}
+"
+            ),
+        );
+    };
+    let dropped = |report: &Value, stage: usize| -> (u64, u64) {
+        let stage = &report["stages"][stage];
+        let sum =
+            |v: &Value| v.as_object().map_or(0, |d| d.values().filter_map(Value::as_u64).sum());
+        (stage["considered"].as_u64().unwrap_or(0), sum(&stage["dropped"]))
+    };
+    pipeline("threads=2");
+    let (status, cold) = s.run(&["--stable"]);
+    assert_eq!(status, 0, "{cold}");
+    let tasks = |report: &Value, i: usize| report["stages"][i]["tasks"].as_u64().unwrap();
+    for report in [&cold, &s.run(&["--stable"]).1] {
+        assert_eq!(*report, cold, "what is cached tells the same");
+        let (considered, left) = dropped(report, 0);
+        assert_eq!(considered, tasks(report, 0) + left);
+        assert!(report["stages"][0]["dropped"]["excluded by name"].as_u64() > Some(0));
+        assert!(report["stages"][0]["dropped"]["the same test as another"].as_u64() > Some(0));
+        assert_eq!(dropped(report, 1), (2, 2));
+        let (considered, left) = dropped(report, 2);
+        assert_eq!(considered, tasks(report, 2));
+        let (weak, repeated) = dropped(report, 3);
+        assert_eq!((weak, weak - repeated), (considered - left, tasks(report, 3)));
+        assert!(left > 0 && repeated > 0, "{report}");
+    }
+    // Other words, another list.
+    pipeline("threads=3");
+    let (_, other) = s.run(&[]);
+    assert_eq!(tasks(&other, 0), 0);
+}
+
+#[test]
 fn an_interrupt_keeps_what_was_done() {
     let s = Scratch::new("#!/bin/sh\ntest -f test.c && sleep 600\nexec cc \"$@\"\n");
     let mut child = s

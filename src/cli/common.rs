@@ -77,13 +77,15 @@ pub fn show_size(bytes: u64) -> String {
     }
 }
 
-/// Keeps the cache below its cap.
+/// Keeps the cache below its cap, and closes it: the handler of interrupts holds it until the
+/// program ends.
 pub fn reduce(store: &Store) {
     let cap =
         std::env::var("LITMAKE_CACHE_MAX").ok().and_then(|v| size(&v).ok()).unwrap_or(DEFAULT_CAP);
     if !store.is_read_only() {
         store.gc(&GcOptions { max_size: Some(cap), keep: None });
     }
+    store.close();
 }
 
 /// `NAME=VALUE`.
@@ -133,6 +135,33 @@ pub fn fail(diag: &Diag) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// For commands that print as they go: the first interrupt asks them to stop after the result in
+/// hand, and to say how to go on; where that takes long, or at the second, the program ends.
+pub fn interruptible() -> &'static AtomicBool {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let handler = || {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(800));
+            eprintln!("\nlitmake: stopped; what was printed before is whole");
+            std::process::exit(INTERRUPTED);
+        });
+    };
+    let _ = ctrlc::set_handler(handler);
+    &STOP
+}
+
+/// Says how to go on after an interrupt, and ends the program.
+pub fn stopped(message: &str) -> ! {
+    eprintln!("\nlitmake: stopped; {message}");
+    std::process::exit(INTERRUPTED)
+}
+
+/// The status of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
 /// The first interrupt asks the run to stop; where that takes long, or at the second, the cache
 /// is closed and the program ends.
 pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
@@ -149,7 +178,7 @@ pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
             eprintln!(
                 "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
             );
-            std::process::exit(130);
+            std::process::exit(INTERRUPTED);
         });
     };
     // Where no handler can be set, an interrupt ends the program as it would anyhow.

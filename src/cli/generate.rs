@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
@@ -15,7 +16,7 @@ use litmake::generate::emit::Base;
 use litmake::generate::exhaustive::{self, Bounds};
 use litmake::generate::filter::Filter;
 use litmake::generate::recipe::Recipe;
-use litmake::generate::{dialect, syntax};
+use litmake::generate::{Tally, dialect, syntax};
 use litmake::lang::Language;
 use litmake::lang::c11::emit::{EmitOptions, observed_locals};
 use litmake::litmus::{self, Arch};
@@ -179,6 +180,10 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
+    /// Leave out the first N tests: their order is the same each time
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    skip: u64,
+
     /// Write one file a test into this folder, and their names into `@all`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -284,36 +289,30 @@ fn run(args: &Args) -> Result<()> {
             .help("give --cycle or --vocabulary; --help shows examples"));
     }
     let mut out = Out::open(args)?;
-    let mut written = 0;
-    let limit = args.limit.unwrap_or(u64::MAX);
-    let mut failed = None;
-    let tally = prepared.each(&mut |draft, _| {
-        written += 1;
-        match out.put(draft) {
-            Ok(()) if written < limit => ControlFlow::Continue(()),
-            Ok(()) => ControlFlow::Break(()),
-            Err(e) => {
-                failed = Some(e);
-                ControlFlow::Break(())
-            }
+    let mut failed = Ok(());
+    let tally = prepared.each(&mut |draft, _| match out.put(draft) {
+        Ok(flow) => flow,
+        Err(e) => {
+            failed = Err(e);
+            ControlFlow::Break(())
         }
     })?;
-    if let Some(e) = failed.or(out.close().err()) {
-        // Whoever closed the pipe has seen enough.
-        if e.kind() == std::io::ErrorKind::BrokenPipe {
-            return Ok(());
-        }
-        return Err(Diag::new(format!("cannot write: {e}")));
-    }
+    let written = out.written;
+    finish(failed.and_then(|()| out.close()))?;
     if args.count {
-        println!(
-            "{} tests from {} cycles; {} cycles make no test, {} repeat another",
-            tally.tests, tally.cycles, tally.refused, tally.repeated
-        );
+        count(&tally);
     } else if args.out.is_some() {
         eprintln!("{written} tests");
     }
     Ok(())
+}
+
+/// How many tests there are, and why not more.
+fn count(tally: &Tally) {
+    println!("{} tests from {} cycles", tally.tests, tally.cycles);
+    for (why, n) in tally.dropped() {
+        println!("{n:>10} {why}");
+    }
 }
 
 /// Families, samples: what has to be together before it is written.
@@ -327,21 +326,15 @@ fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let keep = Filter::read(&keep)?;
     let all = collect(recipe, &families, &keep, sample, limit, jobs)?;
     if args.count {
-        let t = all.tally;
-        println!(
-            "{} tests of {}; of {} cycles {} make no test and {} repeat another",
-            all.len(),
-            all.before_sample,
-            t.cycles,
-            t.refused,
-            t.repeated
-        );
+        count(&all.tally);
         return Ok(());
     }
     let mut out = Out::open(args)?;
     let mut write = || -> std::io::Result<()> {
         for (name, text) in all.iter() {
-            out.text(name, text)?;
+            if out.turn() && out.text(name, text.as_bytes())?.is_break() {
+                break;
+            }
         }
         Ok(())
     };
@@ -363,22 +356,30 @@ fn exhaustive(args: &Args) -> Result<()> {
     let bounds = Bounds::new(args.threads, args.events, args.locations);
     let (mut shop, mut draft) = (Workshop::default(), Draft::default());
     let mut out = Out::open(args)?;
-    let (mut count, mut result) = (0u64, Ok(()));
+    let (mut tally, mut result) = (Tally::default(), Ok(()));
     let _ = exhaustive::each(&bounds, args.events, 0, &mut |program| {
-        if args.limit.is_some_and(|l| count >= l) {
-            return ControlFlow::Break(());
-        }
-        if exhaustive::emit(dialect, program, Base::default(), &mut shop, &mut draft).is_err() {
+        tally.cycles += 1;
+        let made = exhaustive::emit(dialect, program, Base::default(), &mut shop, &mut draft);
+        if let Err(why) = made {
+            tally.drop(why);
             return ControlFlow::Continue(());
         }
         draft.name = exhaustive::name(dialect, program);
-        count += 1;
-        result = out.put(&draft);
-        if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        tally.tests += 1;
+        match out.put(&draft) {
+            Ok(flow) => flow,
+            Err(e) => {
+                result = Err(e);
+                ControlFlow::Break(())
+            }
+        }
     });
     finish(result.and_then(|()| out.close()))?;
     if args.count {
-        println!("{count} programs of {} events up to symmetry", args.events);
+        println!("{} programs of {} events up to symmetry", tally.tests, args.events);
+        for (why, n) in tally.dropped() {
+            println!("{n:>10} {why}");
+        }
     }
     Ok(())
 }
@@ -427,6 +428,10 @@ struct Out<'a> {
     stdout: BufWriter<std::io::Stdout>,
     list: Option<BufWriter<std::fs::File>>,
     text: String,
+    /// Tests that are still to be left out.
+    skip: u64,
+    written: u64,
+    stop: &'static AtomicBool,
 }
 
 impl Out<'_> {
@@ -435,17 +440,48 @@ impl Out<'_> {
         if let Some(dir) = &args.out {
             let fail = |e| Diag::new(format!("cannot write into {}: {e}", dir.display()));
             std::fs::create_dir_all(dir).map_err(fail)?;
-            list = Some(BufWriter::new(std::fs::File::create(dir.join("@all")).map_err(fail)?));
+            let mut open = std::fs::File::options();
+            // What was left out was written before.
+            match args.skip {
+                0 => open.write(true).truncate(true),
+                _ => open.append(true),
+            };
+            let file = open.create(true).open(dir.join("@all")).map_err(fail)?;
+            list = Some(BufWriter::new(file));
         }
-        Ok(Out { args, stdout: BufWriter::new(std::io::stdout()), list, text: String::new() })
+        let stop = common::interruptible();
+        let stdout = BufWriter::new(std::io::stdout());
+        let (skip, written) = (args.skip, 0);
+        Ok(Out { args, stdout, list, text: String::new(), skip, written, stop })
     }
 
-    fn put(&mut self, draft: &Draft) -> std::io::Result<()> {
+    /// Whether the next test is one that is written.
+    fn turn(&mut self) -> bool {
+        let turn = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        turn
+    }
+
+    /// Whether to go on after a test.
+    fn flow(&mut self) -> ControlFlow<()> {
+        self.written += 1;
+        let enough = self.args.limit.is_some_and(|l| self.written >= l);
+        match enough || self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn put(&mut self, draft: &Draft) -> std::io::Result<ControlFlow<()>> {
+        if !self.turn() {
+            return Ok(ControlFlow::Continue(()));
+        }
         if self.args.count {
-            return Ok(());
+            return Ok(self.flow());
         }
         if self.args.names {
-            return writeln!(self.stdout, "{}: {}", draft.name, draft.doc);
+            writeln!(self.stdout, "{}: {}", draft.name, draft.doc)?;
+            return Ok(self.flow());
         }
         let mut text = std::mem::take(&mut self.text);
         text.clear();
@@ -455,9 +491,10 @@ impl Out<'_> {
         result
     }
 
-    fn text(&mut self, name: &str, text: &[u8]) -> std::io::Result<()> {
+    fn text(&mut self, name: &str, text: &[u8]) -> std::io::Result<ControlFlow<()>> {
         if self.args.names {
-            return writeln!(self.stdout, "{name}");
+            writeln!(self.stdout, "{name}")?;
+            return Ok(self.flow());
         }
         let mut extension = "litmus";
         let mut written = std::borrow::Cow::Borrowed(text);
@@ -467,7 +504,7 @@ impl Out<'_> {
                 Ok(program) => written = program.into_bytes().into(),
                 Err(e) => {
                     eprintln!("{name}: {e}");
-                    return Ok(());
+                    return Ok(self.flow());
                 }
             }
             extension = language.extension();
@@ -477,20 +514,29 @@ impl Out<'_> {
             (Some(dir), Some(list)) => {
                 let file = format!("{name}.{extension}");
                 std::fs::write(Path::new(dir).join(&file), text)?;
-                writeln!(list, "{file}")
+                writeln!(list, "{file}")?;
             }
             _ => {
                 self.stdout.write_all(text)?;
-                self.stdout.write_all(b"\n")
+                self.stdout.write_all(b"\n")?;
             }
         }
+        Ok(self.flow())
     }
 
+    /// Writes what is left in buffers; where it was interrupted, says how to go on.
     fn close(mut self) -> std::io::Result<()> {
         self.stdout.flush()?;
-        match &mut self.list {
-            Some(list) => list.flush(),
-            None => Ok(()),
+        if let Some(list) = &mut self.list {
+            list.flush()?;
         }
+        if self.stop.load(Ordering::Relaxed) {
+            let done = self.args.skip + self.written;
+            common::stopped(&format!(
+                "{} tests are whole, and the same command with `--skip {done}` goes on from here",
+                self.written
+            ));
+        }
+        Ok(())
     }
 }

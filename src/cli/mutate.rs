@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use litmake::cat::load::{LoadOptions, load};
 use litmake::diag::{Diag, Result, Source};
-use litmake::generate::{Maker, dialect, syntax};
+use litmake::generate::{Maker, Tally, dialect, syntax};
 use litmake::litmus::{self, Arch, list};
 use litmake::mutate::cycles;
 use litmake::mutate::disrupt::{Disruptor, usual};
@@ -110,6 +111,14 @@ fn show(args: &Args, name: &str, text: &str) {
     }
 }
 
+/// How many mutants there are, and why not more.
+fn count(of: &str, from: usize, tally: &Tally) {
+    eprintln!("{} mutants of {from} {of}", tally.tests);
+    for (why, n) in tally.dropped() {
+        eprintln!("{n:>10} left out: {why}");
+    }
+}
+
 fn cycles(args: &Args) -> Result<()> {
     let arch = Arch::named(&args.arch)
         .ok_or_else(|| Diag::new(format!("`{}` is not a dialect of litmus tests", args.arch)))?;
@@ -130,9 +139,10 @@ fn cycles(args: &Args) -> Result<()> {
         Ok(Some(outcomes.positive > 0))
     };
     let mut maker = Maker::default();
+    let mut tally = Tally::default();
     for text in &args.cycle {
         let cycle = syntax::cycle(dialect, &Source::new("--cycle", text.as_str()))?;
-        let made = cycles::weaken(
+        let made = cycles::counted(
             dialect,
             &cycle,
             &disruptors,
@@ -145,11 +155,13 @@ fn cycles(args: &Args) -> Result<()> {
                 show(args, &format!("{}: {}", maker.draft.name, disruptor.text), &out);
                 Ok(())
             },
+            &mut tally,
         )?;
         if made.is_none() {
             eprintln!("{}: its outcome is allowed, so it is no conformance test", maker.draft.name);
         }
     }
+    count("cycles", args.cycle.len(), &tally);
     Ok(())
 }
 
@@ -191,15 +203,33 @@ fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
     paths.into_iter().map(one).collect()
 }
 
+/// Ends the program where an interrupt asks for it.
+fn going_on(stop: &AtomicBool, at: usize, tests: &[litmus::Test]) {
+    if stop.load(Ordering::Relaxed) {
+        let (next, all) = (&tests[at].name, tests.len());
+        common::stopped(&format!("{at} of {all} tests are done, the next is {next}"));
+    }
+}
+
 fn rewrite(args: &Args) -> Result<()> {
     let ways = ways(&args.rewrite, &Rewriting::NAMES, "rewriting")?;
-    for test in tests(args)? {
+    let tests = tests(args)?;
+    let mut tally = Tally::default();
+    let stop = common::interruptible();
+    for (i, test) in tests.iter().enumerate() {
+        going_on(stop, i, &tests);
         for way in &ways {
-            if let Some(test) = way.apply(&test) {
-                show(args, &test.name, &litmus::write(&test));
+            tally.cycles += 1;
+            match way.apply(test) {
+                Some(test) => {
+                    tally.tests += 1;
+                    show(args, &test.name, &litmus::write(&test));
+                }
+                None => tally.drop("nothing in it can be rewritten so"),
             }
         }
     }
+    count("tests", tests.len(), &tally);
     Ok(())
 }
 
@@ -215,18 +245,27 @@ fn weaken(args: &Args) -> Result<()> {
         let outcomes = simulator.simulate(test, model, &Options::default())?;
         Ok(Some(outcomes.positive > 0))
     };
-    for test in tests(args)? {
-        if allows(&test)? == Some(true) {
+    let tests = tests(args)?;
+    let mut tally = Tally::default();
+    let stop = common::interruptible();
+    for (i, test) in tests.iter().enumerate() {
+        going_on(stop, i, &tests);
+        if allows(test)? == Some(true) {
             eprintln!("{}: its outcome is allowed, so nothing shows a mutant", test.name);
             continue;
         }
         for way in &ways {
-            for mutant in way.one_by_one(&test) {
-                if allows(&mutant)? != Some(false) {
+            for mutant in way.one_by_one(test) {
+                tally.cycles += 1;
+                if allows(&mutant)? == Some(false) {
+                    tally.drop(cycles::FORBIDDEN);
+                } else {
+                    tally.tests += 1;
                     show(args, &mutant.name, &litmus::write(&mutant));
                 }
             }
         }
     }
+    count("tests", tests.len(), &tally);
     Ok(())
 }

@@ -246,6 +246,7 @@ fn in_order(
     let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut good = true;
+    let interrupted = common::interruptible();
     let wrote = std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
@@ -270,9 +271,15 @@ fn in_order(
         for i in 0..paths.len() {
             let mut guard = lock();
             let result = loop {
+                if interrupted.load(Ordering::Relaxed) {
+                    going_on(&mut out, i, paths);
+                }
                 match guard.results.remove(&i) {
                     Some(result) => break result,
-                    None => guard = changed.wait(guard).unwrap_or_else(PoisonError::into_inner),
+                    None => {
+                        let wait = changed.wait_timeout(guard, Duration::from_millis(100));
+                        guard = wait.unwrap_or_else(PoisonError::into_inner).0;
+                    }
                 }
             };
             guard.printed = i;
@@ -299,6 +306,13 @@ fn in_order(
     written(wrote, good)
 }
 
+/// Ends the program at an interrupt, with all results before the next written.
+fn going_on(out: &mut impl Write, at: usize, paths: &[PathBuf]) -> ! {
+    let _ = out.flush();
+    let (all, next) = (paths.len(), paths[at].display());
+    common::stopped(&format!("{at} of {all} tests are done, the next is {next}"))
+}
+
 /// The same on this thread alone.
 fn one_by_one(
     paths: &[PathBuf],
@@ -307,7 +321,11 @@ fn one_by_one(
     let mut simulator = Simulator::default();
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut good = true;
-    for path in paths {
+    let interrupted = common::interruptible();
+    for (i, path) in paths.iter().enumerate() {
+        if interrupted.load(Ordering::Relaxed) {
+            going_on(&mut out, i, paths);
+        }
         let wrote = match guarded(&one, &mut simulator, path) {
             Ok(text) => out.write_all(text.as_bytes()),
             Err(diag) => {

@@ -46,6 +46,53 @@ pub trait Source: Send + Sync {
 
     /// The content of an item; `None` where it is gone.
     fn fetch(&self, name: &str) -> Option<Vec<u8>>;
+
+    /// What the last list was made from, and why it is not longer.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// What a list was made from: so many were looked at, of which so many are not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub considered: u64,
+    pub dropped: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    pub fn drop(&mut self, why: &str, n: u64) {
+        if n > 0 {
+            *self.dropped.entry(why.to_string()).or_default() += n;
+        }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = self.considered.to_le_bytes().to_vec();
+        out.extend_from_slice(&(self.dropped.len() as u32).to_le_bytes());
+        for (why, n) in &self.dropped {
+            out.extend_from_slice(&n.to_le_bytes());
+            out.extend_from_slice(&(why.len() as u32).to_le_bytes());
+            out.extend_from_slice(why.as_bytes());
+        }
+        out
+    }
+
+    /// Reads what `encode` wrote at the start of some bytes, and gives what stands behind.
+    pub fn decode(bytes: &[u8]) -> Option<(Counts, &[u8])> {
+        let (considered, rest) = bytes.split_first_chunk()?;
+        let (count, mut rest) = rest.split_first_chunk()?;
+        let mut out =
+            Counts { considered: u64::from_le_bytes(*considered), dropped: BTreeMap::new() };
+        for _ in 0..u32::from_le_bytes(*count) {
+            let (n, after) = rest.split_first_chunk()?;
+            let (len, after) = after.split_first_chunk()?;
+            let (why, after) = after.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            out.drop(std::str::from_utf8(why).ok()?, u64::from_le_bytes(*n));
+            rest = after;
+        }
+        Some((out, rest))
+    }
 }
 
 /// Work on one item at a time. What it gives depends on the inputs' content and on what the

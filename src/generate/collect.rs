@@ -8,41 +8,35 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::families;
 use super::filter::Filter;
 use super::recipe::Recipe;
-use super::{Made, Names, Tally};
+use super::{FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{self, Arch};
 
 /// Tests by name.
 pub struct Collected {
-    text: Vec<u8>,
-    /// Names, and where each test ends in the text.
-    names: Vec<(Box<str>, usize)>,
-    by_name: FxHashMap<Box<str>, usize>,
+    arch: Arch,
+    /// Sorted by name.
+    all: Vec<Made>,
+    /// What became of everything that was looked at.
     pub tally: Tally,
-    /// How many there were before the sample was taken.
-    pub before_sample: usize,
 }
 
 impl Collected {
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.all.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.all.is_empty()
     }
 
-    fn get(&self, i: usize) -> &[u8] {
-        let start = if i == 0 { 0 } else { self.names[i - 1].1 };
-        &self.text[start..self.names[i].1]
+    pub fn iter(&self) -> impl Iterator<Item = (&str, String)> {
+        self.all.iter().map(|m| (m.name.as_str(), m.text(self.arch)))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.names.iter().enumerate().map(|(i, (name, _))| (&**name, self.get(i)))
-    }
-
-    pub fn find(&self, name: &str) -> Option<&[u8]> {
-        self.by_name.get(name).map(|i| self.get(*i))
+    pub fn find(&self, name: &str) -> Option<String> {
+        let at = self.all.binary_search_by(|m| m.name.as_str().cmp(name)).ok()?;
+        Some(self.all[at].text(self.arch))
     }
 }
 
@@ -61,7 +55,7 @@ pub fn collect(
             all.push(made);
             ControlFlow::Continue(())
         })?;
-        tally.add(part);
+        tally.add(&part);
     }
     let arch = if recipe.is_empty() { Arch::C } else { recipe.arch };
     if !families.is_empty() && arch != Arch::C {
@@ -71,6 +65,11 @@ pub fn collect(
     // Parts may share tests, and names.
     let mut seen = FxHashSet::default();
     let mut names = Names::default();
+    let mut left = all.len();
+    let mut dropped = |why, all: &[Made], tally: &mut Tally| {
+        tally.take_out(why, (left - all.len()) as u64);
+        left = all.len();
+    };
     all.retain_mut(|m| {
         let new = seen.insert(m.hash);
         if new {
@@ -78,32 +77,23 @@ pub fn collect(
         }
         new
     });
+    dropped(REPEATED, &all, &mut tally);
     if !keep.is_empty() {
         all.retain(|m| {
             let test = litmus::read(&Source::new(m.name.as_str(), m.text(arch)));
             test.map_or(true, |t| keep.keeps(&t))
         });
     }
-    let before_sample = all.len();
+    dropped(FILTERED, &all, &mut tally);
     if let Some((count, seed)) = sample {
         all = stratified(all, count, seed);
     }
+    dropped(SAMPLED, &all, &mut tally);
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all.truncate(limit);
-    tally.tests = all.len() as u64;
-    let mut out = Collected {
-        text: Vec::new(),
-        names: Vec::with_capacity(all.len()),
-        by_name: FxHashMap::default(),
-        tally,
-        before_sample,
-    };
-    for (i, m) in all.iter().enumerate() {
-        out.text.extend_from_slice(m.text(arch).as_bytes());
-        out.names.push((m.name.as_str().into(), out.text.len()));
-        out.by_name.insert(m.name.as_str().into(), i);
-    }
-    Ok(out)
+    dropped(LIMITED, &all, &mut tally);
+    all.shrink_to_fit();
+    Ok(Collected { arch, all, tally })
 }
 
 /// What a test is an example of: its construct where it has one, else its family.

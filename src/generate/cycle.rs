@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::dialect::Dialect;
-use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Rmw, Sd, merge};
+use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Rmw, Sd, merge, settled};
 
 /// Why a sequence of edges makes no test.
 pub type Refused = &'static str;
@@ -39,6 +39,8 @@ pub struct Event {
     pub cell: i32,
     /// The read or the write of a read-modify-write.
     pub rmw: bool,
+    /// What a write finds.
+    pub before: i32,
     /// Whether what is read says something of the cycle.
     pub telling: bool,
     pub inserts: [u8; MAX_INSERTS],
@@ -51,6 +53,8 @@ pub struct Writes {
     pub cells: Vec<i32>,
     /// Whether an access is annotated so that the final value should be looked at.
     pub worth: bool,
+    /// Whether an access is to two elements; then the second has this value at the end.
+    pub pair: Option<i32>,
 }
 
 /// What a cycle may look like.
@@ -296,6 +300,7 @@ impl Workshop {
                 value: 0,
                 cell: 0,
                 rmw,
+                before: 0,
                 telling: false,
                 inserts,
                 n_inserts: count,
@@ -362,6 +367,7 @@ impl Workshop {
         for writes in &mut self.writes {
             writes.cells.clear();
             writes.worth = false;
+            writes.pair = None;
         }
         if self.writes.len() < self.locs {
             self.writes.resize_with(self.locs, Writes::default);
@@ -369,19 +375,30 @@ impl Workshop {
         self.writes.truncate(self.locs);
         // Along each location, writes count up, and reads see the last write.
         let mut content = 0;
+        let mut second = 0;
         let mut counter = 0;
         let mut stored: u32 = 0;
         for i in 0..n {
             let at = (start + i) % n;
             let before = work[(at + n - 1) % n];
             if i > 0 && before.loc != work[at].loc {
-                (content, counter, stored) = (0, 0, 0);
+                (content, second, counter, stored) = (0, 0, 0, 0);
             }
             let event = &mut work[at];
             let writes = &mut self.writes[usize::from(event.loc)];
             writes.worth |= matches!(event.atom, Some(Atom::Loop(..)));
+            let pair = matches!(event.atom, Some(Atom::Pair(_)));
             match event.dir {
+                Dir::W if pair => {
+                    // The two elements get two values, and the event is known by the second.
+                    event.before = content;
+                    counter += 2;
+                    (content, second) = (counter - 1, counter);
+                    (event.value, event.cell) = (counter, content);
+                    writes.cells.push(content);
+                }
                 Dir::W => {
+                    event.before = content;
                     counter += 1;
                     event.value = counter;
                     content = counter;
@@ -398,7 +415,11 @@ impl Workshop {
                     event.cell = content;
                     writes.cells.push(content);
                 }
+                Dir::R if pair => event.value = content + second,
                 Dir::R => event.value = content,
+            }
+            if pair || writes.pair.is_some() {
+                writes.pair = Some(second);
             }
         }
         // A read tells something where communication or another access of its thread to the
@@ -501,6 +522,7 @@ fn boundary(
 ) -> Result<(), Refused> {
     const CLASH: Refused = "annotations that meet at one event differ";
     let all = merge(edges[before].a2, at).and_then(|a| merge(a, edges[after].a1)).ok_or(CLASH)?;
+    let all = settled(all);
     edges[before].a2 = all;
     edges[after].a1 = all;
     Ok(())

@@ -3,7 +3,7 @@
 //!
 //! It does not know how instructions are written (`emit`).
 
-use super::edge::{Atom, Dep, DepKind, Dir, Order, Rmw, RmwOp};
+use super::edge::{Atom, Dep, DepKind, Dir, Order, Pair, Rmw, RmwOp};
 use crate::litmus::Arch;
 
 pub struct FenceInfo {
@@ -94,6 +94,12 @@ static AARCH64: Dialect = Dialect {
         ("XL", Atom::Loop(Plain, Rel)),
         ("XA", Atom::Loop(Acq, Plain)),
         ("XAL", Atom::Loop(Acq, Rel)),
+        ("Pa", Atom::Pair(Pair::Plain)),
+        ("PaN", Atom::Pair(Pair::NonTemporal)),
+        ("PaA", Atom::Pair(Pair::Acq)),
+        ("PaL", Atom::Pair(Pair::Rel)),
+        ("PaIQ", Atom::Pair(Pair::AcqPc)),
+        ("PaIL", Atom::Pair(Pair::RelEach)),
     ],
     fences: fences![
         "DMB.SY" "dmb.sy" "DMB SY",
@@ -326,6 +332,8 @@ impl Dialect {
             (Atom::Order(Order::Acq | Order::AcqPc | Order::Con), Dir::W) => false,
             (Atom::Order(Order::AcqRel), Dir::W) => self.arch != Arch::C,
             (Atom::Reserve, Dir::W) => false,
+            (Atom::Pair(Pair::Acq | Pair::AcqPc), Dir::W) => false,
+            (Atom::Pair(Pair::Rel | Pair::RelEach), Dir::R) => false,
             // x86 has atomic stores (`xchg`), and loads are what they are.
             (Atom::Loop(..), Dir::R) => !matches!(self.arch, Arch::X86_64 | Arch::X86),
             _ => true,

@@ -68,6 +68,8 @@ pub struct Draft {
     pub types: Vec<(u8, &'static str)>,
     /// What locations are elements of, where they are no variables of their own.
     pub array: Option<Array>,
+    /// Locations that are two elements, and the second's value at the end.
+    pub pairs: Vec<(u8, i32)>,
     /// Functions that threads of a C test call.
     pub helpers: Vec<String>,
     pub shown: Vec<(Shown, i32)>,
@@ -128,6 +130,7 @@ impl Draft {
         self.init.clear();
         self.types.clear();
         self.array = None;
+        self.pairs.clear();
         self.helpers.clear();
         self.shown.clear();
     }
@@ -163,6 +166,11 @@ impl Draft {
         }
     }
 
+    /// Whether a place is two elements.
+    fn pair(&self, shown: Shown) -> Option<(u8, i32)> {
+        self.pairs.iter().copied().find(|(loc, _)| shown == Shown::Loc(*loc))
+    }
+
     fn condition(&self, out: &mut String) {
         if self.ask == Ask::Every {
             out.push_str("forall (true)");
@@ -172,6 +180,15 @@ impl Draft {
         for (i, (place, value)) in self.shown.iter().enumerate() {
             if i > 0 {
                 out.push_str(" /\\ ");
+            }
+            if let Some((loc, second)) = self.pair(*place) {
+                out.push_str(LOCS[usize::from(loc)]);
+                out.push_str("={");
+                number(i64::from(*value), out);
+                out.push(',');
+                number(i64::from(second), out);
+                out.push('}');
+                continue;
             }
             self.place(*place, out);
             out.push('=');
@@ -228,13 +245,19 @@ impl Draft {
     }
 
     fn print_init(&self, out: &mut String) {
-        if self.init.is_empty() && self.types.is_empty() && self.array.is_none() {
+        let objects = self.types.is_empty() && self.pairs.is_empty() && self.array.is_none();
+        if self.init.is_empty() && objects {
             out.push_str("{}\n");
             return;
         }
         out.push_str("{\n");
         if let Some(array) = &self.array {
             let _ = writeln!(out, " {} {ARRAY}[{}];", array.ty, array.len);
+        }
+        for (loc, _) in &self.pairs {
+            for part in [" int ", LOCS[usize::from(*loc)], "[2];\n"] {
+                out.push_str(part);
+            }
         }
         if !self.types.is_empty() {
             for (loc, ty) in &self.types {
@@ -395,6 +418,13 @@ impl Draft {
         for (loc, ty) in &self.types {
             let start = text.len() as u32;
             for part in [LOCS[usize::from(*loc)], " ", ty, "[1]="] {
+                text.push_str(part);
+            }
+            order.push((start, text.len() as u32));
+        }
+        for (loc, _) in &self.pairs {
+            let start = text.len() as u32;
+            for part in [LOCS[usize::from(*loc)], " int[2]="] {
                 text.push_str(part);
             }
             order.push((start, text.len() as u32));

@@ -115,6 +115,32 @@ pub enum Atom {
     Reserve,
     /// A store that bypasses the cache.
     NonTemporal,
+    /// An access to two elements at once; what is observed of a read is their sum.
+    Pair(Pair),
+}
+
+/// The sorts of accesses to two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pair {
+    Plain,
+    NonTemporal,
+    Acq,
+    Rel,
+    /// A weaker acquire of each of the two (LDIAPP).
+    AcqPc,
+    /// A release of each of the two, in order (STILP).
+    RelEach,
+}
+
+impl Atom {
+    /// A plain access that was chosen as such. It agrees with no annotation, where an end that
+    /// says nothing agrees with any; events bear none of it.
+    pub const PLAIN: Atom = Atom::Order(Order::Plain);
+}
+
+/// What an event bears whose ends were annotated so.
+pub fn settled(atom: Option<Atom>) -> Option<Atom> {
+    atom.filter(|a| *a != Atom::PLAIN)
 }
 
 /// A fence: an index into the dialect's list.
@@ -174,6 +200,11 @@ impl Edge {
 
     pub fn is_ext(self) -> bool {
         matches!(self.kind, Kind::Com(_, Ie::Ext))
+    }
+
+    /// The edge as it is written: a plain access says nothing.
+    pub fn bare(self) -> Edge {
+        Edge { kind: self.kind, a1: settled(self.a1), a2: settled(self.a2) }
     }
 
     pub fn is_com(self) -> bool {

@@ -8,8 +8,9 @@ use std::ops::ControlFlow;
 
 use super::cycle::Shape;
 use super::dialect::Dialect;
-use super::edge::{Com, Dir, Edge, Ie, Kind, Sd, may_precede};
+use super::edge::{Com, Dir, Edge, Ie, Kind, Sd, may_precede, settled};
 use super::syntax::Relaxation;
+use crate::litmus::Arch;
 
 /// Which relaxations may follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,11 +135,14 @@ impl Chunk {
     }
 }
 
-/// A family made ready: relaxations numbered, and a table of what may follow what.
+/// A family made ready: relaxations numbered, and what may follow what.
 pub struct Search {
     chunks: Vec<Chunk>,
-    follows: Vec<bool>,
+    /// For each, those that may follow it, in order.
+    next: Vec<Vec<u32>>,
     family: Family,
+    /// Whether a location is atomic in all its accesses or in none.
+    uniform: bool,
 }
 
 /// The state of the search at one depth.
@@ -151,6 +155,43 @@ struct Level {
     head: usize,
     /// How many different relaxations that have to be there are there.
     relaxed: usize,
+    location: Location,
+}
+
+/// Whether the location of the last event is atomic.
+#[derive(Clone, Copy, Default)]
+struct Location {
+    /// `None` where no event of it is known as a whole: of the first event half is behind the end.
+    atomic: Option<bool>,
+    /// Whether an annotation was met since the last edge.
+    annotated: bool,
+    /// The last edge, where there was one: whether it stays at its location.
+    stays: Option<bool>,
+}
+
+impl Location {
+    /// Goes along a relaxation; nothing where a location would be atomic here and not there.
+    fn along(mut self, edges: &[Edge]) -> Option<Location> {
+        for edge in edges {
+            self.annotated |= settled(edge.a1).is_some();
+            if !edge.is_real() {
+                continue;
+            }
+            match self.stays {
+                None => {}
+                Some(true) => {
+                    if self.atomic.is_some_and(|a| a != self.annotated) {
+                        return None;
+                    }
+                    self.atomic = Some(self.annotated);
+                }
+                Some(false) => self.atomic = Some(self.annotated),
+            }
+            self.stays = Some(edge.sd() == Sd::Same);
+            self.annotated = settled(edge.a2).is_some();
+        }
+        Some(self)
+    }
 }
 
 impl Search {
@@ -170,13 +211,14 @@ impl Search {
                 _ => None,
             })
             .collect();
-        let mut follows = Vec::with_capacity(all.len() * all.len());
-        for a in &all {
-            for b in &all {
-                follows.push(may_follow(dialect, family, &po_safe, &a.edges, &b.edges));
-            }
-        }
-        Search { chunks: all, follows, family: family.clone() }
+        let follows =
+            |a: &Chunk, b: &Chunk| may_follow(dialect, family, &po_safe, &a.edges, &b.edges);
+        let next = all
+            .iter()
+            .map(|a| (0..all.len() as u32).filter(|b| follows(a, &all[*b as usize])).collect())
+            .collect();
+        let uniform = dialect.arch == Arch::C;
+        Search { chunks: all, next, family: family.clone(), uniform }
     }
 
     /// The number of relaxations.
@@ -185,7 +227,7 @@ impl Search {
     }
 
     fn follows(&self, a: usize, b: usize) -> bool {
-        self.follows[a * self.chunks.len() + b]
+        self.next[a].binary_search(&(b as u32)).is_ok()
     }
 
     /// Calls `f` on every cycle whose first relaxation is the given one (its least, in order),
@@ -239,9 +281,6 @@ impl Run<'_> {
         let search = self.search;
         let family = &search.family;
         let chunk = &search.chunks[c];
-        if t > 1 && !search.follows(self.word[t - 1], c) {
-            return ControlFlow::Continue(());
-        }
         let longest = family.shape.per_thread.saturating_sub(1);
         let mut level = before;
         if chunk.ext == 0 {
@@ -269,6 +308,12 @@ impl Run<'_> {
                 return ControlFlow::Continue(());
             }
         }
+        if search.uniform {
+            match before.location.along(&chunk.edges) {
+                Some(location) => level.location = location,
+                None => return ControlFlow::Continue(()),
+            }
+        }
         self.word[t] = c;
         self.seen[c] += 1;
         let length = self.edges.len();
@@ -280,7 +325,9 @@ impl Run<'_> {
         if t < size && flow.is_continue() {
             // The next letter is at least that one period before; a larger one ends the period.
             let least = self.word[t + 1 - p];
-            for next in least..search.chunks.len() {
+            let list = &search.next[c];
+            let from = list.partition_point(|n| (*n as usize) < least);
+            for next in list[from..].iter().map(|n| *n as usize) {
                 let period = if next == least { p } else { t + 1 };
                 flow = self.step(t + 1, period, next, level, size);
                 if flow.is_break() {
@@ -322,7 +369,9 @@ pub fn occurs(sequence: &[Edge], cycle: &[Edge]) -> bool {
     let n = cycle.len();
     !sequence.is_empty()
         && sequence.len() <= n
-        && (0..n).any(|from| sequence.iter().enumerate().all(|(i, e)| *e == cycle[(from + i) % n]))
+        && (0..n).any(|from| {
+            sequence.iter().enumerate().all(|(i, e)| *e == cycle[(from + i) % n].bare())
+        })
 }
 
 /// The edges at which relaxations meet, past fences of their own.

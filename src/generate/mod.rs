@@ -16,6 +16,7 @@ pub mod families;
 pub mod filter;
 pub mod name;
 pub mod observe;
+mod packed;
 pub mod recipe;
 pub mod syntax;
 
@@ -36,6 +37,7 @@ use edge::Edge;
 use emit::Style;
 use enumerate::{Family, Search};
 use name::Namer;
+use packed::Packed;
 
 /// Makes tests out of cycles, one after the other, in buffers that are used again.
 #[derive(Default)]
@@ -86,24 +88,61 @@ impl Maker {
     }
 }
 
-/// What became of the cycles of a family.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What became of all that might have been a test: each is one, or was dropped for a reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Cycles that were enumerated.
+    /// Cycles, or whatever else tests are made from, that were looked at.
     pub cycles: u64,
-    /// Cycles that make no test.
-    pub refused: u64,
-    /// Cycles whose test another cycle had given.
-    pub repeated: u64,
     pub tests: u64,
+    dropped: Vec<(Refused, u64)>,
 }
 
+/// Why something that makes a test is not among the tests; other reasons say why it makes none.
+pub const REPEATED: Refused = "the same test as another";
+pub const OTHER_FAMILY: Refused = "of a family that was not asked for";
+pub const FILTERED: Refused = "not what `keep` asks for";
+pub const SAMPLED: Refused = "not in the sample";
+pub const LIMITED: Refused = "beyond the limit";
+
 impl Tally {
-    pub fn add(&mut self, other: Tally) {
+    /// Counts one that was looked at.
+    pub fn drop(&mut self, why: Refused) {
+        self.dropped_many(why, 1);
+    }
+
+    pub fn dropped_many(&mut self, why: Refused, n: u64) {
+        if n == 0 {
+            return;
+        }
+        match self.dropped.iter_mut().find(|(w, _)| std::ptr::eq(*w, why) || *w == why) {
+            Some((_, sum)) => *sum += n,
+            None => self.dropped.push((why, n)),
+        }
+    }
+
+    /// Takes back tests that were counted, for a reason.
+    pub fn take_out(&mut self, why: Refused, n: u64) {
+        self.tests = self.tests.saturating_sub(n);
+        self.dropped_many(why, n);
+    }
+
+    pub fn add(&mut self, other: &Tally) {
         self.cycles += other.cycles;
-        self.refused += other.refused;
-        self.repeated += other.repeated;
         self.tests += other.tests;
+        for (why, n) in &other.dropped {
+            self.dropped_many(why, *n);
+        }
+    }
+
+    pub fn repeated(&self) -> u64 {
+        self.dropped.iter().filter(|(w, _)| *w == REPEATED).map(|(_, n)| n).sum()
+    }
+
+    /// Reasons with their counts, the commonest first.
+    pub fn dropped(&self) -> Vec<(Refused, u64)> {
+        let mut out = self.dropped.clone();
+        out.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        out
     }
 }
 
@@ -164,14 +203,20 @@ impl Seen {
 pub struct Made {
     pub name: String,
     /// Everything behind the line with the name.
-    pub body: String,
+    body: Packed,
     pub hash: u128,
 }
 
 impl Made {
+    /// Takes a test whose text is `text`, a line with the name first.
+    pub fn new(arch: Arch, name: String, text: &str, hash: u128) -> Made {
+        let body = text.split_once('\n').map_or("", |(_, body)| body);
+        Made { name, body: Packed::new(arch, body), hash }
+    }
+
     /// The test as it is written into files.
     pub fn text(&self, arch: Arch) -> String {
-        format!("{} {}\n{}", arch.name(), self.name, self.body)
+        format!("{} {}\n{}", arch.name(), self.name, self.body.text(arch))
     }
 }
 
@@ -191,13 +236,13 @@ pub fn each_test(
     // Whoever stops it knows.
     let _ = search.each(None, &mut |cycle| {
         tally.cycles += 1;
-        if maker.make(dialect, cycle, &family.shape, style).is_err() {
-            tally.refused += 1;
+        if let Err(why) = maker.make(dialect, cycle, &family.shape, style) {
+            tally.drop(why);
             return ControlFlow::Continue(());
         }
         let hash = maker.draft.canonical_hash();
         if !seen.insert(&hash) {
-            tally.repeated += 1;
+            tally.drop(REPEATED);
             return ControlFlow::Continue(());
         }
         tally.tests += 1;
@@ -232,7 +277,7 @@ pub fn all_tests(
                         tally.cycles += 1;
                         match maker.make(dialect, cycle, &family.shape, style) {
                             Ok(()) => made.push(take(&mut maker.draft)),
-                            Err(_) => tally.refused += 1,
+                            Err(why) => tally.drop(why),
                         }
                         ControlFlow::Continue(())
                     });
@@ -250,13 +295,13 @@ pub fn all_tests(
     let mut out = Vec::new();
     let mut tally = Tally::default();
     for (_, made, part) in parts {
-        tally.add(part);
+        tally.add(&part);
         for mut test in made {
             if seen.insert(test.hash) {
                 names.unique(&mut test.name);
                 out.push(test);
             } else {
-                tally.repeated += 1;
+                tally.drop(REPEATED);
             }
         }
     }
@@ -274,6 +319,5 @@ pub fn take(draft: &mut Draft) -> Made {
 pub fn made(draft: &Draft, hash: &blake3::Hash) -> Made {
     let mut text = String::with_capacity(512);
     draft.print(&mut text);
-    let body = text.find('\n').map_or("", |i| &text[i + 1..]).to_string();
-    Made { name: draft.name.clone(), body, hash: short(hash) }
+    Made::new(draft.arch.unwrap_or(Arch::C), draft.name.clone(), &text, short(hash))
 }

@@ -63,6 +63,10 @@ impl Observe {
             let Some(last) = writes.cells.last().copied() else { continue };
             let worth = writes.worth && optimise;
             let count = writes.cells.len();
+            let observed = matches!(self, Observe::Accept | Observe::Force);
+            if writes.pair.is_some() && observed && count > 1 {
+                return Err("an observer sees one element of two");
+            }
             match self {
                 Observe::Both => plan.finals.push((loc, last)),
                 // One write more cannot be told from its value alone.

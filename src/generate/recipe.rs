@@ -12,8 +12,8 @@ use super::edge::Edge;
 use super::emit::{Base, Helpers, Layout, Objects, Style};
 use super::enumerate::{Family, MAX_SIZE, Mode};
 use super::observe::Observe;
-use super::syntax::{self, Relaxation};
-use super::{Made, Maker, Names, Seen, Tally, all_tests, each_test, name};
+use super::syntax::{self, Relaxation, Variation};
+use super::{Made, Maker, Names, OTHER_FAMILY, REPEATED, Seen, Tally, all_tests, each_test, name};
 use crate::diag::{Diag, Result, Source, nearest};
 use crate::litmus::Arch;
 
@@ -123,8 +123,17 @@ impl Recipe {
         let reject = read(&self.reject)?;
         if !self.annotations.is_empty() {
             let atoms = atoms(dialect, &self.annotations)?;
-            safe = syntax::vary(&safe, &atoms);
-            relax = syntax::vary(&relax, &atoms);
+            let all = [&safe[..], &relax[..]].concat();
+            let variation = Variation::new(dialect, &atoms, &all);
+            let vary = |relaxations: &[Relaxation]| {
+                syntax::vary(relaxations, &variation).ok_or_else(|| {
+                    let most = syntax::MAX_RELAXATIONS;
+                    Diag::new("with these annotations the vocabulary stands for too much")
+                        .help(format!("at most {most} relaxations; name fewer annotations"))
+                })
+            };
+            safe = vary(&safe)?;
+            relax = vary(&relax)?;
         }
         syntax::tidy(&mut safe);
         syntax::tidy(&mut relax);
@@ -268,8 +277,8 @@ impl Prepared {
                     }
                     f(draft, hash)
                 });
-            tally.add(enumerated);
-            tally.tests -= dropped;
+            tally.add(&enumerated);
+            tally.take_out(OTHER_FAMILY, dropped);
         }
         Ok(tally)
     }
@@ -293,7 +302,7 @@ impl Prepared {
             })?;
             let hash = maker.draft.canonical_hash();
             if !seen.insert(&hash) {
-                tally.repeated += 1;
+                tally.drop(REPEATED);
                 continue;
             }
             names.unique(&mut maker.draft.name);
@@ -314,9 +323,10 @@ impl Prepared {
         })?;
         if !self.family.safe.is_empty() || !self.family.relax.is_empty() {
             let (mut made, enumerated) = all_tests(self.dialect, &self.family, &self.style, jobs);
+            let before = made.len();
             made.retain(|m| self.kept(&m.name));
-            tally.add(enumerated);
-            tally.tests = (out.len() + made.len()) as u64;
+            tally.add(&enumerated);
+            tally.take_out(OTHER_FAMILY, (before - made.len()) as u64);
             out.extend(made);
         }
         Ok((out, tally))

@@ -8,14 +8,14 @@
 use std::fmt::Write;
 
 use super::dialect::Dialect;
-use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Ie, Kind, Rmw, Sd, may_precede};
+use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Ie, Kind, Rmw, Sd, may_precede, settled};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 
 /// A sequence of edges that stands as one in a vocabulary.
 pub type Relaxation = Vec<Edge>;
 
 /// Vocabularies that stand for more relaxations than this are refused.
-const MAX_RELAXATIONS: usize = 20_000;
+pub const MAX_RELAXATIONS: usize = 20_000;
 const MAX_DEPTH: usize = 32;
 /// Longer sequences have no use as tests.
 pub const MAX_EDGES: usize = 48;
@@ -56,9 +56,41 @@ pub fn tidy(relaxations: &mut Vec<Relaxation>) {
     relaxations.dedup();
 }
 
-/// Varies the annotations that relaxations leave open over a list (where `None` is a plain
-/// access). Neighbours inside a relaxation share theirs.
-pub fn vary(relaxations: &[Relaxation], atoms: &[Option<Atom>]) -> Vec<Relaxation> {
+/// How annotations are varied in a vocabulary.
+pub struct Variation<'a> {
+    dialect: &'a Dialect,
+    atoms: Vec<Option<Atom>>,
+    /// Whether annotations that do not fit the direction of an access are left out. What fits a
+    /// read-modify-write is another matter.
+    by_direction: bool,
+}
+
+impl<'a> Variation<'a> {
+    /// Over a list of annotations, where `None` is a plain access. A vocabulary that annotates
+    /// nothing itself is made of accesses that say what they are, so that each test comes from
+    /// one cycle; else an access that says nothing takes what its neighbour says.
+    pub fn new(dialect: &'a Dialect, atoms: &[Option<Atom>], vocabulary: &[Relaxation]) -> Self {
+        let edges = || vocabulary.iter().flatten();
+        let open = edges().any(|e| e.a1.is_some() || e.a2.is_some() || e.kind == Kind::Id);
+        let plain = if open { None } else { Some(Atom::PLAIN) };
+        Variation {
+            dialect,
+            atoms: atoms.iter().map(|a| a.or(plain)).collect(),
+            by_direction: !edges().any(|e| e.is_rmw()),
+        }
+    }
+
+    fn fits(&self, atom: Option<Atom>, dir: Option<Dir>) -> bool {
+        match (settled(atom), dir) {
+            (Some(atom), Some(dir)) if self.by_direction => self.dialect.applies(atom, dir),
+            _ => true,
+        }
+    }
+}
+
+/// Varies the annotations that relaxations leave open. Neighbours inside a relaxation share
+/// theirs. Gives nothing where that stands for too many relaxations.
+pub fn vary(relaxations: &[Relaxation], variation: &Variation) -> Option<Vec<Relaxation>> {
     let mut out = Vec::new();
     for relaxation in relaxations {
         let mut made: Vec<Relaxation> = vec![relaxation.clone()];
@@ -74,7 +106,9 @@ pub fn vary(relaxations: &[Relaxation], atoms: &[Option<Atom>]) -> Vec<Relaxatio
                     next.push(r);
                     continue;
                 }
-                for atom in atoms {
+                let to = before.and_then(|i| r[i].target());
+                let dir = to.or_else(|| r.get(node).and_then(|e| e.source()));
+                for atom in variation.atoms.iter().filter(|a| variation.fits(**a, dir)) {
                     // The write of a read-modify-write is as strong as what was chosen for it.
                     let fits = r.get(node).is_none_or(|e| !e.is_rmw() || e.a2 == *atom);
                     if !fits {
@@ -91,10 +125,13 @@ pub fn vary(relaxations: &[Relaxation], atoms: &[Option<Atom>]) -> Vec<Relaxatio
                 }
             }
             made = next;
+            if made.len() + out.len() > MAX_RELAXATIONS {
+                return None;
+            }
         }
         out.extend(made);
     }
-    out
+    Some(out)
 }
 
 struct Parser<'a> {

@@ -41,7 +41,7 @@ const RICH: [(Arch, &str); 8] = [
     (Arch::C, "Pod** DpAddrd* DpDatadW DpCtrld* FenceARd** Rfe Fre Coe Rfi"),
     (
         Arch::AArch64,
-        "Pod** A L X XAL Amo.Swp Amo.Cas Amo.LdAdd Amo.StAdd LxSx DpAddrd* DpCtrlIsbdR \
+        "Pod** A L X XAL Pa PaA PaL Amo.Swp Amo.Cas Amo.LdAdd Amo.StAdd LxSx DpAddrd* DpCtrlIsbdR \
                      DpDataCseldW DMB.SYd** Rfe Fre Coe",
     ),
     (Arch::X86_64, "Pod** Pos** MFenced** A Exch Rfe Fre Coe"),
@@ -275,6 +275,53 @@ fn the_smallest_tests_that_tell_models_apart() {
     assert!(find("riscv", "aarch64").0 <= 5);
 }
 
+/// Counts come from an enumeration of every way to annotate both ends of each relaxation.
+#[test]
+fn varied_annotations_give_each_test_once() {
+    let expected = [
+        (Arch::C, "Pod** Rfe Fre Coe", "all", 4, 666),
+        (Arch::C, "Pod** Rfe Fre Coe", "Na Sc Rlx", 4, 120),
+        (Arch::C, "Pod** Exch Rfe Fre Coe", "Na Sc Rlx", 5, 300),
+        (Arch::RiscV, "Pod** Rfe Fre Coe", "P Aq Rl X", 4, 378),
+        (Arch::X86_64, "Pod** Rfe Fre Coe", "all", 6, 120),
+        (Arch::AArch64, "Pod** PodWWPL Rfe Fre Coe", "P A", 4, 25),
+    ];
+    for (arch, words, annotations, size, count) in expected {
+        let recipe =
+            Recipe { annotations: vec![text(annotations)], ..vocabulary(arch, words, size, 2) };
+        let tally = recipe.prepare().expect("reads").all(1).expect("are made").1;
+        assert_eq!(tally.tests, count, "{} {words} {annotations}", arch.name());
+        if !words.contains("Exch") && !words.contains("PL") {
+            // SB, LB and 2+2W are met once for each of their rotations.
+            assert!(tally.cycles < 2 * count, "{tally:?}");
+        }
+    }
+    let words = "[PodWW,Rfe,PodRR,Fre,PodWW,Rfe,PodRR,Fre]";
+    let recipe = Recipe { annotations: vec![text("all")], ..vocabulary(Arch::RiscV, words, 4, 2) };
+    assert!(recipe.prepare().is_err(), "too much is refused");
+}
+
+#[test]
+fn everything_that_was_looked_at_is_a_test_or_was_dropped_for_a_reason() {
+    let mut recipe = vocabulary(Arch::C, "Pod** Na Sc Rlx Rfe Fre Coe", 6, 2);
+    recipe.shapes = vec![text("SB")];
+    let all = |recipe: &Recipe, sample, limit| {
+        let keep = super::filter::Filter::read(&[text("without=*_seq_cst")]).expect("reads");
+        super::collect::collect(recipe, &[text("c11-const")], &keep, sample, limit, 1)
+            .expect("are made")
+            .tally
+    };
+    for (sample, limit) in [(None, usize::MAX), (Some((40, 1)), usize::MAX), (None, 10)] {
+        let tally = all(&recipe, sample, limit);
+        let dropped: u64 = tally.dropped().iter().map(|(_, n)| n).sum();
+        assert_eq!(tally.cycles, tally.tests + dropped, "{tally:?}");
+        let why: Vec<&str> = tally.dropped().iter().map(|(w, _)| *w).collect();
+        assert!(why.contains(&super::FILTERED) && why.contains(&super::OTHER_FAMILY), "{why:?}");
+        assert_eq!(why.contains(&super::SAMPLED), sample.is_some());
+        assert_eq!(why.contains(&super::LIMITED), limit == 10);
+    }
+}
+
 #[test]
 fn programs_are_met_once_up_to_symmetry() {
     use super::exhaustive::{Bounds, each};
@@ -308,7 +355,6 @@ fn families_of_constructs() {
     let known =
         unused.iter().find(|(n, _)| n.starts_with("MP+fencearrlxrlxs.2.fetch-add-rlx-unused"));
     let (_, content) = known.expect("there");
-    let content = String::from_utf8_lossy(content);
     assert!(
         content.contains("  atomic_fetch_add_explicit(y, 1, memory_order_relaxed);"),
         "{content}"
@@ -320,7 +366,6 @@ fn families_of_constructs() {
         let again = all(name, Some((60, 7)));
         assert!(some.iter().eq(again.iter()), "{name}");
         for (n, content) in some.iter() {
-            let content = String::from_utf8_lossy(content).to_string();
             let test =
                 litmus::read(&text(&content)).unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
             crate::sim::program::Program::new(&test)

@@ -7,10 +7,13 @@ use crate::generate::cycle::Shape;
 use crate::generate::dialect::Dialect;
 use crate::generate::edge::Edge;
 use crate::generate::emit::Style;
-use crate::generate::{Maker, Seen};
+use crate::generate::{Maker, REPEATED, Seen, Tally};
 
 /// Says whether what a cycle shows is allowed; `None` where nobody asks.
 pub type Allows<'a> = dyn FnMut(&Maker) -> Result<Option<bool>> + 'a;
+
+/// Why a mutant is left out that nothing would tell from what it is a mutant of.
+pub const FORBIDDEN: &str = "its outcome is forbidden";
 
 /// Weakens one cycle. `f` is given the maker with each mutant in it; the result is the name of
 /// the test that the cycle makes, or `None` where its outcome is allowed.
@@ -21,6 +24,19 @@ pub fn weaken(
     maker: &mut Maker,
     allows: &mut Allows,
     f: &mut dyn FnMut(&mut Maker, Option<&Disruptor>) -> Result<()>,
+) -> Result<Option<String>> {
+    counted(dialect, cycle, disruptors, maker, allows, f, &mut Tally::default())
+}
+
+/// The same, with what becomes of each mutant counted.
+pub fn counted(
+    dialect: &Dialect,
+    cycle: &[Edge],
+    disruptors: &[Disruptor],
+    maker: &mut Maker,
+    allows: &mut Allows,
+    f: &mut dyn FnMut(&mut Maker, Option<&Disruptor>) -> Result<()>,
+    tally: &mut Tally,
 ) -> Result<Option<String>> {
     let style = Style::default();
     maker
@@ -36,13 +52,17 @@ pub fn weaken(
     let mut seen = Seen::default();
     for disruptor in disruptors {
         for mutant in disruptor.apply(&merged) {
-            if maker.make(dialect, &mutant, &Shape::ANY, &style).is_err()
-                || !seen.insert(&maker.draft.canonical_hash())
-                || allows(maker)? == Some(false)
-            {
-                continue;
+            tally.cycles += 1;
+            if let Err(why) = maker.make(dialect, &mutant, &Shape::ANY, &style) {
+                tally.drop(why);
+            } else if !seen.insert(&maker.draft.canonical_hash()) {
+                tally.drop(REPEATED);
+            } else if allows(maker)? == Some(false) {
+                tally.drop(FORBIDDEN);
+            } else {
+                tally.tests += 1;
+                f(maker, Some(disruptor))?;
             }
-            f(maker, Some(disruptor))?;
         }
     }
     Ok(Some(name))

@@ -63,6 +63,13 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
 }
 
 fn add(sum: &mut Stage, part: &Stage) {
+    // A list is made as a whole and then cut into parts, so that each part tells all of it.
+    if part.kind != "generate" {
+        sum.considered += part.considered;
+        for (why, n) in &part.dropped {
+            *sum.dropped.entry(why.clone()).or_default() += n;
+        }
+    }
     let both = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     sum.tasks += part.tasks;
     sum.failed += part.failed;

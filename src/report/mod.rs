@@ -142,6 +142,12 @@ pub struct Stage {
     pub failed: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// What the tests of the stage were chosen or made from: files, cycles, tests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub considered: u64,
+    /// Why some of that gives no test, and how much of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -145,6 +145,14 @@ fn stages(report: &Report, out: &mut String) {
             let _ = write!(out, "  {seconds:.2} s");
         }
         out.push('\n');
+        let mut dropped: Vec<(&String, &u64)> = stage.dropped.iter().collect();
+        dropped.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        if !dropped.is_empty() {
+            let _ = writeln!(out, "  of {} considered", stage.considered);
+        }
+        for (why, n) in dropped {
+            let _ = writeln!(out, "    {n:>8} {why}");
+        }
     }
     if report.stages.len() > 40 {
         let _ = writeln!(out, "... and {} more stages", report.stages.len() - 40);

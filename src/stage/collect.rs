@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use super::compare::Verdict;
 use super::diff::Change;
-use super::{Built, ITEM, UNREADABLE, layout, mixed};
+use super::{Built, DROPPED, ITEM, UNREADABLE, layout, mixed};
 use crate::devices::record::Record;
 use crate::engine::digest::Digest;
-use crate::engine::graph::Work;
+use crate::engine::graph::{Counts, Work};
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
+use crate::generate::REPEATED;
 use crate::pipeline::plan::{Node, Plan};
 use crate::pipeline::types::{Kind, RunDevice, Storage};
 use crate::report::evidence::{Changed, Changes, Differences};
@@ -43,7 +44,11 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         pipeline: plan.pipeline.name.clone(),
         ..Report::default()
     };
-    let failed = engine.found(&[State::Failed, State::Broke]);
+    // What a stage left out on purpose is counted, and did not fail.
+    let (left_out, failed): (Vec<Found>, Vec<Found>) = engine
+        .found(&[State::Failed, State::Broke])
+        .into_iter()
+        .partition(|f| f.state == State::Failed && f.content.starts_with(DROPPED.as_bytes()));
     for (i, node) in plan.nodes.iter().enumerate() {
         let mut stage = report::Stage {
             name: node.label.clone(),
@@ -63,6 +68,9 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
             seconds += summary.time.as_secs_f64();
             // A stage of two nodes counts the tasks of the one that does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
+            for (why, n) in dropped(built, engine, at, &left_out, &mut stage.considered) {
+                *stage.dropped.entry(why).or_default() += n;
+            }
         }
         stage.executed = Some(executed);
         stage.cached = Some(stage.tasks.saturating_sub(executed));
@@ -141,6 +149,38 @@ fn subject(f: &Finding) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&f.test, &f.profiles, &f.model_source, &f.model_target).hash(&mut hasher);
     hasher.finish()
+}
+
+/// What a node left out, by reason, of how much.
+fn dropped(
+    built: &Built,
+    engine: &Engine,
+    at: usize,
+    left_out: &[Found],
+    considered: &mut u64,
+) -> BTreeMap<String, u64> {
+    let mut counts = Counts::default();
+    match &built.graph.nodes[at].work {
+        Work::Source(source) => counts = source.counts(),
+        Work::Distinct => {
+            let before = engine.summary(built.graph.nodes[at].inputs[1]);
+            counts.considered = before.tasks - before.failed - before.broke - before.skipped;
+            let kept = engine.summary(at).tasks;
+            counts.drop(REPEATED, counts.considered.saturating_sub(kept));
+        }
+        Work::Map(_) => {
+            for found in left_out.iter().filter(|f| f.node == at) {
+                let why = String::from_utf8_lossy(&found.content[DROPPED.len()..]).into_owned();
+                counts.drop(&why, 1);
+            }
+            if !counts.dropped.is_empty() {
+                counts.considered = engine.summary(at).tasks;
+            }
+        }
+        Work::Parts => {}
+    }
+    *considered += counts.considered;
+    counts.dropped
 }
 
 /// Whether a finding says all that another one says: the same test through the same compiler, put

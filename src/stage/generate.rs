@@ -13,10 +13,11 @@ use walkdir::WalkDir;
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::content::{contents_of, remembered};
 use crate::engine::digest::{Digest, Keyer};
-use crate::engine::graph;
+use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
 use crate::engine::store::Records;
 use crate::generate::filter::Filter;
+use crate::generate::{FILTERED, LIMITED};
 use crate::litmus::list;
 use crate::litmus::pack::{self, Member};
 use crate::pipeline::plan::Node;
@@ -32,6 +33,7 @@ pub struct Files {
     keep: Filter,
     limit: usize,
     listed: Mutex<Listed>,
+    counts: Mutex<Counts>,
     /// The last listing, while someone tells what changes.
     memo: Mutex<Option<Vec<Entry>>>,
     watched: AtomicBool,
@@ -61,6 +63,8 @@ struct Found {
     archives: Vec<(PathBuf, Option<String>)>,
     /// Lists that were read on the way.
     lists: Vec<PathBuf>,
+    /// Files that patterns lead to and others exclude.
+    excluded: usize,
 }
 
 impl Found {
@@ -112,6 +116,7 @@ impl Files {
             keep: filter(node, options)?,
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
             listed: Mutex::default(),
+            counts: Mutex::default(),
             memo: Mutex::default(),
             watched: AtomicBool::new(false),
         })
@@ -230,13 +235,15 @@ impl Files {
                     .help(format!("paths are relative to {}", self.dir.display())));
             }
         }
-        if !self.exclude.is_empty() {
-            out.files.retain(|p| !self.exclude.is_match(p));
-            out.archives.retain(|(p, _)| !self.exclude.is_match(p));
-        }
         // By bytes: comparing paths by their parts takes ten times as long.
         out.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
         out.files.dedup();
+        if !self.exclude.is_empty() {
+            let before = out.files.len();
+            out.files.retain(|p| !self.exclude.is_match(p));
+            out.archives.retain(|(p, _)| !self.exclude.is_match(p));
+            out.excluded = before - out.files.len();
+        }
         Ok(out)
     }
 
@@ -377,10 +384,16 @@ impl graph::Source for Files {
             return Ok(entries.clone());
         }
         let mut found = self.find()?;
+        let mut counts = Counts::default();
+        counts.considered = (found.files.len() + found.excluded) as u64;
+        counts.drop(super::generated::EXCLUDED, found.excluded as u64);
         if !self.keep.is_empty() {
+            let before = found.files.len();
             found.files.retain(|path| self.keeps(std::fs::read(path).ok()));
+            counts.drop(FILTERED, (before - found.files.len()) as u64);
         }
         if found.archives.is_empty() {
+            counts.drop(LIMITED, found.files.len().saturating_sub(self.limit) as u64);
             found.files.truncate(self.limit);
         }
         let digests = contents_of(&found.files, &self.place(), known);
@@ -406,21 +419,30 @@ impl graph::Source for Files {
             let archive = Archive { path, encoded, by_name: OnceLock::new() };
             let before = entries.len();
             self.tests_in(&archive, only.as_deref(), &mut entries);
+            counts.considered += (entries.len() - before) as u64;
             if !self.keep.is_empty() {
                 let prefix = format!("{}/", archive.path.to_string_lossy());
                 let members = entries.split_off(before);
+                let all = members.len();
                 entries.extend(members.into_iter().filter(|e| {
                     self.keeps(e.name.strip_prefix(&prefix).and_then(|name| archive.fetch(name)))
                 }));
+                counts.drop(FILTERED, (all + before - entries.len()) as u64);
             }
             listed.archives.push(archive);
         }
         // What comes from one place is sorted already.
         if !entries.is_sorted_by(|a, b| a.name < b.name) {
             entries.sort_by(|a, b| a.name.cmp(&b.name));
+            let before = entries.len();
             entries.dedup_by(|a, b| a.name == b.name);
+            counts.considered -= (before - entries.len()) as u64;
         }
+        counts.drop(LIMITED, entries.len().saturating_sub(self.limit) as u64);
         entries.truncate(self.limit);
+        if let Ok(mut place) = self.counts.lock() {
+            *place = counts;
+        }
         if let Ok(mut place) = self.listed.lock() {
             *place = listed;
         }
@@ -430,6 +452,10 @@ impl graph::Source for Files {
             *memo = Some(entries.clone());
         }
         Ok(entries)
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts.lock().map(|c| c.clone()).unwrap_or_default()
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {

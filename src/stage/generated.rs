@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::digest::{Digest, Keyer};
-use crate::engine::graph;
+use crate::engine::graph::{self, Counts};
 use crate::engine::rows::{Entry, decode_entries, encode_entries};
 use crate::engine::store::{Kind, Put, Records};
 use crate::generate::collect::{Collected, collect};
@@ -23,11 +23,17 @@ pub struct Generated {
     families: Vec<Source>,
     /// Tests of these names are left out.
     exclude: GlobSet,
+    /// What is excluded and kept, as it was written.
+    words: [Vec<String>; 2],
     keep: Filter,
     limit: usize,
     sample: Option<(usize, u64)>,
     made: Mutex<Option<Collected>>,
+    counts: Mutex<Counts>,
 }
+
+/// Why a test is not there whose name the pipeline excludes.
+pub const EXCLUDED: &str = "excluded by name";
 
 impl Generated {
     pub fn new(node: &Node, options: &Generate) -> Result<Generated> {
@@ -94,10 +100,13 @@ impl Generated {
             recipe,
             families,
             exclude,
+            words: [&options.exclude, &options.keep]
+                .map(|list| list.iter().map(|w| w.value.clone()).collect()),
             keep: super::generate::filter(node, options)?,
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),
+            counts: Mutex::default(),
         })
     }
 }
@@ -105,12 +114,20 @@ impl Generated {
 impl Generated {
     /// Everything that decides which tests there are.
     fn key(&self) -> Digest {
-        let asked =
-            format!("{:?} {:?} {} {:?}", self.recipe, self.families, self.limit, self.sample);
-        Keyer::new("generated/1")
+        let asked = format!(
+            "{:?} {:?} {} {:?} {:?}",
+            self.recipe, self.families, self.limit, self.sample, self.words
+        );
+        Keyer::new("generated/2")
             .field("litmake", env!("LITMAKE_GENERATE").as_bytes())
             .field("asked", asked.as_bytes())
             .finish()
+    }
+
+    fn counted(&self, counts: Counts) {
+        if let Ok(mut place) = self.counts.lock() {
+            *place = counts;
+        }
     }
 
     /// The tests, made where they are not there yet.
@@ -135,23 +152,44 @@ impl graph::Source for Generated {
     /// What the same recipe gave before is listed without making the tests.
     fn list(&self, known: &dyn Records) -> Result<Vec<Entry>> {
         let key = self.key();
-        if let Some(entries) = known.get(&[key]).pop().flatten().and_then(|b| decode_entries(&b)) {
+        let before = known.get(&[key]).pop().flatten();
+        let read = |bytes: &[u8]| {
+            let (counts, rest) = Counts::decode(bytes)?;
+            Some((counts, decode_entries(rest)?))
+        };
+        if let Some((counts, entries)) = before.and_then(|b| read(&b)) {
+            self.counted(counts);
             return Ok(entries);
         }
         let made = self.made()?;
-        let entry = |(name, text): (&str, &[u8])| Entry {
+        let entry = |(name, text): (&str, String)| Entry {
             name: format!("{name}.litmus").into(),
-            content: Digest::of(text),
+            content: Digest::of(text.as_bytes()),
         };
         let all = made.iter().flat_map(|m| m.iter()).map(entry);
         let mut out: Vec<Entry> = all.filter(|e| !self.exclude.is_match(&*e.name)).collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
-        known.put(&[Put { kind: Kind::Alias, key, value: &encode_entries(&out) }]);
+        let mut counts = Counts::default();
+        if let Some(made) = &*made {
+            counts.considered = made.tally.cycles;
+            for (why, n) in made.tally.dropped() {
+                counts.drop(why, n);
+            }
+            counts.drop(EXCLUDED, (made.len() - out.len()) as u64);
+        }
+        let mut value = counts.encode();
+        value.extend_from_slice(&encode_entries(&out));
+        known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
+        self.counted(counts);
         Ok(out)
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts.lock().map(|c| c.clone()).unwrap_or_default()
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
         let made = self.made().ok()?;
-        made.as_ref()?.find(name.strip_suffix(".litmus")?).map(<[u8]>::to_vec)
+        made.as_ref()?.find(name.strip_suffix(".litmus")?).map(String::into_bytes)
     }
 }

@@ -38,6 +38,9 @@ pub const ITEM: &str = "@";
 /// How messages about tests that are wrong in themselves begin.
 pub const UNREADABLE: &str = "cannot be read: ";
 
+/// How the reason begins why work leaves an item out, which is no failure.
+pub const DROPPED: &str = "left out: ";
+
 /// A graph, and for each of its nodes the node of the plan that it came from.
 pub struct Built {
     pub graph: Graph,

@@ -1,6 +1,6 @@
 //! `mutate`: C tests rewritten so that their meaning stays, or weakened.
 
-use super::{ITEM, read_test};
+use super::{DROPPED, read_test};
 use crate::diag::{Diag, Result, Span, nearest};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::litmus::{self, Test};
@@ -76,8 +76,7 @@ impl Map for Mutate {
             Ok(test) => match self.apply(&test) {
                 Some(test) => Outcome::Done(litmus::write(&test).into_bytes()),
                 None => {
-                    let name = self.name();
-                    Outcome::Failed(format!("{ITEM}: {name} finds nothing to change in it"))
+                    Outcome::Failed(format!("{DROPPED}{} finds nothing to change", self.name()))
                 }
             },
         };

@@ -5,16 +5,20 @@ use std::collections::BTreeMap;
 use crate::cpu::suite as machine;
 use crate::diag::{Diag, Result};
 use crate::engine::digest::Digest;
-use crate::engine::graph;
+use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
 use crate::engine::store::Records;
+use crate::generate::LIMITED;
 use crate::litmus::{self, Test};
 use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
 
 /// The tests of some suites, by name.
-pub struct Suites(BTreeMap<Box<str>, Vec<u8>>);
+pub struct Suites {
+    tests: BTreeMap<Box<str>, Vec<u8>>,
+    counts: Counts,
+}
 
 impl Suites {
     pub fn new(node: &Node, options: &Generate) -> Result<Suites> {
@@ -37,7 +41,10 @@ impl Suites {
             }
         }
         let limit = options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize);
-        Ok(Suites(all.into_iter().take(limit).collect()))
+        let mut counts = Counts::default();
+        counts.considered = all.len() as u64;
+        counts.drop(LIMITED, all.len().saturating_sub(limit) as u64);
+        Ok(Suites { tests: all.into_iter().take(limit).collect(), counts })
     }
 }
 
@@ -47,10 +54,14 @@ impl graph::Source for Suites {
             name: name.clone(),
             content: Digest::of(text),
         };
-        Ok(self.0.iter().map(entry).collect())
+        Ok(self.tests.iter().map(entry).collect())
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
-        self.0.get(name).cloned()
+        self.tests.get(name).cloned()
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts.clone()
     }
 }

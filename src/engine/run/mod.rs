@@ -111,6 +111,8 @@ pub struct NodeSummary {
     pub cached: u64,
     pub failed: u64,
     pub broke: u64,
+    /// Tasks whose input came to nothing.
+    pub skipped: u64,
     pub findings: u64,
     /// Time spent in work, over all workers.
     pub time: Duration,

@@ -44,6 +44,7 @@ impl Engine<'_> {
             out.findings += u64::from(shard.count(State::Finding));
             out.failed += u64::from(shard.count(State::Failed));
             out.broke += u64::from(shard.count(State::Broke));
+            out.skipped += u64::from(shard.count(State::Skipped));
         }
         let executed = lock(&self.executed[node]);
         out.executed = executed.iter().map(|(_, rows)| rows.len() as u64).sum();

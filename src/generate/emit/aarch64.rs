@@ -1,7 +1,7 @@
 //! AArch64: LDR and STR with their acquire, release and exclusive forms, and the atomics of LSE.
 
 use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Dir, Order, Rmw, RmwOp};
+use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp};
 use super::{Asm, From, P, Scratch, Writer};
 
 pub struct AArch64;
@@ -106,6 +106,76 @@ fn indexed(asm: &mut Asm, name: &str, reg: u8, base: u8, index: u8) {
     ]);
 }
 
+/// Two elements are read, and added.
+fn read_pair(asm: &mut Asm, sort: Pair, base: u8) -> Result<u8, Refused> {
+    let name = match sort {
+        Pair::NonTemporal => "LDNP",
+        Pair::Acq => "LDAP",
+        Pair::AcqPc => "LDIAPP",
+        _ => "LDP",
+    };
+    let (to, second) = (asm.alloc()?, asm.alloc()?);
+    three(asm, &[name], to, second, base);
+    asm.line(&[P::T("ADD W"), P::N(to), P::T(",W"), P::N(to), P::T(",W"), P::N(second)]);
+    Ok(to)
+}
+
+/// A value goes to the second element, and the one before it to the first.
+fn write_pair(asm: &mut Asm, sort: Pair, value: u8, base: u8) -> Result<(), Refused> {
+    let name = match sort {
+        Pair::NonTemporal => "STNP",
+        Pair::Rel => "STLP",
+        Pair::RelEach => "STILP",
+        _ => "STP",
+    };
+    let first = asm.alloc()?;
+    asm.line(&[P::T("SUB W"), P::N(first), P::T(",W"), P::N(value), P::T(",#1")]);
+    three(asm, &[name], first, value, base);
+    Ok(())
+}
+
+/// The address of a location, with a zero in it that depends on a register.
+fn dependent(asm: &mut Asm, loc: u8, from: From) -> Result<u8, Refused> {
+    let index = asm.alloc()?;
+    zero(asm, from, index);
+    let base = asm.address(loc)?;
+    let address = asm.scratch(Scratch::Address)?;
+    sum(asm, address, base, index);
+    Ok(address)
+}
+
+/// An access to two elements.
+fn access_pair(
+    asm: &mut Asm,
+    event: &Event,
+    sort: Pair,
+    from: Option<From>,
+) -> Result<Option<u8>, Refused> {
+    let (mut address, mut value) = (None, None);
+    match from.map(|f| (f.dep.kind, f)) {
+        None => {}
+        Some((DepKind::Addr, f)) => address = Some(dependent(asm, event.loc, f)?),
+        Some((DepKind::Data, _)) if event.dir == Dir::R => {
+            return Err("there is no data dependency to a read");
+        }
+        Some((DepKind::Data, f)) => value = Some(computed(asm, f, event.value)?),
+        Some((_, f)) => control(asm, f)?,
+    }
+    let base = match address {
+        Some(address) => address,
+        None => asm.address(event.loc)?,
+    };
+    if event.dir == Dir::R {
+        return read_pair(asm, sort, base).map(Some);
+    }
+    let value = match value {
+        Some(value) => value,
+        None => mov(asm, event.value)?,
+    };
+    write_pair(asm, sort, value, base)?;
+    Ok(None)
+}
+
 fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
     match atom {
         None => Ok(Ok(Order::Plain)),
@@ -202,10 +272,16 @@ fn write_at(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refu
     }
 }
 
-fn write_data(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+/// A constant that depends on a register.
+fn computed(asm: &mut Asm, from: From, constant: i32) -> Result<u8, Refused> {
     let value = asm.alloc()?;
     zero(asm, from, value);
-    asm.line(&[P::T("ADD W"), P::N(value), P::T(",W"), P::N(value), P::T(",#"), P::I(event.value)]);
+    asm.line(&[P::T("ADD W"), P::N(value), P::T(",W"), P::N(value), P::T(",#"), P::I(constant)]);
+    Ok(value)
+}
+
+fn write_data(asm: &mut Asm, event: &Event, from: From) -> Result<Option<u8>, Refused> {
+    let value = computed(asm, from, event.value)?;
     let base = asm.address(event.loc)?;
     match order(event.atom)? {
         Ok(o) => {
@@ -243,6 +319,9 @@ fn op_name(op: RmwOp) -> Result<&'static str, Refused> {
 
 impl Writer for AArch64 {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
+        if let Some(Atom::Pair(sort)) = event.atom {
+            return access_pair(asm, event, sort, from);
+        }
         match (event.dir, from.map(|f| (f.dep.kind, f))) {
             (Dir::R, Some((DepKind::Addr, f))) => read_at(asm, event, f).map(Some),
             (Dir::W, Some((DepKind::Addr, f))) => write_at(asm, event, f),

@@ -315,6 +315,8 @@ fn threads<W: Writer>(
     };
     asm.draft.threads.push(0);
     let plan = style.observe.plan(shop, true)?;
+    let pairs = shop.writes.iter().enumerate().filter_map(|(l, w)| Some((l as u8, w.pair?)));
+    asm.draft.pairs.extend(pairs);
     for (loc, value) in &plan.finals {
         asm.draft.shown.push((Shown::Loc(*loc), *value));
     }
@@ -404,7 +406,12 @@ fn thread<W: Writer>(
         }
         if let Some(reg) = got {
             // A store that reads finds the value before its own.
-            let value = if event.dir == Dir::R { event.value } else { event.value - 1 };
+            let paired = shop.writes[usize::from(event.loc)].pair.is_some();
+            let value = match event.dir {
+                Dir::R => event.value,
+                Dir::W if paired => event.before,
+                Dir::W => event.value - 1,
+            };
             if event.telling && plan.registers {
                 asm.show(reg, value);
             }

@@ -11,7 +11,7 @@ use super::dialect;
 use super::edge::{Edge, RmwOp};
 use super::emit::{Base, Helpers, Idle, Layout, Made as Way, Objects, Operation, Style};
 use super::recipe::Recipe;
-use super::{Made, Maker, Names, Tally, made, short, syntax};
+use super::{Made, Maker, Names, REPEATED, Tally, made, short, syntax};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::{self, Arch, canon};
 use rustc_hash::FxHashSet;
@@ -145,7 +145,7 @@ impl Run<'_> {
     fn offer(&mut self, suffix: &[&str]) -> ControlFlow<()> {
         let hash = self.maker.draft.canonical_hash();
         if !self.seen.insert(short(&hash)) {
-            self.tally.repeated += 1;
+            self.tally.drop(REPEATED);
             return ControlFlow::Continue(());
         }
         let name = &mut self.maker.draft.name;
@@ -162,8 +162,8 @@ impl Run<'_> {
         self.tally.cycles += 1;
         match self.maker.make(dialect::of(Arch::C), cycle, &Shape::ANY, style) {
             Ok(()) => self.offer(suffix),
-            Err(_) => {
-                self.tally.refused += 1;
+            Err(why) => {
+                self.tally.drop(why);
                 ControlFlow::Continue(())
             }
         }
@@ -345,13 +345,12 @@ impl Run<'_> {
             let test = litmus::read(&Source::new("c11-pointers", text))?;
             let hash = short(&canon::canonical_hash(&test));
             if !self.seen.insert(hash) {
-                self.tally.repeated += 1;
+                self.tally.drop(REPEATED);
                 continue;
             }
             self.tally.tests += 1;
             let text = litmus::write(&test);
-            let body = text.split_once('\n').map_or("", |(_, b)| b).to_string();
-            if (self.f)(Made { name, body, hash }).is_break() {
+            if (self.f)(Made::new(Arch::C, name, &text, hash)).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -387,8 +386,8 @@ impl Run<'_> {
                     self.tally.cycles += 1;
                     match self.maker.make(prepared.dialect, cycle, &shape, &prepared.style) {
                         Ok(()) => self.offer(&[label]),
-                        Err(_) => {
-                            self.tally.refused += 1;
+                        Err(why) => {
+                            self.tally.drop(why);
                             ControlFlow::Continue(())
                         }
                     }
