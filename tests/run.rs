@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+mod cpu;
+
 const SB: &str = "C sb
 {}
 P0 (atomic_int* x, atomic_int* y) {

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
+use litmake::cpu::killable::Judge;
 use litmake::cpu::run::Trouble;
 use litmake::cpu::session::{Prepared, Ready, Session, Setup, best, unseen, whole};
 use litmake::cpu::tuning::{OnMachine, key};
@@ -20,7 +21,7 @@ use litmake::litmus::{self, Quantifier, list};
 use litmake::mutate::mcm::Suite;
 use litmake::pipeline::load::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
-use litmake::stats::search::{Goal, adaptive};
+use litmake::stats::search::{Goal, adaptive, in_order};
 use litmake::toolchain::compile;
 
 use super::common;
@@ -29,6 +30,8 @@ const EXAMPLES: &str = "\
 Examples:
   litmake cpu SB.litmus                        a second on this machine, and its log
   litmake cpu --table @tests/all               what the model says, and what was seen
+  litmake cpu --table --suite x86 --total 600 @tests/all
+                                               ten minutes of a suite and of tests
   litmake cpu --profile clang-14-x86_64-O2 bug.litmus
                                                a C test through a compiler
   litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
@@ -45,10 +48,10 @@ pub struct Args {
     #[arg(required_unless_present = "suite", value_name = "FILE|@LIST")]
     inputs: Vec<String>,
 
-    /// In place of files, a suite: x86-mutants, x86-conformance or x86 for both; mutants,
-    /// conformance, scope or all of MC Mutants, as C tests
-    #[arg(long, value_name = "SUITE", conflicts_with = "inputs")]
-    suite: Option<String>,
+    /// The tests of a suite: x86-mutants, x86-conformance or x86 for both; mutants, conformance,
+    /// scope or all of MC Mutants, as C tests. May be given several times
+    #[arg(long, value_name = "SUITE")]
+    suite: Vec<String>,
 
     #[command(flatten)]
     how: How,
@@ -96,6 +99,11 @@ struct GoalArgs {
     #[arg(long, value_name = "S", default_value_t = 600.0, requires = "tune")]
     limit: f64,
 
+    /// With --tune: go through the environments in a random order, each for the whole budget or
+    /// until the goal is reached, in place of adapting
+    #[arg(long, requires = "tune")]
+    random: bool,
+
     /// With --tune: keep what was found in this database
     #[arg(long, value_name = "FILE", requires = "tune")]
     db: Option<PathBuf>,
@@ -111,9 +119,22 @@ pub struct How {
     #[arg(short, long, value_name = "S", default_value_t = 1.0)]
     pub seconds: f64,
 
+    /// Seconds for all tests together, in place of --seconds
+    #[arg(long, value_name = "S", conflicts_with = "seconds")]
+    pub total: Option<f64>,
+
+    /// Percent of a test's time that go to the environment that showed most of what its condition
+    /// looks for
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=99))]
+    pub focus: u32,
+
     /// How many environments a test runs in
     #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub environments: u32,
+
+    /// Leave out the environments that are known to be good, and only draw
+    #[arg(long)]
+    pub drawn: bool,
 
     /// Rounds in each environment, at most
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -129,11 +150,15 @@ pub struct How {
 }
 
 impl How {
-    pub fn setup(&self) -> Result<(Setup, Vec<Environment>)> {
+    /// The setup for so many tests.
+    pub fn setup(&self, tests: usize) -> Result<(Setup, Vec<Environment>)> {
+        let seconds = self.total.map_or(self.seconds, |total| total / tests.max(1) as f64);
         let mut setup = Setup {
             environments: self.environments,
             rounds: self.rounds,
-            seconds: self.seconds / f64::from(self.environments),
+            seconds: seconds / f64::from(self.environments),
+            focus: f64::from(self.focus) / 100.0,
+            drawn: self.drawn,
             seed: self.seed.clone(),
             overrides: Vec::new(),
         };
@@ -171,7 +196,6 @@ fn read(path: &PathBuf) -> Result<litmus::Test> {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let (setup, environments) = args.how.setup()?;
     let mut status = 0;
     let mut models = Models::new(args.model.as_deref());
     let mut tests = Vec::new();
@@ -199,6 +223,8 @@ fn run(args: &Args) -> Result<u8> {
         }
     };
     let stop = AtomicBool::new(false);
+    let tests = counted(&session, tests, &stop)?;
+    let (setup, environments) = args.how.setup(tests.len())?;
     if args.tune {
         return Ok(status.max(tune(args, &session, tests, &setup, &environments, &stop)?));
     }
@@ -250,17 +276,24 @@ fn run(args: &Args) -> Result<u8> {
     Ok(status)
 }
 
-/// The tests that are asked for; those that cannot be read are errors among them.
+/// The tests that are asked for, those of suites first; those that cannot be read are errors among
+/// them.
 fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
-    let Some(name) = &args.suite else {
-        let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
-        return Ok(paths.iter().map(read).collect());
-    };
+    let mut out = Vec::new();
+    for name in &args.suite {
+        out.extend(in_suite(name)?.into_iter().map(Ok));
+    }
+    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+    out.extend(paths.iter().map(read));
+    Ok(out)
+}
+
+fn in_suite(name: &str) -> Result<Vec<litmus::Test>> {
     if let Some(tests) = suite::suite(name)? {
-        return Ok(tests.into_iter().map(Ok).collect());
+        return Ok(tests);
     }
     match Suite::ALL.into_iter().find(|s| s.name() == name) {
-        Some(suite) => Ok(suite.tests()?.into_iter().map(|m| Ok(m.test)).collect()),
+        Some(suite) => Ok(suite.tests()?.into_iter().map(|m| m.test).collect()),
         None => {
             let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
             names.extend(suite::SUITES);
@@ -268,6 +301,26 @@ fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
                 .help(format!("the suites are {}", names.join(", "))))
         }
     }
+}
+
+/// The tests without the mutants that cannot die; says which those are.
+fn counted(session: &Session, tests: Vec<Prepared>, stop: &AtomicBool) -> Result<Vec<Prepared>> {
+    let mutants = tests.iter().filter(|t| t.is_mutant()).count();
+    if mutants == 0 {
+        return Ok(tests);
+    }
+    let mut judge = Judge::new(&session.profile)?;
+    let fates = judge.prune(session, &tests, stop);
+    let mut out = Vec::new();
+    for (test, fate) in tests.into_iter().zip(fates) {
+        match judge.why(&fate, session, &test) {
+            None => out.push(test),
+            Some(why) => eprintln!("left out: {}: {why}", test.key),
+        }
+    }
+    let left = out.iter().filter(|t| t.is_mutant()).count();
+    eprintln!("{left} of {mutants} mutants can die");
+    Ok(out)
 }
 
 /// Runs a test and has shown what it showed; whether that is a finding.
@@ -295,12 +348,15 @@ fn one(
     show(&tallies, &all);
     if violated {
         let word = if emulated { "emulated violation" } else { "violation" };
+        let shown = tallies.iter().enumerate().filter(|(_, t)| t.forbidden() > 0);
+        let places: Vec<String> = shown.map(|(i, _)| i.to_string()).collect();
         for (state, seen) in all.states.iter().filter(|(_, s)| s.class == Class::Forbidden) {
             eprintln!(
-                "{word}: {name}: {} ({} times; {} forbids it)",
+                "{word}: {name}: {} ({} times; {} forbids it; environment {})",
                 text(state),
                 seen.count,
-                test.expected.model
+                test.expected.model,
+                places.join(", ")
             );
         }
     }
@@ -336,7 +392,10 @@ fn tune(
         }
     }
     let mut bench = OnMachine::new(session, &ready, environments, setup, stop);
-    let found = adaptive(&mut bench, &goal);
+    let found = match args.goal.random {
+        true => in_order(&mut bench, &goal, &setup.order(), true),
+        false => adaptive(&mut bench, &goal),
+    };
     for (test, trouble) in &bench.troubles {
         eprintln!("error: {test}: {trouble}");
         status = 3;

@@ -16,10 +16,12 @@ use crate::pipeline::mapping::Table;
 use crate::pipeline::profile::Profile;
 use crate::toolchain::compile::{Trouble, arguments, first_error};
 use crate::toolchain::process::{self, Ended};
-use crate::toolchain::table;
+use crate::toolchain::runtime::Runtime;
+use crate::toolchain::{execute, table};
 
 const HARNESS_H: &str = include_str!("harness/harness.h");
 const HARNESS_C: &str = include_str!("harness/harness.c");
+const BARE_C: &str = include_str!("harness/bare.c");
 
 /// A program on disk, with the folder that it goes away with.
 #[derive(Debug)]
@@ -39,6 +41,8 @@ pub struct Builder {
     pub machine: Machine,
     pub profile: Arc<Profile>,
     compiler: PathBuf,
+    /// What programs for an emulator are linked with in place of a C library.
+    runtime: Option<Runtime>,
     folder: Arc<tempfile::TempDir>,
     /// The object file of the harness, built once.
     harness: OnceLock<Result<PathBuf, Trouble>>,
@@ -59,10 +63,12 @@ impl Builder {
             .prefix("litmake-cpu-")
             .tempdir()
             .map_err(|e| format!("no temporary folder: {e}"))?;
+        let runtime = machine.emulator.as_ref().map(|_| Runtime::of(&profile, &compiler));
         Ok(Builder {
             machine,
             profile,
             compiler,
+            runtime,
             folder: Arc::new(folder),
             harness: OnceLock::new(),
             made: Default::default(),
@@ -143,20 +149,17 @@ impl Builder {
                 bodies = before.map_err(Trouble::Test)? + &bodies;
             }
             self.write(&bodies_c, &format!("{HEADER}{bodies}"))?;
-            let ours = ["-w", "-g0", "-fno-stack-protector"];
-            self.compile(
-                &arguments(&self.profile, &ours, &["-c", &bodies_c, "-o", &bodies_o]),
-                stop,
-            )?;
+            self.bodies(&["-c", &bodies_c, "-o", &bodies_o], stop)?;
             objects.push(bodies_o);
         }
         let path = name("run", "");
+        if let Some(runtime) = &self.runtime {
+            self.link_bare(runtime, &objects, &path, stop)?;
+            let path = self.folder.path().join(path);
+            return Ok(Arc::new(Program { path, folder: self.folder.clone() }));
+        }
         let mut last: Vec<&str> = objects.iter().map(String::as_str).collect();
         last.extend(["-o", &path, "-pthread"]);
-        // An emulator knows nothing of the libraries of its target.
-        if self.machine.emulator.is_some() {
-            last.push("-static");
-        }
         if let Err(trouble) = self.compile(&arguments(&self.profile, &[], &last), stop) {
             if !matches!(&trouble, Trouble::Compiler(m) if m.contains("__atomic")) {
                 return Err(trouble);
@@ -168,8 +171,52 @@ impl Builder {
         Ok(Arc::new(Program { path, folder: self.folder.clone() }))
     }
 
+    /// What the profile's compiler is to see. Without the target's library, its headers are the
+    /// compiler's own.
+    fn bodies(&self, files: &[&str], stop: &AtomicBool) -> Result<(), Trouble> {
+        let mut ours = vec!["-w", "-g0", "-fno-stack-protector"];
+        let first = self.compile(&arguments(&self.profile, &ours, files), stop);
+        match first {
+            Err(Trouble::Compiler(m))
+                if self.runtime.is_some()
+                    && (m.contains("file not found") || m.contains("No such file")) =>
+            {
+                ours.push("-ffreestanding");
+                self.compile(&arguments(&self.profile, &ours, files), stop)
+            }
+            other => other,
+        }
+    }
+
+    /// A program without a C library: machines that are emulated have none here.
+    fn link_bare(
+        &self,
+        runtime: &Runtime,
+        objects: &[String],
+        path: &str,
+        stop: &AtomicBool,
+    ) -> Result<(), Trouble> {
+        let mut last: Vec<String> = objects.to_vec();
+        last.extend(["-o", path, "-static"].map(String::from));
+        last.extend(runtime.paths.iter().map(|p| p.display().to_string()));
+        last.extend(["-nostdlib", "-Wl,-e,_start"].map(String::from));
+        last.extend(execute::linker_for(&self.profile));
+        let last: Vec<&str> = last.iter().map(String::as_str).collect();
+        self.compile(&arguments(&self.profile, &["-w"], &last), stop)?;
+        let program = std::fs::read(self.folder.path().join(path)).unwrap_or_default();
+        match program.get(5) {
+            Some(2) => Err(Trouble::Test("programs of big-endian machines are not run".into())),
+            _ => Ok(()),
+        }
+    }
+
     fn harness(&self, stop: &AtomicBool) -> Result<PathBuf, Trouble> {
         self.write("harness.h", HARNESS_H)?;
+        if self.runtime.is_some() {
+            self.write("bare.c", BARE_C)?;
+            self.compile(&self.driver_flags(&["-c", "bare.c", "-o", "bare.o"]), stop)?;
+            return Ok(self.folder.path().join("bare.o"));
+        }
         self.write("harness.c", HARNESS_C)?;
         self.write("environment.h", &Environment::header())?;
         self.compile(&self.driver_flags(&["-c", "harness.c", "-o", "harness.o"]), stop)?;
@@ -183,8 +230,13 @@ impl Builder {
         if self.profile.arch == Arch::X86_64 {
             last.push("-mno-red-zone");
         }
+        let library = match self.runtime {
+            Some(_) => ["-ffreestanding", "-fno-stack-protector"],
+            None => ["-g0", "-pthread"],
+        };
+        last.extend(library);
         last.extend(files);
-        arguments(&self.profile, &["-w", "-g0", "-pthread"], &last)
+        arguments(&self.profile, &["-w", "-g0"], &last)
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {

@@ -168,7 +168,6 @@ const USUAL: Environment = Environment {
 impl Environment {
     /// The first environments: those that are known to be good, then what a seed gives.
     pub fn draw(seed: &str, count: u32) -> Vec<Environment> {
-        let mut random = SeedRandom::new(seed);
         let known = KNOWN.iter().map(|changes| {
             let mut e = USUAL;
             for (name, value) in *changes {
@@ -177,8 +176,14 @@ impl Environment {
             }
             e
         });
-        let drawn = std::iter::repeat_with(|| Environment::random(&mut random));
+        let drawn = Environment::drawn(seed, count.saturating_sub(KNOWN.len() as u32));
         known.chain(drawn).take(count as usize).collect()
+    }
+
+    /// The first environments that a seed gives.
+    pub fn drawn(seed: &str, count: u32) -> Vec<Environment> {
+        let mut random = SeedRandom::new(seed);
+        (0..count).map(|_| Environment::random(&mut random)).collect()
     }
 
     fn random(random: &mut SeedRandom) -> Environment {

@@ -8,6 +8,7 @@ pub mod columns;
 pub mod emit;
 pub mod environment;
 pub mod judge;
+pub mod killable;
 pub mod log;
 pub mod machine;
 pub mod run;

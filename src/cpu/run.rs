@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::build::Program;
 use super::environment::Environment;
 use super::machine::Machine;
+use crate::toolchain::execute;
 use crate::toolchain::process::{self, Ended};
 
 /// What to run: a test in some environments, one after the other.
@@ -74,6 +75,8 @@ fn signal_name(signal: i32) -> &'static str {
 /// How much longer than planned a test may take, for starting and for ending: machines are busy.
 const SLACK: f64 = 20.0;
 const MEMORY_MIB: u64 = 1 << 16;
+/// An emulator reserves more addresses than it uses.
+const EMULATED_MIB: u64 = 1 << 20;
 
 pub fn run(
     machine: &Machine,
@@ -91,6 +94,7 @@ pub fn run(
     let command = match &machine.emulator {
         None => &program.path,
         Some(emulator) => {
+            args.extend(execute::everything(machine.arch));
             args.push(program.path.display().to_string());
             emulator
         }
@@ -111,7 +115,7 @@ pub fn run(
         env: &BTreeMap::new(),
         dir: program.folder(),
         timeout,
-        memory_mib: MEMORY_MIB,
+        memory_mib: if machine.emulator.is_some() { EMULATED_MIB } else { MEMORY_MIB },
         processors: machine.processors.max(1),
         stop,
     });

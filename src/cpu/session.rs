@@ -75,6 +75,11 @@ pub struct Setup {
     pub rounds: u64,
     /// Of one test in one environment.
     pub seconds: f64,
+    /// The share of a test's time that goes to the one environment that showed most of what its
+    /// condition looks for.
+    pub focus: f64,
+    /// Without the environments that are known to be good.
+    pub drawn: bool,
     pub seed: String,
     /// Takes the place of the drawn parameters.
     pub overrides: Vec<(String, u32)>,
@@ -86,6 +91,8 @@ impl Default for Setup {
             environments: 16,
             rounds: 0,
             seconds: 1.0 / 16.0,
+            focus: 0.0,
+            drawn: false,
             seed: "cpu".into(),
             overrides: Vec::new(),
         }
@@ -98,7 +105,13 @@ impl Setup {
         if !(0.0..1e6).contains(&self.seconds) {
             return Err(format!("{} is no time in seconds", self.seconds));
         }
-        let mut all = Environment::draw(&self.seed, self.environments);
+        if !(0.0..1.0).contains(&self.focus) {
+            return Err(format!("{} is no share of the time", self.focus));
+        }
+        let mut all = match self.drawn {
+            true => Environment::drawn(&self.seed, self.environments),
+            false => Environment::draw(&self.seed, self.environments),
+        };
         for env in &mut all {
             for (name, value) in &self.overrides {
                 env.set(name, *value)?;
@@ -108,15 +121,32 @@ impl Setup {
         Ok(all)
     }
 
+    /// The environments in an order that the seed gives.
+    pub fn order(&self) -> Vec<usize> {
+        let mut random = Rng::of(&self.seed, &["order"]);
+        let mut out: Vec<usize> = (0..self.environments as usize).collect();
+        for i in (1..out.len()).rev() {
+            out.swap(i, (random.next() % (i as u64 + 1)) as usize);
+        }
+        out
+    }
+
     /// What of it is recorded with results, and decides them.
     pub fn json(&self) -> Value {
-        json!({
+        let mut out = json!({
             "environments": self.environments,
             "rounds": self.rounds,
             "seconds": self.seconds,
             "seed": self.seed,
             "set": self.overrides.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect::<Map<_, _>>(),
-        })
+        });
+        if self.focus > 0.0 {
+            out["focus"] = self.focus.into();
+        }
+        if self.drawn {
+            out["drawn"] = true.into();
+        }
+        out
     }
 }
 
@@ -169,7 +199,9 @@ impl Session {
         stop: &AtomicBool,
     ) -> Vec<std::result::Result<Ready, compile::Trouble>> {
         let mut out = Vec::with_capacity(tests.len());
-        for part in tests.chunks(BATCH) {
+        // What runs without a library runs its one test.
+        let batch = if self.machine.emulator.is_some() { 1 } else { BATCH };
+        for part in tests.chunks(batch) {
             let code = |test: usize, n: usize| {
                 let prepared = &part[test];
                 let runs = self.accepts(&prepared.test);
@@ -211,9 +243,27 @@ impl Session {
         setup: &Setup,
         stop: &AtomicBool,
     ) -> std::result::Result<Vec<Tally>, Trouble> {
-        let counted = self.run(ready, environments, setup, &test.key, stop)?;
         let tally = |c: &Counted| Tally::new(c, &test.program, &test.columns, &test.expected);
-        Ok(counted.iter().map(tally).collect())
+        // Environments mean nothing to an emulator.
+        let environments = match self.machine.emulator {
+            Some(_) => environments.get(..1).unwrap_or_default(),
+            None => environments,
+        };
+        let focused = setup.focus > 0.0 && environments.len() > 1;
+        let share = if focused { 1.0 - setup.focus } else { 1.0 };
+        let first = Setup { seconds: setup.seconds * share, ..setup.clone() };
+        let counted = self.run(ready, environments, &first, &test.key, stop)?;
+        let mut tallies: Vec<Tally> = counted.iter().map(tally).collect();
+        if focused && let Some(at) = most_telling(&tallies) {
+            let seconds = setup.seconds * environments.len() as f64 * setup.focus;
+            let more = Setup { seconds, ..setup.clone() };
+            let key = format!("{}/focus", test.key);
+            let one = std::slice::from_ref(&environments[at]);
+            for counted in &self.run(ready, one, &more, &key, stop)? {
+                tallies[at].add(tally(counted));
+            }
+        }
+        Ok(tallies)
     }
 
     /// What is stored of a test. An emulator shows how it works itself: what it shows is never a
@@ -252,6 +302,16 @@ pub fn whole(tallies: &[Tally]) -> Tally {
         out.add(tally.clone());
     }
     out
+}
+
+/// The environment that more time is best spent in: that with the most of what the condition looks
+/// for a second; where none showed it, with the most weak outcomes; else with the most instances.
+fn most_telling(tallies: &[Tally]) -> Option<usize> {
+    let rate = |n: u64, t: &Tally| if t.seconds > 0.0 { n as f64 / t.seconds } else { 0.0 };
+    let rates = |t: &Tally| [rate(t.positive(), t), rate(t.weak(), t), rate(t.total(), t)];
+    let all: Vec<[f64; 3]> = tallies.iter().map(rates).collect();
+    let asked = (0..3).find(|k| all.iter().any(|r| r[*k] > 0.0))?;
+    (0..all.len()).max_by(|a, b| all[*a][asked].total_cmp(&all[*b][asked]))
 }
 
 /// The environment that showed what the condition looks for most often a second.

@@ -109,6 +109,43 @@ fn every_instance_is_counted_and_nothing_forbidden_shows() {
     }
 }
 
+/// A thread sees a store before all others do only if it made it.
+const RWC: &str = "X86_64 RWC
+{ }
+ P0          | P1            | P2            ;
+ movl $1,(x) | movl (x),%eax | movl $1,(y)   ;
+             | movl (y),%ebx | mfence        ;
+             |               | movl (x),%eax ;
+exists (1:rax=1 /\\ 1:rbx=0 /\\ 2:rax=0)
+";
+
+#[test]
+fn threads_that_share_a_worker_see_no_store_early() {
+    let Some(session) = session() else { return };
+    // Few instances, in different orders: a worker comes to an instance that it has just left as
+    // another thread.
+    let sets = [("instances", 4), ("turn", 2), ("pairPct", 100), ("dealPct", 100), ("workers", 2)];
+    let overrides = sets.map(|(name, value)| (name.to_string(), value)).to_vec();
+    let setup =
+        Setup { environments: 8, rounds: 2000, seconds: 2.0, overrides, ..Setup::default() };
+    let (_, tally) = run(&session, &[RWC], None, &setup).remove(0);
+    assert!(tally.total() > 0);
+    assert_eq!(tally.forbidden(), 0, "{:?}", tally.states);
+}
+
+#[test]
+fn pruning_goes_by_the_code_that_runs() {
+    use super::killable::{Fate, Judge};
+    let Some(session) = session() else { return };
+    let mut judge = Judge::new(&session.profile).unwrap();
+    let stop = AtomicBool::new(false);
+    // C11 allows the outcome of message passing without order; the machine does not.
+    let weak = C.replace("_release", "_relaxed").replace("_acquire", "_relaxed");
+    let (sb, mp, order) = (read(SB), read(&weak), read(R));
+    let fates = judge.fates(&session.profile, &[&sb, &mp, &order], &stop);
+    assert_eq!(fates, [Fate::CanDie, Fate::CannotDie, Fate::CanDie]);
+}
+
 #[test]
 fn values_are_those_of_the_model() {
     let Some(session) = session() else { return };

@@ -68,6 +68,9 @@ pub struct Record {
     /// The test was ended by a signal, or did not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<String>,
+    /// Why it was not run and does not count: a mutant that cannot die.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 impl Record {
@@ -118,14 +121,20 @@ pub fn results(
         row.other.insert("more".into(), Value::Object(more));
         out.environments.push(row);
     }
-    let mutators: Map<String, Value> = records
-        .iter()
-        .filter_map(|r| Some((r.key.clone(), Value::from(r.mutator.clone()?))))
-        .collect();
+    let counted = || records.iter().filter(|r| r.left_out.is_none());
+    let mutators: Map<String, Value> =
+        counted().filter_map(|r| Some((r.key.clone(), Value::from(r.mutator.clone()?)))).collect();
     out.other.insert("randomSeed".into(), seed.into());
     out.other.insert("mutators".into(), Value::Object(mutators));
     out.other.insert("device".into(), device.clone());
     out.other.insert("setup".into(), setup);
+    let left_out: Map<String, Value> = records
+        .iter()
+        .filter_map(|r| Some((r.key.clone(), Value::from(r.left_out.clone()?))))
+        .collect();
+    if !left_out.is_empty() {
+        out.other.insert("leftOut".into(), Value::Object(left_out));
+    }
     out.other.insert("litmake".into(), env!("CARGO_PKG_VERSION").into());
     out
 }

@@ -193,6 +193,26 @@ fn a_device_that_does_not_answer_is_given_up_and_the_next_test_runs() {
 }
 
 #[test]
+fn a_device_that_vanishes_costs_one_test() {
+    if device().is_none() {
+        return;
+    }
+    let mut models = Models::new(MODEL).unwrap();
+    let test =
+        Prepared::new(&mcm::conformance().unwrap()[1].test, Scheme::Parallel, &mut models).unwrap();
+    let shape = Shape::new(Scheme::Parallel, &test.program);
+    let mut session = Session::new(None);
+    let request = request(environment(), 2);
+    session.measure(&test, shape, UNCHECKED, &request).unwrap();
+    session.device().unwrap().device.destroy();
+    let error = session.measure(&test, shape, UNCHECKED, &request).unwrap_err();
+    assert!(matches!(&error, Trouble::Gone(_)), "{error:?}");
+    assert_eq!(session.lost, 1);
+    let measured = session.measure(&test, shape, UNCHECKED, &request).unwrap();
+    assert_eq!(measured.violations(&test.oracle), 0);
+}
+
+#[test]
 fn a_device_that_is_not_there_is_said() {
     let error = Device::open(Some("no such device")).err().unwrap().to_string();
     assert!(

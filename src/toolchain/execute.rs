@@ -17,6 +17,7 @@ use crate::lang::c11::print_declaration;
 use crate::lang::c11::readonly::only_read;
 use crate::lang::c11::types::size_of;
 use crate::litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
+use crate::pipeline::profile::Profile;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +83,9 @@ impl Compiler<'_> {
         let ended = match &emulator {
             None => self.start(dir.path(), &program, &[]),
             Some(emulator) => {
-                let args = ["-cpu".into(), "max".into(), program.display().to_string()];
-                let args = if self.profile.arch == Arch::Ppc { &args[2..] } else { &args[..] };
-                self.start(dir.path(), emulator, args)
+                let mut args = everything(self.profile.arch);
+                args.push(program.display().to_string());
+                self.start(dir.path(), emulator, &args)
             }
         };
         match ended {
@@ -113,13 +114,7 @@ impl Compiler<'_> {
         alone.extend(self.runtime.paths.iter().map(|p| p.display().to_string()));
         alone.extend(owned(&["-nostdlib", "-Wl,-e,_start"]));
         args.extend(owned(&["-DHOSTED", "-latomic", "-lpthread"]));
-        let gcc = self.profile.compiler.contains("gcc");
-        if !gcc
-            && commands == 0
-            && let Some(linker) = linker()
-        {
-            alone.push(format!("--ld-path={}", linker.display()));
-        }
+        alone.extend(linker_for(self.profile));
         let name = &self.profile.compiler;
         let mut said = String::new();
         for args in [alone, args] {
@@ -169,6 +164,24 @@ impl Compiler<'_> {
 }
 
 const NOWHERE: &str = "unsupported: programs of this target are not run";
+
+/// What makes an emulator stand for a processor that has everything.
+pub fn everything(arch: Arch) -> Vec<String> {
+    match arch {
+        Arch::X86_64 | Arch::AArch64 | Arch::Arm => vec!["-cpu".into(), "max".into()],
+        // By default, or by no name that every version of it knows.
+        _ => Vec::new(),
+    }
+}
+
+/// What tells a compiler which linker to use, where its own may not know the target.
+pub fn linker_for(profile: &Profile) -> Option<String> {
+    let commands = profile.args.iter().take_while(|a| !a.starts_with('-')).count();
+    if commands > 0 || profile.compiler.contains("gcc") {
+        return None;
+    }
+    linker().map(|l| format!("--ld-path={}", l.display()))
+}
 
 /// A linker for every target.
 fn linker() -> Option<PathBuf> {

@@ -109,6 +109,7 @@ struct plan {
   int slow[MAX_ROLES];
   int fetch[MAX_WORKERS]; // 0 nothing, 1 for reading, 2 for writing, 3 flush
   int any_fetch;
+  int paired; // roles go through the instances in different orders
   int reset; // 0 in shares, else location by location, each by another worker
 };
 
@@ -191,7 +192,7 @@ static void plan_round(struct group *g) {
     }
   for (uint32_t i = 0; i < g->phases * g->workers; i++)
     p->role[i / g->workers][i % g->workers] = i < roles ? order[i] : NO_ROLE;
-  int paired = chance(r, e->pair_pct), gaps = chance(r, e->gap_pct);
+  int paired = p->paired = chance(r, e->pair_pct), gaps = chance(r, e->gap_pct);
   for (uint32_t i = 0; i < roles; i++) {
     p->step[i] = paired ? coprime(r, n) : 1;
     p->start[i] = paired ? below(r, n) : 0;
@@ -253,7 +254,8 @@ static void run_roles(struct worker *me, const struct plan *p) {
       left -= count;
       for (uint32_t phase = 0; phase < g->phases; phase++) {
         uint32_t role = p->role[phase][me->index];
-        if (phase > 0) fence();
+        // Where orders differ, a role may come to an instance that another has just left.
+        if (phase > 0 || (p->paired && g->phases > 1)) fence();
         if (role == NO_ROLE) continue;
         role_loop(g->test, p, role, v, &at[phase], count);
       }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::super::{read_test, relative};
 use crate::cpu::environment::Environment;
 use crate::cpu::judge::Models;
+use crate::cpu::killable::{self, Fate, Judge};
 use crate::cpu::run::Trouble;
 use crate::cpu::session::{Prepared, Ready, Session, Setup};
 use crate::devices::record::Record;
@@ -82,6 +83,7 @@ pub fn stage(
     });
     let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_CPU"))
+        .with_text("lifting", env!("LITMAKE_COMPILE"))
         .with_text("stage", "run")
         .with_text("setup", &setup.json().to_string())
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
@@ -96,6 +98,15 @@ pub fn stage(
             .with("compiler", compiler)
             .with_text("device", &session.machine.json().to_string());
         archs.push(session.machine.arch);
+    }
+    // Mutants are pruned by the machine's own model, whatever judges outcomes.
+    if let Ok(session) = &session {
+        let name = killable::model_name(&session.profile);
+        let loaded = crate::cat::load(name, &crate::cat::LoadOptions::new(session.machine.arch))?;
+        fingerprint = fingerprint.with(
+            &format!("model {name} of the machine"),
+            Digest(*loaded.fingerprint().as_bytes()),
+        );
     }
     let mut names = Vec::new();
     for arch in archs {
@@ -165,10 +176,35 @@ impl Map for Stage {
                 Err(message) => out[i] = Outcome::Failed(message),
             }
         }
+        let mut left_out = vec![None; tests.len()];
+        if tests.iter().any(Prepared::is_mutant) {
+            let mut judge = match Judge::new(&session.profile) {
+                Ok(judge) => judge,
+                Err(e) => return vec![Outcome::Broke(e.to_string()); items.len()],
+            };
+            let fates = judge.prune(&session, &tests, &context.stop);
+            for (i, (fate, test)) in fates.iter().zip(&tests).enumerate() {
+                left_out[i] = judge.why(fate, &session, test).map(|why| match fate {
+                    Fate::Broke(_) => Outcome::Broke(why),
+                    _ => {
+                        let left_out = Some(why);
+                        let record = Record { left_out, ..session.record(test, &[], &self.setup) };
+                        Outcome::Done(serde_json::to_vec(&record).unwrap_or_default())
+                    }
+                });
+            }
+        }
         let built = session.build(&tests, &context.stop);
-        for ((place, test), built) in places.into_iter().zip(&tests).zip(built) {
+        let all = places.into_iter().zip(&tests).zip(left_out).zip(built);
+        for (((place, test), left_out), built) in all {
+            if context.stopped() {
+                continue;
+            }
+            if let Some(left_out) = left_out {
+                out[place] = left_out;
+                continue;
+            }
             out[place] = match built {
-                _ if context.stopped() => Outcome::Stopped,
                 Ok(ready) => self.one(&session, test, &ready, context),
                 Err(compile::Trouble::Test(message)) => Outcome::Failed(message),
                 Err(compile::Trouble::Compiler(message)) => Outcome::Broke(message),

@@ -1,0 +1,145 @@
+//! Whether a mutant can die: what the machine's own model allows of the code that runs. A mutant in
+//! C is what its compiler made of it, so that is lifted and simulated; what the source's model allows
+//! says nothing about a machine. It does not run tests.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::session::{Prepared, Session};
+use crate::cat::{self, LoadOptions};
+use crate::diag::Result;
+use crate::litmus::{Arch, Test};
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{Observe, Storage};
+use crate::sim::{Model, Options, Simulator};
+use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::process;
+use crate::toolchain::runtime::Runtime;
+
+/// What becomes of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The machine's model allows what it looks for.
+    CanDie,
+    /// It does not.
+    CannotDie,
+    /// Its code is beyond what can be simulated.
+    Unknown(String),
+    /// A compiler is missing or failed.
+    Broke(String),
+}
+
+/// Judges mutants for one machine and one compiler.
+pub struct Judge {
+    pub model: String,
+    loaded: Model,
+    simulator: Simulator,
+    options: Options,
+    runtime: Option<(PathBuf, Runtime)>,
+}
+
+/// The model of the machine that a profile's programs run on.
+pub fn model_name(profile: &Profile) -> &str {
+    profile.model.as_deref().unwrap_or(profile.arch.default_model())
+}
+
+impl Judge {
+    pub fn new(profile: &Profile) -> Result<Judge> {
+        let model = model_name(profile).to_string();
+        let loaded = Model::load(&cat::load(&model, &LoadOptions::new(profile.arch))?)?;
+        let timeout = Some(Duration::from_secs(60));
+        Ok(Judge {
+            model,
+            loaded,
+            simulator: Simulator::default(),
+            options: Options { timeout, ..Options::default() },
+            runtime: process::find(&profile.compiler).map(|program| {
+                let runtime = Runtime::of(profile, &program);
+                (program, runtime)
+            }),
+        })
+    }
+
+    /// What becomes of each of some tests.
+    pub fn fates(&mut self, profile: &Profile, tests: &[&Test], stop: &AtomicBool) -> Vec<Fate> {
+        let mut compiled = self.lifted(profile, tests, stop).into_iter();
+        let mut out = Vec::with_capacity(tests.len());
+        for test in tests {
+            let fate = if test.arch == Arch::C {
+                match compiled.next() {
+                    Some(Ok(code)) => self.fate(&code),
+                    Some(Err(Trouble::Test(e))) => Fate::Unknown(e),
+                    Some(Err(Trouble::Compiler(e))) => Fate::Broke(e),
+                    Some(Err(Trouble::Stopped)) | None => Fate::Broke("stopped".into()),
+                }
+            } else {
+                self.fate(test)
+            };
+            out.push(fate);
+        }
+        out
+    }
+
+    /// What the compiler makes of the tests that are in C.
+    fn lifted(
+        &self,
+        profile: &Profile,
+        tests: &[&Test],
+        stop: &AtomicBool,
+    ) -> Vec<std::result::Result<Test, Trouble>> {
+        let sources: Vec<Test> =
+            tests.iter().filter(|t| t.arch == Arch::C).map(|t| (*t).clone()).collect();
+        let Some((program, runtime)) = &self.runtime else {
+            let missing = format!("the compiler `{}` is not installed", profile.compiler);
+            return vec![Err(Trouble::Compiler(missing)); sources.len()];
+        };
+        // As `emit` observes and stores them, so that the code is the code that runs.
+        let compiler = Compiler {
+            profile,
+            program,
+            observe: Observe::Condition,
+            storage: Storage::Pointers,
+            helpers: false,
+            runtime,
+            stop,
+        };
+        compiler.compile(&sources)
+    }
+
+    fn fate(&mut self, code: &Test) -> Fate {
+        match self.simulator.simulate(code, &self.loaded, &self.options) {
+            Ok(found) if found.positive > 0 => Fate::CanDie,
+            Ok(found) if found.cut => Fate::Unknown("its loops had to be cut".into()),
+            Ok(_) => Fate::CannotDie,
+            Err(e) => Fate::Unknown(e.message.clone()),
+        }
+    }
+
+    /// Which tests count, by their place: every test that is no mutant, and the mutants that can
+    /// die.
+    pub fn prune(&mut self, session: &Session, tests: &[Prepared], stop: &AtomicBool) -> Vec<Fate> {
+        let mutants: Vec<&Test> = tests.iter().filter(|t| t.is_mutant()).map(|t| &t.test).collect();
+        let mut fates = self.fates(&session.profile, &mutants, stop).into_iter();
+        let one = |test: &Prepared| match test.is_mutant() {
+            true => fates.next().unwrap_or(Fate::CanDie),
+            false => Fate::CanDie,
+        };
+        tests.iter().map(one).collect()
+    }
+
+    /// Why a test does not count; nothing where it does.
+    pub fn why(&self, fate: &Fate, session: &Session, test: &Prepared) -> Option<String> {
+        match fate {
+            Fate::CanDie => None,
+            Fate::CannotDie if test.test.arch == Arch::C => Some(format!(
+                "it cannot die: {} forbids its outcome in the code that {} makes of it",
+                self.model, session.profile.name
+            )),
+            Fate::CannotDie => Some(format!("it cannot die: {} forbids its outcome", self.model)),
+            Fate::Unknown(e) | Fate::Broke(e) => {
+                Some(format!("whether it can die is not known: {e}"))
+            }
+        }
+    }
+}

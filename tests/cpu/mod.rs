@@ -1,0 +1,285 @@
+//! Tests on processors from end to end: as a stage of a pipeline, and under an emulator.
+
+use serde_json::Value;
+
+use super::{SOUND, Scratch, executed};
+
+const PIPELINE: &str = "stages:
+  - { name: tests, generate: { suite: x86-conformance, limit: 3 } }
+  - name: run
+    run: { from: tests, device: cpu, environments: 2, iterations: 3, results: r.json }
+";
+
+fn results(s: &Scratch, name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(s.path(name)).unwrap()).unwrap()
+}
+
+/// The cells of a result file: environment, test, counts.
+fn cells(results: &Value) -> Vec<(&str, &Value)> {
+    let all = results.as_object().unwrap().iter().filter(|(k, _)| k.parse::<u32>().is_ok());
+    let tests = all.flat_map(|(_, row)| row.as_object().unwrap());
+    tests.filter(|(_, v)| v.get("weak").is_some()).map(|(k, v)| (k.as_str(), v)).collect()
+}
+
+#[test]
+fn tests_run_on_the_processor_once_and_write_results() {
+    let s = Scratch::new(SOUND);
+    s.write("p.yaml", PIPELINE);
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (0, 3), "{report:#}");
+    let first = results(&s, "r.json");
+    let all = cells(&first);
+    assert_eq!(all.len(), 6, "{first}");
+    for (test, cell) in all {
+        assert_eq!(cell["weak"], 0, "{test} is forbidden");
+        // Three rounds of some instances each, by every group of workers.
+        let instances = cell["interleaved"].as_u64().unwrap();
+        assert!(instances > 0 && instances % 3 == 0, "{test}: {instances}");
+    }
+    // A measurement is not taken again, until it is asked for.
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (0, 0));
+    assert_eq!(results(&s, "r.json"), first);
+    s.write("p.yaml", &PIPELINE.replace("iterations: 3", "iterations: 3, again: 1"));
+    assert_eq!(executed(&s.run(&[]).1), 3);
+    // Another setup is another measurement.
+    s.write("p.yaml", &PIPELINE.replace("iterations: 3", "iterations: 3, set: { stride: 64 }"));
+    assert_eq!(executed(&s.run(&[]).1), 3);
+}
+
+/// A mutant: what it looks for is allowed, where its compiler and the machine let it be.
+fn mutant(name: &str, of: &str, p0: &str, p1: &str, condition: &str) -> String {
+    format!(
+        "C {name}\nMutates={of}\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{ {p0} }}\n\
+         P1 (atomic_int* x, atomic_int* y) {{ {p1} }}\nexists ({condition})\n"
+    )
+}
+
+fn store(location: &str) -> String {
+    format!("atomic_store_explicit({location}, 1, memory_order_relaxed);")
+}
+
+fn load(register: &str, location: &str) -> String {
+    format!("int {register} = atomic_load_explicit({location}, memory_order_relaxed);")
+}
+
+#[test]
+fn mutants_that_the_machine_lets_live_do_not_count() {
+    let s = Scratch::new(SOUND);
+    let sb = [store("x") + &load("a", "y"), store("y") + &load("a", "x")];
+    let mp = [store("x") + &store("y"), load("a", "y") + &load("b", "x")];
+    s.write("tests/sb.litmus", &mutant("SB.w", "SB", &sb[0], &sb[1], "0:a=0 /\\ 1:a=0"));
+    s.write("tests/mp.litmus", &mutant("MP.w", "MP", &mp[0], &mp[1], "1:a=1 /\\ 1:b=0"));
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { files: tests } }
+  - name: run
+    run: { from: tests, device: cpu, profile: mine-O2, environments: 1, iterations: 1, results: r.json }
+",
+    );
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (0, 2), "{report:#}");
+    let all = results(&s, "r.json");
+    // C11 allows both; x86-TSO keeps the order of loads and that of stores.
+    let counted: Vec<&str> = cells(&all).iter().map(|c| c.0).collect();
+    assert_eq!(counted, ["SB.w"]);
+    assert_eq!(all["mutators"], serde_json::json!({ "SB.w": "SB" }));
+    assert_eq!(
+        all["leftOut"],
+        serde_json::json!({
+            "MP.w": "it cannot die: x86tso forbids its outcome in the code that mine-O2 makes of it"
+        })
+    );
+    let (status, text) = s.litmake(&["mutants", "score", "r.json"]);
+    assert_eq!(status, 0, "{text}");
+    // The same on the command line; nothing is left to search for where no mutant can die.
+    let (status, text) = s.litmake(&[
+        "cpu",
+        "--profile",
+        "mine-O2",
+        "--environments",
+        "1",
+        "--rounds",
+        "1",
+        "--seconds",
+        "5",
+        "tests/mp.litmus",
+    ]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("left out: MP.w: it cannot die"), "{text}");
+    assert!(text.contains("0 of 1 mutants can die") && !text.contains("Test MP.w"), "{text}");
+}
+
+#[test]
+fn code_that_ends_by_a_signal_is_a_finding() {
+    // Traps wherever the source stores 42, in the program that runs and nowhere else.
+    let s = Scratch::new(
+        "#!/bin/sh
+for f in bodies*.c; do test -f $f && sed -i 's/= 42;/= 42; __builtin_trap();/' $f; done
+exec cc \"$@\"
+",
+    );
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { files: tests } }
+  - name: run
+    run: { from: tests, device: cpu, profile: mine-O1, environments: 1, iterations: 1 }
+",
+    );
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, executed(&report)), (1, 2), "{report:#}");
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0]["class"], "runtime-crash");
+    assert_eq!(findings[0]["test"], "tests/mp.litmus");
+}
+
+/// Whether two threads can run at once; what they show together is not seen otherwise.
+fn has_two_processors() -> bool {
+    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
+    if !two {
+        eprintln!("skipped: this machine has one processor");
+    }
+    two
+}
+
+const RUNS: &str = "stages:
+  - { name: tests, generate: { files: tests } }
+  - name: run
+    run: { from: tests, device: cpu, profile: mine-O2, environments: 8, seconds: 0.2 }
+";
+
+#[test]
+fn a_compiler_that_drops_order_is_seen_on_the_processor() {
+    if !has_two_processors() {
+        return;
+    }
+    // It takes sequentially consistent stores for relaxed ones, in the program that runs.
+    let s = Scratch::new(
+        "#!/bin/sh
+for f in bodies*.c; do
+  test -f $f && sed -i 's/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memory_order_relaxed/' $f
+done
+exec cc \"$@\"
+",
+    );
+    s.write("p.yaml", RUNS);
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 1, "{report:#}");
+    let findings = report["findings"].as_array().unwrap();
+    let shown: Vec<_> = findings.iter().map(|f| (&f["class"], &f["test"])).collect();
+    assert_eq!(shown, [(&"conformance".into(), &"tests/sb.litmus".into())], "{findings:?}");
+    s.compiler(SOUND);
+    assert_eq!(s.run(&[]).0, 0);
+}
+
+/// `fetch_add(x, 0)` whose place between two fences makes them meet; clang 13 to 15 load instead.
+const IDEMPOTENT: &str = "C idempotent
+{}
+P0 (atomic_int* x, atomic_int* y, atomic_int* z) {
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acquire);
+  int r = atomic_load_explicit(z, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y, atomic_int* z) {
+  atomic_store_explicit(z, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  int u = atomic_fetch_add_explicit(x, 0, memory_order_relaxed);
+  atomic_thread_fence(memory_order_acquire);
+  int r = atomic_load_explicit(y, memory_order_relaxed);
+}
+locations [0:u; 1:u;]
+exists (0:r=0 /\\ 1:r=0)
+";
+
+/// Whether a program can be started.
+fn installed(program: &str) -> bool {
+    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|folder| folder.join(program).is_file());
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+#[test]
+fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
+    if !has_two_processors() {
+        return;
+    }
+    let s = Scratch::new(SOUND);
+    s.write("idempotent.litmus", IDEMPOTENT);
+    for (compiler, args, found) in [
+        ("clang-14", "--target=x86_64-linux-gnu", true),
+        ("clang-16", "--target=x86_64-linux-gnu", false),
+        ("gcc-12", "-m64", false),
+    ] {
+        if !installed(compiler) {
+            continue;
+        }
+        s.write(
+            "real.yaml",
+            &format!("name: real\ncompiler: {compiler}\nargs: ['{args}', '-O2']\narch: X86_64\n"),
+        );
+        let (status, text) =
+            s.litmake(&["cpu", "--profile", "real.yaml", "--seconds", "2", "idempotent.litmus"]);
+        assert_eq!(status, i32::from(found), "{compiler}: {text}");
+        assert_eq!(
+            text.contains("violation: idempotent: 0:r=0; 0:u=0; 1:r=0; 1:u=0;"),
+            found,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn foreign_code_runs_under_an_emulator_and_is_labelled() {
+    let s = Scratch::new(SOUND);
+    s.write("tests/const.litmus", "C const\n{ const atomic_int x=1; }\nP0 (atomic_int* x) { int r = atomic_load_explicit(x, memory_order_relaxed); }\nexists (0:r=1)\n");
+    let targets = [
+        ("aarch64-linux-gnu-gcc-12", "", "AArch64", "qemu-aarch64"),
+        ("riscv64-linux-gnu-gcc-12", "", "RISCV", "qemu-riscv64"),
+        ("clang-14", "'--target=aarch64-linux-gnu', ", "AArch64", "qemu-aarch64"),
+    ];
+    for (compiler, first, arch, emulator) in targets {
+        if !installed(compiler) || !installed(emulator) {
+            continue;
+        }
+        s.write(
+            "far.yaml",
+            &format!("name: far\ncompiler: {compiler}\nargs: [{first}'-O2']\narch: {arch}\n"),
+        );
+        let run = |test: &str| s.litmake(&["cpu", "--profile", "far.yaml", "--json", test]);
+        let (status, text) = run("tests/mp.litmus");
+        assert_eq!(status, 0, "{compiler}: {text}");
+        let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert!(line["machine"]["emulator"].as_str().unwrap().ends_with(emulator), "{line}");
+        // One thread after the other, in both orders, and no rate.
+        let states: Vec<&Value> =
+            line["states"].as_array().unwrap().iter().map(|s| &s["state"]).collect();
+        assert_eq!(
+            states,
+            [
+                &serde_json::json!({ "1:got": "42", "1:ready": "0" }),
+                &serde_json::json!({ "1:got": "42", "1:ready": "1" })
+            ],
+            "{compiler}"
+        );
+        assert_eq!(line["rate"], 0.0);
+        let (status, text) = s.litmake(&["cpu", "--profile", "far.yaml", "tests/const.litmus"]);
+        assert_eq!(status, 0, "{compiler}: {text}");
+        assert!(text.contains("Emulated: values and crashes mean something"), "{text}");
+    }
+    // Code that writes where the source only reads is ended by a signal there too.
+    if installed("clang-14") && installed("qemu-aarch64") {
+        s.write("far.yaml", "name: far\ncompiler: clang-14\nargs: ['--target=aarch64-linux-gnu', '-O2']\narch: AArch64\n");
+        s.write("wide.litmus", "C wide\n{ const _Atomic __int128 k=7; }\nP0 (_Atomic __int128* k) { __int128 r = atomic_load_explicit(k, memory_order_seq_cst); }\nexists (0:r=7)\n");
+        let (status, text) = s.litmake(&["cpu", "--profile", "far.yaml", "wide.litmus"]);
+        assert_eq!(status, 1, "{text}");
+        assert!(text.contains("crash: wide: the test was ended by signal 11"), "{text}");
+    }
+}
