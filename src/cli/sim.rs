@@ -16,6 +16,8 @@ use litmake::report::picture;
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 
+use super::common;
+
 /// Simulate litmus tests: print every outcome that a memory model allows.
 ///
 /// Prints one block a test, in the order given, in the format of herd's logs. A test that
