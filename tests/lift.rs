@@ -290,3 +290,37 @@ args: [-fPIC]
     let (status, text) = s.litmake(&args);
     assert!(status == 0 || status == 3 && text.contains("an address on the stack"), "{text}");
 }
+
+#[test]
+fn what_holds_under_a_condition_is_known_under_it_again() {
+    let s = Scratch::new();
+    // Arm code finds `y` by an offset from where it stands, in instructions under one condition.
+    s.write(
+        "t.litmus",
+        "C t
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(x, memory_order_acquire);
+  if (r0 == 1) {
+    atomic_store_explicit(y, 1, memory_order_release);
+  }
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r1 = atomic_load_explicit(y, memory_order_relaxed);
+}
+exists (0:r0=0 /\\ 1:r1=1)
+",
+    );
+    for (compiler, profile) in [
+        ("clang-16", "clang-16-armv8-O2"),
+        ("clang-22", "clang-22-armv8-O2"),
+        ("arm-linux-gnueabihf-gcc-12", "gcc-12-armv7-pic-O2"),
+    ] {
+        if here(compiler) {
+            let args = ["check", "--storage", "globals", "--profile", profile, "t.litmus"];
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}

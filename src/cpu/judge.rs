@@ -11,7 +11,7 @@ use crate::devices::Class;
 use crate::devices::record::{Cell, UNKNOWN};
 use crate::diag::Result;
 use crate::isa::ops::Val;
-use crate::litmus::{Arch, Test};
+use crate::litmus::{self, Arch, Test};
 use crate::sim::program::Program;
 use crate::sim::search::{Outcome, holds};
 use crate::sim::{self, Model, Options, Simulator};
@@ -27,9 +27,7 @@ pub fn text(state: &State) -> String {
 
 /// A state as reports have it, without brackets.
 pub fn named(state: &State) -> BTreeMap<String, String> {
-    let bare = |k: &str| k.trim_start_matches('[').trim_end_matches(']').to_string();
-    let name = |k: &String| if k.starts_with('[') { bare(k) } else { k.clone() };
-    state.iter().map(|(k, v)| (name(k), v.clone())).collect()
+    state.iter().map(|(k, v)| (litmus::bare(k).to_string(), v.clone())).collect()
 }
 
 /// Models by dialect, loaded when the first test asks.

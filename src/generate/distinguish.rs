@@ -15,7 +15,7 @@ use super::emit::Base;
 use super::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
 use crate::cat::load::{LoadOptions, load};
 use crate::diag::{Diag, Result};
-use crate::litmus::Arch;
+use crate::litmus::{self, Arch};
 use crate::sim::{Model, Options, Simulator};
 
 /// A model, and the dialect in which it is asked.
@@ -187,7 +187,7 @@ impl Judge {
         let mut out = States::new();
         for state in &outcomes.states {
             let value = |label: &String| {
-                let (_, v) = state.iter().find(|(l, _)| l.trim_matches(['[', ']']) == label)?;
+                let (_, v) = state.iter().find(|(l, _)| litmus::bare(l) == label)?;
                 v.parse::<i64>().ok()
             };
             out.insert(labels.iter().map(value).collect::<Option<Vec<i64>>>()?);

@@ -9,7 +9,7 @@ use super::program::{Op, Operand, Program, RmwOp};
 use crate::cat::{self, LoadOptions};
 pub use crate::devices::Class;
 use crate::diag::{Diag, Result, Span};
-use crate::litmus::{CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
+use crate::litmus::{self, CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
 use crate::sim::{Model, Options, Simulator};
 
 /// The model of relaxed accesses and fences across workgroups.
@@ -111,10 +111,8 @@ impl Oracle {
         for state in &outcomes.states {
             let value = |place: &Place| {
                 let label = place.to_string();
-                let named = |l: &str| {
-                    l == label || l.trim_start_matches('[').trim_end_matches(']') == label
-                };
-                let text = state.iter().find(|(l, _)| named(l)).map(|(_, v)| v.as_str());
+                let text =
+                    state.iter().find(|(l, _)| litmus::bare(l) == label).map(|(_, v)| v.as_str());
                 text.and_then(|t| t.parse().ok())
             };
             let values: Option<Vec<u32>> = self.observed.iter().map(value).collect();

@@ -420,6 +420,11 @@ fn no_such_thread(source: &Source, span: Span, thread: usize, threads: usize) ->
     Diag::at(source, span, format!("there is no thread P{thread}")).help(help)
 }
 
+/// The name of a place as outcomes have it, `[x]` or `x[1]`, without the brackets around a location.
+pub fn bare(label: &str) -> &str {
+    label.strip_prefix('[').and_then(|l| l.strip_suffix(']')).unwrap_or(label)
+}
+
 /// `0:X1`, `x` or `x[1]`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,7 @@ use crate::cat::{self, LoadOptions};
 use crate::diag::{Diag, Result};
 use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::{Arch, Test, canon};
+use crate::litmus::{self, Arch, Test, canon};
 use crate::pipeline::plan::Node;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types;
@@ -42,7 +42,7 @@ impl Allowed {
             .iter()
             .map(|state| {
                 let name = |label: &str| {
-                    let bare = label.trim_start_matches('[').trim_end_matches(']');
+                    let bare = litmus::bare(label);
                     locals.get(bare).cloned().unwrap_or_else(|| bare.to_string())
                 };
                 state.iter().map(|(l, v)| (name(l), v.clone())).collect()

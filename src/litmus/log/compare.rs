@@ -6,6 +6,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use super::LogEntry;
+use crate::litmus::bare;
 
 /// A final state with its cells sorted and its numbers in decimal.
 pub type State = BTreeMap<String, String>;
@@ -48,9 +49,7 @@ pub fn normal_state(line: &str) -> State {
             continue;
         }
         let (name, value) = cell.split_once('=').unwrap_or((cell, ""));
-        let name = name.trim();
-        let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
-        state.insert(name.to_string(), normal_value(value.trim()));
+        state.insert(bare(name.trim()).to_string(), normal_value(value.trim()));
     }
     state
 }

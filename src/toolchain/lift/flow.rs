@@ -70,7 +70,7 @@ pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, Stri
 fn step(flat: &Flat, world: &World, i: usize, state: State) -> (Facts, Vec<(usize, State)>) {
     let mut step = Step::new(world, state);
     if let Some(node) = flat.nodes.get(i) {
-        step.run(&node.ops, true);
+        step.instruction(&node.ops);
     }
     let mut out = step.out;
     if step.on {

@@ -187,7 +187,7 @@ fn start(flat: &mut expand::Flat, target: &Target, entry: u64, params: usize) ->
             *r = Some(value);
         }
     }
-    State { regs, slots }
+    State { regs, slots, when: None }
 }
 
 /// Where the jumps and calls through registers that are reached go.

@@ -29,10 +29,24 @@ impl Known {
 }
 
 /// What is known at one instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     pub regs: Vec<Option<Known>>,
     pub slots: BTreeMap<i64, (u8, Known)>,
+    /// What instructions under one condition leave to others under the same.
+    pub when: Option<When>,
+}
+
+/// What registers hold where a condition holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct When {
+    /// The ops that find out whether it does.
+    condition: Vec<Op>,
+    regs: Vec<(Reg, Option<Known>)>,
+}
+
+fn reads(ops: &[Op], register: Reg) -> bool {
+    ops.iter().any(|op| matches!(op, Op::ReadReg { reg, .. } if *reg == register))
 }
 
 impl State {
@@ -50,9 +64,34 @@ impl State {
                 lost = true;
             }
         }
+        if self.when.is_some() && self.when != other.when {
+            self.when = None;
+            lost = true;
+        }
         let before = self.slots.len();
         self.slots.retain(|at, v| other.slots.get(at) == Some(v));
         lost || before != self.slots.len()
+    }
+
+    /// Takes a condition to hold.
+    fn assume(&mut self, condition: &[Op]) {
+        if let Some(when) = self.when.take_if(|w| w.condition == condition) {
+            for (reg, known) in &when.regs {
+                if let Some(r) = self.regs.get_mut(usize::from(*reg)) {
+                    *r = *known;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, reg: Reg, known: Option<Known>) {
+        if let Some(r) = self.regs.get_mut(usize::from(reg)) {
+            *r = known;
+        }
+        self.when.take_if(|w| reads(&w.condition, reg));
+        if let Some(when) = &mut self.when {
+            when.regs.retain(|(r, _)| *r != reg);
+        }
     }
 
     fn forget(&mut self, at: i64, size: u8) {
@@ -306,7 +345,20 @@ impl<'a> Step<'a> {
         self.state.regs.get(usize::from(reg)).copied().flatten()
     }
 
-    pub fn run(&mut self, ops: &[Op], certain: bool) {
+    /// Runs all ops of an instruction.
+    pub fn instruction(&mut self, ops: &[Op]) {
+        for (i, op) in ops.iter().enumerate() {
+            match op {
+                _ if !self.on => return,
+                Op::If { cond, yes, no } if !matches!(self.get(*cond), Some(Known::Val(_))) => {
+                    self.both(&ops[..i], yes, no);
+                }
+                _ => self.op(op, true),
+            }
+        }
+    }
+
+    fn run(&mut self, ops: &[Op], certain: bool) {
         for op in ops {
             if !self.on {
                 return;
@@ -327,9 +379,7 @@ impl<'a> Step<'a> {
             }
             Op::WriteReg { reg, src } => {
                 let known = self.get(*src);
-                if let Some(r) = self.state.regs.get_mut(usize::from(*reg)) {
-                    *r = known;
-                }
+                self.state.write(*reg, known);
                 self.facts.writes.push((*reg, known, certain));
             }
             Op::Un { dst, op, a, width } => {
@@ -393,7 +443,7 @@ impl<'a> Step<'a> {
             Op::Fence { .. } => self.facts.event = true,
             Op::If { cond, yes, no } => match self.get(*cond) {
                 Some(Known::Val(v)) => self.run(if truth(v) { yes } else { no }, certain),
-                _ => self.both(yes, no),
+                _ => self.both(&[], yes, no),
             },
             Op::Branch { cond, target } => match self.get(*cond) {
                 Some(Known::Val(v)) => {
@@ -420,8 +470,12 @@ impl<'a> Step<'a> {
         self.on = false;
     }
 
-    fn both(&mut self, yes: &[Op], no: &[Op]) {
+    /// Runs both sides of a condition, and joins what they leave. `condition` are the ops that
+    /// find out whether it holds, where they are all of the instruction before it.
+    fn both(&mut self, condition: &[Op], yes: &[Op], no: &[Op]) {
         let (state, temps) = (self.state.clone(), self.temps.clone());
+        let written = self.facts.writes.len();
+        self.state.assume(condition);
         self.run(yes, false);
         let (on, after, left) = (self.on, self.state.clone(), std::mem::take(&mut self.temps));
         (self.state, self.temps, self.on) = (state, temps, true);
@@ -437,10 +491,25 @@ impl<'a> Step<'a> {
                         *t = None;
                     }
                 }
+                let writes = &self.facts.writes[written..];
+                if !condition.is_empty() && !writes.iter().any(|(r, ..)| reads(condition, *r)) {
+                    self.remember(condition, &after);
+                }
             }
             (true, false) => (self.state, self.temps, self.on) = (after, left, true),
             _ => {}
         }
+    }
+
+    /// Keeps what is known where a condition holds and not where it does not.
+    fn remember(&mut self, condition: &[Op], held: &State) {
+        let pairs = held.regs.iter().zip(&self.state.regs).enumerate();
+        let regs: Vec<(Reg, Option<Known>)> = pairs
+            .filter(|(_, (yes, any))| yes != any)
+            .map(|(reg, (yes, _))| (reg as Reg, *yes))
+            .collect();
+        let condition = condition.to_vec();
+        self.state.when = (!regs.is_empty()).then_some(When { condition, regs });
     }
 
     fn access(
