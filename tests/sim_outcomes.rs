@@ -125,6 +125,54 @@ exists (0:r1=10 /\\ 0:r2=8)
     expect(text, &["0:r1=10; 0:r2=8;", "0:r1=5; 0:r2=8;"]);
 }
 
+/// Pieces of different addresses make no address: not even one that a path hangs on.
+#[test]
+fn torn_addresses_are_no_addresses() {
+    expect(
+        "C t
+{ int *p = z; atomic_int z=0; atomic_int x=0; }
+P0(int* _Atomic *p, atomic_int *x) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(p, (int*)x, memory_order_release);
+}
+P1(int* _Atomic *p) {
+  int *r0 = atomic_load_explicit(p, memory_order_relaxed);
+  int r1 = atomic_load_explicit((atomic_int*)r0, memory_order_relaxed);
+}
+exists (1:r0=x /\\ 1:r1=0)
+",
+        &["1:r0=x; 1:r1=0;", "1:r0=x; 1:r1=1;", "1:r0=z; 1:r1=0;"],
+    );
+}
+
+/// Shifts and masks that code computes from an address are known, though the address is not.
+#[test]
+fn low_bits_of_addresses_are_known() {
+    expect(
+        "RISCV t
+{ _Atomic int8_t s[4]; int8_t out; 0:x9=s; 1:x18=s; 1:x11=out; }
+ P0                   | P1            ;
+ addi x9,x9,1         | li x12,2      ;
+ andi x10,x9,-4       | sb x12,0(x18) ;
+ slli x12,x9,3        | fence rw,rw   ;
+ li x13,255           | lb x10,1(x18) ;
+ sllw x13,x13,x12     | sb x10,0(x11) ;
+ li x16,1             |               ;
+ sllw x12,x16,x12     |               ;
+ lr.w x15,0(x10)      |               ;
+ add x14,x15,x12      |               ;
+ xor x14,x14,x15      |               ;
+ and x14,x14,x13      |               ;
+ xor x14,x14,x15      |               ;
+ sc.w x17,x14,0(x10)  |               ;
+ fence rw,rw          |               ;
+ sb x16,0(x10)        |               ;
+exists (s[0]=2 /\\ [out]=2)
+",
+        &["[out]=0; s[0]=1;", "[out]=0; s[0]=2;", "[out]=1; s[0]=1;", "[out]=1; s[0]=2;"],
+    );
+}
+
 /// A failed store-exclusive is a choice, not a count: its loop runs as often as `unroll` says.
 #[test]
 fn a_loop_of_exclusives_counts_against_unrolling() {

@@ -183,15 +183,34 @@ impl Exhaustive<'_> {
             && self.skeleton.reads.iter().all(|r| {
                 match (lookup(r.var), self.read_value(r.var, sources, values)) {
                     (Some(a), Some(b)) => a == b,
+                    (Some(_), None) => !self.torn(r.var, sources, values),
                     _ => true,
                 }
             })
+    }
+
+    /// Whether an access has no value, though what its sources store is known: its pieces are of
+    /// different addresses.
+    fn torn(&self, var: Var, sources: &[u16], values: &Values) -> bool {
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        let parts = self.skeleton.reads.iter().zip(sources).filter(|(r, _)| r.var == var);
+        let parts: Vec<u16> = parts.map(|(_, w)| *w).collect();
+        let settled = |w: &u16| self.skeleton.settled(*w, |e| self.exprs.eval(e, &lookup));
+        parts.len() > 1 && parts.iter().all(settled)
     }
 
     /// The value that the sources give to an access, from all its cells.
     fn read_value(&self, var: Var, sources: &[u16], values: &Values) -> Option<Val> {
         let parts = self.skeleton.reads.iter().zip(sources).filter(|(r, _)| r.var == var);
         let parts: Vec<_> = parts.collect();
+        if parts.len() > 1 {
+            let lookup = |v: Var| values[place(v).0][place(v).1];
+            let pieces = parts.iter().map(|(r, w)| (**w, i64::from(r.shift)));
+            let address = self.skeleton.address(pieces, |e| self.exprs.eval(e, &lookup));
+            if address.is_some() {
+                return address;
+            }
+        }
         let mut sum = 0;
         for (read, source) in &parts {
             match self.written(**source, values)? {

@@ -167,6 +167,11 @@ impl Exprs {
                         if bits <= width && m & mask(bits) == mask(bits) {
                             return e;
                         }
+                        if let Some(v) =
+                            self.known(e, width, &|_| None, DEPTH).under(m & mask(width))
+                        {
+                            return self.int(v);
+                        }
                     }
                 }
             }
@@ -209,16 +214,93 @@ impl Exprs {
             Expr::Var(v, _) => vars(v),
             Expr::Un(op, a, w) => eval_un(op, self.eval(a, vars)?, w),
             Expr::Bin(op, a, b, w) => {
-                if let (BinOp::And | BinOp::Mul, Some(Val::ZERO)) = (op, self.eval(a, vars)) {
+                let x = self.eval(a, vars);
+                if let (BinOp::And | BinOp::Mul, Some(Val::ZERO)) = (op, x) {
                     return Some(Val::ZERO);
                 }
-                eval_bin(op, self.eval(a, vars)?, self.eval(b, vars)?, w)
+                if x.is_none() && op != BinOp::And {
+                    return None;
+                }
+                match (x, self.eval(b, vars)) {
+                    (Some(x), Some(y)) => eval_bin(op, x, y, w),
+                    // Bits of what has no value as a whole.
+                    (None, Some(Val::Int(m))) if op == BinOp::And => {
+                        self.known(a, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
+                    }
+                    (Some(Val::Int(m)), None) if op == BinOp::And => {
+                        self.known(b, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
+                    }
+                    _ => None,
+                }
             }
             Expr::Select(c, y, n) => {
                 let branch = if truth(self.eval(c, vars)?) { y } else { n };
                 self.eval(branch, vars)
             }
         }
+    }
+
+    /// The bits of a value, modulo 2^`width`, that are known without knowing all of it.
+    fn known(&self, id: ExprId, width: u8, vars: &dyn Fn(Var) -> Option<Val>, depth: u8) -> Known {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Known::NOTHING;
+        };
+        let of = |e, w| self.known(e, w, vars, depth);
+        let constant = |e| match self.as_const(e) {
+            Some(Val::Int(v)) => u32::try_from(v).ok(),
+            _ => None,
+        };
+        let known = match self.get(id) {
+            Expr::Const(v) => Known::of(v),
+            Expr::Var(v, _) => vars(v).map_or(Known::NOTHING, Known::of),
+            Expr::Un(UnOp::ZeroExt { from }, a, w) => of(a, w).low(from.min(w)),
+            Expr::Un(UnOp::SignExt { from }, a, w) => {
+                let a = of(a, w);
+                Known { bits: a.bits & mask(from.min(w)), ..a }
+            }
+            Expr::Bin(BinOp::Shl, a, count, w) => match constant(count) {
+                Some(c) if c < u32::from(w) => {
+                    let a = of(a, w);
+                    Known { bits: a.bits << c | (1 << c) - 1, value: a.value << c }.low(w)
+                }
+                _ => Known::NOTHING,
+            },
+            Expr::Bin(BinOp::Shr, a, count, w) => match constant(count) {
+                Some(c) if c < u32::from(w) => {
+                    let a = of(a, w).low(w);
+                    Known { bits: a.bits >> c, value: a.value >> c }
+                }
+                _ => Known::NOTHING,
+            },
+            Expr::Bin(op @ (BinOp::And | BinOp::Or | BinOp::Xor), a, b, w) => {
+                let (a, b) = (of(a, w).low(w), of(b, w).low(w));
+                let both = a.bits & b.bits;
+                match op {
+                    BinOp::And => Known {
+                        bits: both | a.bits & !a.value | b.bits & !b.value,
+                        value: a.value & b.value,
+                    },
+                    BinOp::Or => Known {
+                        bits: both | a.bits & a.value | b.bits & b.value,
+                        value: a.value | b.value,
+                    },
+                    _ => Known { bits: both, value: a.value ^ b.value },
+                }
+            }
+            // Only what lies below the first unknown bit.
+            Expr::Bin(op @ (BinOp::Add | BinOp::Sub), a, b, w) => {
+                let (a, b) = (of(a, w), of(b, w));
+                let sum = match op {
+                    BinOp::Add => a.value.wrapping_add(b.value),
+                    _ => a.value.wrapping_sub(b.value),
+                };
+                let count = (a.bits & b.bits).trailing_ones().min(u32::from(w));
+                Known { bits: mask(count as u8), value: sum }
+            }
+            _ => Known::NOTHING,
+        };
+        let bits = known.bits & mask(width);
+        Known { bits, value: known.value & bits }
     }
 
     /// Calls `f` on each constant in an expression.
@@ -257,6 +339,42 @@ impl Exprs {
         }
     }
 }
+
+/// How far into an expression [`Exprs::known`] looks.
+const DEPTH: u8 = 8;
+
+/// Bits that are known, and what they are (0 where they are not).
+#[derive(Clone, Copy)]
+struct Known {
+    bits: u128,
+    value: u128,
+}
+
+impl Known {
+    const NOTHING: Known = Known { bits: 0, value: 0 };
+
+    fn of(v: Val) -> Known {
+        match v {
+            Val::Int(value) => Known { bits: u128::MAX, value },
+            // Locations are aligned.
+            Val::Ptr { off, .. } => Known { bits: ALIGN - 1, value: off as u128 & (ALIGN - 1) },
+            Val::Code(_) => Known::NOTHING,
+        }
+    }
+
+    /// With nothing but the low bits set.
+    fn low(self, bits: u8) -> Known {
+        Known { bits: self.bits | !mask(bits), value: self.value & mask(bits) }
+    }
+
+    /// What a mask leaves, where all of it is known.
+    fn under(self, m: u128) -> Option<u128> {
+        (self.bits & m == m).then_some(self.value & m)
+    }
+}
+
+/// Every location starts at a multiple of so many bytes.
+const ALIGN: u128 = 16;
 
 /// Everything but 0 is true; addresses are never 0.
 pub fn truth(v: Val) -> bool {
@@ -359,7 +477,7 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
 }
 
 /// Arithmetic with addresses: offsets, differences, comparisons, and masks of alignment
-/// (every location starts at a multiple of 16).
+/// ([`ALIGN`]).
 fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
     let flag = |c: bool| Some(Val::Int(u128::from(c)));
     match (op, a, b) {
@@ -409,5 +527,101 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         (BinOp::LtU | BinOp::LeU, Val::Int(_), Val::Ptr { .. }) => flag(true),
         (BinOp::LtU | BinOp::LeU, Val::Ptr { .. }, Val::Int(_)) => flag(false),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Tree {
+        Address,
+        Int(u128),
+        Un(UnOp, Box<Tree>),
+        Bin(BinOp, Box<Tree>, Box<Tree>),
+        Shift(BinOp, Box<Tree>, u8),
+    }
+
+    const VAR: Var = Var { thread: 0, access: 0 };
+
+    fn tree() -> impl Strategy<Value = Tree> {
+        let leaf = prop_oneof![
+            2 => Just(Tree::Address),
+            1 => (0..300u128).prop_map(Tree::Int),
+            1 => Just(Tree::Int(u128::from(u64::MAX) - 3)),
+        ];
+        leaf.prop_recursive(4, 16, 2, |t| {
+            let un = prop_oneof![
+                Just(UnOp::ZeroExt { from: 8 }),
+                Just(UnOp::ZeroExt { from: 32 }),
+                Just(UnOp::SignExt { from: 32 }),
+            ];
+            let bin = prop_oneof![
+                Just(BinOp::And),
+                Just(BinOp::Or),
+                Just(BinOp::Xor),
+                Just(BinOp::Add),
+                Just(BinOp::Sub),
+            ];
+            let shift = prop_oneof![Just(BinOp::Shl), Just(BinOp::Shr)];
+            prop_oneof![
+                (un, t.clone()).prop_map(|(op, a)| Tree::Un(op, a.into())),
+                (bin, t.clone(), t.clone()).prop_map(|(op, a, b)| Tree::Bin(
+                    op,
+                    a.into(),
+                    b.into()
+                )),
+                (shift, t, 0..70u8).prop_map(|(op, a, n)| Tree::Shift(op, a.into(), n)),
+            ]
+        })
+    }
+
+    fn build(exprs: &mut Exprs, tree: &Tree) -> ExprId {
+        match tree {
+            Tree::Address => exprs.var(VAR, 64),
+            Tree::Int(v) => exprs.int(*v),
+            Tree::Un(op, a) => {
+                let a = build(exprs, a);
+                exprs.un(*op, a, 64)
+            }
+            Tree::Bin(op, a, b) => {
+                let (a, b) = (build(exprs, a), build(exprs, b));
+                exprs.bin(*op, a, b, 64)
+            }
+            Tree::Shift(op, a, n) => {
+                let a = build(exprs, a);
+                let n = exprs.int(u128::from(*n));
+                exprs.bin(*op, a, n, 64)
+            }
+        }
+    }
+
+    proptest! {
+        /// What is known of a value that an address goes into is so wherever the address lies.
+        #[test]
+        fn known_bits_are_those_of_any_address(
+            tree in tree(),
+            off in 0..16i64,
+            base in 1..1u128 << 26,
+            m in prop_oneof![0..64u128, Just(0xff), Just(0x18), 0..1u128 << 12],
+        ) {
+            let mut exprs = Exprs::default();
+            let value = build(&mut exprs, &tree);
+            let number = Val::Int(base * ALIGN + off as u128);
+            let symbol = Val::Ptr { loc: 0, off };
+            let real = exprs.eval(value, &|_| Some(number));
+            let known = exprs.known(value, 64, &|_| Some(symbol), DEPTH);
+            if let Some(Val::Int(real)) = real {
+                prop_assert_eq!(real & known.bits & mask(64), known.value);
+            }
+            let m = exprs.int(m);
+            let masked = exprs.bin(BinOp::And, value, m, 64);
+            let real = exprs.eval(masked, &|_| Some(number));
+            if let Some(Val::Int(v)) = exprs.eval(masked, &|_| Some(symbol)) {
+                prop_assert_eq!(real, Some(Val::Int(v)));
+            }
+        }
     }
 }

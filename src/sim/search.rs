@@ -528,6 +528,7 @@ impl<'s> Search<'s> {
                             self.values[t][a] = Some(v);
                             changed = true;
                         }
+                        None if self.torn(i, end) => return false,
                         None => waiting |= self.sources[i..end].iter().all(Option::is_some),
                     }
                 }
@@ -548,6 +549,17 @@ impl<'s> Search<'s> {
             }
         }
         true
+    }
+
+    /// Whether the pieces of an access, all known, are of different addresses: they have no value
+    /// together, whatever the path takes it for.
+    fn torn(&self, first: usize, end: usize) -> bool {
+        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+        let eval = |e| self.exprs.eval(e, &lookup);
+        let settled = |s: &Option<u16>| s.is_some_and(|write| self.skeleton.settled(write, eval));
+        end - first > 1
+            && self.sources[first..end].iter().all(settled)
+            && self.read_value(&self.skeleton.reads[first..end], first).is_none()
     }
 
     /// The value of one access from the sources of its cells.
@@ -592,7 +604,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether every read has the value that its source writes.
+    /// Whether every read has the value that its sources write. Pieces of different addresses have
+    /// none together.
     fn agrees(&self) -> bool {
         let reads = &self.skeleton.reads;
         let mut i = 0;
@@ -603,9 +616,11 @@ impl<'s> Search<'s> {
                 end += 1;
             }
             let known = self.values[usize::from(var.thread)][usize::from(var.access)];
-            if known.is_some()
-                && self.read_value(&reads[i..end], i).is_some_and(|v| Some(v) != known)
-            {
+            let agrees = match self.read_value(&reads[i..end], i) {
+                Some(v) => Some(v) == known,
+                None => !self.torn(i, end),
+            };
+            if known.is_some() && !agrees {
                 return false;
             }
             i = end;

@@ -4,7 +4,7 @@
 //! Initial writes come first, then each thread's events in program order. An access that
 //! overlaps another of a different extent is split into cells, one event a cell.
 
-use super::expr::{ExprId, Var};
+use super::expr::{ExprId, Exprs, Var};
 use super::program::{Program, What};
 use super::unfold::{Kind, Path, PathEvent, Taint};
 use crate::cat::plan::{BaseRel, BaseSet};
@@ -461,6 +461,30 @@ impl<'p> Skeleton<'p> {
             }
         });
         (one && !matches!(found, Val::Int(_))).then_some(found)
+    }
+
+    /// Whether some write may store an address.
+    pub fn holds_addresses(&self, exprs: &Exprs) -> bool {
+        let mut any = false;
+        let mut note = |v: Val| any |= !matches!(v, Val::Int(_));
+        for e in &self.events {
+            match e.value {
+                Source::None => {}
+                Source::Init(v) => note(v),
+                Source::Part { value, .. } => exprs.each_const(value, &mut note),
+            }
+        }
+        any
+    }
+
+    /// Whether what a write writes is known, or can be seen to have no value: a part of an address
+    /// has none.
+    pub fn settled(&self, write: u16, eval: impl Fn(ExprId) -> Option<Val>) -> bool {
+        match self.events[usize::from(write)].value {
+            Source::Init(_) => true,
+            Source::Part { value, .. } => eval(value).is_some(),
+            Source::None => false,
+        }
     }
 
     /// The events that an observed place's final value is read from: cells, with how far each

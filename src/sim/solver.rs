@@ -262,11 +262,16 @@ impl<'s> Solver<'s> {
         for (e, _) in skeleton.paths.iter().flat_map(|p| &p.constraints) {
             self.exprs.each_var(*e, &mut |v| vars.push(v));
         }
+        // Whether pieces belong together depends on what is written where.
+        let addresses = skeleton.holds_addresses(self.exprs);
         let mut start = 0;
         while start < skeleton.reads.len() {
             let var = skeleton.reads[start].var;
             let same = skeleton.reads[start..].iter().take_while(|r| r.var == var).count();
             self.accesses.push((start, start + same, false));
+            if same > 1 && addresses {
+                vars.push(var);
+            }
             start += same;
         }
         while let Some(v) = vars.pop() {
@@ -502,6 +507,15 @@ impl<'s> Solver<'s> {
                 }
                 self.imply(reasons, Fact::Read(var, value));
             }
+        }
+        if let Some((from, to, _)) = self.accesses.iter().copied().find(|a| self.torn(a.0, a.1)) {
+            let mut reasons = Vec::new();
+            for i in from..to {
+                reasons.push(self.source_literal(i));
+                self.write_reasons(self.sources[i], &mut reasons);
+            }
+            self.clause(reasons.into_iter().map(|r| !r).collect());
+            return Verdict::Refuted;
         }
         if let Some(broken) = self.broken_constraint() {
             let mut reasons = Vec::new();
@@ -769,6 +783,15 @@ impl<'s> Solver<'s> {
         Some(self.rf[read][k])
     }
 
+    /// Whether the pieces of an access, all known, are of different addresses.
+    fn torn(&self, from: usize, to: usize) -> bool {
+        let eval = |e| self.exprs.eval(e, &|v| self.value(v));
+        let settled = |write: &u16| self.skeleton.settled(*write, eval);
+        to - from > 1
+            && self.sources[from..to].iter().all(settled)
+            && self.read_value(from, to).is_none()
+    }
+
     /// Records an allowed execution; false where no values go with it.
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
@@ -821,11 +844,16 @@ impl<'s> Solver<'s> {
         any
     }
 
-    /// Whether every access has the value that its sources write.
+    /// Whether every access has the value that its sources write. Pieces of different addresses
+    /// have none together.
     fn agrees(&self) -> bool {
         self.accesses.iter().all(|(from, to, _)| {
             let known = self.value(self.skeleton.reads[*from].var);
-            known.is_none() || self.read_value(*from, *to).is_none_or(|v| Some(v) == known)
+            known.is_none()
+                || match self.read_value(*from, *to) {
+                    Some(v) => Some(v) == known,
+                    None => !self.torn(*from, *to),
+                }
         })
     }
 }
