@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::search::{Judge, Look};
 use super::skeleton::Skeleton;
+use super::small::{self, Small};
 use super::specialise::Live;
 use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
 use crate::cat::plan::{BaseSet, CheckKind, Shape};
@@ -96,7 +97,16 @@ impl<'a> View<'a> {
 pub(super) struct Frame {
     pub(super) n: usize,
     pub(super) words: usize,
+    /// Relations are [`Small`].
+    small: bool,
     writes: Vec<u64>,
+}
+
+impl Frame {
+    /// The set of all events, where it is small.
+    fn all(&self) -> u16 {
+        (1u32 << self.n.min(small::MOST)).wrapping_sub(1) as u16
+    }
 }
 
 /// The values of a program's slots for one skeleton, all relations in one allocation and all
@@ -104,8 +114,10 @@ pub(super) struct Frame {
 /// apart.
 #[derive(Default)]
 pub(super) struct Values {
-    pub(super) sets: Vec<u64>,
-    pub(super) rels: Vec<u64>,
+    sets: Vec<u64>,
+    /// Where the skeleton has few events, `small` holds the relations, and where not, `rels`.
+    rels: Vec<u64>,
+    small: Vec<Small>,
 }
 
 /// A model's program at work on a skeleton.
@@ -131,34 +143,138 @@ fn slot(bits: &[u64], s: Slot, stride: usize) -> &[u64] {
 }
 
 impl Values {
-    pub(super) fn copy_from(&mut self, other: &Values) {
+    /// Room for the slots of a program; what is in them does not matter.
+    fn make_room(&mut self, program: &Program, frame: &Frame) {
+        self.sets.resize(program.sets as usize * frame.words, 0);
+        if frame.small {
+            self.small.resize(program.rels as usize, Small::EMPTY);
+        } else {
+            self.rels.resize(program.rels as usize * frame.words * frame.n, 0);
+        }
+    }
+
+    pub(super) fn copy_from(&mut self, other: &Values, frame: &Frame) {
         self.sets.clone_from(&other.sets);
-        self.rels.clone_from(&other.rels);
+        if frame.small {
+            self.small.clone_from(&other.small);
+        } else {
+            self.rels.clone_from(&other.rels);
+        }
     }
 
     pub(super) fn set(&self, s: Slot, frame: &Frame) -> &[u64] {
         slot(&self.sets, s, frame.words)
     }
 
-    pub(super) fn rel(&self, s: Slot, frame: &Frame) -> &[u64] {
-        slot(&self.rels, s, frame.words * frame.n)
-    }
-
     pub(super) fn set_mut(&mut self, s: Slot, frame: &Frame) -> &mut [u64] {
         split(&mut self.sets, s, frame.words).1
     }
 
-    pub(super) fn rel_mut(&mut self, s: Slot, frame: &Frame) -> &mut [u64] {
+    fn rel(&self, s: Slot, frame: &Frame) -> &[u64] {
+        slot(&self.rels, s, frame.words * frame.n)
+    }
+
+    fn rel_mut(&mut self, s: Slot, frame: &Frame) -> &mut [u64] {
         split(&mut self.rels, s, frame.words * frame.n).1
+    }
+
+    /// Puts a relation, as rows of words, into a slot.
+    fn put(&mut self, s: Slot, rows: &[u64], frame: &Frame) {
+        if frame.small {
+            self.small[s as usize] = Small::of(rows);
+        } else {
+            self.rel_mut(s, frame).copy_from_slice(rows);
+        }
+    }
+
+    /// Whether a relation is empty.
+    pub(super) fn is_empty(&self, s: Slot, frame: &Frame) -> bool {
+        match frame.small {
+            true => self.small[s as usize].is_empty(),
+            false => self.rel(s, frame).iter().all(|w| *w == 0),
+        }
+    }
+
+    /// Makes a relation empty.
+    pub(super) fn clear(&mut self, s: Slot, frame: &Frame) {
+        match frame.small {
+            true => self.small[s as usize] = Small::EMPTY,
+            false => self.rel_mut(s, frame).fill(0),
+        }
+    }
+
+    /// Whether a relation is the same here and there.
+    pub(super) fn agrees(&self, other: &Values, s: Slot, frame: &Frame) -> bool {
+        match frame.small {
+            true => self.small[s as usize] == other.small[s as usize],
+            false => self.rel(s, frame) == other.rel(s, frame),
+        }
+    }
+
+    /// Takes over a set or a relation.
+    pub(super) fn take(&mut self, other: &Values, s: Slot, is_set: bool, frame: &Frame) {
+        match (is_set, frame.small) {
+            (true, _) => self.set_mut(s, frame).copy_from_slice(other.set(s, frame)),
+            (false, true) => self.small[s as usize] = other.small[s as usize],
+            (false, false) => self.rel_mut(s, frame).copy_from_slice(other.rel(s, frame)),
+        }
     }
 
     #[inline]
     pub(super) fn run(&mut self, step: &Step, frame: &Frame, view: View) {
-        if frame.words == 1 && step.code.is_plain() {
+        if frame.small {
+            self.run_small(step, frame, view);
+        } else if frame.words == 1 && step.code.is_plain() {
             self.run_narrow(step, frame.n, view);
         } else {
             self.run_any(step, frame, view);
         }
+    }
+
+    /// Any step, on small relations.
+    fn run_small(&mut self, step: &Step, frame: &Frame, view: View) {
+        let set = |s: Slot| self.sets[s as usize] as u16;
+        let rel = |s: Slot| &self.small[s as usize];
+        let result = match step.code {
+            Code::RelUnion(a, b) => rel(a).union(rel(b)),
+            Code::RelInter(a, b) => rel(a).inter(rel(b)),
+            Code::RelDiff(a, b) => rel(a).diff(match view.other() {
+                Some(other) => &other.small[b as usize],
+                None => rel(b),
+            }),
+            Code::Seq(a, b) => rel(a).seq(rel(b)),
+            Code::RestrictDomain(r, s) => rel(r).restrict_domain(set(s)),
+            Code::RestrictRange(r, s) => rel(r).restrict_range(set(s)),
+            Code::Plus(a) => rel(a).close(),
+            Code::Inverse(a) => rel(a).inverse(),
+            Code::RelComplement(a) => match view.other() {
+                Some(other) => other.small[a as usize].complement(frame.all()),
+                None => rel(a).complement(frame.all()),
+            },
+            Code::Cross(a, b) => Small::cross(set(a), set(b)),
+            Code::IdentityOn(a) => Small::identity_on(set(a)),
+            Code::Rf(bound) => match view.of(bound) {
+                Some((c, Bound::High)) => Small::of(c.rf_high.bits()),
+                Some((c, _)) => Small::of(c.rf_low.bits()),
+                None => return,
+            },
+            Code::Co(bound) => match view.of(bound) {
+                Some((c, Bound::High)) => Small::of(c.co_high.bits()),
+                Some((c, _)) => Small::of(c.co_low.bits()),
+                None => return,
+            },
+            Code::EmptyRel | Code::StaticRel(_) => Small::EMPTY,
+            Code::Domain(r) => {
+                self.sets[step.out as usize] = rel(r).domain().into();
+                return;
+            }
+            Code::Range(r) => {
+                self.sets[step.out as usize] = rel(r).range().into();
+                return;
+            }
+            _ => return self.run_any(step, frame, view),
+        };
+        self.small[step.out as usize] = result;
     }
 
     /// The commonest steps on relations of one word a row.
@@ -269,20 +385,12 @@ impl Values {
 
     /// The least solution of a recursive definition, from below.
     fn solve(&mut self, bodies: &[Body], frame: &Frame, view: View) {
-        let stride = |is_set| if is_set { frame.words } else { frame.words * frame.n };
         for body in bodies {
-            let out = if body.is_set {
-                self.set_mut(body.var, frame)
-            } else {
-                self.rel_mut(body.var, frame)
-            };
-            // What holds at the root of the search holds below it too.
             match view {
-                View::Bounds(_, root) if body.is_set => {
-                    out.copy_from_slice(root.set(body.var, frame));
-                }
-                View::Bounds(_, root) => out.copy_from_slice(root.rel(body.var, frame)),
-                _ => out.fill(0),
+                // What holds at the root of the search holds below it too.
+                View::Bounds(_, root) => self.take(root, body.var, body.is_set, frame),
+                _ if body.is_set => self.set_mut(body.var, frame).fill(0),
+                _ => self.clear(body.var, frame),
             }
         }
         loop {
@@ -291,18 +399,30 @@ impl Values {
                 for step in &body.steps {
                     self.run(step, frame, view);
                 }
-                let bits = if body.is_set { &mut self.sets } else { &mut self.rels };
-                let stride = stride(body.is_set);
-                let (var, end) = (body.var as usize * stride, body.end as usize * stride);
-                if bits[var..var + stride] != bits[end..end + stride] {
-                    bits.copy_within(end..end + stride, var);
-                    changed = true;
-                }
+                changed |= self.settle(body, frame);
             }
             if !changed {
                 return;
             }
         }
+    }
+
+    /// Gives a variable the value of its body; whether that changed it.
+    fn settle(&mut self, body: &Body, frame: &Frame) -> bool {
+        let (var, end) = (body.var as usize, body.end as usize);
+        if frame.small && !body.is_set {
+            let changed = self.small[var] != self.small[end];
+            self.small[var] = self.small[end];
+            return changed;
+        }
+        let stride = if body.is_set { frame.words } else { frame.words * frame.n };
+        let bits = if body.is_set { &mut self.sets } else { &mut self.rels };
+        let (var, end) = (var * stride, end * stride);
+        let changed = bits[var..var + stride] != bits[end..end + stride];
+        if changed {
+            bits.copy_within(end..end + stride, var);
+        }
+        changed
     }
 }
 
@@ -315,12 +435,12 @@ impl Machine {
         let frame = &mut self.frame;
         frame.n = skeleton.len();
         frame.words = set.words().len();
+        frame.small = frame.n <= small::MOST;
         skeleton.set(BaseSet::W, &mut set);
         frame.writes.clear();
         frame.writes.extend_from_slice(set.words());
         let frame = &self.frame;
-        self.values.sets.resize(program.sets as usize * frame.words, 0);
-        self.values.rels.resize(program.rels as usize * frame.words * frame.n, 0);
+        self.values.make_room(program, frame);
         for step in &program.statics {
             match &step.code {
                 Code::StaticSet(base) => {
@@ -329,7 +449,7 @@ impl Machine {
                 }
                 Code::StaticRel(base) => {
                     skeleton.rel(*base, &mut rel);
-                    self.values.rel_mut(step.out, frame).copy_from_slice(rel.bits());
+                    self.values.put(step.out, rel.bits(), frame);
                 }
                 _ => self.values.run(step, frame, View::None),
             }
@@ -344,26 +464,26 @@ impl Machine {
     /// The requirement that is broken for good, by its index among the checks; of the first
     /// `most` ones.
     fn first_broken(&mut self, choices: &Choices, most: usize) -> Option<usize> {
-        let mut live = std::mem::take(&mut self.live);
-        live.turn_to(choices);
+        self.live.turn_to(choices);
         let mut done = 0;
         let mut broken = None;
-        for test in live.requires.iter().take(most) {
-            self.run_to(&live, &mut done, test.steps, choices);
+        for at in 0..self.live.requires.len().min(most) {
+            self.run_to(&mut done, self.live.requires[at].steps, choices);
+            let test = &self.live.requires[at];
             if !self.holds(test, test.early) {
                 broken = Some(test.check);
                 break;
             }
         }
-        live.ran(done);
-        self.live = live;
+        self.live.ran(done);
         broken
     }
 
-    fn run_to(&mut self, live: &Live, done: &mut usize, end: usize, choices: &Choices) {
+    fn run_to(&mut self, done: &mut usize, end: usize, choices: &Choices) {
+        let Machine { frame, values, root, live } = self;
         while *done < end {
             if !live.is_done(*done) {
-                self.values.run(&live.steps[*done], &self.frame, View::Bounds(choices, &self.root));
+                values.run(&live.steps[*done], frame, View::Bounds(choices, root));
             }
             *done += 1;
         }
@@ -371,12 +491,10 @@ impl Machine {
 
     /// Runs every step, so that flags are known.
     pub fn complete(&mut self, choices: &Choices) {
-        let mut live = std::mem::take(&mut self.live);
-        live.turn_to(choices);
-        let (mut done, end) = (0, live.steps.len());
-        self.run_to(&live, &mut done, end, choices);
-        live.ran(end);
-        self.live = live;
+        self.live.turn_to(choices);
+        let (mut done, end) = (0, self.live.steps.len());
+        self.run_to(&mut done, end, choices);
+        self.live.ran(end);
     }
 
     fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
@@ -391,6 +509,15 @@ impl Machine {
         let plain = if test.is_set {
             slot(&self.values.sets, at, self.frame.words).iter().all(|w| *w == 0)
         } else {
+            if self.frame.small {
+                let r = &self.values.small[at as usize];
+                let plain = match test.shape {
+                    Shape::Acyclic => r.is_acyclic(),
+                    Shape::Irreflexive => r.is_irreflexive(),
+                    Shape::Empty => r.is_empty(),
+                };
+                return plain != test.negated;
+            }
             let r = slot(&self.values.rels, at, self.frame.words * self.frame.n);
             match test.shape {
                 Shape::Acyclic => rows::is_acyclic(r, self.frame.words),

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::ops::{Code, Reg, Val};
@@ -88,8 +89,14 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
 
 impl Program {
     pub fn new(test: &Test) -> Result<Program> {
+        Program::with(test, &mut Bodies::default())
+    }
+
+    /// The same, with threads that were lowered before.
+    pub fn with(test: &Test, bodies: &mut Bodies) -> Result<Program> {
         let mut locations = Locations::default();
-        let isa = isa::with(test.arch, test.features());
+        let features = test.features();
+        let isa = isa::with(test.arch, features);
         let pointer = isa.map_or(8, |i| i.address_bits() / 8);
         for item in &test.init {
             if let Place::Mem { name, .. } = &item.place {
@@ -109,7 +116,7 @@ impl Program {
                     let Some(isa) = isa else {
                         return Err(Diag::new("assembly in a C test"));
                     };
-                    isa.thread(&test.source, lines, &mut locations)?
+                    bodies.thread(isa, features, &test.source, lines, &mut locations)?
                 }
                 Body::C(f) => {
                     crate::lang::c11::lower::thread(&test.source, f, &test.helpers, &mut locations)?

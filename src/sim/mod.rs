@@ -2,6 +2,7 @@
 //!
 //! It does not know text formats, but for `lower`, which reads a test.
 
+pub mod bodies;
 pub mod domain;
 pub mod eval;
 pub mod exhaustive;
@@ -14,6 +15,7 @@ pub mod program;
 mod reasons;
 pub mod search;
 pub mod skeleton;
+mod small;
 mod solver;
 mod specialise;
 pub mod steps;
@@ -32,6 +34,7 @@ use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
 use crate::litmus::{Quantifier, Test};
+use bodies::Bodies;
 use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
 use expr::{Exprs, mask, sign_extend};
@@ -154,12 +157,13 @@ impl Outcomes {
 pub struct Simulator {
     machine: Machine,
     exprs: Exprs,
+    bodies: Bodies,
 }
 
 impl Simulator {
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
-        let program = Program::new(test)?;
+        let program = Program::with(test, &mut self.bodies)?;
         let mut found = Found::default();
         let deadline = options.timeout.map(|t| start + t);
         // Flags of an interpreted model, by number.

@@ -97,10 +97,22 @@ pub struct Search<'s> {
     leaves: Vec<u64>,
     /// The value of each access, once it follows from what is decided.
     values: Vec<Vec<Option<Val>>>,
-    /// The index among the decisions from which on only coherence between pairs is open.
+    /// The reads that each access is made of.
+    accesses: Vec<Access>,
     observed: Vec<Observed>,
+    /// What each event writes, where no read decides it.
+    constant: Vec<Option<Val>>,
     /// Room for coherence to be kept in.
     spare: Vec<Coherence>,
+}
+
+/// The reads of one access, as a range, and the place of its value.
+#[derive(Clone, Copy)]
+struct Access {
+    first: usize,
+    end: usize,
+    thread: usize,
+    access: usize,
 }
 
 /// Coherence as it was before a decision.
@@ -177,9 +189,13 @@ impl<'s> Search<'s> {
             order: Vec::new(),
             leaves: Vec::new(),
             values,
+            accesses: accesses(&skeleton.reads),
             observed,
+            constant: Vec::new(),
             spare: Vec::new(),
         };
+        let constant = (0..skeleton.len()).map(|e| search.written_now(e, &|_| None));
+        search.constant = constant.collect();
         search.order_decisions();
         search
     }
@@ -514,25 +530,20 @@ impl<'s> Search<'s> {
         loop {
             // Values found, and ones that others in turn may give.
             let (mut changed, mut waiting) = (false, false);
-            let mut i = 0;
-            while i < skeleton.reads.len() {
-                let var = skeleton.reads[i].var;
-                let mut end = i + 1;
-                while end < skeleton.reads.len() && skeleton.reads[end].var == var {
-                    end += 1;
+            for k in 0..self.accesses.len() {
+                let Access { first, end, thread, access } = self.accesses[k];
+                let open = self.values[thread][access].is_none();
+                if !open || self.sources[first..end].iter().any(Option::is_none) {
+                    continue;
                 }
-                let (t, a) = (usize::from(var.thread), usize::from(var.access));
-                if self.values[t][a].is_none() {
-                    match self.read_value(&skeleton.reads[i..end], i) {
-                        Some(v) => {
-                            self.values[t][a] = Some(v);
-                            changed = true;
-                        }
-                        None if self.torn(i, end) => return false,
-                        None => waiting |= self.sources[i..end].iter().all(Option::is_some),
+                match self.read_value(&skeleton.reads[first..end], first) {
+                    Some(v) => {
+                        self.values[thread][access] = Some(v);
+                        changed = true;
                     }
+                    None if self.torn(first, end) => return false,
+                    None => waiting = true,
                 }
-                i = end;
             }
             if !(changed && waiting) {
                 break;
@@ -590,42 +601,36 @@ impl<'s> Search<'s> {
     }
 
     fn written(&self, event: usize) -> Option<Val> {
+        self.constant[event].or_else(|| {
+            let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+            self.written_now(event, &lookup)
+        })
+    }
+
+    fn written_now(&self, event: usize, lookup: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
         match self.skeleton.events[event].value {
             Source::None => None,
             Source::Init(v) => Some(v),
-            Source::Part { value, shift, bits, whole } => {
-                let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-                match self.exprs.eval(value, &lookup)? {
-                    Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
-                    other if whole => Some(other),
-                    _ => None,
-                }
-            }
+            Source::Part { value, shift, bits, whole } => match self.exprs.eval(value, lookup)? {
+                Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
+                other if whole => Some(other),
+                _ => None,
+            },
         }
     }
 
     /// Whether every read has the value that its sources write. Pieces of different addresses have
     /// none together.
     fn agrees(&self) -> bool {
-        let reads = &self.skeleton.reads;
-        let mut i = 0;
-        while i < reads.len() {
-            let var = reads[i].var;
-            let mut end = i + 1;
-            while end < reads.len() && reads[end].var == var {
-                end += 1;
-            }
-            let known = self.values[usize::from(var.thread)][usize::from(var.access)];
-            let agrees = match self.read_value(&reads[i..end], i) {
-                Some(v) => Some(v) == known,
-                None => !self.torn(i, end),
-            };
-            if known.is_some() && !agrees {
-                return false;
-            }
-            i = end;
-        }
-        true
+        self.accesses.iter().all(|a| {
+            let known = self.values[a.thread][a.access];
+            let reads = &self.skeleton.reads[a.first..a.end];
+            known.is_none()
+                || match self.read_value(reads, a.first) {
+                    Some(v) => Some(v) == known,
+                    None => !self.torn(a.first, a.end),
+                }
+        })
     }
 
     /// The final values, where all are known.
@@ -668,6 +673,22 @@ impl<'s> Search<'s> {
         }
         Some(Val::Int(sum & mask(bits)))
     }
+}
+
+fn accesses(reads: &[CellRead]) -> Vec<Access> {
+    let mut all: Vec<Access> = Vec::with_capacity(reads.len());
+    for (i, read) in reads.iter().enumerate() {
+        match all.last_mut() {
+            Some(last) if reads[last.first].var == read.var => last.end = i + 1,
+            _ => all.push(Access {
+                first: i,
+                end: i + 1,
+                thread: usize::from(read.var.thread),
+                access: usize::from(read.var.access),
+            }),
+        }
+    }
+    all
 }
 
 /// The first read whose value is open; without one, values that are open for another reason

@@ -74,6 +74,8 @@ pub(super) struct Live {
 struct Facts {
     /// Relations that are empty whatever is decided.
     empty: Vec<bool>,
+    /// Relations that depend on what is decided.
+    open: Vec<bool>,
     /// The slot that stands for each relation.
     stands: Vec<Slot>,
     /// Sets that depend on what is decided.
@@ -149,26 +151,45 @@ enum Simple {
 }
 
 impl Code {
-    /// Reads relations from the slots that stand for them.
-    fn rename(&mut self, stands: &[Slot]) {
-        let of = |s: &mut Slot| *s = stands[*s as usize];
-        match self {
-            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::RelDiff(a, b) | Code::Seq(a, b) => {
-                of(a);
-                of(b);
-            }
-            Code::RelComplement(a)
-            | Code::Inverse(a)
-            | Code::Plus(a)
-            | Code::Domain(a)
-            | Code::Range(a)
-            | Code::RestrictDomain(a, _)
-            | Code::RestrictRange(a, _) => of(a),
-            _ => {}
+    /// The same, with relations read from the slots that stand for them.
+    fn renamed(&self, stands: &[Slot]) -> Code {
+        let of = |s: Slot| stands[s as usize];
+        match *self {
+            Code::RelUnion(a, b) => Code::RelUnion(of(a), of(b)),
+            Code::RelInter(a, b) => Code::RelInter(of(a), of(b)),
+            Code::RelDiff(a, b) => Code::RelDiff(of(a), of(b)),
+            Code::Seq(a, b) => Code::Seq(of(a), of(b)),
+            Code::RelComplement(a) => Code::RelComplement(of(a)),
+            Code::Inverse(a) => Code::Inverse(of(a)),
+            Code::Plus(a) => Code::Plus(of(a)),
+            Code::Domain(a) => Code::Domain(of(a)),
+            Code::Range(a) => Code::Range(of(a)),
+            Code::RestrictDomain(a, s) => Code::RestrictDomain(of(a), s),
+            Code::RestrictRange(a, s) => Code::RestrictRange(of(a), s),
+            ref other => other.clone(),
         }
     }
 
-    fn simple(&self, none: &dyn Fn(Slot) -> bool, no_set: &dyn Fn(Slot) -> bool) -> Simple {
+    /// Whether an operand depends on what is still to be decided.
+    fn is_open(&self, facts: &Facts) -> bool {
+        let rel = |s: &Slot| facts.open[*s as usize];
+        let set = |s: &Slot| facts.open_sets[*s as usize];
+        match self {
+            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::SetDiff(a, b) => set(a) || set(b),
+            Code::Cross(a, b) => set(a) || set(b),
+            Code::SetComplement(a) | Code::IdentityOn(a) => set(a),
+            Code::Domain(r) | Code::Range(r) | Code::RelComplement(r) => rel(r),
+            Code::Inverse(r) | Code::Plus(r) => rel(r),
+            Code::RelUnion(a, b) | Code::RelInter(a, b) => rel(a) || rel(b),
+            Code::RelDiff(a, b) | Code::Seq(a, b) => rel(a) || rel(b),
+            Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => rel(r) || set(s),
+            Code::FinalWrites(_) | Code::Rf(_) | Code::Co(_) | Code::Fix(_) => true,
+            Code::StaticSet(_) | Code::EmptySet | Code::StaticRel(_) | Code::EmptyRel => false,
+        }
+    }
+
+    #[inline]
+    fn simple(&self, none: impl Fn(Slot) -> bool, no_set: impl Fn(Slot) -> bool) -> Simple {
         match *self {
             Code::RelUnion(a, b) if none(a) && none(b) => Simple::Empty,
             Code::RelUnion(a, b) if none(b) => Simple::Copy(a),
@@ -195,15 +216,16 @@ impl Machine {
     /// Makes [`Live`].
     pub(super) fn specialise(&mut self, program: &Program, choices: &Choices) {
         let none =
-            |(s, known): (usize, &bool)| *known && is_zero(self.values.rel(s as Slot, &self.frame));
+            |(s, known): (usize, &bool)| *known && self.values.is_empty(s as Slot, &self.frame);
         let mut facts = Facts {
             empty: program.static_rels.iter().enumerate().map(none).collect(),
+            open: vec![false; program.rels as usize],
             stands: (0..program.rels).collect(),
             open_sets: program.dynamic_sets.clone(),
         };
         let mut live = std::mem::take(&mut self.live);
         live.clear();
-        self.root.copy_from(&self.values);
+        self.root.copy_from(&self.values, &self.frame);
         let mut needs: Vec<Needs> = vec![Needs::default(); program.rels as usize];
         let mut set_needs: Vec<Needs> = vec![Needs::default(); program.sets as usize];
         // How many live steps stand for the first so many steps of the program.
@@ -240,7 +262,7 @@ impl Machine {
             !never
         });
         if live.steps.iter().any(|s| matches!(s.code, Code::Fix(_))) {
-            self.root.copy_from(&self.values);
+            self.root.copy_from(&self.values, &self.frame);
         }
         // With the least values in place, the root's are complete but for upper bounds.
         for (step, needs) in live.steps.iter().zip(&live.needs) {
@@ -258,15 +280,16 @@ impl Machine {
         if let Code::Fix(bodies) = &step.code {
             return self.simplify_fix(step.out, bodies, facts);
         }
-        let mut code = step.code.clone();
-        code.rename(&facts.stands);
+        let code = step.code.renamed(&facts.stands);
         let out = step.out as usize;
-        let simple = code.simple(&|s| facts.empty[s as usize], &|s| {
-            !facts.open_sets[s as usize] && is_zero(self.values.set(s, &self.frame))
-        });
+        let none = |s: Slot| facts.empty[s as usize];
+        let no_set =
+            |s: Slot| !facts.open_sets[s as usize] && is_zero(self.values.set(s, &self.frame));
+        let simple = code.simple(none, no_set);
         match simple {
             Simple::Empty => {
                 facts.empty[out] = true;
+                facts.open[out] = false;
                 self.clear(step.out);
                 None
             }
@@ -320,8 +343,8 @@ impl Machine {
 
     /// Makes a relation empty at both ends.
     fn clear(&mut self, out: Slot) {
-        self.values.rel_mut(out, &self.frame).fill(0);
-        self.root.rel_mut(out, &self.frame).fill(0);
+        self.values.clear(out, &self.frame);
+        self.root.clear(out, &self.frame);
     }
 
     /// Whether the result of a step depends on what is still to be decided; where it does not,
@@ -329,25 +352,41 @@ impl Machine {
     fn varies(&mut self, step: &Step, facts: &mut Facts, choices: &Choices) -> bool {
         let Machine { frame, values, root: most, .. } = self;
         values.run(step, frame, View::Least(choices, most));
+        let is_set = !step.code.gives_relation();
+        if !step.code.is_open(facts) {
+            most.take(values, step.out, is_set, frame);
+            if is_set {
+                facts.open_sets[step.out as usize] = false;
+            } else {
+                facts.empty[step.out as usize] = values.is_empty(step.out, frame);
+            }
+            return false;
+        }
         most.run(step, frame, View::Most(choices, values));
         let mut varies = false;
         let mut rel = |s: Slot, values: &Values, most: &Values, frame: &Frame| {
-            if values.rel(s, frame) != most.rel(s, frame) {
-                varies = true;
-            } else {
-                facts.empty[s as usize] = is_zero(values.rel(s, frame));
+            let open = !values.agrees(most, s, frame);
+            facts.open[s as usize] = open;
+            varies |= open;
+            if !open {
+                facts.empty[s as usize] = values.is_empty(s, frame);
             }
         };
         match &step.code {
             Code::Fix(bodies) => {
                 for body in bodies {
                     if body.is_set {
-                        return true;
+                        varies = true;
+                        break;
                     }
                     rel(body.var, values, most, frame);
                 }
+                // The bodies change together.
+                for body in bodies.iter().filter(|b| varies && !b.is_set) {
+                    facts.open[body.var as usize] = true;
+                }
             }
-            code if code.gives_relation() => rel(step.out, values, most, frame),
+            _ if !is_set => rel(step.out, values, most, frame),
             _ => {
                 varies = values.set(step.out, frame) != most.set(step.out, frame);
                 facts.open_sets[step.out as usize] = varies;

@@ -168,9 +168,13 @@ impl<'a> Builder<'a> {
                 .text
                 .get(self.span.start as usize..self.span.end as usize)
                 .unwrap_or("");
-            let ragged = |(a, b): (u8, u8)| matches!(a, b'\n' | b'\t') || a == b' ' && b == b' ';
-            let next = text.bytes().skip(1).chain(std::iter::once(0));
-            let text = match text.bytes().zip(next).any(ragged) {
+            let mut before = 0;
+            let mut ragged = |b: u8| {
+                let blanks = b < b' ' || b == b' ' && before == b' ';
+                before = b;
+                blanks
+            };
+            let text = match text.bytes().any(&mut ragged) {
                 true => text.split_whitespace().collect::<Vec<_>>().join(" "),
                 false => text.to_string(),
             };

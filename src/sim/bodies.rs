@@ -1,0 +1,139 @@
+//! Lowered assembly threads, kept from one test to the next: tests of a campaign share most of
+//! theirs.
+//!
+//! What a thread does depends on its text and on which locations its names are, which every test
+//! is asked anew. Nothing here knows what code means.
+
+use rustc_hash::FxHashMap;
+
+use crate::diag::{Result, Source};
+use crate::isa::ops::Code;
+use crate::isa::{Isa, Symbols};
+use crate::litmus::{Features, Line, Type};
+
+/// So many bodies are kept at most.
+const MOST: usize = 1 << 12;
+/// Longer ones are not.
+const LONGEST: usize = 1 << 12;
+
+#[derive(Default)]
+pub struct Bodies {
+    kept: FxHashMap<Box<[u8]>, Body>,
+    key: Vec<u8>,
+}
+
+struct Body {
+    code: Code,
+    /// The names that lowering asked for, and the answers.
+    asked: Vec<(String, u16)>,
+}
+
+/// Passes questions on and remembers them.
+struct Recorder<'s> {
+    symbols: &'s mut dyn Symbols,
+    asked: Vec<(String, u16)>,
+    /// Something was asked that cannot be asked again.
+    typed: bool,
+}
+
+impl Symbols for Recorder<'_> {
+    fn location(&mut self, name: &str) -> u16 {
+        let location = self.symbols.location(name);
+        self.asked.push((name.to_string(), location));
+        location
+    }
+
+    fn declare(&mut self, name: &str, ty: &Type) -> u16 {
+        self.typed = true;
+        self.symbols.declare(name, ty)
+    }
+}
+
+impl Bodies {
+    /// The code of a thread, as [`Isa::thread`] gives it.
+    pub fn thread(
+        &mut self,
+        isa: &dyn Isa,
+        features: Features,
+        source: &Source,
+        lines: &[Line],
+        symbols: &mut dyn Symbols,
+    ) -> Result<Code> {
+        self.set_key(isa, features, lines);
+        if let Some(body) = self.kept.get(&self.key[..])
+            && body.asked.iter().all(|(name, location)| symbols.location(name) == *location)
+        {
+            let mut code = body.code.clone();
+            for (inst, line) in code.insts.iter_mut().zip(lines) {
+                inst.span = line.span;
+            }
+            return Ok(code);
+        }
+        let mut recorder = Recorder { symbols, asked: Vec::new(), typed: false };
+        let code = isa.thread(source, lines, &mut recorder)?;
+        let Recorder { asked, typed, .. } = recorder;
+        // Each instruction is a line's.
+        if !typed && code.insts.len() == lines.len() && self.key.len() <= LONGEST {
+            if self.kept.len() >= MOST {
+                self.kept.clear();
+            }
+            self.kept.insert(self.key[..].into(), Body { code: code.clone(), asked });
+        }
+        Ok(code)
+    }
+
+    /// All that lowering looks at, each text with its length before it.
+    fn set_key(&mut self, isa: &dyn Isa, features: Features, lines: &[Line]) {
+        let Features { lse2, lpae, avx } = features;
+        self.key.clear();
+        self.key.push(isa.arch() as u8);
+        self.key.extend([lse2, lpae, avx].map(u8::from));
+        for line in lines {
+            self.key.extend_from_slice(&(line.labels.len() as u32).to_le_bytes());
+            for text in line.labels.iter().chain([&line.text]) {
+                self.key.extend_from_slice(&(text.len() as u32).to_le_bytes());
+                self.key.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cat::{self, LoadOptions};
+    use crate::diag::Source;
+    use crate::litmus;
+    use crate::sim::{Model, Options, Simulator};
+
+    /// What a name in kept code means is asked anew, and errors point into the test at hand.
+    #[test]
+    fn kept_bodies_mean_what_new_ones_would() {
+        let read =
+            |text: &str| litmus::read(&Source::new("t.litmus", text.to_string())).expect("reads");
+        let tests = [
+            "X86_64 a\n{ x=1; y=2; }\nP0 ;\n movl (y),%eax ;\nexists (0:rax=2)\n",
+            "X86_64 b\n{ y=3; x=1; }\nP0 ;\n movl (y),%eax ;\nexists (0:rax=3)\n",
+            "X86_64 c\n{ y=4; }\nP0 | P1 ;\n movl (y),%eax | movl (y),%eax ;\n\
+             exists (0:rax=4 /\\ 1:rax=4)\n",
+        ];
+        let arch = read(tests[0]).arch;
+        let cat = cat::load(arch.default_model(), &LoadOptions::new(arch)).expect("loads");
+        let model = Model::load(&cat).expect("stages");
+        let mut simulator = Simulator::default();
+        for text in tests.iter().chain(&tests) {
+            let found = simulator.simulate(&read(text), &model, &Options::default());
+            let found = found.expect("simulates");
+            assert_eq!((found.positive, found.negative), (1, 0), "{text}");
+        }
+        let mut bad = |name: &str, blanks: &str| {
+            let text = format!(
+                "X86_64 {name}\n{{ x=1; }}\nP0 ;\n{blanks} movl (%rbx),%eax ;\nexists (0:rax=1)\n"
+            );
+            let found = simulator.simulate(&read(&text), &model, &Options::default());
+            found.expect_err("no address").to_string()
+        };
+        let (near, far) = (bad("a", ""), bad("a", "\n\n"));
+        assert!(near.contains("t.litmus:4:"), "{near}");
+        assert!(far.contains("t.litmus:6:"), "{far}");
+    }
+}
