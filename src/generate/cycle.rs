@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::dialect::Dialect;
-use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Rmw, Sd, merge, settled};
+use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Order, Rmw, Sd, Size, merge, settled};
 
 /// Why a sequence of edges makes no test.
 pub type Refused = &'static str;
@@ -147,7 +147,8 @@ impl Workshop {
             return Err("a cycle has at least two edges");
         }
         let around = merge(pending, leading).ok_or(CLASH)?;
-        boundary(edges, last, around, first)
+        boundary(edges, last, around, first)?;
+        all_sized(edges)
     }
 
     /// Rotates the merged edges so that equal cycles are equal sequences.
@@ -388,6 +389,7 @@ impl Workshop {
             let writes = &mut self.writes[usize::from(event.loc)];
             writes.worth |= matches!(event.atom, Some(Atom::Loop(..)));
             let pair = matches!(event.atom, Some(Atom::Pair(_)));
+            let bytes = size(event.atom);
             match event.dir {
                 Dir::W if pair => {
                     // The two elements get two values, and the event is known by the second.
@@ -395,6 +397,18 @@ impl Workshop {
                     counter += 2;
                     (content, second) = (counter - 1, counter);
                     (event.value, event.cell) = (counter, content);
+                    writes.cells.push(content);
+                }
+                Dir::W if bytes.is_some() => {
+                    let size = bytes.unwrap_or(Size::WORD);
+                    counter += 1;
+                    if counter > Size::MOST {
+                        return Err("there are more values than a byte has");
+                    }
+                    event.before = size.of(content);
+                    event.value = size.spread(counter);
+                    content = size.put(content, event.value);
+                    event.cell = content;
                     writes.cells.push(content);
                 }
                 Dir::W => {
@@ -416,7 +430,7 @@ impl Workshop {
                     writes.cells.push(content);
                 }
                 Dir::R if pair => event.value = content + second,
-                Dir::R => event.value = content,
+                Dir::R => event.value = bytes.map_or(content, |s| s.of(content)),
             }
             if pair || writes.pair.is_some() {
                 writes.pair = Some(second);
@@ -425,6 +439,13 @@ impl Workshop {
         // A read tells something where communication or another access of its thread to the
         // same location is beside it, and the location is written at all.
         for i in 0..n {
+            let next = &work[(i + 1) % n];
+            if let (Some(a), Some(b)) = (size(work[i].atom), size(next.atom))
+                && work[i].edge.sd() == Sd::Same
+                && !a.overlaps(b)
+            {
+                return Err("accesses to one location are to bytes of which none is the same");
+            }
             let before = work[(i + n - 1) % n].edge;
             let event = &mut work[i];
             let written = !self.writes[usize::from(event.loc)].cells.is_empty();
@@ -487,6 +508,32 @@ impl Workshop {
             }
         }
         Ok(())
+    }
+}
+
+/// Where one access has a size, each has: a whole word where none is said.
+fn all_sized(edges: &mut [Edge]) -> Result<(), Refused> {
+    let any = edges.iter().any(|e| size(e.a1).is_some() || size(e.a2).is_some());
+    if !any {
+        return Ok(());
+    }
+    let whole = |atom| match atom {
+        None => Ok(Some(Atom::Sized(Order::Plain, Size::WORD))),
+        Some(Atom::Order(order)) => Ok(Some(Atom::Sized(order, Size::WORD))),
+        Some(Atom::Sized(..)) => Ok(atom),
+        Some(_) => Err("this access has one size"),
+    };
+    for edge in edges.iter_mut().filter(|e| e.is_real()) {
+        (edge.a1, edge.a2) = (whole(edge.a1)?, whole(edge.a2)?);
+    }
+    Ok(())
+}
+
+/// The bytes to which an access is, where it says so.
+pub fn size(atom: Option<Atom>) -> Option<Size> {
+    match atom {
+        Some(Atom::Sized(_, size)) => Some(size),
+        _ => None,
     }
 }
 

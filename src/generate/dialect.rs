@@ -3,7 +3,7 @@
 //!
 //! It does not know how instructions are written (`emit`).
 
-use super::edge::{Atom, Dep, DepKind, Dir, Order, Pair, Rmw, RmwOp};
+use super::edge::{Atom, Dep, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
 use crate::litmus::Arch;
 
 pub struct FenceInfo {
@@ -21,6 +21,8 @@ pub struct Dialect {
     /// The name of an access without annotation.
     pub plain: &'static str,
     pub atoms: &'static [(&'static str, Atom)],
+    /// Annotations that say to which bytes an access is. They are not among `all`.
+    pub sizes: &'static [(&'static str, Atom)],
     pub fences: &'static [FenceInfo],
     /// The fence that `Fence` and observers stand for.
     pub strong: u8,
@@ -31,6 +33,17 @@ pub struct Dialect {
     /// What the name stands for that older tests use.
     pub rmw: Rmw,
 }
+
+const fn sized(order: Order, size: Size) -> Atom {
+    Atom::Sized(order, size)
+}
+
+/// Accesses to a word and to its halves, as diy names them.
+const SIZES: &[(&str, Atom)] = &[
+    ("w0", sized(Plain, Size::WORD)),
+    ("h0", sized(Plain, Size::LOW)),
+    ("h2", sized(Plain, Size::HIGH)),
+];
 
 const fn dep(kind: DepKind) -> Dep {
     Dep { kind, csel: false }
@@ -60,6 +73,7 @@ static C: Dialect = Dialect {
         ("Rlx", Atom::Order(Rlx)),
         ("Con", Atom::Order(Con)),
     ],
+    sizes: &[],
     fences: fences![
         "FenceAcq" "fenceacq" "memory_order_acquire",
         "FenceRel" "fencerel" "memory_order_release",
@@ -100,6 +114,20 @@ static AARCH64: Dialect = Dialect {
         ("PaL", Atom::Pair(Pair::Rel)),
         ("PaIQ", Atom::Pair(Pair::AcqPc)),
         ("PaIL", Atom::Pair(Pair::RelEach)),
+    ],
+    sizes: &[
+        ("w0", sized(Plain, Size::WORD)),
+        ("h0", sized(Plain, Size::LOW)),
+        ("h2", sized(Plain, Size::HIGH)),
+        ("A.w0", sized(Acq, Size::WORD)),
+        ("A.h0", sized(Acq, Size::LOW)),
+        ("A.h2", sized(Acq, Size::HIGH)),
+        ("Q.w0", sized(AcqPc, Size::WORD)),
+        ("Q.h0", sized(AcqPc, Size::LOW)),
+        ("Q.h2", sized(AcqPc, Size::HIGH)),
+        ("L.w0", sized(Rel, Size::WORD)),
+        ("L.h0", sized(Rel, Size::LOW)),
+        ("L.h2", sized(Rel, Size::HIGH)),
     ],
     fences: fences![
         "DMB.SY" "dmb.sy" "DMB SY",
@@ -160,6 +188,7 @@ static X86_64: Dialect = Dialect {
     arch: Arch::X86_64,
     plain: "Na",
     atoms: &[("A", Atom::Loop(Plain, Plain)), ("NT", Atom::NonTemporal)],
+    sizes: SIZES,
     fences: fences![
         "MFence" "mfence" "mfence",
         "SFence" "sfence" "sfence",
@@ -176,6 +205,7 @@ static X86: Dialect = Dialect {
     arch: Arch::X86,
     plain: "Na",
     atoms: &[("A", Atom::Loop(Plain, Plain))],
+    sizes: &[],
     fences: fences!["MFence" "mfence" "mfence"],
     strong: 0,
     deps: &[],
@@ -208,6 +238,7 @@ static RISCV: Dialect = Dialect {
         ("XARRl", Atom::Loop(AcqRel, Rel)),
         ("XARAR", Atom::Loop(AcqRel, AcqRel)),
     ],
+    sizes: SIZES,
     fences: fences![
         "Fence.rw.rw" "fence.rw.rw" "fence rw,rw",
         "Fence.r.r" "fence.r.r" "fence r,r",
@@ -238,6 +269,7 @@ static ARM: Dialect = Dialect {
     arch: Arch::Arm,
     plain: "Na",
     atoms: &[("A", Atom::Loop(Plain, Plain)), ("R", Atom::Reserve)],
+    sizes: &[],
     fences: fences![
         "DMB" "dmb" "DMB",
         "DMB.ST" "dmb.st" "DMB ST",
@@ -261,6 +293,7 @@ static PPC: Dialect = Dialect {
     arch: Arch::Ppc,
     plain: "Na",
     atoms: &[("A", Atom::Loop(Plain, Plain)), ("R", Atom::Reserve)],
+    sizes: &[],
     fences: fences![
         "Sync" "sync" "sync",
         "LwSync" "lwsync" "lwsync",
@@ -283,6 +316,7 @@ static MIPS: Dialect = Dialect {
     arch: Arch::Mips,
     plain: "Na",
     atoms: &[("A", Atom::Loop(Plain, Plain)), ("R", Atom::Reserve)],
+    sizes: &[],
     fences: fences!["Sync" "sync" "sync"],
     strong: 0,
     deps: &[("Addr", dep(Addr)), ("Data", dep(Data)), ("Ctrl", dep(Ctrl))],
@@ -308,7 +342,10 @@ impl Dialect {
     pub fn atom_name(&self, atom: Option<Atom>) -> &'static str {
         match atom {
             None => self.plain,
-            Some(a) => self.atoms.iter().find(|(_, b)| *b == a).map_or("?", |(n, _)| n),
+            Some(a) => {
+                let mut all = self.atoms.iter().chain(self.sizes);
+                all.find(|(_, b)| *b == a).map_or("?", |(n, _)| n)
+            }
         }
     }
 
@@ -332,6 +369,7 @@ impl Dialect {
             (Atom::Order(Order::Acq | Order::AcqPc | Order::Con), Dir::W) => false,
             (Atom::Order(Order::AcqRel), Dir::W) => self.arch != Arch::C,
             (Atom::Reserve, Dir::W) => false,
+            (Atom::Sized(o, _), _) => o == Order::Plain || self.applies(Atom::Order(o), dir),
             (Atom::Pair(Pair::Acq | Pair::AcqPc), Dir::W) => false,
             (Atom::Pair(Pair::Rel | Pair::RelEach), Dir::R) => false,
             // x86 has atomic stores (`xchg`), and loads are what they are.
@@ -353,6 +391,9 @@ impl Dialect {
             Some(Atom::Order(o)) => Some(o),
             Some(_) => None,
         };
+        if [read, write].iter().any(|a| matches!(a, Some(Atom::Sized(..)))) {
+            return false;
+        }
         let (r, w) = (order(read), order(write));
         match self.arch {
             Arch::C => rmw_order(read, write).is_some(),

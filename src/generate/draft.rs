@@ -64,6 +64,8 @@ pub struct Draft {
     pub threads: Vec<usize>,
     /// Thread, register and location, sorted.
     pub init: Vec<(u8, u8, u8)>,
+    /// Registers that hold constants from the start: thread, register, value.
+    pub values: Vec<(u8, u8, i32)>,
     /// Types of locations, where a test has to give them: location, C name.
     pub types: Vec<(u8, &'static str)>,
     /// What locations are elements of, where they are no variables of their own.
@@ -128,6 +130,7 @@ impl Draft {
         self.lines.clear();
         self.threads.clear();
         self.init.clear();
+        self.values.clear();
         self.types.clear();
         self.array = None;
         self.pairs.clear();
@@ -245,7 +248,10 @@ impl Draft {
     }
 
     fn print_init(&self, out: &mut String) {
-        let objects = self.types.is_empty() && self.pairs.is_empty() && self.array.is_none();
+        let objects = self.values.is_empty()
+            && self.types.is_empty()
+            && self.pairs.is_empty()
+            && self.array.is_none();
         if self.init.is_empty() && objects {
             out.push_str("{}\n");
             return;
@@ -276,6 +282,13 @@ impl Draft {
             if self.init.get(i + 1).is_none_or(|next| next.0 != *thread) {
                 out.push('\n');
             }
+        }
+        for (thread, reg, value) in &self.values {
+            out.push(' ');
+            self.place(Shown::Reg(*thread, *reg), out);
+            out.push('=');
+            number(i64::from(*value), out);
+            out.push_str(";\n");
         }
         out.push_str("}\n");
     }
@@ -413,6 +426,13 @@ impl Draft {
             self.place(Shown::Reg(*thread, *reg), &mut text);
             text.push_str(" [1]=");
             text.push_str(LOCS[usize::from(*loc)]);
+            order.push((start, text.len() as u32));
+        }
+        for (thread, reg, value) in &self.values {
+            let start = text.len() as u32;
+            self.place(Shown::Reg(*thread, *reg), &mut text);
+            text.push_str(" [1]=");
+            number(i64::from(*value), &mut text);
             order.push((start, text.len() as u32));
         }
         for (loc, ty) in &self.types {

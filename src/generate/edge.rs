@@ -115,8 +115,49 @@ pub enum Atom {
     Reserve,
     /// A store that bypasses the cache.
     NonTemporal,
+    /// An access to so many bytes of a location.
+    Sized(Order, Size),
     /// An access to two elements at once; what is observed of a read is their sum.
     Pair(Pair),
+}
+
+/// Some bytes of a location: how many, and from where on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size {
+    pub bytes: u8,
+    pub offset: u8,
+}
+
+impl Size {
+    pub const WORD: Size = Size { bytes: 4, offset: 0 };
+    pub const LOW: Size = Size { bytes: 2, offset: 0 };
+    pub const HIGH: Size = Size { bytes: 2, offset: 2 };
+    /// Values have to fit one byte.
+    pub const MOST: i32 = 127;
+
+    pub fn overlaps(self, other: Size) -> bool {
+        self.offset < other.offset + other.bytes && other.offset < self.offset + self.bytes
+    }
+
+    /// A small value in each byte, so that what was read of it tells which it was.
+    pub fn spread(self, value: i32) -> i32 {
+        (0..self.bytes).fold(0, |all, i| all | value << (8 * i))
+    }
+
+    fn mask(self) -> u32 {
+        u32::MAX >> (32 - 8 * u32::from(self.bytes))
+    }
+
+    /// What is in these bytes.
+    pub fn of(self, content: i32) -> i32 {
+        ((content as u32 >> (8 * self.offset)) & self.mask()) as i32
+    }
+
+    /// The content of the location after these bytes were written.
+    pub fn put(self, content: i32, value: i32) -> i32 {
+        let shift = 8 * self.offset;
+        (content as u32 & !(self.mask() << shift) | (value as u32) << shift) as i32
+    }
 }
 
 /// The sorts of accesses to two elements.
@@ -227,6 +268,16 @@ pub fn merge(a: Option<Atom>, b: Option<Atom>) -> Option<Option<Atom>> {
     match (a, b) {
         (None, x) | (x, None) => Some(x),
         (Some(x), Some(y)) if x == y => Some(a),
+        // A strength and a size are two things of one access.
+        (Some(Atom::Order(o)), Some(Atom::Sized(p, size)))
+        | (Some(Atom::Sized(p, size)), Some(Atom::Order(o))) => {
+            let fits = o != Order::Plain && (p == Order::Plain || p == o);
+            fits.then_some(Some(Atom::Sized(o, size)))
+        }
+        (Some(Atom::Sized(o, size)), Some(Atom::Sized(p, other))) => {
+            let fits = size == other && (o == Order::Plain || p == Order::Plain);
+            fits.then_some(Some(Atom::Sized(if o == Order::Plain { p } else { o }, size)))
+        }
         _ => None,
     }
 }

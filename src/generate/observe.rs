@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::cycle::{LOCS, Refused, Workshop};
+use super::cycle::{LOCS, Refused, Workshop, size};
 use super::edge::{Com, Dir, Ie, Kind};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,9 @@ impl Observe {
     /// What has to be looked at to tell the cycle in the workshop.
     pub fn plan(self, shop: &Workshop, optimise: bool) -> Result<Plan, Refused> {
         debug_assert!(shop.locs <= LOCS.len());
+        if self == Observe::Local && shop.events.iter().any(|e| size(e.atom).is_some()) {
+            return Err("a thread would look at its location in one size");
+        }
         let mut plan = Plan { registers: self != Observe::Final, ..Plan::default() };
         plan.local = self == Observe::Local;
         for loc in loc_order(shop.locs) {

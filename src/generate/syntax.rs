@@ -383,7 +383,8 @@ pub fn atom(dialect: &Dialect, word: &str) -> Option<Option<Atom>> {
     if word == dialect.plain {
         return Some(None);
     }
-    dialect.atoms.iter().find(|(n, _)| *n == word).map(|(_, a)| Some(*a))
+    let mut all = dialect.atoms.iter().chain(dialect.sizes);
+    all.find(|(n, _)| *n == word).map(|(_, a)| Some(*a))
 }
 
 fn two_atoms(dialect: &Dialect, text: &str) -> Option<(Option<Atom>, Option<Atom>)> {
@@ -553,7 +554,7 @@ pub fn names(dialect: &Dialect) -> Vec<String> {
         add(&format!("Dp{name}"), &[""], to);
     }
     out.extend(dialect.rmws.iter().map(|(n, _)| n.to_string()));
-    out.extend(dialect.atoms.iter().map(|(n, _)| n.to_string()));
+    out.extend(dialect.atoms.iter().chain(dialect.sizes).map(|(n, _)| n.to_string()));
     out
 }
 

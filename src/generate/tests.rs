@@ -36,7 +36,7 @@ fn names(recipe: &Recipe) -> Vec<String> {
 }
 
 /// What exercises most of each dialect.
-const RICH: [(Arch, &str); 8] = [
+const RICH: [(Arch, &str); 11] = [
     (Arch::C, "Pod** Pos** Acq Rel Sc Rlx Exch Fetch.Add Cas FenceScd** Rfe Fre Coe"),
     (Arch::C, "Pod** DpAddrd* DpDatadW DpCtrld* FenceARd** Rfe Fre Coe Rfi"),
     (
@@ -44,6 +44,9 @@ const RICH: [(Arch, &str); 8] = [
         "Pod** A L X XAL Pa PaA PaL Amo.Swp Amo.Cas Amo.LdAdd Amo.StAdd LxSx DpAddrd* DpCtrlIsbdR \
                      DpDataCseldW DMB.SYd** Rfe Fre Coe",
     ),
+    (Arch::AArch64, "Pod** Pos** DpAddrd* DpDatadW h0 h2 w0 A L Rfe Fre Coe"),
+    (Arch::RiscV, "Pod** Pos** DpAddrd* DpDatadW h0 h2 w0 Rfe Fre Coe"),
+    (Arch::X86_64, "Pod** Pos** h0 h2 w0 Rfe Fre Coe"),
     (Arch::X86_64, "Pod** Pos** MFenced** A Exch Rfe Fre Coe"),
     (Arch::RiscV, "Pod** Aq Rl X XAqRl Exch DpAddrd* DpDatadW DpCtrlFenceIdR Rfe Fre Coe"),
     (Arch::Arm, "Pod** A LxSx DpAddrd* DpDatadW DpCtrlIsbdR DMBd** Rfe Fre Coe"),
@@ -273,6 +276,35 @@ fn the_smallest_tests_that_tell_models_apart() {
     let (events, names) = find("rc11", "c11");
     assert_eq!((events, names), (4, vec!["RxrlxWyrlx+RyrlxWxrlx".to_string()]));
     assert!(find("riscv", "aarch64").0 <= 5);
+}
+
+#[test]
+fn sizes_and_pairs() {
+    let told = |arch, cycle: &str| {
+        let text = one(arch, cycle);
+        text.lines().last().unwrap_or_default().to_string()
+    };
+    // The upper half of a word that was zero, and the lower half of one that was overwritten.
+    assert_eq!(
+        told(Arch::X86_64, "PodWWh0h2 Rfeh2w0 PodRRw0h0 Freh0h0"),
+        "exists (1:rbx=16842752 /\\ 1:rcx=0)"
+    );
+    assert_eq!(
+        told(Arch::AArch64, "PodWWh0h0 Coeh0h0 PodWWh0h2 Coeh2w0 PodWWw0w0 Coew0h0"),
+        "exists ([x]=16843266 /\\ [y]=514 /\\ [z]=33686018)"
+    );
+    assert_eq!(
+        told(Arch::AArch64, "PodWWPaPaL RfePaLPaA DpDatadWPaAPa Coe"),
+        "exists (x={3,4} /\\ 1:X1=3)"
+    );
+    let refused = |arch, cycle: &str| {
+        let recipe = Recipe { cycles: vec![text(cycle)], ..Recipe::new(arch) };
+        recipe.prepare().and_then(|p| p.all(1)).is_err()
+    };
+    assert!(refused(Arch::AArch64, "PodWWh0h0 Rfeh0h2 PodRRh2h0 Fre"), "no byte in common");
+    assert!(refused(Arch::AArch64, "PodWWh0X Rfe PodRR Fre"), "a loop has one size");
+    assert!(refused(Arch::C, "PodWWh0h0 Rfe PodRR Fre"));
+    assert!(!refused(Arch::AArch64, "PodWWPL Rfeh0A PodRRAP Fre"), "a strength and a size");
 }
 
 /// Counts come from an enumeration of every way to annotate both ends of each relaxation.

@@ -1,7 +1,7 @@
 //! AArch64: LDR and STR with their acquire, release and exclusive forms, and the atomics of LSE.
 
 use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp};
+use super::super::edge::{Atom, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
 use super::{Asm, From, P, Scratch, Writer};
 
 pub struct AArch64;
@@ -176,6 +176,100 @@ fn access_pair(
     Ok(None)
 }
 
+/// A register with a value: one that an instruction can say is moved there.
+fn constant(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    if value < 1 << 12 { mov(asm, value) } else { asm.constant(value) }
+}
+
+/// An access to a word or to half of one.
+fn access_sized(
+    asm: &mut Asm,
+    event: &Event,
+    (order, size): (Order, Size),
+    from: Option<From>,
+) -> Result<Option<u8>, Refused> {
+    let name = match (event.dir, order, size.bytes == 2) {
+        (Dir::R, Order::Plain, false) => "LDR W",
+        (Dir::R, Order::Plain, true) => "LDRH W",
+        (Dir::R, Order::Acq, false) => "LDAR W",
+        (Dir::R, Order::Acq, true) => "LDARH W",
+        (Dir::R, Order::AcqPc, false) => "LDAPR W",
+        (Dir::R, Order::AcqPc, true) => "LDAPRH W",
+        (Dir::W, Order::Plain, false) => "STR W",
+        (Dir::W, Order::Plain, true) => "STRH W",
+        (Dir::W, Order::Rel, false) => "STLR W",
+        (Dir::W, Order::Rel, true) => "STLRH W",
+        _ => return Err("this annotation does not fit the access"),
+    };
+    let offset = i32::from(size.offset);
+    let plus = |asm: &mut Asm, width: &str, to: u8, from: u8| {
+        let (to, from) = (P::N(to), P::N(from));
+        asm.line(&[
+            P::T("ADD "),
+            P::T(width),
+            to,
+            P::T(","),
+            P::T(width),
+            from,
+            P::T(",#"),
+            P::I(offset),
+        ]);
+    };
+    let (mut index, mut data) = (None, None);
+    match from.map(|f| (f.dep.kind, f)) {
+        None => {}
+        Some((DepKind::Data, _)) if event.dir == Dir::R => {
+            return Err("there is no data dependency to a read");
+        }
+        Some((kind @ (DepKind::Addr | DepKind::Data), f)) => {
+            let reg = asm.alloc()?;
+            zero(asm, f, reg);
+            *(if kind == DepKind::Addr { &mut index } else { &mut data }) = Some(reg);
+        }
+        Some((_, f)) => control(asm, f)?,
+    }
+    let reg = match event.dir {
+        Dir::R => asm.alloc()?,
+        Dir::W => constant(asm, event.value)?,
+    };
+    let reg = match data {
+        Some(sum) => {
+            let (s, c) = (P::N(sum), P::N(reg));
+            asm.line(&[P::T("ADD W"), s, P::T(",W"), s, P::T(",W"), c]);
+            sum
+        }
+        None => reg,
+    };
+    let base = asm.address(event.loc)?;
+    match (order, index) {
+        (Order::Plain, None) if offset == 0 => at(asm, name, reg, base),
+        (Order::Plain, None) => {
+            let (r, b) = (P::N(reg), P::N(base));
+            asm.line(&[P::T(name), r, P::T(",[X"), b, P::T(",#"), P::I(offset), P::T("]")]);
+        }
+        (Order::Plain, Some(index)) => {
+            if offset > 0 {
+                plus(asm, "W", index, index);
+            }
+            indexed(asm, name, reg, base, index);
+        }
+        (_, None) if offset == 0 => at(asm, name, reg, base),
+        (_, index) => {
+            let address = asm.scratch(Scratch::Address)?;
+            let mut from = base;
+            if offset > 0 {
+                plus(asm, "X", address, base);
+                from = address;
+            }
+            if let Some(index) = index {
+                sum(asm, address, from, index);
+            }
+            at(asm, name, reg, address);
+        }
+    }
+    Ok((event.dir == Dir::R).then_some(reg))
+}
+
 fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
     match atom {
         None => Ok(Ok(Order::Plain)),
@@ -321,6 +415,9 @@ impl Writer for AArch64 {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
         if let Some(Atom::Pair(sort)) = event.atom {
             return access_pair(asm, event, sort, from);
+        }
+        if let Some(Atom::Sized(order, size)) = event.atom {
+            return access_sized(asm, event, (order, size), from);
         }
         match (event.dir, from.map(|f| (f.dep.kind, f))) {
             (Dir::R, Some((DepKind::Addr, f))) => read_at(asm, event, f).map(Some),

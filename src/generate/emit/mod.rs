@@ -130,6 +130,18 @@ impl Asm<'_> {
         Ok(reg)
     }
 
+    /// A register that holds a constant from the start, for what no instruction can say at once.
+    fn constant(&mut self, value: i32) -> Result<u8, Refused> {
+        let thread = self.thread;
+        let there = self.draft.values.iter().find(|(t, _, v)| (*t, *v) == (thread, value));
+        if let Some((_, reg, _)) = there {
+            return Ok(*reg);
+        }
+        let reg = self.alloc()?;
+        self.draft.values.push((thread, reg, value));
+        Ok(reg)
+    }
+
     /// A register that every use of `which` in the thread shares.
     fn scratch(&mut self, which: Scratch) -> Result<u8, Refused> {
         let slot = which as usize;

@@ -1,7 +1,7 @@
 //! RISC-V: loads and stores, loops of LR and SC, and AMOSWAP.
 
-use super::super::cycle::{Event, Refused};
-use super::super::edge::{Atom, DepKind, Order, Rmw};
+use super::super::cycle::{Event, Refused, size};
+use super::super::edge::{Atom, DepKind, Order, Rmw, Size};
 use super::{Asm, From, P, Scratch, Writer, access_in_parts};
 
 pub struct RiscV;
@@ -16,6 +16,9 @@ fn suffix(order: Order) -> &'static str {
 }
 
 fn li(asm: &mut Asm, value: i32) -> Result<u8, Refused> {
+    if value >= 1 << 11 {
+        return asm.constant(value);
+    }
     let reg = asm.alloc()?;
     li_to(asm, reg, value);
     Ok(reg)
@@ -34,12 +37,18 @@ fn add(asm: &mut Asm, to: u8, a: u8, b: u8) {
 }
 
 fn at(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8) {
+    at_offset(asm, name, order, reg, base, 0);
+}
+
+fn at_offset(asm: &mut Asm, name: &str, order: Order, reg: u8, base: u8, offset: u8) {
     asm.line(&[
         P::T(name),
         P::T(suffix(order)),
         P::T(" x"),
         P::N(reg),
-        P::T(",0(x"),
+        P::T(","),
+        P::I(i32::from(offset)),
+        P::T("(x"),
         P::N(base),
         P::T(")"),
     ]);
@@ -83,7 +92,7 @@ fn control(asm: &mut Asm, from: From) {
 fn order(atom: Option<Atom>) -> Result<Result<Order, (Order, Order)>, Refused> {
     match atom {
         None => Ok(Ok(Order::Plain)),
-        Some(Atom::Order(o)) => Ok(Ok(o)),
+        Some(Atom::Order(o) | Atom::Sized(o, _)) => Ok(Ok(o)),
         Some(Atom::Loop(r, w)) => Ok(Err((r, w))),
         Some(_) => Err("this annotation is none of RISC-V"),
     }
@@ -105,7 +114,9 @@ fn read(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<u8, Refused>
                 add(asm, sum, base, index);
                 base = sum;
             }
-            at(asm, "lw", o, to, base);
+            let size = size(event.atom).unwrap_or(Size::WORD);
+            let name = if size.bytes == 2 { "lh" } else { "lw" };
+            at_offset(asm, name, o, to, base, size.offset);
             Ok(to)
         }
         Err((r, w)) => {
@@ -129,8 +140,13 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
         let reg = asm.alloc()?;
         zero(asm, reg, f.reg);
         if f.dep.kind == DepKind::Data {
-            let (to, value) = (P::N(reg), P::I(event.value));
-            asm.line(&[P::T("ori x"), to, P::T(",x"), to, P::T(","), value]);
+            let to = P::N(reg);
+            if event.value < 1 << 11 {
+                asm.line(&[P::T("ori x"), to, P::T(",x"), to, P::T(","), P::I(event.value)]);
+            } else {
+                let constant = P::N(asm.constant(event.value)?);
+                asm.line(&[P::T("or x"), to, P::T(",x"), to, P::T(",x"), constant]);
+            }
             data = Some(reg);
         } else {
             index = Some(reg);
@@ -148,7 +164,9 @@ fn write(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>,
                 add(asm, sum, base, index);
                 base = sum;
             }
-            at(asm, "sw", o, value, base);
+            let size = size(event.atom).unwrap_or(Size::WORD);
+            let name = if size.bytes == 2 { "sh" } else { "sw" };
+            at_offset(asm, name, o, value, base, size.offset);
             Ok(None)
         }
         Err((r, w)) => {

@@ -1,7 +1,7 @@
 //! x86, in 64 bits (AT&T's syntax) and in 32 (Intel's), as litmus tests write them.
 
-use super::super::cycle::{Event, LOCS, Refused};
-use super::super::edge::{Atom, Dir, Rmw};
+use super::super::cycle::{Event, LOCS, Refused, size};
+use super::super::edge::{Atom, Dir, Rmw, Size};
 use super::{Asm, From, P, Writer};
 
 pub struct X86_64;
@@ -26,6 +26,35 @@ fn high(reg: u8) -> &'static str {
     NAMES[usize::from(reg) % NAMES.len()]
 }
 
+/// The low 16 bits.
+fn half(reg: u8) -> &'static str {
+    const NAMES: [&str; 14] = [
+        "ax", "bx", "cx", "dx", "si", "di", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w",
+        "r15w",
+    ];
+    NAMES[usize::from(reg) % NAMES.len()]
+}
+
+/// An access to a word or to half of one.
+fn access_sized(asm: &mut Asm, event: &Event, size: Size) -> Result<Option<u8>, Refused> {
+    let mut place = [P::T("("), P::T(LOCS[usize::from(event.loc)]), P::T(")"), P::T("")];
+    if size.offset > 0 {
+        let base = asm.address(event.loc)?;
+        place = [P::I(i32::from(size.offset)), P::T("(%"), P::T(high(base)), P::T(")")];
+    }
+    let [a, b, c, d] = place;
+    let narrow = size.bytes == 2;
+    let name = P::T(if narrow { "movw " } else { "movl " });
+    if event.dir == Dir::W {
+        asm.line(&[name, P::T("$"), P::I(event.value), P::T(","), a, b, c, d]);
+        return Ok(None);
+    }
+    let reg = asm.alloc()?;
+    let to = P::T(if narrow { half(reg) } else { low(reg) });
+    asm.line(&[name, a, b, c, d, P::T(",%"), to]);
+    Ok(Some(reg))
+}
+
 fn exchange(asm: &mut Asm, loc: u8, value: i32) -> Result<u8, Refused> {
     let reg = asm.alloc()?;
     asm.line(&[P::T("movl $"), P::I(value), P::T(",%"), P::T(low(reg))]);
@@ -37,6 +66,9 @@ impl Writer for X86_64 {
     fn access(asm: &mut Asm, event: &Event, from: Option<From>) -> Result<Option<u8>, Refused> {
         if from.is_some() {
             return Err(NO_DEPENDENCIES);
+        }
+        if let Some(size) = size(event.atom) {
+            return access_sized(asm, event, size);
         }
         let loc = P::T(LOCS[usize::from(event.loc)]);
         match (event.dir, event.atom) {
