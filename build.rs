@@ -56,8 +56,16 @@ fn main() {
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
     let gpu = [&simulate[..], &["src/devices", "src/gpu", "src/stage/run"]].concat();
     let cpu = [&simulate[..], &["src/devices", "src/cpu", "src/stage/run"]].concat();
-    let mix =
-        [&tests[..], &["src/mix", "src/stage/split.rs", "src/stage/link.rs", "src/stage/mixes.rs"]];
+    let mix = [
+        &tests[..],
+        &[
+            "src/mix",
+            "src/stage/split.rs",
+            "src/stage/link.rs",
+            "src/stage/ld.rs",
+            "src/stage/mixes.rs",
+        ],
+    ];
     let layout = ["src/toolchain/layout.rs", "src/toolchain/compile.rs", "src/stage/layout.rs"];
     println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));

@@ -46,7 +46,7 @@ fn main() {
             .map(|p| parts.pieces.iter().map(|i| Some(part(&i.text, p % distinct))).collect())
             .collect();
         let start = Instant::now();
-        let (linked, tests) = link(&six, &parts, &made, &|| false).expect("nobody stops it");
+        let (linked, tests) = link(&six, &parts, &made, None, &|| false).expect("nobody stops it");
         let seconds = start.elapsed().as_secs_f64();
         let all = linked.table.assignments();
         println!(

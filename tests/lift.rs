@@ -4,6 +4,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use litmake::mix::By;
+
+#[path = "common/mixes.rs"]
+mod mixes;
+
 struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -246,6 +251,7 @@ fn variables_side_by_side_are_told_apart() {
         ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64-O2"),
         ("mips64el-linux-gnuabi64-gcc-12", "gcc-12-mips64el-O2"),
         ("clang-16", "clang-16-mips64el-O2"),
+        ("clang-22", "clang-22-riscv64-O2"),
     ] {
         if !here(compiler) {
             continue;
@@ -323,4 +329,80 @@ exists (0:r0=0 /\\ 1:r1=1)
             assert_eq!(status, 0, "{profile}: {text}");
         }
     }
+}
+
+/// Mixes of some profiles, joined by their code and really linked, with and without the calls.
+fn both_ways(profiles: &[&str], gnu: bool, by: By) {
+    let profiles: Vec<String> = profiles.iter().map(|p| p.to_string()).collect();
+    let request = mixes::Request { profiles: &profiles, mixes: 6, tests: 4, gnu, by };
+    match mixes::compare(&request) {
+        Ok(counts) => {
+            assert_eq!(counts.different, [], "{profiles:?}");
+            assert_eq!(counts.equal, 6, "{profiles:?}: {:?}", counts.refused);
+            assert!(counts.with_calls > 0, "{profiles:?}");
+        }
+        Err(e) => eprintln!("skipped: {profiles:?}: {e}"),
+    }
+}
+
+#[test]
+fn linked_parts_allow_what_joined_parts_allow() {
+    both_ways(&["clang-16-x86_64-O2", "gcc-12-x86_64-O2"], true, By::Instruction);
+    both_ways(&["clang-16-aarch64-O2", "clang-14-aarch64-armv8.1-a-O2"], false, By::Instruction);
+    both_ways(&["clang-16-armv7-O2", "clang-16-armv8-O2"], false, By::Instruction);
+    both_ways(&["clang-16-riscv64-O2", "clang-14-riscv64-O2"], false, By::Instruction);
+    both_ways(&["clang-16-ppc64le-O2", "clang-14-ppc64le-O2"], false, By::Instruction);
+    both_ways(&["clang-16-mips64el-O2", "clang-14-mips64el-O2"], false, By::Instruction);
+    both_ways(&["clang-16-aarch64-O2", "gcc-12-aarch64-O2"], true, By::Thread);
+}
+
+/// Armv7 has the barrier behind a store, Armv8 needs none between its stores and its loads.
+const MIXED: &str = "C SB
+{}
+P0 (atomic_int* x, atomic_int* y, atomic_int* z) {
+  atomic_store_explicit(z, 1, memory_order_relaxed);
+  atomic_store(x, 1);
+  int a = atomic_load(y);
+}
+P1 (atomic_int* x, atomic_int* y) { atomic_store(y, 1); int a = atomic_load(x); }
+exists (0:a=0 /\\ 1:a=0)
+";
+
+#[test]
+fn a_mix_is_reduced_and_says_what_would_mend_it() {
+    if !here("clang-16") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("sb.litmus", MIXED);
+    let profiles = ["--profile", "clang-16-armv7-O2", "--profile", "clang-16-armv8-O2"];
+    let common = ["check", "--cache", "cache", "--split", "instruction"];
+    let (status, said) = scratch.litmake(&[&common[..], &profiles[..], &["sb.litmus"]].concat());
+    assert_eq!(status, 1, "{said}");
+    for place in [
+        "`DMB ISH` before each `load seq_cst 32` of clang-16-armv7-O2",
+        "`DMB ISH` behind each `store seq_cst 32` of clang-16-armv8-O2",
+    ] {
+        assert!(said.contains(&format!("mended by {place}")), "{said}");
+    }
+    // The store that has nothing to do with it is gone.
+    let reduced = said.split("reduced to:").nth(1).expect("it is reduced");
+    assert!(!reduced.contains("(z, 1"), "{said}");
+}
+
+#[test]
+fn check_links_with_a_linker() {
+    if !here("clang-16") {
+        return;
+    }
+    if litmake::toolchain::ld::linkers(litmake::litmus::Arch::Arm, false).is_empty() {
+        return eprintln!("skipped: there is no linker for Arm");
+    }
+    let scratch = Scratch::new();
+    scratch.write("sb.litmus", MIXED);
+    let profiles = ["--profile", "clang-16-armv7-O2", "--profile", "clang-16-armv8-O2"];
+    let common = ["check", "--cache", "cache", "--split", "instruction", "--link", "ld"];
+    let (status, said) = scratch.litmake(&[&common[..], &profiles[..], &["sb.litmus"]].concat());
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("mixing"), "{said}");
 }

@@ -31,6 +31,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "whole")]
     split: Split,
 
+    /// How parts are put together: their code is joined, or separately compiled objects are linked
+    /// with lld or GNU ld
+    #[arg(long, value_enum, default_value = "splice")]
+    link: Link,
+
     /// Where the shared locations are: behind pointers that threads are given, or variables. Left
     /// out, a test is tried both behind pointers and as static variables with `--helpers`
     #[arg(long, value_enum)]
@@ -79,6 +84,14 @@ pub enum Split {
     Thread,
     /// Each statement
     Instruction,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Link {
+    /// The code of parts, joined
+    Splice,
+    /// A program of objects
+    Ld,
 }
 
 impl Split {
@@ -146,6 +159,7 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
         let profile = |p: &String| serde_json::json!({ "profile": made::plain(p) });
         let profiles: Vec<_> = args.profile.iter().map(profile).collect();
         let (storage, helpers) = preparations(args)[0];
+        let link = if args.link == Link::Ld { "ld" } else { "splice" };
         stages.extend([
             serde_json::json!({ "name": "parts", "split": { "from": "tests", "by": by } }),
             serde_json::json!({
@@ -158,7 +172,7 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
                     "helpers": helpers,
                 },
             }),
-            serde_json::json!({ "name": "mixes", "link": { "from": "compiled" } }),
+            serde_json::json!({ "name": "mixes", "link": { "from": "compiled", "link": link } }),
             serde_json::json!({ "name": "target", "simulate": simulate("mixes") }),
             serde_json::json!({
                 "name": "compare",

@@ -34,12 +34,17 @@ pub struct Linked {
     pub code: BTreeMap<u32, String>,
 }
 
+/// Who makes the test of a combination other than by joining its code; it gets a profile for each
+/// part.
+pub type Join<'a> = &'a mut dyn FnMut(&[usize]) -> Result<Test, String>;
+
 /// Links a test: `parts` has, for each profile, for each part, what the profile makes of it.
 /// Gives the tests too.
 pub fn link(
     test: &Test,
     split: &Split,
     parts: &[Vec<Option<Test>>],
+    mut join: Option<Join>,
     stop: &dyn Fn() -> bool,
 ) -> Option<(Linked, Vec<String>)> {
     let mut out = Linked::default();
@@ -85,11 +90,22 @@ pub fn link(
     let symmetries = symmetries(test, split);
     let mut seen: HashMap<blake3::Hash, u32> = HashMap::new();
     let (table, at, messages) = (&out.table, &mut out.at, &mut out.messages);
+    let all: Vec<usize> = (0..out.usable.len()).collect();
+    let usable = &out.usable;
+    let profiles = |combination: &Vec<u32>| -> Option<Vec<usize>> {
+        let assignment = table.assign(combination, &all)?;
+        let of = |(i, p): (usize, &usize)| usable[if table.chosen[i] { *p } else { 0 }];
+        Some(assignment.iter().enumerate().map(of).collect())
+    };
     let mut stopped = false;
     let mut too_many = false;
     table.each(&symmetries, &mut |combination| {
         let joined = match split.whole {
             true => first.get(&combination[0]).map(|t| (*t).clone()).ok_or_else(String::new),
+            false if join.is_some() => match (profiles(combination), join.as_mut()) {
+                (Some(profiles), Some(join)) => join(&profiles),
+                _ => Err(String::new()),
+            },
             false => {
                 let parts: Option<Vec<&Compiled>> =
                     combination.iter().map(|n| compiled.get(n)).collect();

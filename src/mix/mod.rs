@@ -2,11 +2,15 @@
 //!
 //! `pieces` takes a test apart, `count` says which mixes of compiled parts differ, `symmetry`
 //! which of those are one and the same, `splice` joins parts into a test, and `link` does so for
-//! all mixes; `meaning` says which parts do the same. What compiled them is not known here, nor what a model makes of the result.
+//! all mixes; `meaning` says which parts do the same, `driver` is the program that calls parts, and
+//! `mend` knows barriers that parts could have. What compiled them is not known here, nor what a
+//! model makes of the result.
 
 pub mod count;
+pub mod driver;
 pub mod link;
 pub mod meaning;
+pub mod mend;
 pub mod pieces;
 pub mod splice;
 pub mod symmetry;

@@ -240,6 +240,20 @@ pub struct Link {
     /// The `compile` stage of parts. All its instances are mixed with each other, but for those
     /// that differ in a variable of this stage's own `matrix`.
     pub from: Sp<String>,
+    /// How parts are put together.
+    #[serde(default)]
+    pub link: LinkBy,
+}
+
+/// How parts are put together: `splice` joins their code where it would be called; `ld` has a
+/// linker make a program of separately compiled objects, and takes the test out of that, with its
+/// calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkBy {
+    #[default]
+    Splice,
+    Ld,
 }
 
 /// Options of `layout`.

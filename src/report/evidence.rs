@@ -94,11 +94,25 @@ pub enum Shows {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reduced {
     pub source: String,
+    /// The mix of it that is wrong.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mix: String,
     pub target: String,
     pub outcomes: Outcomes,
     /// The same for tests that are equal but for names and layout: findings with equal digests
     /// are most likely one bug.
     pub digest: String,
+}
+
+/// A barrier that, in all that one profile makes of an operation, makes every mix right.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mend {
+    pub profile: String,
+    /// Such as `load seq_cst 32`.
+    pub operation: String,
+    pub barrier: String,
+    /// Before the operation's code; else behind it.
+    pub before: bool,
 }
 
 /// What the comparisons of one stage came to, tests counted.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::digest::Keyer;
-use evidence::{Changes, Differences, Evidence, Presence, Reduced};
+use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
 
 /// One run, as a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -217,6 +217,9 @@ pub struct Finding {
     /// The parts that the profiles of a mix make differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clash: Vec<Clash>,
+    /// Barriers of which each alone would mend a mix, the weakest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mends: Vec<Mend>,
     pub model_source: String,
     pub model_target: String,
     pub outcomes: Outcomes,

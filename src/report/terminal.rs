@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::evidence::{Evidence, Execution, Shows};
+use super::evidence::{Evidence, Execution, Mend, Shows};
 use super::{Class, Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -201,6 +201,11 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
             let _ = writeln!(out, "      {profile}: {code}");
         }
     }
+    for mend in f.mends.iter().take(4) {
+        let place = if mend.before { "before" } else { "behind" };
+        let Mend { profile, operation, barrier, .. } = mend;
+        let _ = writeln!(out, "    mended by `{barrier}` {place} each `{operation}` of {profile}");
+    }
     for (profile, others) in &f.alike {
         let _ = writeln!(out, "    like {profile}: {}", others.join(", "));
     }
@@ -216,6 +221,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         let word = if f.reduced.is_some() { "reduced to" } else { "source" };
         let _ = writeln!(out, "  {word}:");
         indent(source, out);
+        if let Some(mix) = f.reduced.as_ref().map(|r| &r.mix).filter(|m| !m.is_empty()) {
+            let _ = writeln!(out, "  mix: {mix}");
+        }
     }
     if !target.is_empty() {
         // What a crash left is the message about it.

@@ -39,7 +39,7 @@ impl Compilers {
     }
 
     /// The libraries that a profile's programs are linked with, and their digest.
-    fn runtime(
+    pub fn runtime(
         &mut self,
         profile: &Profile,
         program: &Path,

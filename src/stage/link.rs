@@ -1,47 +1,115 @@
 //! `link`: the parts of a test as each profile compiled them, joined into every test that they
 //! make together.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::compile::Compilers;
+use super::ld::Ld;
 use super::read_test;
+use crate::diag::{Diag, Result};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::engine::parts::{Bundle, decode_results};
+use crate::engine::store::Records;
 use crate::litmus::Test;
 use crate::mix::link::Linked;
 use crate::mix::{self, By};
+use crate::pipeline::plan::{Node, Plan};
 use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{self, Kind, LinkBy};
+use crate::toolchain::compile::Trouble;
+
+type Checked<T> = std::result::Result<T, String>;
 
 /// Its items are what `split` gave, the test, and the parts as each profile compiled them.
 pub struct Stage {
-    pub by: By,
+    by: By,
+    /// What really links, where the parts' code is not just joined.
+    ld: Option<Ld>,
 }
 
-pub fn fingerprint(by: By) -> Fingerprint {
-    Fingerprint::default()
+pub fn stage(
+    plan: &Plan,
+    node: &Node,
+    options: &types::Link,
+    by: By,
+    compilers: &mut Compilers,
+    records: &dyn Records,
+) -> Result<(Stage, Fingerprint)> {
+    let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_MIX"))
         .with_text("stage", "link")
-        .with_text("by", &format!("{by:?}"))
+        .with_text("by", &format!("{by:?}"));
+    if options.link == LinkBy::Splice {
+        return Ok((Stage { by, ld: None }, fingerprint));
+    }
+    let error = |what: &str, help: &str| Diag::at(&node.source, node.span, what).help(help);
+    if by == By::Whole {
+        return Err(error(
+            "whole tests are not linked with `ld`",
+            "split by `thread` or `instruction`, or link with `splice`",
+        ));
+    }
+    let mut profiles = Vec::new();
+    for input in node.inputs.iter().filter_map(|j| plan.nodes.get(*j)) {
+        let Kind::Compile(compiled) = &input.kind else { continue };
+        if compiled.storage != types::Storage::Pointers || compiled.helpers {
+            return Err(error(
+                "parts are linked with `ld` where their locations are behind pointers",
+                "leave out `storage` and `helpers`, or link with `splice`",
+            ));
+        }
+        profiles.extend(input.profile.clone());
+    }
+    let fingerprint = fingerprint.with_text("compile", env!("LITMAKE_COMPILE"));
+    let (ld, fingerprint) = Ld::new(fingerprint, &profiles, None, compilers, records);
+    Ok((Stage { by, ld: Some(ld) }, fingerprint))
 }
 
 impl Stage {
-    fn one(&self, item: &[Vec<u8>], context: &Context) -> Result<Option<Vec<u8>>, String> {
+    fn one(
+        &self,
+        item: &[Vec<u8>],
+        context: &Context,
+    ) -> std::result::Result<Option<Vec<u8>>, Trouble> {
+        let failed = |message: &str| Trouble::Test(message.to_string());
         let [_, test, compiled @ ..] = item else {
-            return Err("a test without code was to be linked".into());
+            return Err(failed("a test without code was to be linked"));
         };
-        let test = read_test(test)?;
-        let split = mix::split(&test, self.by)?;
+        let test = read_test(test).map_err(Trouble::Test)?;
+        let split = mix::split(&test, self.by).map_err(Trouble::Test)?;
         let mut parts: Vec<Vec<Option<Test>>> = Vec::new();
         for profile in compiled {
-            let results = decode_results(profile).ok_or("code that cannot be read")?;
+            let results =
+                decode_results(profile).ok_or_else(|| failed("code that cannot be read"))?;
             let read = |r: Option<Vec<u8>>| r.map(|bytes| read_test(&bytes)).transpose();
-            parts.push(results.into_iter().map(read).collect::<Result<_, String>>()?);
+            let read: Checked<Vec<_>> = results.into_iter().map(read).collect();
+            parts.push(read.map_err(Trouble::Test)?);
         }
-        let stop = || context.stopped();
-        let Some((linked, texts)) = mix::link::link(&test, &split, &parts, &stop) else {
-            return Ok(None);
+        // What broke ends it; what cannot be joined is one mix less.
+        let broke = RefCell::new(None);
+        let stop = || context.stopped() || broke.borrow().is_some();
+        let mut join = |assignment: &[usize]| -> Checked<Test> {
+            let Some(ld) = &self.ld else { return Err(String::new()) };
+            ld.join(&test, &split, assignment, context).map_err(|trouble| match trouble {
+                Trouble::Test(message) => message,
+                other => {
+                    *broke.borrow_mut() = Some(other);
+                    String::new()
+                }
+            })
         };
-        let rest = serde_json::to_vec(&linked).map_err(|e| e.to_string())?;
+        let join: Option<mix::link::Join> = match self.ld.is_some() {
+            true => Some(&mut join),
+            false => None,
+        };
+        let made = mix::link::link(&test, &split, &parts, join, &stop);
+        if let Some(trouble) = broke.into_inner() {
+            return Err(trouble);
+        }
+        let Some((linked, texts)) = made else { return Ok(None) };
+        let rest = serde_json::to_vec(&linked).map_err(|e| failed(&e.to_string()))?;
         let name = |(i, text): (usize, String)| (format!("mix{i}"), text.into_bytes());
         let parts = texts.into_iter().enumerate().map(name).collect();
         Ok(Some(Bundle { parts, rest }.encode()))
@@ -57,14 +125,16 @@ impl Map for Stage {
         let one = |item: &Vec<Vec<u8>>| match self.one(item, context) {
             Ok(Some(bytes)) => Outcome::Done(bytes),
             Ok(None) => Outcome::Stopped,
-            Err(message) => Outcome::Failed(message),
+            Err(Trouble::Test(message)) => Outcome::Failed(message),
+            Err(Trouble::Compiler(message)) => Outcome::Broke(message),
+            Err(Trouble::Stopped) => Outcome::Stopped,
         };
         items.iter().map(one).collect()
     }
 }
 
 /// What a stage of this kind gave for a test.
-pub fn read(bytes: &[u8]) -> Result<(Bundle, Linked), String> {
+pub fn read(bytes: &[u8]) -> Checked<(Bundle, Linked)> {
     let bundle = Bundle::decode(bytes).ok_or("mixes that cannot be read")?;
     let linked = serde_json::from_slice(&bundle.rest)
         .map_err(|e| format!("mixes that cannot be read: {e}"))?;
@@ -73,7 +143,7 @@ pub fn read(bytes: &[u8]) -> Result<(Bundle, Linked), String> {
 
 /// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
 /// meets code for Armv8, that of the machine on which both run.
-pub fn common_model(profiles: &[Arc<Profile>]) -> Result<String, String> {
+pub fn common_model(profiles: &[Arc<Profile>]) -> Checked<String> {
     let model =
         |p: &Arc<Profile>| p.model.clone().unwrap_or_else(|| p.arch.default_model().to_string());
     let models: BTreeSet<String> = profiles.iter().map(model).collect();

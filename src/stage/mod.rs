@@ -11,6 +11,7 @@ pub mod generate;
 pub mod generated;
 pub mod investigate;
 pub mod layout;
+pub mod ld;
 pub mod link;
 pub mod mixed;
 pub mod mixes;
@@ -195,14 +196,16 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
                 out.splits.insert(out.graph.nodes.len(), split::by(options.by));
                 out.add(of, vec![whole], Fingerprint::default(), Work::Parts, true)
             }
-            Kind::Link(_) => {
+            Kind::Link(options) => {
                 let missing = || Diag::at(&node.source, node.span, "there are no parts to link");
                 let parts = inputs.first().map(|j| out.graph.root(*j)).ok_or_else(missing)?;
                 let by = *out.splits.get(&parts).ok_or_else(missing)?;
                 let whole = out.graph.nodes[parts].inputs[0];
                 let tests = out.graph.nodes[whole].inputs[0];
-                let work = Work::Map(Arc::new(link::Stage { by }));
-                let at = out.add(of, vec![whole, tests], link::fingerprint(by), work, false);
+                let (work, fingerprint) =
+                    link::stage(plan, node, options, by, &mut compilers, records)?;
+                let work = Work::Map(Arc::new(work));
+                let at = out.add(of, vec![whole, tests], fingerprint, work, false);
                 out.graph.nodes[at].joined = inputs;
                 let mixes = Mixes { by, plan: i, link: at, tests };
                 out.mixes.insert(out.graph.nodes.len(), mixes);

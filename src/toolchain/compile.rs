@@ -68,7 +68,7 @@ const CRASHED: [&str; 3] =
     ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
 
 #[derive(Clone)]
-struct Unit {
+pub(super) struct Unit {
     /// As it is compiled.
     test: Test,
     observe: BTreeMap<String, Vec<String>>,
@@ -92,7 +92,7 @@ impl Compiler<'_> {
         out
     }
 
-    fn unit(&self, test: &Test) -> Result<Unit, String> {
+    pub(super) fn unit(&self, test: &Test) -> Result<Unit, String> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
         }
@@ -129,6 +129,21 @@ impl Compiler<'_> {
             text.push_str(&self.profile.language.emit(&unit.test, &self.options(unit, n))?);
             text.push('\n');
         }
+        self.with_table(header, text)
+    }
+
+    /// What a compiler is given for a test whose functions' names begin with a prefix.
+    pub(super) fn text_named(
+        &self,
+        header: &str,
+        unit: &Unit,
+        prefix: &str,
+    ) -> Result<String, String> {
+        let options = EmitOptions { prefix: prefix.to_string(), ..self.options(unit, 0) };
+        self.with_table(header, self.profile.language.emit(&unit.test, &options)?)
+    }
+
+    fn with_table(&self, header: &str, mut text: String) -> Result<String, String> {
         if !self.profile.mapping.is_empty() {
             let table = Table::read(&self.profile.mapping)?;
             text = table::preamble(&table, self.profile.arch, &text)? + &text;
@@ -348,6 +363,7 @@ impl Compiler<'_> {
                 unit: &unit,
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
+                calls: false,
             };
             let lifted = lift::lift(image, &options.function_name(&f.name), &given)
                 .map_err(|e| format!("P{thread}: {e}"))?;
@@ -375,7 +391,7 @@ impl Compiler<'_> {
 
 /// Whether what machines have beyond the base changes what a test's code means: where it does
 /// not, nothing is said of it, so that equal code is equal.
-fn matter(test: &Test, features: Features) -> bool {
+pub(super) fn matter(test: &Test, features: Features) -> bool {
     let ops = |isa: Option<&'static dyn Isa>| -> Option<Vec<Vec<Inst>>> {
         let thread = |body: &Body| match body {
             Body::Asm(lines) => isa?.thread(&test.source, lines, &mut Anything).ok(),
@@ -445,7 +461,7 @@ pub fn compose(
 }
 
 /// Bytes of a value of a location: of an element, where it is an array. 0 where that is not known.
-fn unit_of(init: &[InitItem], name: &str) -> u64 {
+pub(super) fn unit_of(init: &[InitItem], name: &str) -> u64 {
     let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
     let mut ty = init.iter().find(named).and_then(|i| i.ty.as_ref()).map(Type::bare);
     while let Some(Type::Array(of, _)) = ty {

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::compile::{Compiler, first_error, out_name};
+use super::ld;
 use super::process::{self, Ended, Request};
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
@@ -180,13 +181,7 @@ pub fn linker_for(profile: &Profile) -> Option<String> {
     if commands > 0 || profile.compiler.contains("gcc") {
         return None;
     }
-    linker().map(|l| format!("--ld-path={}", l.display()))
-}
-
-/// A linker for every target.
-fn linker() -> Option<PathBuf> {
-    let named = |version: &str| process::find(&format!("ld.lld{version}"));
-    ["", "-22", "-19", "-16", "-15", "-14", "-13"].into_iter().find_map(named)
+    ld::lld().map(|l| format!("--ld-path={}", l.display()))
 }
 
 /// The threads, the objects, and what calls one after the other, each a file of its own.

@@ -6,6 +6,7 @@ pub mod execute;
 pub mod fingerprint;
 pub mod image;
 pub mod layout;
+pub mod ld;
 pub mod lift;
 pub mod process;
 pub mod runtime;

@@ -5,6 +5,7 @@
 //! kept in the store. How tests become smaller is the business of `reduce`.
 
 mod explain;
+mod mixing;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::pipeline::profile::{Profile, Profiles, by_version};
 use crate::pipeline::types::Kind;
 use crate::reduce::{asking, reduce};
 use crate::report::evidence::{Presence, Reduced, Shows};
-use crate::report::{Cause, Error, Finding, Outcomes, Report, State, Status};
+use crate::report::{Cause, Class, Error, Finding, Outcomes, Report, State, Status};
 
 /// Where a pipeline does not say how many findings of a stage are looked into.
 const FINDINGS: u64 = 10;
@@ -137,6 +138,9 @@ impl<'a> Investigator<'a> {
             self.reduced(finding, chain, profile, test);
             self.presence(finding, chain, profile, test);
         }
+        if finding.class == Class::Mixing {
+            self.mixing(finding, compare);
+        }
         self.explain(finding);
     }
 
@@ -200,6 +204,7 @@ impl<'a> Investigator<'a> {
         finding.reproducer = source.clone();
         finding.reduced = Some(Reduced {
             source,
+            mix: String::new(),
             target,
             outcomes: Outcomes {
                 forbidden: verdict.positive,
@@ -263,7 +268,7 @@ impl<'a> Investigator<'a> {
                 let stage = simulate::stage(
                     &with,
                     options,
-                    profile.map_or(&[][..], std::slice::from_ref),
+                    profile.map_or(&with.mixed[..], std::slice::from_ref),
                     &mut self.models,
                 );
                 piece(stage.map(|(work, fingerprint, _)| (work, fingerprint)))

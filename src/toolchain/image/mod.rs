@@ -5,6 +5,7 @@
 //! It does not know instructions beyond the fields that relocations fill, nor litmus tests.
 
 pub mod library;
+pub mod program;
 mod relocate;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -78,6 +79,8 @@ pub struct Image {
     offsets: HashMap<u64, u64>,
     offset_values: Vec<u64>,
     next: u64,
+    /// Code that a linker made, by its first address and its end.
+    stubs: Vec<(u64, u64)>,
     /// The offset-table's section of Power, from which its register is set.
     toc: Option<u64>,
 }
@@ -107,9 +110,8 @@ struct RawFix {
 }
 
 impl Image {
-    /// An object file, with what it needs from libraries.
-    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, String> {
-        let mut image = Image {
+    fn empty(arch: Arch) -> Image {
+        Image {
             arch,
             big: false,
             release6: false,
@@ -123,9 +125,15 @@ impl Image {
             offsets: HashMap::new(),
             offset_values: Vec::new(),
             next: SECTIONS,
+            stubs: Vec::new(),
             toc: None,
-        };
-        let mut loaded = vec![image.load(object)?];
+        }
+    }
+
+    /// An object file, with what it needs from libraries.
+    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, String> {
+        let mut image = Image::empty(arch);
+        let mut loaded = vec![image.load(object, false)?];
         let mut members = HashSet::new();
         let mut done = 0;
         while done < loaded.len() {
@@ -143,7 +151,7 @@ impl Image {
                 if let Some((member, data)) = found
                     && members.insert(member)
                 {
-                    loaded.push(image.load(data)?);
+                    loaded.push(image.load(data, false)?);
                 }
             }
         }
@@ -163,7 +171,8 @@ impl Image {
         Ok(at)
     }
 
-    fn load(&mut self, bytes: &[u8]) -> Result<Loaded, String> {
+    /// Loads an object file; or a program, whose addresses are final.
+    fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, String> {
         let bad = |e: object::Error| format!("the object file cannot be read: {e}");
         let file = object::File::parse(bytes).map_err(bad)?;
         let release6 = match file.flags() {
@@ -202,7 +211,10 @@ impl Image {
                 Kind::Data => section.align().max(VARIABLES),
                 Kind::Code | Kind::Constant => section.align(),
             };
-            let at = self.place(section.size(), align)?;
+            let at = match linked {
+                true => section.address(),
+                false => self.place(section.size(), align)?,
+            };
             let bytes = section.data().map_err(bad)?.to_vec();
             if name == ".toc" && self.toc.is_none() {
                 self.toc = Some(at);
@@ -221,6 +233,7 @@ impl Image {
             };
             let at = match symbol.section() {
                 SymbolSection::Section(i) => match places.get(&i) {
+                    Some(_) if linked => symbol.address(),
                     Some((at, _)) => at.wrapping_add(symbol.address()),
                     None => continue,
                 },
@@ -285,7 +298,7 @@ impl Image {
             }
         }
         for section in file.sections() {
-            let Some((_, index)) = places.get(&section.index()) else {
+            let Some((_, index)) = places.get(&section.index()).filter(|_| !linked) else {
                 continue;
             };
             for (offset, relocation) in section.relocations() {
@@ -421,6 +434,10 @@ impl Image {
 
     /// The function that an address of code lies in.
     pub fn function_at(&self, at: u64) -> Option<Function> {
+        if let Some((from, to)) = self.stubs.iter().find(|(from, to)| (*from..*to).contains(&at)) {
+            let name = format!("the linker's code at {from:#x}");
+            return Some(Function { name, start: at, end: *to, thumb: false });
+        }
         let (_, found) = self.functions.range(..=at).next_back()?;
         let mut function = found.clone();
         if function.end == function.start {

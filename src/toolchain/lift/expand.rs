@@ -42,6 +42,8 @@ pub struct Node {
     pub at: u64,
     pub kind: Kind,
     pub ops: Vec<Op>,
+    /// Which of the function's calls it belongs to; 0 where it is the function's own.
+    pub call: usize,
 }
 
 /// The list, with the registers that its ops name. Jumps go to places in it; its length is the
@@ -85,11 +87,14 @@ enum Draft {
 
 #[derive(Default)]
 struct Lists {
-    drafts: Vec<(u64, Draft)>,
+    drafts: Vec<(u64, Draft, usize)>,
     lines: Vec<Line>,
     pending: Vec<usize>,
     labels: usize,
     depth: usize,
+    /// The calls of the function itself so far, and the one that is inside.
+    calls: usize,
+    call: usize,
 }
 
 /// Code under inlining names no location.
@@ -120,7 +125,7 @@ impl Lists {
         }
         let labels = self.pending.drain(..).map(name).collect();
         self.lines.push(Line { labels, text, span: Span::default() });
-        self.drafts.push((at, draft));
+        self.drafts.push((at, draft, self.call));
         Ok(())
     }
 }
@@ -140,9 +145,9 @@ impl Expand<'_> {
             .map_err(|e| format!("unsupported: {e}").trim_end().replace('\n', " "))?;
         let mut nodes = Vec::with_capacity(lists.drafts.len());
         let insts = std::mem::take(&mut code.insts);
-        for ((at, draft), inst) in lists.drafts.into_iter().zip(insts) {
+        for ((at, draft, call), inst) in lists.drafts.into_iter().zip(insts) {
             let (kind, ops) = self.node(at, draft, inst.ops, &mut code)?;
-            nodes.push(Node { at, kind, ops });
+            nodes.push(Node { at, kind, ops, call });
         }
         Ok(Flat { nodes, code })
     }
@@ -487,6 +492,17 @@ impl Expand<'_> {
 
     /// What lies at an address runs, and goes on at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+        if lists.depth > 1 {
+            return self.called(to, from, ret, lists);
+        }
+        lists.calls += 1;
+        lists.call = lists.calls;
+        let done = self.called(to, from, ret, lists);
+        lists.call = 0;
+        done
+    }
+
+    fn called(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
         if !self.inlines {
             return lists.push(from, Draft::Stop, String::new());
         }

@@ -5,6 +5,7 @@
 //! it stays, `write` prints that. `target` has what differs between instruction sets. What is not
 //! understood is refused by name and never guessed.
 
+mod calls;
 mod copies;
 mod endian;
 mod expand;
@@ -31,6 +32,9 @@ const MAX_ROUNDS: usize = 64;
 /// The name under which [`Given::flags`] has what the system tells a program of the machine.
 pub const MACHINE: &str = "AT_HWCAP";
 
+/// What linkers call the place around which small variables lie.
+const GLOBALS: &str = "__global_pointer$";
+
 /// What a thread's function is given: the location behind each pointer parameter, in order, and
 /// the locations that are variables of the object code, by symbol.
 pub struct Given<'a> {
@@ -43,6 +47,8 @@ pub struct Given<'a> {
     pub flags: &'a BTreeMap<String, u64>,
     /// Whose code stands for a function that is chosen at start-up.
     pub instead: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether what the function calls stays a function that is called.
+    pub calls: bool,
 }
 
 /// A lifted thread.
@@ -102,7 +108,8 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
             inlines: true,
         };
         let mut flat = expand.run(function)?;
-        let start = start(&mut flat, &target, function.start, given.params.len());
+        let start =
+            start(&mut flat, &target, function.start, given.params.len(), image.symbol(GLOBALS));
         let analysis = flow::follow(&flat, &world, start)?;
         let found = open(&flat, &analysis, &target, image)?;
         if found.is_empty() {
@@ -134,7 +141,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
         let reg = isa.register(name)?;
         flat.code.regs.iter().position(|r| r.name == reg.name)
     };
-    let mut state = start(&mut flat, &target, chooser.start, 0);
+    let mut state = start(&mut flat, &target, chooser.start, 0, image.symbol(GLOBALS));
     if let Some(known) = world.flags.get(MACHINE)
         && let Some(first) = reg(&flat, target.params[0])
     {
@@ -152,7 +159,13 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
 }
 
 /// What is known where a function is entered.
-fn start(flat: &mut expand::Flat, target: &Target, entry: u64, params: usize) -> State {
+fn start(
+    flat: &mut expand::Flat,
+    target: &Target,
+    entry: u64,
+    params: usize,
+    globals: Option<u64>,
+) -> State {
     let isa = crate::isa::of(target.arch);
     let reg = |flat: &mut expand::Flat, name: &str| {
         isa.and_then(|i| i.register(name)).map(|r| flat.code.reg(&r.name, r.bits, r.signed))
@@ -161,6 +174,9 @@ fn start(flat: &mut expand::Flat, target: &Target, entry: u64, params: usize) ->
     known.extend(reg(flat, target.stack).map(|r| (r, Known::Stack(0))));
     if let Some(name) = target.entry {
         known.extend(reg(flat, name).map(|r| (r, Known::int(entry))));
+    }
+    if let (Some(name), Some(at)) = (target.global, globals) {
+        known.extend(reg(flat, name).map(|r| (r, Known::int(at))));
     }
     let mut slots = BTreeMap::new();
     for i in 0..params {

@@ -24,6 +24,8 @@ pub struct Target {
     pub stack_start: i64,
     /// The register in which callers leave the address of what they call.
     pub entry: Option<&'static str>,
+    /// The register that points into the program's small variables from its start to its end.
+    pub global: Option<&'static str>,
     /// Registers that may hold locations and spilled values, in order of preference.
     pub spare: &'static [&'static str],
 }
@@ -45,6 +47,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             word: 8,
             stack_start: 0,
             entry: None,
+            global: None,
             spare: &[
                 "X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X9", "X10",
                 "X11", "X12", "X13", "X14", "X15", "X16", "X17", "X8", "X7", "X6", "X5", "X4",
@@ -62,6 +65,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             word: 4,
             stack_start: 0,
             entry: None,
+            global: None,
             spare: &[
                 "R4", "R5", "R6", "R7", "R8", "R9", "R10", "R11", "R12", "R3", "R2", "R1", "R0",
                 "R14",
@@ -78,6 +82,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             word: 8,
             stack_start: 0,
             entry: None,
+            global: Some("x3"),
             spare: &[
                 "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29",
                 "x30", "x31", "x9", "x8", "x7", "x6", "x5", "x17", "x16", "x15", "x14", "x13",
@@ -95,6 +100,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             word: 8,
             stack_start: 8,
             entry: None,
+            global: None,
             spare: &[
                 "r10", "r11", "r8", "r9", "rdi", "rsi", "rcx", "rdx", "rax", "rbx", "r12", "r13",
                 "r14", "r15", "rbp",
@@ -111,6 +117,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             word: 8,
             stack_start: 0,
             entry: Some("r12"),
+            global: None,
             spare: &[
                 "r11", "r12", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
                 "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31", "r10", "r9", "r8", "r7",
@@ -131,6 +138,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 word: 8,
                 stack_start: 0,
                 entry: Some("$25"),
+                global: None,
                 spare: &[
                     "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$12", "$13", "$14",
                     "$15", "$24", "$30", "$25", "$3", "$2", "$11", "$10", "$9", "$8", "$7", "$6",

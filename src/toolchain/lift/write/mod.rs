@@ -14,6 +14,7 @@ use crate::isa::ops::{Op, Reg, Val};
 use crate::isa::{Anything, Isa};
 use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
 
+use super::calls;
 use super::endian::{self, Placed};
 use super::expand::{Flat, Kind};
 use super::flow::{Action, Analysis, Decide, Plan, show};
@@ -143,8 +144,11 @@ fn attempt(
     writer.free = writer.free_registers();
     writer.plain_fields = writer.plain_fields();
     writer.group_slots()?;
-    let lines = writer.lines()?;
-    let init = writer.init()?;
+    let (mut lines, calls) = writer.lines()?;
+    let mut init = writer.init()?;
+    if given.calls {
+        calls::keep(target, given.thread, &calls, &mut lines, &mut init);
+    }
     writer.make_sure(&lines)?;
     Ok(Lifted { lines, init, written: writer.written() })
 }
@@ -331,7 +335,8 @@ impl Writer<'_> {
         Ok(reg)
     }
 
-    fn lines(&mut self) -> Result<Vec<Line>, String> {
+    /// The lines, and for each which of the function's calls it belongs to.
+    fn lines(&mut self) -> Result<(Vec<Line>, Vec<usize>), String> {
         let len = self.flat.nodes.len();
         let mut texts: Vec<Vec<Text>> = Vec::with_capacity(len);
         for i in 0..len {
@@ -341,6 +346,7 @@ impl Writer<'_> {
             };
             texts.push(text);
         }
+        straighten(&mut texts);
         // A jump to what comes next anyway is no jump; taking one away can make another so.
         let dropped = |texts: &[Vec<Text>], i: usize, to: usize| {
             i < to && texts.get(i + 1..to.min(len)).is_some_and(|t| t.iter().all(Vec::is_empty))
@@ -363,7 +369,7 @@ impl Writer<'_> {
             .enumerate()
             .map(|(n, to)| (*to, format!("L{}{n}", self.given.thread)))
             .collect();
-        let mut lines = Vec::new();
+        let (mut lines, mut calls) = (Vec::new(), Vec::new());
         let mut labels = Vec::new();
         for (i, text) in texts.into_iter().enumerate() {
             labels.extend(names.get(&i).cloned());
@@ -382,13 +388,15 @@ impl Writer<'_> {
                     text,
                     span: Span::default(),
                 });
+                calls.push(self.flat.nodes[i].call);
             }
         }
         labels.extend(names.range(len..).map(|(_, n)| n.clone()));
         if !labels.is_empty() {
             lines.push(Line { labels, text: String::new(), span: Span::default() });
+            calls.push(0);
         }
-        Ok(lines)
+        Ok((lines, calls))
     }
 
     fn node(&mut self, i: usize) -> Result<Vec<Text>, String> {
@@ -798,4 +806,50 @@ enum Text {
     Plain(String),
     Goto(usize),
     Branch(Decoded, usize),
+}
+
+/// Has jumps to jumps go where those go, and takes out what nothing leads to then: what is
+/// shared by several ends of functions would look like a loop.
+fn straighten(texts: &mut [Vec<Text>]) {
+    let len = texts.len();
+    // The first line that is something, from a place on.
+    let next = |texts: &[Vec<Text>], from: usize| {
+        (from..len).find(|i| !texts[*i].is_empty()).unwrap_or(len)
+    };
+    let end = |texts: &[Vec<Text>], to: usize| {
+        let mut at = next(texts, to);
+        for _ in 0..len {
+            match texts.get(at).map(Vec::as_slice) {
+                Some([Text::Goto(further)]) => at = next(texts, *further),
+                _ => break,
+            }
+        }
+        at
+    };
+    for i in 0..len {
+        let target = match texts[i].last() {
+            Some(Text::Goto(to) | Text::Branch(_, to)) => end(texts, *to),
+            _ => continue,
+        };
+        if let Some(Text::Goto(to) | Text::Branch(_, to)) = texts[i].last_mut() {
+            *to = target;
+        }
+    }
+    let targets: BTreeSet<usize> = texts
+        .iter()
+        .flatten()
+        .filter_map(|t| match t {
+            Text::Goto(to) | Text::Branch(_, to) => Some(*to),
+            Text::Plain(_) => None,
+        })
+        .collect();
+    let mut falls = true;
+    for (i, text) in texts.iter_mut().enumerate() {
+        falls |= targets.contains(&i);
+        match text.as_slice() {
+            [] => {}
+            [Text::Goto(_)] if !falls => text.clear(),
+            list => falls = !matches!(list.last(), Some(Text::Goto(_))),
+        }
+    }
 }

@@ -1,0 +1,110 @@
+//! The program around the parts of a test, as C: its locations, and a function for each thread that
+//! calls the thread's parts in order. Parts are functions that others compile.
+//!
+//! It does not know compilers, nor how programs are linked.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::pieces::{Split, Step};
+use crate::diag::Source;
+use crate::lang::c11::emit::observed_locals;
+use crate::lang::c11::types::size_of;
+use crate::litmus::{self, Body, InitItem, Place, Test};
+use crate::toolchain::compile::{declare, locations, out_name};
+
+pub struct Driver {
+    pub text: String,
+    /// The function of each thread.
+    pub functions: Vec<String>,
+    /// Variables, with the location that each is.
+    pub variables: Vec<(String, String)>,
+    /// What the locations hold at the start, and their types.
+    pub init: Vec<InitItem>,
+}
+
+/// The program around the parts of a test; `symbol` has the function of each part.
+pub fn driver(
+    test: &Test,
+    split: &Split,
+    symbol: &dyn Fn(usize) -> String,
+) -> Result<Driver, String> {
+    let mut init = locations(test);
+    for (_, name, ty) in &split.own {
+        declare(&mut init, name, ty.clone());
+    }
+    let mut text = String::new();
+    let mut variables = Vec::new();
+    for item in &init {
+        let Place::Mem { name, index: None } = &item.place else { continue };
+        let size = item.ty.as_ref().and_then(size_of);
+        let size = size.ok_or_else(|| format!("unsupported: the type of `{name}`"))?;
+        // Code may access the whole word that a small variable is in: nothing else is there.
+        let align = size.next_power_of_two().clamp(16, 64);
+        let variable = variable(name);
+        // Conditions are looked at here; all else is for the parts.
+        let looked_at = split.threads.iter().flatten();
+        let declared = match looked_at.clone().any(|s| matches!(s, Step::Unless(n, _) if n == name))
+        {
+            true => format!("int {variable}"),
+            false => format!("char {variable}[{size}]"),
+        };
+        let _ = writeln!(text, "{declared} __attribute__((aligned({align})));");
+        variables.push((variable, name.clone()));
+    }
+    let mut calls = Vec::new();
+    let mut declared = BTreeSet::new();
+    for (i, piece) in split.pieces.iter().enumerate() {
+        let of = |name: &String| {
+            let found = piece.args.iter().find(|(own, _)| own == name);
+            found.map(|(_, place)| variable(place)).ok_or_else(|| {
+                format!("{} has a parameter `{name}` that stands for nothing", piece.name)
+            })
+        };
+        let args = parameters(&piece.text)?.iter().map(of).collect::<Result<Vec<_>, String>>()?;
+        let symbol = symbol(i);
+        let types = vec!["void *"; args.len()].join(", ");
+        let types = if args.is_empty() { "void".to_string() } else { types };
+        if declared.insert(symbol.clone()) {
+            let _ = writeln!(text, "extern void {symbol}({types});");
+        }
+        let args: Vec<String> = args.iter().map(|a| format!("(void *)&{a}")).collect();
+        calls.push(format!("{symbol}({});", args.join(", ")));
+    }
+    let mut functions = Vec::new();
+    for (thread, steps) in split.threads.iter().enumerate() {
+        let function = format!("thread_{thread}");
+        let _ = writeln!(text, "void {function}(void) {{");
+        for step in steps {
+            let _ = match step {
+                Step::Piece(i) => writeln!(text, "  {}", calls[*i]),
+                Step::Label(n) => writeln!(text, "l{n}: ;"),
+                Step::Jump(n) => writeln!(text, "  goto l{n};"),
+                Step::Unless(place, n) => {
+                    writeln!(text, "  if ({} == 0) goto l{n};", variable(place))
+                }
+            };
+        }
+        text.push_str("}\n");
+        functions.push(function);
+    }
+    Ok(Driver { text, functions, variables, init })
+}
+
+/// The variable that a location is.
+fn variable(location: &str) -> String {
+    format!("loc_{location}")
+}
+
+/// What a part's function is given, in order: its locations, then those for the locals that are
+/// looked at.
+fn parameters(part: &str) -> Result<Vec<String>, String> {
+    let test = litmus::read(&Source::new("part", part)).map_err(|e| e.to_string())?;
+    let [Body::C(f)] = test.threads.as_slice() else {
+        return Err("a part has one thread of C".into());
+    };
+    let mut out: Vec<String> = f.params.iter().map(|p| p.name.clone()).collect();
+    let observed = observed_locals(&test);
+    out.extend(observed.get(&f.name).into_iter().flatten().map(|l| out_name(&f.name, l)));
+    Ok(out)
+}

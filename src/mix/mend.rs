@@ -1,0 +1,34 @@
+//! Barriers that could mend a mix: what each machine has, and a part's code with one more.
+//!
+//! Whether one does is for others to find out.
+
+use crate::diag::Span;
+use crate::litmus::{Arch, Body, Line, Test};
+
+/// The barriers of a machine, those that order more behind those that order less.
+pub fn barriers(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::AArch64 => &["DMB ISHST", "DMB ISHLD", "DMB ISH"],
+        Arch::Arm => &["DMB ISHST", "DMB ISH"],
+        Arch::RiscV => {
+            &["fence w,w", "fence r,r", "fence r,rw", "fence rw,w", "fence.tso", "fence rw,rw"]
+        }
+        Arch::Ppc => &["lwsync", "sync"],
+        Arch::Mips => &["sync"],
+        Arch::X86_64 | Arch::X86 => &["mfence"],
+        Arch::C => &[],
+    }
+}
+
+/// A compiled part with a barrier before or behind all that it does.
+pub fn with_barrier(part: &Test, barrier: &str, before: bool) -> Test {
+    let mut out = part.clone();
+    let line = Line { labels: Vec::new(), text: barrier.to_string(), span: Span::default() };
+    for body in &mut out.threads {
+        if let Body::Asm(lines) = body {
+            let at = if before { 0 } else { lines.len() };
+            lines.insert(at, line.clone());
+        }
+    }
+    out
+}

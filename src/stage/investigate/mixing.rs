@@ -1,0 +1,268 @@
+//! What there is to know of a mix that is wrong: a smaller test that shows it between the same
+//! profiles, and which barrier, in all that one of them makes of an operation, mends every mix.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{CANDIDATES, Investigator, places};
+use crate::diag::Source;
+use crate::litmus::{self, Test, canon};
+use crate::mix::link::{Faults, Linked, faults, link};
+use crate::mix::mend::{barriers, with_barrier};
+use crate::mix::{self, By, Split, notation};
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{Kind, LinkBy};
+use crate::reduce::{asking, reduce};
+use crate::report::evidence::{Mend, Reduced};
+use crate::report::{Finding, Outcomes};
+use crate::stage::compare::{Verdict, judge};
+use crate::stage::simulate::Allowed;
+use crate::stage::split;
+
+/// A test with more mixes than this is not looked into.
+const MIXES: usize = 256;
+
+/// How many barriers are tried.
+const TRIALS: usize = 96;
+
+/// Candidates that are looked at to reduce one test: each is every mix of it.
+const SMALLER: usize = CANDIDATES / 4;
+
+/// The stages behind a comparison of mixes, for the profiles of one finding.
+struct Way {
+    by: By,
+    /// The `compile` node of each profile.
+    compiles: Vec<(usize, Arc<Profile>)>,
+    target: usize,
+    sources: Vec<usize>,
+}
+
+/// A test in parts, as the profiles compiled them, and what its source allows.
+struct Case {
+    test: Test,
+    split: Split,
+    /// By profile, then by part.
+    parts: Vec<Vec<Option<Test>>>,
+    allowed: Vec<Allowed>,
+}
+
+/// All mixes of a case, and what is wrong with them.
+struct Judged {
+    linked: Linked,
+    texts: Vec<String>,
+    verdicts: Vec<Option<Verdict>>,
+    faults: Faults,
+}
+
+impl Investigator<'_> {
+    /// Everything about a mix that is wrong.
+    pub(super) fn mixing(&mut self, finding: &mut Finding, compare: usize) {
+        let Some(way) = self.way(finding, compare) else { return };
+        let read = litmus::read(&Source::new(finding.test.clone(), finding.source.as_str()));
+        let Ok(test) = read else { return };
+        let Some(case) = self.case(&way, &test) else { return };
+        let Some(judged) = self.judged(&way, &case, &case.parts) else { return };
+        let Some(strict) = wrong(&judged, &[], way.compiles.len()) else { return };
+        let strict: Vec<bool> = strict.also.iter().map(|n| *n > 0).collect();
+        let small = self.smaller(&way, &test, finding, &strict);
+        let case = match small.as_ref().and_then(|test| self.case(&way, test)) {
+            Some(case) => {
+                self.told(&way, &case, &strict, finding);
+                case
+            }
+            None => case,
+        };
+        finding.mends = self.mends(&way, &case);
+    }
+
+    fn way(&self, finding: &Finding, compare: usize) -> Option<Way> {
+        let nodes = &self.plan.nodes;
+        let inputs = &nodes[compare].inputs;
+        let (source, target) = (*inputs.first()?, *inputs.get(1)?);
+        let link = &nodes[*nodes[target].inputs.first()?];
+        let Kind::Link(options) = &link.kind else { return None };
+        if options.link != LinkBy::Splice {
+            return None;
+        }
+        let mut compiles = Vec::new();
+        for name in &finding.profiles {
+            let of = |n: &&usize| nodes[**n].profile.as_ref().is_some_and(|p| p.name == *name);
+            let node = *link.inputs.iter().find(of)?;
+            compiles.push((node, nodes[node].profile.clone()?));
+        }
+        let split = *nodes[compiles.first()?.0].inputs.first()?;
+        let Kind::Split(options) = &nodes[split].kind else { return None };
+        let sources = [source].into_iter().chain(inputs[2..].iter().copied()).collect();
+        Some(Way { by: split::by(options.by), compiles, target, sources })
+    }
+
+    fn case(&mut self, way: &Way, test: &Test) -> Option<Case> {
+        let split = mix::split(test, way.by).ok()?;
+        let text = litmus::write(test).into_bytes();
+        let mut allowed = Vec::new();
+        for node in &way.sources {
+            let piece = self.piece(*node, None);
+            let outcome = self.apply(piece, std::slice::from_ref(&text)).pop()?.ok()?;
+            allowed.push(Allowed::decode(&outcome).ok()?);
+        }
+        let texts: Vec<Vec<u8>> =
+            split.pieces.iter().map(|p| p.text.clone().into_bytes()).collect();
+        let mut parts = Vec::new();
+        for (node, profile) in &way.compiles {
+            let piece = self.piece(*node, Some(profile));
+            let code = self.apply(piece, &texts);
+            let read = |code: Result<Vec<u8>, String>| {
+                let text = String::from_utf8(code.ok()?).ok()?;
+                litmus::read(&Source::new("part", text)).ok()
+            };
+            parts.push(code.into_iter().map(read).collect());
+        }
+        Some(Case { test: test.clone(), split, parts, allowed })
+    }
+
+    /// What all mixes of a case allow, its parts replaced by these.
+    fn judged(&mut self, way: &Way, case: &Case, parts: &[Vec<Option<Test>>]) -> Option<Judged> {
+        let context = self.context;
+        let (linked, texts) = link(&case.test, &case.split, parts, None, &|| context.stopped())?;
+        if texts.len() > MIXES || linked.usable.len() < parts.len() {
+            return None;
+        }
+        let piece = self.piece(way.target, None);
+        let items: Vec<Vec<u8>> = texts.iter().map(|t| t.clone().into_bytes()).collect();
+        let (first, further) = case.allowed.split_first()?;
+        let verdict = |outcome: Result<Vec<u8>, String>| {
+            judge(first, &Allowed::decode(&outcome.ok()?).ok()?, further).ok()
+        };
+        let verdicts: Vec<Option<Verdict>> =
+            self.apply(piece, &items).into_iter().map(verdict).collect();
+        let bad = |at: usize| verdicts[at].as_ref().is_some_and(Verdict::is_finding);
+        let faults = faults(&linked, &case.test, &case.split, &bad);
+        Some(Judged { linked, texts, verdicts, faults })
+    }
+
+    /// A smaller test that shows the same between the same profiles.
+    fn smaller(
+        &mut self,
+        way: &Way,
+        test: &Test,
+        finding: &Finding,
+        strict: &[bool],
+    ) -> Option<Test> {
+        let shows = |me: &mut Self, test: &Test| {
+            let judged = me.case(way, test).and_then(|c| me.judged(way, &c, &c.parts));
+            judged.is_some_and(|j| {
+                wrong(&j, strict, way.compiles.len()).is_some_and(|v| !v.source.is_empty())
+            })
+        };
+        let forbidden = finding.outcomes.forbidden.iter();
+        let start = forbidden
+            .filter_map(|outcome| asking(test, &places(outcome)?))
+            .find(|asked| shows(self, asked))?;
+        Some(reduce(&start, SMALLER, &mut |tests| {
+            tests.iter().map(|t| !self.context.stopped() && shows(self, t)).collect()
+        }))
+    }
+
+    /// Puts a smaller test and the mix of it that is wrong into the finding.
+    fn told(&mut self, way: &Way, case: &Case, strict: &[bool], finding: &mut Finding) {
+        let all = way.compiles.len();
+        let Some(judged) = self.judged(way, case, &case.parts) else { return };
+        let Some(at) = fault(&judged, strict, all) else { return };
+        let (_, assignment, test) = &judged.faults.faults[at];
+        let Some(verdict) = judged.verdicts[*test].clone() else { return };
+        let best = verdict.positive.first().and_then(|o| asking(&case.test, &places(o)?));
+        let best = best.unwrap_or_else(|| case.test.clone());
+        let source = litmus::write(&best);
+        let name = |i: usize| way.compiles[judged.linked.usable[assignment[i]]].1.name.clone();
+        finding.reproducer = source.clone();
+        finding.reduced = Some(Reduced {
+            source,
+            mix: notation(&case.split, &name),
+            target: judged.texts[*test].clone(),
+            outcomes: Outcomes {
+                forbidden: verdict.positive,
+                source: verdict.source,
+                target: verdict.target,
+            },
+            digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
+        });
+    }
+
+    /// The barriers that make every mix of the profiles right, the weakest at each place.
+    fn mends(&mut self, way: &Way, case: &Case) -> Vec<Mend> {
+        let Some(arch) = way.compiles.first().map(|(_, p)| p.arch) else { return Vec::new() };
+        let barriers = barriers(arch);
+        let Some((strongest, weaker)) = barriers.split_last() else { return Vec::new() };
+        let mut out: Vec<(usize, Mend)> = Vec::new();
+        let mut trials = TRIALS;
+        let mut seen = BTreeSet::new();
+        for (i, piece) in case.split.pieces.iter().enumerate().filter(|(_, p)| p.chosen) {
+            for (p, (_, profile)) in way.compiles.iter().enumerate() {
+                let text = |q: usize| case.parts[q][i].as_ref().map(canon::canonical_text);
+                let differs = (0..way.compiles.len()).any(|q| text(q) != text(p));
+                if !differs || !seen.insert((p, piece.text.clone())) {
+                    continue;
+                }
+                for before in [true, false] {
+                    let mut mended = |me: &mut Self, barrier: &str| {
+                        trials = trials.saturating_sub(1);
+                        trials > 0 && me.mended(way, case, (p, &piece.text), barrier, before)
+                    };
+                    if !mended(self, strongest) {
+                        continue;
+                    }
+                    let found = weaker.iter().position(|b| mended(self, b));
+                    let n = found.unwrap_or(weaker.len());
+                    let operation = piece.operation(&case.test);
+                    out.push((
+                        n,
+                        Mend {
+                            profile: profile.name.clone(),
+                            operation: operation.unwrap_or_else(|| piece.source.clone()),
+                            barrier: barriers[n].to_string(),
+                            before,
+                        },
+                    ));
+                }
+            }
+        }
+        out.sort_by_key(|(n, _)| *n);
+        out.into_iter().map(|(_, mend)| mend).collect()
+    }
+
+    /// Whether all mixes are right where one profile's code for a part has one more barrier.
+    fn mended(
+        &mut self,
+        way: &Way,
+        case: &Case,
+        (profile, text): (usize, &str),
+        barrier: &str,
+        before: bool,
+    ) -> bool {
+        let mut parts = case.parts.clone();
+        for (piece, part) in case.split.pieces.iter().zip(&mut parts[profile]) {
+            if piece.text == text {
+                *part = part.as_ref().map(|part| with_barrier(part, barrier, before));
+            }
+        }
+        self.judged(way, case, &parts).is_some_and(|judged| {
+            judged.verdicts.iter().all(|v| v.as_ref().is_some_and(|v| !v.is_finding()))
+        })
+    }
+}
+
+/// The fault of all profiles together, where each alone is right; `strict` has the weaker models
+/// that have to forbid it too.
+fn fault(judged: &Judged, strict: &[bool], profiles: usize) -> Option<usize> {
+    judged.faults.faults.iter().position(|(set, _, at)| {
+        set.len() == profiles
+            && judged.verdicts[*at].as_ref().is_some_and(|v| {
+                !v.positive.is_empty() && v.also.iter().zip(strict).all(|(n, s)| !s || *n > 0)
+            })
+    })
+}
+
+fn wrong<'a>(judged: &'a Judged, strict: &[bool], profiles: usize) -> Option<&'a Verdict> {
+    let at = fault(judged, strict, profiles)?;
+    judged.verdicts[judged.faults.faults[at].2].as_ref()
+}

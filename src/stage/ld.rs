@@ -1,0 +1,202 @@
+//! The other way to join the parts of a test: each is compiled to an object of its own, a linker
+//! makes a program of them, and the test's threads are lifted from that.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::compile::Compilers;
+use super::read_test;
+use crate::engine::digest::Digest;
+use crate::engine::graph::{Context, Fingerprint};
+use crate::engine::store::Records;
+use crate::lang::Language;
+use crate::litmus::Test;
+use crate::mix::Split;
+use crate::mix::driver::{Driver, driver};
+use crate::pipeline::profile::Profile;
+use crate::pipeline::types::{Observe, Storage};
+use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::fingerprint::fingerprint;
+use crate::toolchain::image::Image;
+use crate::toolchain::image::library::Library;
+use crate::toolchain::ld::{self, Linker, Threads};
+use crate::toolchain::runtime::Runtime;
+
+struct Prepared {
+    profile: Arc<Profile>,
+    program: Result<PathBuf, String>,
+    runtime: Arc<Runtime>,
+}
+
+type Object = Result<Arc<Vec<u8>>, Trouble>;
+
+/// A mix as a program, and whose code is in it.
+pub struct Linked {
+    image: Image,
+    program: Driver,
+    profiles: Vec<usize>,
+}
+
+/// More objects than this are not kept for other mixes.
+const MAX_KEPT: usize = 20_000;
+
+pub struct Ld {
+    profiles: Vec<Prepared>,
+    linker: Result<Linker, String>,
+    /// What profiles made of parts and of programs around them.
+    made: Mutex<HashMap<(usize, String), Object>>,
+}
+
+impl Ld {
+    /// A linker for the mixes of some profiles, and what has an influence on what it gives.
+    pub fn new(
+        base: Fingerprint,
+        profiles: &[Arc<Profile>],
+        linker: Option<Linker>,
+        compilers: &mut Compilers,
+        records: &dyn Records,
+    ) -> (Ld, Fingerprint) {
+        let mut out = base;
+        let mut prepared = Vec::new();
+        for profile in profiles {
+            let found = compilers.find(profile, records);
+            let (runtime, libraries) = match &found {
+                Ok((program, _)) => compilers.runtime(profile, program, records),
+                Err(_) => Default::default(),
+            };
+            let digest = found.as_ref().map_or(Digest::of(b"missing"), |(_, digest)| *digest);
+            out = out
+                .with(&format!("profile {}", profile.name), profile.fingerprint())
+                .with(&format!("compiler {}", profile.compiler), digest)
+                .with(&format!("runtime library of {}", profile.name), libraries);
+            let program = found.map(|(program, _)| program);
+            prepared.push(Prepared { profile: profile.clone(), program, runtime });
+        }
+        let linker = linker.or_else(|| {
+            let profile = profiles.first()?;
+            ld::linkers(profile.arch, false).into_iter().next()
+        });
+        let linker = linker.ok_or_else(|| {
+            "there is no linker for these profiles (Debian: lld, or binutils for the target)".into()
+        });
+        let digest = match &linker {
+            Ok(found) => fingerprint(&found.path.to_string_lossy(), &Default::default(), records)
+                .map_or(Digest::of(b"missing"), |f| f.digest),
+            Err(_) => Digest::of(b"missing"),
+        };
+        out = out.with("linker", digest);
+        (Ld { profiles: prepared, linker, made: Mutex::default() }, out)
+    }
+
+    fn compiler<'a>(&'a self, p: usize, context: &'a Context) -> Result<Compiler<'a>, Trouble> {
+        let found = self.profiles.get(p).ok_or(Trouble::Test("there is no such profile".into()))?;
+        Ok(Compiler {
+            profile: &found.profile,
+            program: found.program.as_ref().map_err(|e| Trouble::Compiler(e.clone()))?,
+            observe: Observe::Condition,
+            storage: Storage::Pointers,
+            helpers: false,
+            runtime: &found.runtime,
+            stop: &context.stop,
+        })
+    }
+
+    fn made(&self, p: usize, text: &str, make: &dyn Fn() -> Result<Vec<u8>, Trouble>) -> Object {
+        let key = (p, text.to_string());
+        let lock = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let made = make().map(Arc::new);
+        let mut all = lock();
+        if all.len() < MAX_KEPT && !matches!(made, Err(Trouble::Stopped)) {
+            all.insert(key, made.clone());
+        }
+        made
+    }
+
+    /// The test that parts make which these profiles compile, one for each part. Calls are replaced
+    /// by what they run, as everywhere in code that is lifted.
+    pub fn join(
+        &self,
+        test: &Test,
+        split: &Split,
+        assignment: &[usize],
+        context: &Context,
+    ) -> Result<Test, Trouble> {
+        let linked = self.link(test, split, assignment, context)?;
+        self.test(test, split, &linked, false).map_err(Trouble::Test)
+    }
+
+    /// The program of such a mix.
+    pub fn link(
+        &self,
+        test: &Test,
+        split: &Split,
+        assignment: &[usize],
+        context: &Context,
+    ) -> Result<Linked, Trouble> {
+        let linker = self.linker.as_ref().map_err(|e| Trouble::Compiler(e.clone()))?;
+        let in_c =
+            |p: &&usize| self.profiles.get(**p).is_some_and(|p| p.profile.language == Language::C);
+        let all: Vec<usize> = (0..self.profiles.len()).collect();
+        let host = assignment.iter().chain(&all).find(in_c).ok_or_else(|| {
+            Trouble::Test("unsupported: no profile is for C, which calls parts".into())
+        })?;
+        // Equal parts of one profile are one function.
+        let prefix = |i: usize| {
+            let text = format!("{} {}", assignment[i], split.pieces[i].text);
+            format!("p{}_", &blake3::hash(text.as_bytes()).to_hex()[..16])
+        };
+        let program = driver(test, split, &|i| prefix(i) + "P0").map_err(Trouble::Test)?;
+        let around = self
+            .made(*host, &program.text, &|| self.compiler(*host, context)?.driver(&program.text))?;
+        let mut objects = vec![around];
+        let mut seen: Vec<String> = Vec::new();
+        for (i, piece) in split.pieces.iter().enumerate() {
+            let (p, prefix) = (assignment[i], prefix(i));
+            if seen.contains(&prefix) {
+                continue;
+            }
+            objects.push(self.made(p, &piece.text, &|| {
+                let part = read_test(piece.text.as_bytes()).map_err(Trouble::Test)?;
+                self.compiler(p, context)?.part(&part, &prefix)
+            })?);
+            seen.push(prefix);
+        }
+        let mut mixed: Vec<usize> = vec![*host];
+        mixed.extend(assignment);
+        mixed.sort_unstable();
+        mixed.dedup();
+        let libraries: Vec<&Library> =
+            mixed.iter().flat_map(|p| self.profiles[*p].runtime.libraries()).collect();
+        let bytes: Vec<&[u8]> = objects.iter().map(|o| o.as_slice()).collect();
+        let arch = self.profiles[*host].profile.arch;
+        let entry = program.functions.first().map_or("thread_0", String::as_str);
+        let image = ld::program(arch, &bytes, &libraries, linker, entry, &context.stop)?;
+        Ok(Linked { image, program, profiles: mixed })
+    }
+
+    /// The test of a program. Where its calls are kept, what is called stands behind each thread,
+    /// and returns.
+    pub fn test(
+        &self,
+        test: &Test,
+        split: &Split,
+        linked: &Linked,
+        calls: bool,
+    ) -> Result<Test, String> {
+        let profiles: Vec<&Profile> =
+            linked.profiles.iter().map(|p| self.profiles[*p].profile.as_ref()).collect();
+        let threads = Threads {
+            functions: &linked.program.functions,
+            variables: &linked.program.variables,
+            init: linked.program.init.clone(),
+            observed: &split.observed,
+            profiles: &profiles,
+            calls,
+        };
+        ld::lift(test, &linked.image, threads)
+    }
+}

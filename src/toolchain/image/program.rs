@@ -1,0 +1,129 @@
+//! Linked programs as they lie in memory: all addresses are the linker's, but for those of code that
+//! is chosen when the program starts.
+//!
+//! It does not know how they were linked.
+
+use object::read::elf::{FileHeader, SectionHeader};
+
+use super::{Image, MISSING, SECTIONS};
+use crate::litmus::Arch;
+
+/// The addresses of a linked program begin here.
+pub const BASE: u64 = SECTIONS;
+
+/// The address that stands for what has no definition, by its number.
+pub fn stand_in(n: usize) -> u64 {
+    MISSING + 64 * n as u64
+}
+
+/// A place that takes the address of a function which is chosen by another one.
+struct Chosen {
+    place: u64,
+    /// Where relocations say so themselves; else it lies at the place.
+    chooser: Option<u64>,
+}
+
+impl Image {
+    /// A linked program. `missing` are names without a definition, with what the linker took for
+    /// their addresses.
+    pub fn of_program(
+        arch: Arch,
+        bytes: &[u8],
+        missing: &[(String, u64)],
+    ) -> Result<Image, String> {
+        let mut image = Image::empty(arch);
+        image.load(bytes, true)?;
+        for (name, at) in missing {
+            image.missing.insert(*at, name.clone());
+            image.missing_at.insert(name.clone(), *at);
+        }
+        let bad = |e: object::Error| format!("the program cannot be read: {e}");
+        let (chosen, stubs) = match object::FileKind::parse(bytes).map_err(bad)? {
+            object::FileKind::Elf32 => {
+                read::<object::elf::FileHeader32<object::Endianness>>(arch, bytes)
+            }
+            _ => read::<object::elf::FileHeader64<object::Endianness>>(arch, bytes),
+        }
+        .map_err(bad)?;
+        image.stubs = stubs;
+        for Chosen { place, chooser } in chosen {
+            let size = if arch == Arch::Arm { 4 } else { 8 };
+            let at = match chooser {
+                Some(at) => at,
+                None => image.read(place, size).unwrap_or(0) as u64,
+            };
+            let at = if arch == Arch::Arm { at & !1 } else { at };
+            let known = image.chosen.iter().filter(|(_, a)| **a == at).map(|(n, _)| n).min();
+            let name = known.cloned().unwrap_or_else(|| format!("chosen_by_{at:x}"));
+            image.chosen.entry(name.clone()).or_insert(at);
+            let value = image.stand_in(&name).at;
+            image.put(place, size, value);
+        }
+        Ok(image)
+    }
+
+    fn put(&mut self, at: u64, size: u8, value: u64) {
+        let big = self.big;
+        let inside = |s: &&mut super::Section| (s.at..s.at.saturating_add(s.size)).contains(&at);
+        let Some(section) = self.sections.iter_mut().find(inside) else { return };
+        let from = (at - section.at) as usize;
+        for i in 0..usize::from(size) {
+            let shift = if big { usize::from(size) - 1 - i } else { i };
+            if let Some(byte) = section.bytes.get_mut(from + i) {
+                *byte = (value >> (8 * shift)) as u8;
+            }
+        }
+    }
+}
+
+/// What a relocation of code that is chosen is called, in numbers.
+fn is_chosen(arch: Arch, kind: u32) -> bool {
+    match arch {
+        Arch::X86_64 => kind == 37,
+        Arch::AArch64 => kind == 1032,
+        Arch::Arm => kind == 160,
+        Arch::Ppc => kind == 248,
+        Arch::RiscV => kind == 58,
+        _ => false,
+    }
+}
+
+type Found = (Vec<Chosen>, Vec<(u64, u64)>);
+
+/// The relocations that are left to who starts the program, and the sections of jumps that the
+/// linker made.
+fn read<H: FileHeader<Endian = object::Endianness>>(
+    arch: Arch,
+    bytes: &[u8],
+) -> Result<Found, object::Error> {
+    let header = H::parse(bytes)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, bytes)?;
+    let (mut chosen, mut stubs) = (Vec::new(), Vec::new());
+    for section in sections.iter() {
+        let name = sections.section_name(endian, section).unwrap_or_default();
+        if [&b".plt"[..], b".iplt"].iter().any(|p| name.starts_with(p)) {
+            let at: u64 = section.sh_addr(endian).into();
+            stubs.push((at, at.saturating_add(section.sh_size(endian).into())));
+        }
+        if let Some((list, _)) = section.rela(endian, bytes)? {
+            for r in list {
+                use object::read::elf::Rela;
+                if is_chosen(arch, r.r_type(endian, false).0) {
+                    let addend: i64 = r.r_addend(endian).into();
+                    let place: u64 = r.r_offset(endian).into();
+                    chosen.push(Chosen { place, chooser: Some(addend as u64) });
+                }
+            }
+        }
+        if let Some((list, _)) = section.rel(endian, bytes)? {
+            for r in list {
+                use object::read::elf::Rel;
+                if is_chosen(arch, r.r_type(endian).0) {
+                    chosen.push(Chosen { place: r.r_offset(endian).into(), chooser: None });
+                }
+            }
+        }
+    }
+    Ok((chosen, stubs))
+}

@@ -1,0 +1,275 @@
+//! Linking for real: object files of different compilers made into one program by GNU ld or lld, and
+//! the threads of a test lifted from it, calls and all.
+//!
+//! It does not know what the objects are parts of.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use object::{Object, ObjectSymbol};
+
+use super::compile::{Compiler, Trouble, first_error, matter, unit_of};
+use super::image::Image;
+use super::image::library::Library;
+use super::image::program::{BASE, stand_in};
+use super::lift::{self, Given};
+use super::process::{self, Ended, Request};
+use super::{compile, runtime};
+use crate::litmus::{Arch, Body, Features, InitItem, Place, Test};
+use crate::pipeline::profile::Profile;
+
+/// What linkers define themselves.
+const MADE: [&str; 8] = [
+    ".TOC.",
+    "_GLOBAL_OFFSET_TABLE_",
+    "_gp",
+    "_gp_disp",
+    "__gnu_local_gp",
+    "__global_pointer$",
+    "__ehdr_start",
+    "_DYNAMIC",
+];
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linker {
+    pub path: PathBuf,
+    /// LLVM's, which is for every target.
+    pub lld: bool,
+}
+
+/// A linker for every target.
+pub fn lld() -> Option<PathBuf> {
+    let named = |version: &str| process::find(&format!("ld.lld{version}"));
+    ["", "-22", "-19", "-16", "-15", "-14", "-13"].into_iter().find_map(named)
+}
+
+/// The linkers for a target that are installed, the one that is taken first.
+pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
+    let triple = match (arch, big) {
+        (Arch::AArch64, false) => "aarch64-linux-gnu",
+        (Arch::AArch64, true) => "aarch64_be-linux-gnu",
+        (Arch::Arm, _) => "arm-linux-gnueabihf",
+        (Arch::RiscV, _) => "riscv64-linux-gnu",
+        (Arch::Ppc, false) => "powerpc64le-linux-gnu",
+        (Arch::Ppc, true) => "powerpc64-linux-gnu",
+        (Arch::Mips, false) => "mips64el-linux-gnuabi64",
+        (Arch::Mips, true) => "mips64-linux-gnuabi64",
+        (Arch::X86_64, _) => "x86_64-linux-gnu",
+        (Arch::C | Arch::X86, _) => return Vec::new(),
+    };
+    let gnu = process::find(&format!("{triple}-ld.bfd")).or(process::find(&format!("{triple}-ld")));
+    let linker = |lld| move |path| Linker { path, lld };
+    lld().map(linker(true)).into_iter().chain(gnu.map(linker(false))).collect()
+}
+
+impl Compiler<'_> {
+    /// The object code of a test whose functions' names begin with a prefix.
+    pub fn part(&self, test: &Test, prefix: &str) -> Result<Vec<u8>, Trouble> {
+        let unit = self.unit(test).map_err(Trouble::Test)?;
+        let timeout = self.profile.timeout;
+        self.emit(&|header| self.text_named(header, &unit, prefix), &["-g0"], timeout)
+    }
+
+    /// The object code of a program in C around parts. Its calls stay calls.
+    pub fn driver(&self, text: &str) -> Result<Vec<u8>, Trouble> {
+        let extra = ["-g0", "-fno-optimize-sibling-calls"];
+        self.emit(&|_| Ok(text.to_string()), &extra, self.profile.timeout)
+    }
+}
+
+/// The program that some objects make, as it lies in memory. What no object and no library defines
+/// has an address that stands for it.
+pub fn program(
+    arch: Arch,
+    objects: &[&[u8]],
+    libraries: &[&Library],
+    linker: &Linker,
+    entry: &str,
+    stop: &AtomicBool,
+) -> Result<Image, Trouble> {
+    let (wanted, missing) = needed(objects, libraries).map_err(Trouble::Test)?;
+    let dir = tempfile::Builder::new()
+        .prefix("litmake-")
+        .tempdir()
+        .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
+    let mut args: Vec<String> = Vec::new();
+    let mut arg = |text: String| args.push(text);
+    for text in ["-static", "-nostdlib", "--build-id=none", "--no-warnings", "-o", "program"] {
+        arg(text.to_string());
+    }
+    arg(format!("--entry={entry}"));
+    arg(match linker.lld {
+        true => format!("--image-base={BASE:#x}"),
+        false => format!("-Ttext-segment={BASE:#x}"),
+    });
+    for name in &wanted {
+        arg(format!("--undefined={name}"));
+    }
+    let missing: Vec<(String, u64)> =
+        missing.into_iter().enumerate().map(|(n, name)| (name, stand_in(n))).collect();
+    for (name, at) in &missing {
+        arg(format!("--defsym={name}={at:#x}"));
+    }
+    for (n, bytes) in objects.iter().enumerate() {
+        let name = format!("o{n}.o");
+        std::fs::write(dir.path().join(&name), bytes)
+            .map_err(|e| Trouble::Compiler(format!("an object cannot be written: {e}")))?;
+        arg(name);
+    }
+    let paths: BTreeSet<&Path> = libraries.iter().map(|l| l.path.as_path()).collect();
+    if !paths.is_empty() {
+        arg("--start-group".to_string());
+        let mut seen = HashSet::new();
+        for library in libraries {
+            if seen.insert(&library.path) {
+                arg(library.path.display().to_string());
+            }
+        }
+        arg("--end-group".to_string());
+    }
+    let ended = process::run(&Request {
+        program: &linker.path,
+        args: &args,
+        env: &BTreeMap::new(),
+        dir: dir.path(),
+        timeout: TIMEOUT,
+        memory_mib: 4096,
+        processors: 1,
+        stop,
+    });
+    let name = linker.path.display();
+    match ended {
+        Ended::Exit { code: 0, .. } => {}
+        // What objects are is the compilers' doing.
+        Ended::Exit { stderr, .. } => {
+            let said = first_error(&stderr);
+            return Err(Trouble::Test(format!("{name} does not link it: {said}")));
+        }
+        Ended::Signal { signal, .. } => {
+            return Err(Trouble::Compiler(format!("{name} crashed (signal {signal})")));
+        }
+        Ended::TooSlow => return Err(Trouble::Compiler(format!("{name} hung"))),
+        Ended::Stopped => return Err(Trouble::Stopped),
+        Ended::NotStarted(e) => {
+            return Err(Trouble::Compiler(format!("{name} did not start: {e}")));
+        }
+    }
+    let bytes = std::fs::read(dir.path().join("program"))
+        .map_err(|e| Trouble::Compiler(format!("{name} left no program: {e}")))?;
+    Image::of_program(arch, &bytes, &missing).map_err(Trouble::Test)
+}
+
+/// The names that libraries have to give, and those that nobody defines.
+fn needed(objects: &[&[u8]], libraries: &[&Library]) -> Result<(Vec<String>, Vec<String>), String> {
+    let mut defined: HashSet<String> = HashSet::new();
+    let mut members = HashSet::new();
+    let mut todo: Vec<&[u8]> = objects.to_vec();
+    let mut open: BTreeSet<String> = BTreeSet::new();
+    let mut wanted = BTreeSet::new();
+    loop {
+        for bytes in todo.drain(..) {
+            let file = object::File::parse(bytes)
+                .map_err(|e| format!("an object file cannot be read: {e}"))?;
+            for symbol in file.symbols().filter(|s| s.is_global()) {
+                let name = symbol.name().unwrap_or_default().to_string();
+                match symbol.is_undefined() {
+                    _ if name.is_empty() => {}
+                    true => drop(open.insert(name)),
+                    false => drop(defined.insert(name)),
+                }
+            }
+        }
+        open.retain(|name| !defined.contains(name) && !MADE.contains(&name.as_str()));
+        for name in &open {
+            let found = libraries
+                .iter()
+                .enumerate()
+                .find_map(|(i, l)| l.member_of(name).map(|(at, data)| ((i, at), data)));
+            if let Some((member, data)) = found {
+                wanted.insert(name.clone());
+                if members.insert(member) {
+                    todo.push(data);
+                }
+            }
+        }
+        if todo.is_empty() {
+            let missing = open.into_iter().filter(|name| !wanted.contains(name)).collect();
+            return Ok((wanted.into_iter().collect(), missing));
+        }
+    }
+}
+
+/// What a test's threads are in a program, and what they were made for.
+pub struct Threads<'a> {
+    /// The function of each.
+    pub functions: &'a [String],
+    /// Variables, with the location that each is.
+    pub variables: &'a [(String, String)],
+    pub init: Vec<InitItem>,
+    /// Locals that are looked at: thread, name, location.
+    pub observed: &'a [(usize, String, String)],
+    /// Whose code is in the program.
+    pub profiles: &'a [&'a Profile],
+    /// Whether what threads call stays a function that is called.
+    pub calls: bool,
+}
+
+/// The assembly test that a program makes of a test's threads.
+pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String> {
+    let mut init = threads.init;
+    let (flags, chosen) = machine(threads.profiles);
+    let mut bodies = Vec::new();
+    let mut private: Vec<InitItem> = Vec::new();
+    for (thread, function) in threads.functions.iter().enumerate() {
+        let given = Given {
+            thread,
+            params: &[],
+            globals: threads.variables,
+            unit: &|name| unit_of(&init, name),
+            flags: &flags,
+            instead: &|name| chosen.get(name).cloned(),
+            calls: threads.calls,
+        };
+        let lifted = lift::lift(image, function, &given).map_err(|e| format!("P{thread}: {e}"))?;
+        // Threads share the locks of their locations.
+        let shared = |i: &InitItem| {
+            matches!(i.place, Place::Mem { .. }) && private.iter().any(|p| p.place == i.place)
+        };
+        let fresh: Vec<InitItem> = lifted.init.into_iter().filter(|i| !shared(i)).collect();
+        private.extend(fresh);
+        bodies.push(Body::Asm(lifted.lines));
+    }
+    init.extend(private);
+    let mut out = compile::compose(test, image.arch, threads.observed, init, bodies)?;
+    for profile in threads.profiles {
+        let features: Features = profile.features();
+        if matter(&out, features) {
+            out.add_features(features);
+        }
+    }
+    Ok(out)
+}
+
+/// What is known of the machine that the code of all profiles runs on; of what they disagree
+/// about, nothing.
+fn machine(profiles: &[&Profile]) -> (BTreeMap<String, u64>, BTreeMap<String, String>) {
+    fn agreed<V: PartialEq + Clone>(all: Vec<BTreeMap<String, V>>) -> BTreeMap<String, V> {
+        let mut out: BTreeMap<String, V> = BTreeMap::new();
+        let mut open = BTreeSet::new();
+        for (name, value) in all.iter().flatten() {
+            match out.get(name) {
+                Some(old) if old != value => drop(open.insert(name.clone())),
+                _ => drop(out.insert(name.clone(), value.clone())),
+            }
+        }
+        out.retain(|name, _| !open.contains(name));
+        out
+    }
+    let flags = agreed(profiles.iter().map(|p| runtime::flags(p)).collect());
+    let chosen = agreed(profiles.iter().map(|p| runtime::chosen(p)).collect());
+    (flags, chosen)
+}

@@ -1,0 +1,229 @@
+//! The same mixes linked in both ways: by joining the parts' code, and by linking separately
+//! compiled objects and lifting the program. What both allow must be equal.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::engine::graph::{Context, Fingerprint};
+use litmake::engine::store::{Store, StoreOptions};
+use litmake::generate::collect::collect;
+use litmake::generate::filter::Filter;
+use litmake::generate::recipe::Recipe;
+use litmake::litmus::{self, Arch, Test};
+use litmake::mix::{By, Compiled, Split, notation, splice, split};
+use litmake::pipeline::load::Disk;
+use litmake::pipeline::plan::profile_folders;
+use litmake::pipeline::profile::{Profile, Profiles};
+use litmake::pipeline::types::{Observe, Storage};
+use litmake::sim::{Model, Options, Simulator};
+use litmake::stage::compile::Compilers;
+use litmake::stage::ld::Ld;
+use litmake::stage::link::common_model;
+use litmake::toolchain::compile::{Compiler, Trouble};
+use litmake::toolchain::ld::linkers;
+
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub equal: usize,
+    /// How many of these have calls that are kept.
+    pub with_calls: usize,
+    /// Mixes whose outcomes differ: the mix, and both tests.
+    pub different: Vec<(String, String, String)>,
+    /// What one of both ways cannot do, by its reason.
+    pub refused: BTreeMap<String, usize>,
+    #[allow(dead_code)]
+    pub seconds: [f64; 2],
+}
+
+pub struct Request<'a> {
+    pub profiles: &'a [String],
+    /// How many mixes are compared.
+    pub mixes: usize,
+    /// Of how many tests of each family.
+    pub tests: usize,
+    /// GNU ld, and not lld.
+    pub gnu: bool,
+    pub by: By,
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) as usize) % n.max(1)
+    }
+}
+
+type States = Vec<Vec<(String, String)>>;
+
+fn simulate(test: &Test, model: &Model, unroll: u32) -> Result<States, String> {
+    let options = Options { unroll, timeout: Some(Duration::from_secs(20)), ..Options::default() };
+    let mut out = Simulator::default()
+        .simulate(test, model, &options)
+        .map_err(|e| format!("a simulation: {}", e.message))?;
+    out.states.sort();
+    Ok(out.states)
+}
+
+fn tests(sample: usize) -> Vec<Test> {
+    let mut out = Vec::new();
+    for family in ["mix-accesses", "mix-table4"] {
+        let recipe = Recipe::new(Arch::C);
+        let family = [Source::new("family", family)];
+        let all = collect(&recipe, &family, &Filter::default(), Some((sample, 1)), usize::MAX, 1);
+        for (name, content) in all.expect("a family").iter() {
+            let text = String::from_utf8_lossy(content).into_owned();
+            out.push(litmus::read(&Source::new(name, text)).expect("a test"));
+        }
+    }
+    out
+}
+
+/// A test whose parts every profile has compiled.
+struct Prepared {
+    test: Test,
+    split: Split,
+    /// By profile, then by part.
+    parts: Vec<Vec<Result<Compiled, String>>>,
+}
+
+fn prepare(
+    tests: Vec<Test>,
+    by: By,
+    profiles: &[Arc<Profile>],
+    compilers: &mut Compilers,
+    store: &Store,
+) -> Result<Vec<Prepared>, String> {
+    let context = Context::default();
+    let mut out: Vec<Prepared> = Vec::new();
+    for test in tests {
+        let Ok(split) = split(&test, by) else { continue };
+        out.push(Prepared { test, split, parts: Vec::new() });
+    }
+    let texts: Vec<Test> = out
+        .iter()
+        .flat_map(|p| &p.split.pieces)
+        .map(|p| litmus::read(&Source::new("part", p.text.as_str())).expect("a part reads"))
+        .collect();
+    for profile in profiles {
+        let (program, _) = compilers.find(profile, store)?;
+        let (runtime, _) = compilers.runtime(profile, &program, store);
+        let compiler = Compiler {
+            profile,
+            program: &program,
+            observe: Observe::Condition,
+            storage: Storage::Pointers,
+            helpers: false,
+            runtime: &runtime,
+            stop: &context.stop,
+        };
+        let made: Vec<_> = texts.chunks(128).flat_map(|c| compiler.compile(c)).collect();
+        let mut made = made.into_iter();
+        for p in &mut out {
+            let mut own = Vec::new();
+            for _ in &p.split.pieces {
+                own.push(match made.next() {
+                    Some(Ok(part)) => Compiled::new(&part),
+                    Some(Err(Trouble::Test(e) | Trouble::Compiler(e))) => Err(e),
+                    _ => return Err("compiling was stopped".into()),
+                });
+            }
+            p.parts.push(own);
+        }
+    }
+    Ok(out)
+}
+
+/// Compares so many mixes.
+pub fn compare(request: &Request) -> Result<Counts, String> {
+    let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let store = Store::open(dir.path(), &StoreOptions::default()).map_err(|e| e.to_string())?;
+    let found = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let profiles: Vec<Arc<Profile>> = request
+        .profiles
+        .iter()
+        .map(|name| found.find(&Disk, Path::new("."), name).map_err(|e| e.message.clone()))
+        .collect::<Result<_, _>>()?;
+    let arch = profiles.first().ok_or("no profiles")?.arch;
+    let linker = linkers(arch, false).into_iter().find(|l| l.lld != request.gnu);
+    let linker = linker.ok_or("there is no such linker")?;
+    let name = common_model(&profiles)?;
+    let model = cat::load(&name, &LoadOptions::new(arch)).map_err(|e| e.message.clone())?;
+    let model = Model::load(&model).map_err(|e| e.message.clone())?;
+    let mut compilers = Compilers::default();
+    let context = Context::default();
+    let (ld, _) = Ld::new(Fingerprint::default(), &profiles, Some(linker), &mut compilers, &store);
+    let prepared = prepare(tests(request.tests), request.by, &profiles, &mut compilers, &store)?;
+    let mut rng = Rng(1);
+    let mut out = Counts::default();
+    let mut refuse = |message: String| {
+        let first = message.lines().next().unwrap_or("").to_string();
+        *out.refused.entry(first).or_default() += 1;
+    };
+    let (mut at, mut tried) = (0, 0);
+    while out.equal + out.different.len() < request.mixes && tried < 20 * request.mixes {
+        let p = &prepared[at % prepared.len()];
+        (at, tried) = (at + 1, tried + 1);
+        let assignment: Vec<usize> =
+            p.split.pieces.iter().map(|_| rng.below(profiles.len())).collect();
+        let parts: Result<Vec<&Compiled>, &String> =
+            assignment.iter().enumerate().map(|(i, q)| p.parts[*q][i].as_ref()).collect();
+        // What a profile cannot compile is in no mix.
+        let Ok(parts) = parts else { continue };
+        let start = Instant::now();
+        let spliced = match splice(&p.test, &p.split, &parts) {
+            Ok(test) => test,
+            Err(e) => {
+                refuse(format!("splice: {e}"));
+                continue;
+            }
+        };
+        out.seconds[0] += start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let linked = ld.link(&p.test, &p.split, &assignment, &context).and_then(|linked| {
+            let test = |calls| ld.test(&p.test, &p.split, &linked, calls).map_err(Trouble::Test);
+            Ok((test(false)?, test(true)?))
+        });
+        let (linked, called) = match linked {
+            Ok(tests) => tests,
+            Err(Trouble::Test(e) | Trouble::Compiler(e)) => {
+                refuse(format!("ld: {e}"));
+                continue;
+            }
+            Err(Trouble::Stopped) => return Err("stopped".into()),
+        };
+        out.seconds[1] += start.elapsed().as_secs_f64();
+        // A return goes back, which counts as a turn of a loop.
+        let all = [(&spliced, 1), (&linked, 1), (&called, 2)];
+        let all: Result<Vec<States>, String> =
+            all.iter().map(|(test, unroll)| simulate(test, &model, *unroll)).collect();
+        let texts = [&linked, &called].map(|t| litmus::write(t));
+        match all {
+            // What is cut sooner, is cut sooner in all.
+            Ok(all)
+                if all[0] == all[1]
+                    && (all[0] == all[2]
+                        || simulate(&spliced, &model, 2).ok() == all.get(2).cloned())
+                    && !all[2].is_empty() =>
+            {
+                out.equal += 1;
+                out.with_calls += usize::from(texts[0] != texts[1]);
+            }
+            Ok(_) => {
+                let name = |i: usize| profiles[assignment[i]].name.clone();
+                let mix = format!("{}: {}", p.test.name, notation(&p.split, &name));
+                out.different.push((mix, litmus::write(&spliced), texts.join("\n")));
+            }
+            Err(e) => refuse(e),
+        }
+    }
+    Ok(out)
+}
