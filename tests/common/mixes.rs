@@ -80,8 +80,7 @@ fn tests(sample: usize) -> Vec<Test> {
         let family = [Source::new("family", family)];
         let all = collect(&recipe, &family, &Filter::default(), Some((sample, 1)), usize::MAX, 1);
         for (name, content) in all.expect("a family").iter() {
-            let text = String::from_utf8_lossy(content).into_owned();
-            out.push(litmus::read(&Source::new(name, text)).expect("a test"));
+            out.push(litmus::read(&Source::new(name, content)).expect("a test"));
         }
     }
     out
