@@ -173,6 +173,21 @@ exists (s[0]=2 /\\ [out]=2)
     );
 }
 
+/// Compilers put blocks out of the way: a jump back to what was not executed is no turn of a loop.
+#[test]
+fn a_block_that_stands_before_is_no_loop() {
+    let text = "AArch64 t\n{ 0:X1=x; 1:X1=x; }\n P0             | P1          ;\n B L1           | MOV W0,#1   ;\n \
+                L0: MOV W2,#2  | STR W0,[X1] ;\n B L2           |             ;\n \
+                L1: LDR W0,[X1] |            ;\n CBNZ W0,L0     |             ;\n \
+                L2: MOV W3,#3  |             ;\nexists (0:X2=2 /\\ 0:X3=3)\n";
+    let test = litmus::read(&Source::new("t.litmus", text)).unwrap();
+    let plan = cat::load("aarch64", &LoadOptions::new(test.arch)).unwrap();
+    let model = Model::load(&plan).unwrap();
+    let options = Options { unroll: 1, ..Options::default() };
+    let outcomes = Simulator::default().simulate(&test, &model, &options).unwrap();
+    assert!(!outcomes.cut && outcomes.states.len() == 2, "{:?}", outcomes.states);
+}
+
 /// A failed store-exclusive is a choice, not a count: its loop runs as often as `unroll` says.
 #[test]
 fn a_loop_of_exclusives_counts_against_unrolling() {

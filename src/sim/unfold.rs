@@ -138,6 +138,9 @@ pub enum Stuck {
     Share(u16),
 }
 
+/// Of a line that a path has not been at.
+const NEVER: u32 = u32::MAX;
+
 #[derive(Clone)]
 struct State<'c> {
     pc: usize,
@@ -156,7 +159,7 @@ struct State<'c> {
     accesses: u16,
     instance: u16,
     steps: usize,
-    /// How many choices the path has made, and how many when it was last at each line.
+    /// How many choices the path has made, and how many when it was last at each line, or [`NEVER`].
     forks: u32,
     forks_at: Vec<u32>,
 }
@@ -247,7 +250,7 @@ impl<'p> Unfolder<'p> {
             instance: 0,
             steps: 0,
             forks: 0,
-            forks_at: vec![0; code.insts.len() + 1],
+            forks_at: vec![NEVER; code.insts.len() + 1],
         }];
         let mut out = Paths::default();
         while let Some(mut state) = todo.pop() {
@@ -337,9 +340,11 @@ impl<'p> Unfolder<'p> {
         state.events.len() < ROOM && !chosen
     }
 
-    /// Moves to another instruction, counting how often a loop is entered again.
+    /// Moves to another instruction, counting how often a loop is entered again. What stands
+    /// before and was not executed is no loop: compilers put blocks out of the way.
     fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Step<'c> {
-        if target <= state.pc {
+        let ran = state.forks_at.get(target).is_some_and(|forks| *forks != NEVER);
+        if target <= state.pc && ran {
             let key = target as u32;
             let i = match state.entered.iter().position(|(t, _)| *t == key) {
                 Some(i) => i,

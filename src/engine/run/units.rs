@@ -145,10 +145,9 @@ impl Engine<'_> {
         let mut todo = Vec::new();
         let mut items = Vec::new();
         let mut aliases = Vec::new();
+        // Another process may have come since this one began.
+        self.store.refresh(REFRESH);
         let company = self.store.has_company();
-        if company {
-            self.store.refresh(REFRESH);
-        }
         for i in mine {
             let (key, rows) = &unit.missing[*i];
             if company && let Some(cell) = self.store.get_one(key).and_then(|b| Cell::decode(&b)) {
