@@ -17,7 +17,7 @@ mod results;
 mod units;
 
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -164,7 +164,9 @@ pub struct Engine<'a> {
     joiners: Vec<Vec<usize>>,
     /// All cells of nodes that are joined, by shard.
     whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
-    reverse: bool,
+    /// Whether work is done from its end, and whether that was settled for another process.
+    reverse: AtomicBool,
+    met: AtomicBool,
     queue: Mutex<Queue>,
     wake: Condvar,
     roots: Vec<Mutex<Option<Arc<Root>>>>,
@@ -246,7 +248,8 @@ impl<'a> Engine<'a> {
             fingerprints: graph.nodes.iter().map(|n| n.fingerprint.digest()).collect(),
             depth,
             // Another process at work on the same things begins at the other end.
-            reverse: store.has_company(),
+            reverse: AtomicBool::new(store.has_company()),
+            met: AtomicBool::new(store.has_company()),
             queue: Mutex::default(),
             wake: Condvar::new(),
             roots: (0..n).map(|_| Mutex::default()).collect(),
@@ -333,9 +336,23 @@ impl<'a> Engine<'a> {
     }
 
     fn push(&self, queue: &mut Queue, priority: usize, shard: usize, job: Job) {
-        let order = if self.reverse { shard as u64 } else { u64::MAX - shard as u64 };
+        let order = match self.reverse.load(Ordering::Relaxed) {
+            true => shard as u64,
+            false => u64::MAX - shard as u64,
+        };
         queue.heap.push((priority, order, job));
         self.wake.notify_one();
+    }
+
+    /// Of two processes that began together, the later one goes on from the other end.
+    fn meet(&self) {
+        if self.met.swap(true, Ordering::Relaxed) || !self.store.is_later() {
+            return;
+        }
+        let mut queue = lock(&self.queue);
+        self.reverse.store(true, Ordering::Relaxed);
+        let jobs = std::mem::take(&mut queue.heap);
+        queue.heap = jobs.into_iter().map(|(p, order, job)| (p, u64::MAX - order, job)).collect();
     }
 
     fn run_root(&self, node: usize) {

@@ -148,6 +148,9 @@ impl Engine<'_> {
         // Another process may have come since this one began.
         self.store.refresh(REFRESH);
         let company = self.store.has_company();
+        if company {
+            self.meet();
+        }
         for i in mine {
             let (key, rows) = &unit.missing[*i];
             if company && let Some(cell) = self.store.get_one(key).and_then(|b| Cell::decode(&b)) {

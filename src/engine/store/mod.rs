@@ -353,6 +353,13 @@ impl Store {
         !read(&self.live).is_empty()
     }
 
+    /// Whether another process that is writing comes before this one, in an order that both know.
+    pub fn is_later(&self) -> bool {
+        let own = lock(&self.writer).as_ref().map(|w| w.path.clone());
+        let live = read(&self.live);
+        live.iter().any(|other| own.as_ref().is_none_or(|own| other.path < *own))
+    }
+
     /// One record: the newest sound one under the key.
     fn find<T>(&self, key: &Digest, mut take: impl FnMut(segment::Record) -> T) -> Option<T> {
         if let Some(open) = read(&self.open).as_ref()
