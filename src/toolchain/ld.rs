@@ -41,10 +41,10 @@ pub struct Linker {
     pub lld: bool,
 }
 
-/// A linker for every target.
+/// A linker for every target: the newest, since those before 15 do not relax code for RISC-V.
 pub fn lld() -> Option<PathBuf> {
     let named = |version: &str| process::find(&format!("ld.lld{version}"));
-    ["", "-22", "-19", "-16", "-15", "-14", "-13"].into_iter().find_map(named)
+    ["-22", "-19", "-16", "-15", "", "-14", "-13"].into_iter().find_map(named)
 }
 
 /// The linkers for a target that are installed, the one that is taken first.
@@ -98,7 +98,7 @@ pub fn program(
         .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
     let mut args: Vec<String> = Vec::new();
     let mut arg = |text: String| args.push(text);
-    for text in ["-static", "-nostdlib", "--build-id=none", "--no-warnings", "-o", "program"] {
+    for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {
         arg(text.to_string());
     }
     arg(format!("--entry={entry}"));
