@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use litmake::diag::Result;
-use litmake::report::terminal::{Style, summary};
 
 use super::{common, made};
 
@@ -43,13 +42,7 @@ fn run(args: &Args) -> Result<u8> {
     let stage = serde_json::json!({ "name": "layout", "layout": layout });
     let pipeline = serde_json::json!({ "name": "abi", "stages": [stage] });
     let report = made::run(&pipeline, &args.how, |report| {
-        match args.json {
-            true => print!("{}", report.clone().stable().json()),
-            false => {
-                let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-                print!("{}", summary(report, style));
-            }
-        }
+        made::print(report, args.json);
         Ok(())
     })?;
     Ok(report.exit_status())

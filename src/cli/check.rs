@@ -9,7 +9,6 @@ use litmake::litmus::{list, pack};
 use litmake::mix::By;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
-use litmake::report::terminal::{Style, summary};
 
 use super::common;
 use super::compile::StorageArg;
@@ -128,13 +127,7 @@ fn run(args: &Args) -> Result<u8> {
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
         }
-        match args.json {
-            true => print!("{}", report.clone().stable().json()),
-            false => {
-                let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-                print!("{}", summary(report, style));
-            }
-        }
+        made::print(report, args.json);
         Ok(())
     })?;
     Ok(report.exit_status())

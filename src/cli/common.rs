@@ -159,6 +159,11 @@ pub fn stopped(message: &str) -> ! {
     std::process::exit(INTERRUPTED)
 }
 
+/// The same between two of some tests.
+pub fn stopped_before(at: usize, all: usize, next: impl std::fmt::Display) -> ! {
+    stopped(&format!("{at} of {all} tests are done, the next is {next}"))
+}
+
 /// The status of a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 

@@ -10,6 +10,7 @@ use litmake::engine::store::Store;
 use litmake::pipeline::load::{Disk, Files, load};
 use litmake::pipeline::plan::{self, Plan};
 use litmake::report::Report;
+use litmake::report::terminal::{Style, summary};
 use litmake::stage;
 
 use super::common::{self, CacheArgs};
@@ -72,6 +73,17 @@ pub fn run(
     say(&mut report)?;
     end(&store);
     Ok(report)
+}
+
+/// Prints a report: for programs, or in full for people.
+pub fn print(report: &Report, json: bool) {
+    match json {
+        true => print!("{}", report.clone().stable().json()),
+        false => {
+            let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
+            print!("{}", summary(report, style));
+        }
+    }
 }
 
 /// Says what the store has to say, and keeps it below its cap.

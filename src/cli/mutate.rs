@@ -142,7 +142,7 @@ fn cycles(args: &Args) -> Result<()> {
     let mut tally = Tally::default();
     for text in &args.cycle {
         let cycle = syntax::cycle(dialect, &Source::new("--cycle", text.as_str()))?;
-        let made = cycles::counted(
+        let made = cycles::weaken(
             dialect,
             &cycle,
             &disruptors,
@@ -206,8 +206,7 @@ fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
 /// Ends the program where an interrupt asks for it.
 fn going_on(stop: &AtomicBool, at: usize, tests: &[litmus::Test]) {
     if stop.load(Ordering::Relaxed) {
-        let (next, all) = (&tests[at].name, tests.len());
-        common::stopped(&format!("{at} of {all} tests are done, the next is {next}"));
+        common::stopped_before(at, tests.len(), &tests[at].name);
     }
 }
 

@@ -311,8 +311,7 @@ fn in_order(
 /// Ends the program at an interrupt, with all results before the next written.
 fn going_on(out: &mut impl Write, at: usize, paths: &[PathBuf]) -> ! {
     let _ = out.flush();
-    let (all, next) = (paths.len(), paths[at].display());
-    common::stopped(&format!("{at} of {all} tests are done, the next is {next}"))
+    common::stopped_before(at, paths.len(), paths[at].display())
 }
 
 /// The same on this thread alone.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::cat::{LoadOptions, load};
 use crate::diag::{Result, Source};
 use crate::generate::recipe::Recipe;
-use crate::generate::{Maker, Seen, dialect, syntax};
+use crate::generate::{Maker, Seen, Tally, dialect, syntax};
 use crate::litmus::{Arch, Test};
 use crate::mutate::cycles::weaken;
 use crate::mutate::disrupt::{Disruptor, usual};
@@ -53,7 +53,7 @@ pub fn x86() -> Result<Vec<Weakened>> {
     for text in cycles {
         let cycle = syntax::cycle(dialect, &Source::new("x86", text))?;
         let mut name = String::new();
-        weaken(dialect, &cycle, &disruptors, &mut maker, &mut allows, &mut |maker, by| {
+        let mut keep = |maker: &mut Maker, by: Option<&Disruptor>| {
             if by.is_none() {
                 name = maker.draft.name.clone();
             }
@@ -69,7 +69,9 @@ pub fn x86() -> Result<Vec<Weakened>> {
             }
             out.push(Weakened { test, by });
             Ok(())
-        })?;
+        };
+        let mut tally = Tally::default();
+        weaken(dialect, &cycle, &disruptors, &mut maker, &mut allows, &mut keep, &mut tally)?;
     }
     out.sort_by(|a, b| a.test.name.cmp(&b.test.name));
     Ok(out)

@@ -339,11 +339,16 @@ pub fn of(arch: Arch) -> &'static Dialect {
 }
 
 impl Dialect {
+    /// What accesses can be annotated with, strengths before sizes.
+    pub fn annotations(&self) -> impl Iterator<Item = &'static (&'static str, Atom)> {
+        self.atoms.iter().chain(self.sizes)
+    }
+
     pub fn atom_name(&self, atom: Option<Atom>) -> &'static str {
         match atom {
             None => self.plain,
             Some(a) => {
-                let mut all = self.atoms.iter().chain(self.sizes);
+                let mut all = self.annotations();
                 all.find(|(_, b)| *b == a).map_or("?", |(n, _)| n)
             }
         }

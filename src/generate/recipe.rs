@@ -207,7 +207,7 @@ fn atoms(dialect: &Dialect, texts: &[Text]) -> Result<Vec<Option<super::edge::At
                 Some(atom) => out.push(atom),
                 None => {
                     let names: Vec<&str> = std::iter::once(dialect.plain)
-                        .chain(dialect.atoms.iter().chain(dialect.sizes).map(|(n, _)| *n))
+                        .chain(dialect.annotations().map(|(n, _)| *n))
                         .collect();
                     return Err(Diag::at(
                         t,

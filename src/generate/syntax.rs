@@ -383,7 +383,7 @@ pub fn atom(dialect: &Dialect, word: &str) -> Option<Option<Atom>> {
     if word == dialect.plain {
         return Some(None);
     }
-    let mut all = dialect.atoms.iter().chain(dialect.sizes);
+    let mut all = dialect.annotations();
     all.find(|(n, _)| *n == word).map(|(_, a)| Some(*a))
 }
 
@@ -554,7 +554,7 @@ pub fn names(dialect: &Dialect) -> Vec<String> {
         add(&format!("Dp{name}"), &[""], to);
     }
     out.extend(dialect.rmws.iter().map(|(n, _)| n.to_string()));
-    out.extend(dialect.atoms.iter().chain(dialect.sizes).map(|(n, _)| n.to_string()));
+    out.extend(dialect.annotations().map(|(n, _)| n.to_string()));
     out
 }
 

@@ -15,21 +15,10 @@ pub type Allows<'a> = dyn FnMut(&Maker) -> Result<Option<bool>> + 'a;
 /// Why a mutant is left out that nothing would tell from what it is a mutant of.
 pub const FORBIDDEN: &str = "its outcome is forbidden";
 
-/// Weakens one cycle. `f` is given the maker with each mutant in it; the result is the name of
-/// the test that the cycle makes, or `None` where its outcome is allowed.
+/// Weakens one cycle. `f` is given the maker with each mutant in it, and what becomes of each is
+/// counted; the result is the name of the test that the cycle makes, or `None` where its outcome
+/// is allowed.
 pub fn weaken(
-    dialect: &Dialect,
-    cycle: &[Edge],
-    disruptors: &[Disruptor],
-    maker: &mut Maker,
-    allows: &mut Allows,
-    f: &mut dyn FnMut(&mut Maker, Option<&Disruptor>) -> Result<()>,
-) -> Result<Option<String>> {
-    counted(dialect, cycle, disruptors, maker, allows, f, &mut Tally::default())
-}
-
-/// The same, with what becomes of each mutant counted.
-pub fn counted(
     dialect: &Dialect,
     cycle: &[Edge],
     disruptors: &[Disruptor],

@@ -335,7 +335,6 @@ impl Compiler<'_> {
         let mut locals = Vec::new();
         let mut private = Vec::new();
         let mut written = BTreeSet::new();
-        let mut locks = BTreeSet::new();
         for (thread, body) in test.threads.iter().enumerate() {
             let Body::C(f) = body else {
                 return Err(format!("{} has a thread that is not C", test.name));
@@ -367,19 +366,13 @@ impl Compiler<'_> {
             };
             let lifted = lift::lift(image, &options.function_name(&f.name), &given)
                 .map_err(|e| format!("P{thread}: {e}"))?;
-            // Threads share the locks of their locations.
-            private.extend(lifted.init.into_iter().filter(
-                |i| !matches!(&i.place, Place::Mem { name, .. } if !locks.insert(name.clone())),
-            ));
+            share(&mut private, lifted.init);
             written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));
         }
         init.extend(private);
         let mut out = compose(test, self.profile.arch, &locals, init, threads)?;
-        let features = self.profile.features();
-        if matter(&out, features) {
-            out.add_features(features);
-        }
+        tell_features(&mut out, self.profile);
         let faults: Vec<String> =
             only_read(test).into_iter().filter(|name| written.contains(name)).collect();
         if !faults.is_empty() {
@@ -389,9 +382,27 @@ impl Compiler<'_> {
     }
 }
 
+/// Adds what one more thread has of its own; threads share the locks of their locations.
+pub(super) fn share(private: &mut Vec<InitItem>, more: Vec<InitItem>) {
+    for item in more {
+        let location = matches!(item.place, Place::Mem { .. });
+        if !location || !private.iter().any(|p| p.place == item.place) {
+            private.push(item);
+        }
+    }
+}
+
+/// Says of a test what a profile's machines have beyond the base, where that matters to it.
+pub(super) fn tell_features(test: &mut Test, profile: &Profile) {
+    let features = profile.features();
+    if matter(test, features) {
+        test.add_features(features);
+    }
+}
+
 /// Whether what machines have beyond the base changes what a test's code means: where it does
 /// not, nothing is said of it, so that equal code is equal.
-pub(super) fn matter(test: &Test, features: Features) -> bool {
+fn matter(test: &Test, features: Features) -> bool {
     let ops = |isa: Option<&'static dyn Isa>| -> Option<Vec<Vec<Inst>>> {
         let thread = |body: &Body| match body {
             Body::Asm(lines) => isa?.thread(&test.source, lines, &mut Anything).ok(),
@@ -520,7 +531,7 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
 }
 
 /// How many of a profile's arguments are subcommands (`zig cc`), which come first.
-fn subcommands(profile: &Profile) -> usize {
+pub(super) fn subcommands(profile: &Profile) -> usize {
     profile.args.iter().take_while(|a| !a.starts_with('-')).count()
 }
 

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::compile::{Compiler, first_error, out_name};
+use super::compile::{Compiler, arguments, first_error, out_name, subcommands};
 use super::ld;
 use super::process::{self, Ended, Request};
 use crate::lang::c11::emit::{
@@ -103,14 +103,10 @@ impl Compiler<'_> {
 
     /// Makes the program: without a C library, and with one where the runtime library needs it.
     fn link(&self, dir: &Path, sources: &[(&str, String)]) -> Result<(), String> {
-        let given = &self.profile.args;
-        let commands = given.iter().take_while(|a| !a.starts_with('-')).count();
         let owned = |list: &[&str]| list.iter().map(|a| a.to_string()).collect::<Vec<String>>();
-        let mut args: Vec<String> = given[..commands].to_vec();
-        args.extend(owned(&["-w", "-g0", "-fno-stack-protector"]));
-        args.extend(given[commands..].iter().cloned());
-        args.extend(sources.iter().map(|(name, _)| name.to_string()));
-        args.extend(owned(&["-static", "-o", "run"]));
+        let mut files: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
+        files.extend(["-static", "-o", "run"]);
+        let mut args = arguments(self.profile, &["-w", "-g0", "-fno-stack-protector"], &files);
         let mut alone = args.clone();
         alone.extend(self.runtime.paths.iter().map(|p| p.display().to_string()));
         alone.extend(owned(&["-nostdlib", "-Wl,-e,_start"]));
@@ -177,8 +173,7 @@ pub fn everything(arch: Arch) -> Vec<String> {
 
 /// What tells a compiler which linker to use, where its own may not know the target.
 pub fn linker_for(profile: &Profile) -> Option<String> {
-    let commands = profile.args.iter().take_while(|a| !a.starts_with('-')).count();
-    if commands > 0 || profile.compiler.contains("gcc") {
+    if subcommands(profile) > 0 || profile.compiler.contains("gcc") {
         return None;
     }
     ld::lld().map(|l| format!("--ld-path={}", l.display()))

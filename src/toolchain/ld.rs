@@ -4,20 +4,20 @@
 //! It does not know what the objects are parts of.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
 
-use super::compile::{Compiler, Trouble, first_error, matter, unit_of};
+use super::compile::{Compiler, Trouble, first_error, unit_of};
 use super::image::Image;
-use super::image::library::Library;
+use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use super::{compile, runtime};
-use crate::litmus::{Arch, Body, Features, InitItem, Place, Test};
+use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::pipeline::profile::Profile;
 
 /// What linkers define themselves.
@@ -120,8 +120,7 @@ pub fn program(
             .map_err(|e| Trouble::Compiler(format!("an object cannot be written: {e}")))?;
         arg(name);
     }
-    let paths: BTreeSet<&Path> = libraries.iter().map(|l| l.path.as_path()).collect();
-    if !paths.is_empty() {
+    if !libraries.is_empty() {
         arg("--start-group".to_string());
         let mut seen = HashSet::new();
         for library in libraries {
@@ -185,11 +184,7 @@ fn needed(objects: &[&[u8]], libraries: &[&Library]) -> Result<(Vec<String>, Vec
         }
         open.retain(|name| !defined.contains(name) && !MADE.contains(&name.as_str()));
         for name in &open {
-            let found = libraries
-                .iter()
-                .enumerate()
-                .find_map(|(i, l)| l.member_of(name).map(|(at, data)| ((i, at), data)));
-            if let Some((member, data)) = found {
+            if let Some((member, data)) = library::member(libraries.iter().copied(), name) {
                 wanted.insert(name.clone());
                 if members.insert(member) {
                     todo.push(data);
@@ -235,21 +230,13 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String
             calls: threads.calls,
         };
         let lifted = lift::lift(image, function, &given).map_err(|e| format!("P{thread}: {e}"))?;
-        // Threads share the locks of their locations.
-        let shared = |i: &InitItem| {
-            matches!(i.place, Place::Mem { .. }) && private.iter().any(|p| p.place == i.place)
-        };
-        let fresh: Vec<InitItem> = lifted.init.into_iter().filter(|i| !shared(i)).collect();
-        private.extend(fresh);
+        compile::share(&mut private, lifted.init);
         bodies.push(Body::Asm(lifted.lines));
     }
     init.extend(private);
     let mut out = compile::compose(test, image.arch, threads.observed, init, bodies)?;
     for profile in threads.profiles {
-        let features: Features = profile.features();
-        if matter(&out, features) {
-            out.add_features(features);
-        }
+        compile::tell_features(&mut out, profile);
     }
     Ok(out)
 }

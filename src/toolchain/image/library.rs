@@ -33,10 +33,19 @@ impl Library {
     }
 
     /// The member that defines a name, with a number that tells members apart.
-    pub fn member_of(&self, name: &str) -> Option<(u64, &[u8])> {
+    fn member_of(&self, name: &str) -> Option<(u64, &[u8])> {
         let (offset, size) = self.members.get(name)?;
         let from = usize::try_from(*offset).ok()?;
         let to = from.checked_add(usize::try_from(*size).ok()?)?;
         Some((*offset, self.data.get(from..to)?))
     }
+}
+
+/// The member of the first of some libraries that defines a name, with what tells it from others.
+pub fn member<'a>(
+    libraries: impl IntoIterator<Item = &'a Library>,
+    name: &str,
+) -> Option<((usize, u64), &'a [u8])> {
+    let mut all = libraries.into_iter().enumerate();
+    all.find_map(|(i, l)| l.member_of(name).map(|(at, data)| ((i, at), data)))
 }

@@ -144,11 +144,7 @@ impl Image {
                 if image.globals.contains_key(&name) || loaded.len() >= MAX_OBJECTS {
                     continue;
                 }
-                let found = libraries
-                    .iter()
-                    .enumerate()
-                    .find_map(|(i, l)| l.member_of(&name).map(|(at, data)| ((i, at), data)));
-                if let Some((member, data)) = found
+                if let Some((member, data)) = library::member(libraries, &name)
                     && members.insert(member)
                 {
                     loaded.push(image.load(data, false)?);

@@ -182,8 +182,7 @@ impl Decide<'_> {
         let facts = &self.analysis.facts[i];
         let node = &self.flat.nodes[i];
         let shared = |a: &Access| matches!(a.place, Place::Location(..) | Place::Open);
-        let odd =
-            |a: &Access| matches!(a.place, Place::Frame | Place::Nowhere(_) | Place::Across(..));
+        let odd = |a: &Access| matches!(a.place, Place::Frame | Place::Nowhere(_) | Place::Across);
         if let Kind::Goto = node.kind {
             return facts.goes.map_or(Action::Drop, Action::Goto);
         }
@@ -432,7 +431,7 @@ impl Decide<'_> {
                         shown()
                     ));
                 }
-                Place::Across(..) => {
+                Place::Across => {
                     return Err(format!(
                         "unsupported: `{}` accesses bytes of two variables at once, which the \
                          compiler put side by side",

@@ -45,6 +45,13 @@ pub struct When {
     regs: Vec<(Reg, Option<Known>)>,
 }
 
+fn is_pure(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Const { .. } | Op::ReadReg { .. } | Op::Un { .. } | Op::Bin { .. } | Op::Select { .. }
+    )
+}
+
 fn reads(ops: &[Op], register: Reg) -> bool {
     ops.iter().any(|op| matches!(op, Op::ReadReg { reg, .. } if *reg == register))
 }
@@ -114,7 +121,7 @@ pub enum Place {
     /// Nothing that is known lies there.
     Nowhere(u64),
     /// Bytes of two variables: what lies beside a location is not known to a test.
-    Across(u16, u16),
+    Across,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -174,14 +181,13 @@ impl World<'_> {
         }
     }
 
-    /// Another variable of which an access to one has bytes too.
-    fn beside(&self, known: Known, size: u8, loc: u16) -> Option<u16> {
-        let Known::Val(Val::Int(n)) = known else { return None };
-        let from = u64::try_from(n).ok()?;
+    /// Whether an access to one variable has bytes of another one too.
+    fn beside(&self, known: Known, size: u8, loc: u16) -> bool {
+        let Known::Val(Val::Int(n)) = known else { return false };
+        let Ok(from) = u64::try_from(n) else { return false };
         let to = from.saturating_add(size.into());
         let overlaps = |at: u64, size: u64| at < to && from < at.saturating_add(size);
-        let other = self.globals.iter().find(|(at, size, l)| *l != loc && overlaps(*at, *size))?;
-        Some(other.2)
+        self.globals.iter().any(|(at, size, l)| *l != loc && overlaps(*at, *size))
     }
 
     fn place(&self, addr: Option<Known>, size: u8) -> Place {
@@ -190,8 +196,8 @@ impl World<'_> {
         };
         if let Some((loc, off)) = self.location(known) {
             return match self.beside(known, size, loc) {
-                Some(other) => Place::Across(loc, other),
-                None => Place::Location(loc, off),
+                true => Place::Across,
+                false => Place::Location(loc, off),
             };
         }
         match known {
@@ -351,7 +357,9 @@ impl<'a> Step<'a> {
             match op {
                 _ if !self.on => return,
                 Op::If { cond, yes, no } if !matches!(self.get(*cond), Some(Known::Val(_))) => {
-                    self.both(&ops[..i], yes, no);
+                    // Only what registers decide comes out the same again.
+                    let condition = if ops[..i].iter().all(is_pure) { &ops[..i] } else { &[] };
+                    self.both(condition, yes, no);
                 }
                 _ => self.op(op, true),
             }
