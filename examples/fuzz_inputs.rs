@@ -262,7 +262,7 @@ fn pipeline(text: &str, other: &str) -> bool {
     let Ok(plan) = planned else { return false };
     let _ = (plan.dot(), plan.mermaid());
     // Compilers and devices are asked for when a graph is built; the rest is only read.
-    let quiet = |k: &Kind| !matches!(k.name(), "compile" | "run");
+    let quiet = |k: &Kind| !matches!(k.name(), "compile" | "link" | "layout" | "run");
     if plan.nodes.len() < 50 && plan.nodes.iter().all(|n| quiet(&n.kind)) {
         let _ = stage::build(&plan, &Nothing);
     }

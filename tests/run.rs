@@ -385,7 +385,10 @@ fn parts_merge_into_the_whole() {
 #[test]
 fn other_formats_are_written() {
     let s = Scratch::new(BUGGY);
-    let args = ["run", "p.yaml", "--junit", "j.xml", "--events", "e.jsonl", "--sarif", "s.sarif"];
+    let args = [
+        "run", "p.yaml", "--junit", "j.xml", "--events", "e.jsonl", "--sarif", "s.sarif", "--html",
+        "h.html",
+    ];
     let mut command = s.command(&args);
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", s.path("summary.md"));
     let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
@@ -397,6 +400,18 @@ fn other_formats_are_written() {
     let sarif: Value =
         serde_json::from_str(&std::fs::read_to_string(s.path("s.sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 2);
+    let page = std::fs::read_to_string(s.path("h.html")).unwrap();
+    assert!(page.contains("<b class=\"bad\">2 new findings</b>"), "{page}");
+    // A row and a part of its own for each; what is looked into is drawn twice.
+    assert_eq!(page.matches("<details id=").count(), 2, "{page}");
+    assert!(page.contains("<code>0:r=0; 1:r=0;</code>"), "{page}");
+    let looked_into = page.matches("What the target does").count();
+    assert_eq!((page.matches("<svg ").count(), looked_into > 0), (2 * looked_into, true));
+    for name in ["details", "table", "tr", "td", "pre", "div", "p", "svg", "a", "text", "code"] {
+        let begun = [" ", ">"].map(|end| page.matches(&format!("<{name}{end}")).count());
+        let ended = page.matches(&format!("</{name}>")).count();
+        assert_eq!((begun.iter().sum::<usize>(), ended > 0), (ended, true), "{name}");
+    }
     let events = std::fs::read_to_string(s.path("e.jsonl")).unwrap();
     let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "finished");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
-use litmake::generate::collect::collect;
+use litmake::generate::collect::{Wanted, collect};
 use litmake::generate::cycle::Workshop;
 use litmake::generate::distinguish::{self, Limits};
 use litmake::generate::draft::{Ask, Draft};
@@ -324,7 +324,8 @@ fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
     let keep: Vec<Source> = args.keep.iter().map(|t| Source::new("--keep", t.as_str())).collect();
     let keep = Filter::read(&keep)?;
-    let all = collect(recipe, &families, &keep, sample, limit, jobs)?;
+    let wanted = Wanted { sample, limit, ..Wanted::all(&keep) };
+    let all = collect(recipe, &families, &wanted, jobs)?;
     if args.count {
         count(&all.tally);
         return Ok(());

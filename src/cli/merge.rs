@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Report, junit, merge, sarif};
+use litmake::report::{Report, html, junit, merge, sarif};
 
 use super::common;
 
@@ -20,6 +20,10 @@ pub struct Args {
     /// Write the merged report as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Write the report as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Write the findings as JUnit XML
     #[arg(long, value_name = "FILE")]
@@ -54,6 +58,9 @@ fn run(args: &Args) -> Result<u8> {
     }
     if let Some(path) = &args.junit {
         super::run::write(path, &junit::junit(&report))?;
+    }
+    if let Some(path) = &args.html {
+        super::run::write(path, &html::html(&report))?;
     }
     if let Some(path) = &args.sarif {
         super::run::write(path, &sarif::sarif(&report))?;

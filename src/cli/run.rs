@@ -16,7 +16,7 @@ use litmake::pipeline::plan::{Plan, profiles};
 use litmake::pipeline::query::Workspace;
 use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Finding, Report, Status, github, junit, sarif};
+use litmake::report::{Finding, Report, Status, github, html, junit, sarif};
 use litmake::stage::investigate::Investigator;
 use litmake::stage::{self, Built, collect};
 
@@ -50,6 +50,10 @@ pub struct Args {
     /// Leave times and cache counts out of the report, so that equal results are equal bytes
     #[arg(long)]
     stable: bool,
+
+    /// Write the report as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Write the findings as JUnit XML
     #[arg(long, value_name = "FILE")]
@@ -259,6 +263,9 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
     }
     if let Some(path) = &args.junit {
         write(path, &junit::junit(report))?;
+    }
+    if let Some(path) = &args.html {
+        write(path, &html::html(report))?;
     }
     if let Some(path) = &args.sarif {
         write(path, &sarif::sarif(report))?;

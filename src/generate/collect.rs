@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::families;
 use super::filter::Filter;
 use super::recipe::Recipe;
-use super::{FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally};
+use super::{EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::{self, Arch};
 
@@ -40,15 +40,32 @@ impl Collected {
     }
 }
 
-/// Makes all tests, takes a sample of so many with a seed, and keeps the first so many.
+/// Which of the tests that are made are wanted, in the order in which that is asked.
+pub struct Wanted<'w> {
+    /// Whether a test of this name is left out.
+    pub excluded: &'w dyn Fn(&str) -> bool,
+    pub keep: &'w Filter,
+    /// So many, and a seed.
+    pub sample: Option<(usize, u64)>,
+    /// The first so many, by name.
+    pub limit: usize,
+}
+
+impl<'w> Wanted<'w> {
+    /// All that a filter keeps.
+    pub fn all(keep: &'w Filter) -> Wanted<'w> {
+        Wanted { excluded: &|_| false, keep, sample: None, limit: usize::MAX }
+    }
+}
+
+/// Makes all tests, and keeps those that are wanted.
 pub fn collect(
     recipe: &Recipe,
     families: &[Source],
-    keep: &Filter,
-    sample: Option<(usize, u64)>,
-    limit: usize,
+    wanted: &Wanted,
     jobs: usize,
 ) -> Result<Collected> {
+    let Wanted { excluded, keep, sample, limit } = *wanted;
     let (mut all, mut tally) = recipe.prepare()?.all(jobs)?;
     for family in families {
         let part = families::each(family, &mut |made| {
@@ -78,6 +95,8 @@ pub fn collect(
         new
     });
     dropped(REPEATED, &all, &mut tally);
+    all.retain(|m| !excluded(&m.name));
+    dropped(EXCLUDED, &all, &mut tally);
     if !keep.is_empty() {
         all.retain(|m| {
             let test = litmus::read(&Source::new(m.name.as_str(), m.text(arch)));

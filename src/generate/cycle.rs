@@ -57,6 +57,11 @@ pub struct Writes {
     pub pair: Option<i32>,
 }
 
+/// A position in a cycle of `n`, less than once around it: a division costs more than the rest.
+fn around(at: usize, n: usize) -> usize {
+    if at >= n { at - n } else { at }
+}
+
 /// What a cycle may look like.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -108,7 +113,7 @@ impl Workshop {
 
     /// The event after this one in the cycle.
     pub fn next(&self, at: usize) -> &Event {
-        &self.events[(at + 1) % self.events.len()]
+        &self.events[around(at + 1, self.events.len())]
     }
 
     /// Merges annotations at each event and drops those that stood alone.
@@ -164,21 +169,21 @@ impl Workshop {
         self.starts.clear();
         // Threads begin after each external edge, in order from the first edge.
         let first = match self.edges.iter().rposition(|e| e.is_real()) {
-            Some(p) if self.edges[p].is_ext() => (p + 1) % n,
-            _ => self.edges.iter().position(|e| e.is_ext()).map_or(0, |p| (p + 1) % n),
+            Some(p) if self.edges[p].is_ext() => around(p + 1, n),
+            _ => self.edges.iter().position(|e| e.is_ext()).map_or(0, |p| around(p + 1, n)),
         };
         let mut at = first;
         loop {
             // An event begins a thread, not the fences before it.
             let mut start = at;
             while !self.edges[start].is_real() {
-                start = (start + 1) % n;
+                start = around(start + 1, n);
             }
             self.starts.push(start);
             while !self.edges[at].is_ext() {
-                at = (at + 1) % n;
+                at = around(at + 1, n);
             }
-            at = (at + 1) % n;
+            at = around(at + 1, n);
             if at == first {
                 break;
             }
@@ -201,7 +206,7 @@ impl Workshop {
     fn normalise_one_thread(&mut self) -> Result<(), Refused> {
         let n = self.edges.len();
         let com = self.edges.iter().position(|e| e.is_com()).ok_or("there is no communication")?;
-        let start = (0..n).map(|i| (com + 1 + i) % n).find(|i| self.edges[*i].is_real());
+        let start = (0..n).map(|i| around(com + 1 + i, n)).find(|i| self.edges[*i].is_real());
         self.edges.rotate_left(start.unwrap_or(0));
         Ok(())
     }
@@ -213,7 +218,7 @@ impl Workshop {
         let first = self.edges[start].source().unwrap_or(Dir::W);
         let mut at = start;
         while !self.edges[at].is_ext() {
-            at = (at + 1) % n;
+            at = around(at + 1, n);
         }
         let last = self.edges[at].source().unwrap_or(Dir::W);
         match (at == start, first, last) {
@@ -229,17 +234,19 @@ impl Workshop {
     fn compare_rotations(&self, a: usize, b: usize) -> Ordering {
         let threads = self.starts.len();
         for i in 0..threads {
-            let by_points = self.points((a + i) % threads).cmp(&self.points((b + i) % threads));
+            let by_points =
+                self.points(around(a + i, threads)).cmp(&self.points(around(b + i, threads)));
             if by_points != Ordering::Equal {
                 return by_points;
             }
         }
         let n = self.edges.len();
         let (a, b) = (self.starts[a], self.starts[b]);
-        let internal = |s: usize| (0..n).take_while(|i| !self.edges[(s + i) % n].is_ext()).count();
+        let internal =
+            |s: usize| (0..n).take_while(|i| !self.edges[around(s + i, n)].is_ext()).count();
         internal(a).cmp(&internal(b)).then_with(|| {
             (0..n)
-                .map(|i| compare_edges(self.edges[(a + i) % n], self.edges[(b + i) % n]))
+                .map(|i| compare_edges(self.edges[around(a + i, n)], self.edges[around(b + i, n)]))
                 .find(|o| *o != Ordering::Equal)
                 .unwrap_or(Ordering::Equal)
         })
@@ -261,11 +268,11 @@ impl Workshop {
         let n = self.edges.len();
         let from = self.edges.iter().position(|e| e.is_real()).ok_or("there is no access")?;
         let mut before = self.edges[(0..n)
-            .map(|i| (from + n - 1 - i) % n)
+            .map(|i| around(from + n - 1 - i, n))
             .find(|i| self.edges[*i].is_real())
             .unwrap_or(from)];
         for i in 0..n {
-            let edge = self.edges[(from + i) % n];
+            let edge = self.edges[around(from + i, n)];
             if let Kind::Insert(f) = edge.kind {
                 if matches!(before.kind, Kind::Com(Com::Rf | Com::Fr, Ie::Ext)) {
                     return Err("a fence of its own stands behind an external edge");
@@ -326,7 +333,7 @@ impl Workshop {
     fn locate(&mut self, dialect: &Dialect, shape: &Shape) -> Result<(), Refused> {
         let work = &mut self.work;
         let n = work.len();
-        let back = |from: usize, i: usize| (from + n - i) % n;
+        let back = |from: usize, i: usize| around(from + n - i, n);
         let ext = (0..n).map(|i| back(0, i)).find(|i| work[*i].edge.is_ext());
         let com = || {
             let internal = |i: &usize| matches!(work[*i].edge.kind, Kind::Com(_, Ie::Int));
@@ -338,13 +345,13 @@ impl Workshop {
         let start = match change {
             Some(from) => {
                 let start = (0..n)
-                    .map(|i| (from + i) % n)
+                    .map(|i| around(from + i, n))
                     .find(|i| work[*i].edge.sd() == Sd::Same)
                     .ok_or("the location changes at every step")?;
                 let mut loc = 0usize;
                 for i in 0..n {
-                    let at = (start + i) % n;
-                    let before = work[(at + n - 1) % n].edge;
+                    let at = around(start + i, n);
+                    let before = work[around(at + n - 1, n)].edge;
                     if i > 0 && before.sd() == Sd::Diff {
                         loc += 1;
                     }
@@ -380,8 +387,8 @@ impl Workshop {
         let mut counter = 0;
         let mut stored: u32 = 0;
         for i in 0..n {
-            let at = (start + i) % n;
-            let before = work[(at + n - 1) % n];
+            let at = around(start + i, n);
+            let before = work[around(at + n - 1, n)];
             if i > 0 && before.loc != work[at].loc {
                 (content, second, counter, stored) = (0, 0, 0, 0);
             }
@@ -439,14 +446,14 @@ impl Workshop {
         // A read tells something where communication or another access of its thread to the
         // same location is beside it, and the location is written at all.
         for i in 0..n {
-            let next = &work[(i + 1) % n];
+            let next = &work[around(i + 1, n)];
             if let (Some(a), Some(b)) = (size(work[i].atom), size(next.atom))
                 && work[i].edge.sd() == Sd::Same
                 && !a.overlaps(b)
             {
                 return Err("accesses to one location are to bytes of which none is the same");
             }
-            let before = work[(i + n - 1) % n].edge;
+            let before = work[around(i + n - 1, n)].edge;
             let event = &mut work[i];
             let written = !self.writes[usize::from(event.loc)].cells.is_empty();
             event.telling = written && (valid(dialect, before) || valid(dialect, event.edge));
@@ -471,12 +478,12 @@ impl Workshop {
         let first = if ext == 0 {
             let com =
                 work.iter().position(|e| e.edge.is_com()).ok_or("there is no communication")?;
-            (com + 1) % n
+            around(com + 1, n)
         } else if work[n - 1].edge.is_ext() {
             0
         } else {
             let ext = work.iter().position(|e| e.edge.is_ext()).unwrap_or(0);
-            (0..n).map(|i| (ext + i) % n).find(|i| !work[*i].edge.is_ext()).unwrap_or(ext)
+            (0..n).map(|i| around(ext + i, n)).find(|i| !work[*i].edge.is_ext()).unwrap_or(ext)
         };
         self.events.clear();
         self.events.extend_from_slice(&work[first..]);
@@ -540,7 +547,7 @@ pub fn size(atom: Option<Atom>) -> Option<Size> {
 /// Where the values of a cycle on one location begin to count.
 fn one_location_start(work: &[Event]) -> Option<usize> {
     let n = work.len();
-    let before = |i: usize| work[(i + n - 1) % n].edge;
+    let before = |i: usize| work[around(i + n - 1, n)].edge;
     let com_or_rmw = |e: Edge| e.is_com() || e.is_rmw();
     let tests: [&dyn Fn(usize) -> bool; 4] = [
         &|i| !com_or_rmw(before(i)) && com_or_rmw(work[i].edge) && work[i].dir == Dir::R,

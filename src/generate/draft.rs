@@ -105,7 +105,7 @@ pub fn reg_name(arch: Arch, reg: u8, out: &mut String) {
 /// A function in the canonical form.
 fn function(text: &str, out: &mut String) {
     out.push_str("function ");
-    let _ = write!(out, "{}", text.len());
+    number(text.len() as i64, out);
     out.push('\n');
     out.push_str(text);
     out.push('\n');
@@ -113,10 +113,13 @@ fn function(text: &str, out: &mut String) {
 
 /// A decimal number, without the machinery of formatting.
 pub fn number(n: i64, out: &mut String) {
-    if (0..10).contains(&n) {
-        out.push((b'0' + n as u8) as char);
-    } else {
-        let _ = write!(out, "{n}");
+    let digit = |n: i64| char::from(b'0' + n as u8);
+    match n {
+        0..10 => out.push(digit(n)),
+        10..100 => out.extend([digit(n / 10), digit(n % 10)]),
+        _ => {
+            let _ = write!(out, "{n}");
+        }
     }
 }
 

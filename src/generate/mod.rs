@@ -100,6 +100,7 @@ pub struct Tally {
 /// Why something that makes a test is not among the tests; other reasons say why it makes none.
 pub const REPEATED: Refused = "the same test as another";
 pub const OTHER_FAMILY: Refused = "of a family that was not asked for";
+pub const EXCLUDED: Refused = "excluded by name";
 pub const FILTERED: Refused = "not what `keep` asks for";
 pub const SAMPLED: Refused = "not in the sample";
 pub const LIMITED: Refused = "beyond the limit";

@@ -1,7 +1,7 @@
 //! The names of tests: the family of a cycle, and what its threads are made of, as diy has them.
 
 use super::dialect::Dialect;
-use super::edge::{Atom, Com, Dir, Edge, Ie, Kind, Sd};
+use super::edge::{Com, Dir, Edge, Ie, Kind, Sd};
 use super::syntax::dir_text;
 
 /// The families with names of their own, by the first and last direction of each thread.
@@ -212,24 +212,14 @@ fn edge_name(dialect: &Dialect, edge: Edge, out: &mut String) {
 
 /// The annotations of events that are threads of their own.
 fn isolated(dialect: &Dialect, edges: &[Edge]) -> String {
-    let edges: Vec<Edge> =
-        edges.iter().copied().filter(|e| !matches!(e.kind, Kind::Insert(_))).collect();
-    let mut found: Vec<Option<Atom>> = Vec::new();
-    let mut look = |a: Edge, b: Edge| {
-        if a.is_ext() && b.is_ext() && a.a2.is_some() == b.a1.is_some() {
-            found.push(a.a2);
-        }
-    };
+    let lone = |a: &Edge, b: &Edge| a.is_ext() && b.is_ext() && a.a2.is_some() == b.a1.is_some();
+    let accesses = || edges.iter().filter(|e| !matches!(e.kind, Kind::Insert(_)));
     // The first event of all stands first.
-    if let (Some(first), Some(last)) = (edges.first(), edges.last()) {
-        look(*last, *first);
-    }
-    for pair in edges.windows(2) {
-        look(pair[0], pair[1]);
-    }
-    if found.iter().all(Option::is_none) {
+    let around = accesses().next_back().into_iter().chain(accesses()).zip(accesses());
+    let found = || around.clone().filter(|(a, b)| lone(a, b)).map(|(a, _)| a.a2);
+    if found().all(|a| a.is_none()) {
         return String::new();
     }
     // A plain one is `Na` here in every dialect.
-    found.iter().map(|a| a.map_or("Na", |a| dialect.atom_name(Some(a)))).collect()
+    found().map(|a| a.map_or("Na", |a| dialect.atom_name(Some(a)))).collect()
 }

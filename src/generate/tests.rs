@@ -2,6 +2,8 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
+use super::collect::{Wanted, collect};
+use super::filter::Filter;
 use super::recipe::Recipe;
 use super::{dialect, syntax};
 use crate::diag::Source;
@@ -338,16 +340,19 @@ fn everything_that_was_looked_at_is_a_test_or_was_dropped_for_a_reason() {
     let mut recipe = vocabulary(Arch::C, "Pod** Na Sc Rlx Rfe Fre Coe", 6, 2);
     recipe.shapes = vec![text("SB")];
     let all = |recipe: &Recipe, sample, limit| {
-        let keep = super::filter::Filter::read(&[text("without=*_seq_cst")]).expect("reads");
-        super::collect::collect(recipe, &[text("c11-const")], &keep, sample, limit, 1)
-            .expect("are made")
-            .tally
+        let keep = Filter::read(&[text("without=*_seq_cst")]).expect("reads");
+        let excluded = |name: &str| name.len() % 5 == 0;
+        let wanted = Wanted { excluded: &excluded, keep: &keep, sample, limit };
+        let made = collect(recipe, &[text("c11-const")], &wanted, 1).expect("are made");
+        assert!(made.iter().all(|(name, _)| !excluded(name)));
+        made.tally
     };
     for (sample, limit) in [(None, usize::MAX), (Some((40, 1)), usize::MAX), (None, 10)] {
         let tally = all(&recipe, sample, limit);
         let dropped: u64 = tally.dropped().iter().map(|(_, n)| n).sum();
         assert_eq!(tally.cycles, tally.tests + dropped, "{tally:?}");
         let why: Vec<&str> = tally.dropped().iter().map(|(w, _)| *w).collect();
+        assert!(why.contains(&super::EXCLUDED), "{why:?}");
         assert!(why.contains(&super::FILTERED) && why.contains(&super::OTHER_FAMILY), "{why:?}");
         assert_eq!(why.contains(&super::SAMPLED), sample.is_some());
         assert_eq!(why.contains(&super::LIMITED), limit == 10);
@@ -376,11 +381,11 @@ fn programs_are_met_once_up_to_symmetry() {
 
 #[test]
 fn families_of_constructs() {
-    use super::collect::collect;
-    use super::filter::Filter;
     let all = |name: &str, sample| {
         let recipe = Recipe::new(Arch::C);
-        collect(&recipe, &[text(name)], &Filter::default(), sample, usize::MAX, 1).expect("is made")
+        let keep = Filter::default();
+        let wanted = Wanted { sample, ..Wanted::all(&keep) };
+        collect(&recipe, &[text(name)], &wanted, 1).expect("is made")
     };
     let unused = all("c11-unused", None);
     // The test that shows a lost acquire only through the final value.

@@ -90,6 +90,33 @@ pub enum Shows {
     Unknown,
 }
 
+/// In which compilers it is and in which not, a line each: one word a compiler, and its versions
+/// behind it.
+pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (shows, word) in [
+        (Shows::Present, "present in"),
+        (Shows::Absent, "absent from"),
+        (Shows::Unknown, "unknown for"),
+    ] {
+        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+        for p in presence.iter().filter(|p| p.shows == shows) {
+            let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
+            match names.last_mut().filter(|(t, _)| *t == tool) {
+                Some((_, versions)) if versions.contains(&version) => {}
+                Some((_, versions)) => versions.push(version),
+                None => names.push((tool, vec![version])),
+            }
+        }
+        let names: Vec<String> =
+            names.iter().map(|(t, v)| format!("{t} {}", v.join(", ")).trim().to_string()).collect();
+        if !names.is_empty() {
+            out.push(format!("{word} {}", names.join("; ")));
+        }
+    }
+    out
+}
+
 /// A smaller test that shows a positive difference too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reduced {

@@ -1,10 +1,11 @@
-//! Reports: JSON, the terminal, JUnit, SARIF, GitHub; baselines and merging.
+//! Reports: JSON, the terminal, HTML, JUnit, SARIF, GitHub; baselines and merging.
 //!
 //! This room does not know how findings were made.
 
 pub mod baseline;
 pub mod evidence;
 pub mod github;
+pub mod html;
 pub mod junit;
 pub mod matrix;
 pub mod merge;
@@ -275,6 +276,55 @@ impl Finding {
         self
     }
 
+    /// What it says, before what is wrong.
+    pub fn claim(&self) -> String {
+        let who = self.profiles.join(" and ");
+        let (source, target) = (&self.model_source, &self.model_target);
+        match self.class {
+            Class::Conformance if target.is_empty() => {
+                format!("{who} showed what {source} forbids")
+            }
+            Class::Conformance => format!("{who} on {target} showed what {source} forbids"),
+            // What a machine did says for itself how it ended.
+            Class::RuntimeCrash if self.wrong().is_empty() => who,
+            Class::RuntimeCrash => {
+                format!("compiled with {who}, it crashes where constants cannot be written")
+            }
+            Class::AbiLayout => format!("{who} cannot share it"),
+            _ => format!("compiled with {who}, {target} allows what {source} forbids"),
+        }
+    }
+
+    /// How it was made and what would mend it, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if !self.preparation.is_empty() {
+            out.push(format!("with {}", self.preparation));
+        }
+        if !self.mix.is_empty() {
+            out.push(format!("mix: {}", self.mix));
+        }
+        for clash in self.clash.iter().take(8) {
+            out.push(format!("{}: {}", clash.part, clash.source));
+            out.extend(clash.code.iter().map(|(profile, code)| format!("  {profile}: {code}")));
+        }
+        for Mend { profile, operation, barrier, before } in self.mends.iter().take(4) {
+            let place = if *before { "before" } else { "behind" };
+            out.push(format!("mended by `{barrier}` {place} each `{operation}` of {profile}"));
+        }
+        let alike = self.alike.iter();
+        out.extend(alike.map(|(profile, like)| format!("like {profile}: {}", like.join(", "))));
+        out
+    }
+
+    /// The smallest source that shows it, its target, and their outcomes.
+    pub fn smallest(&self) -> (&str, &str, &Outcomes) {
+        match &self.reduced {
+            Some(r) => (&r.source, &r.target, &r.outcomes),
+            None => (&self.source, &self.target, &self.outcomes),
+        }
+    }
+
     /// What is wrong, a line each.
     pub fn wrong(&self) -> Vec<String> {
         let states = self.outcomes.forbidden.iter().map(state_text);
@@ -333,6 +383,16 @@ impl Report {
 
     pub fn count(&self, status: Status) -> usize {
         self.findings.iter().filter(|f| f.status == status).count()
+    }
+
+    /// Errors that say the same of different tests, by what they say and in which stage.
+    pub fn error_groups(&self) -> BTreeMap<(&str, &str), Vec<&Error>> {
+        let mut groups: BTreeMap<(&str, &str), Vec<&Error>> = BTreeMap::new();
+        for error in &self.errors {
+            let message = error.message.strip_prefix(&*error.test).unwrap_or(&error.message);
+            groups.entry((message, error.stage.as_str())).or_default().push(error);
+        }
+        groups
     }
 
     /// 0: nothing new; 1: new findings; 2: inputs are wrong; 3: something failed.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::evidence::{Evidence, Execution, Mend, Shows};
-use super::{Class, Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
+use super::evidence::{Evidence, Execution, presence_lines};
+use super::{Class, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -83,7 +83,7 @@ pub fn summary(report: &Report, style: Style) -> String {
         matrix::matrix(c, style.verbose, &mut out);
     }
     out.push_str(&table::changes(&report.changes, style.verbose));
-    errors(&report.errors, limit, style, &mut out);
+    errors(report, limit, style, &mut out);
     bugs(&new, &mut out);
     let known = report.count(Status::Known);
     let word = match new.len() {
@@ -171,52 +171,17 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.class.name(),
         f.id
     );
-    let who = f.profiles.join(" and ");
-    let said = match f.class {
-        Class::Conformance => {
-            let on = if f.model_target.is_empty() { "" } else { " on " };
-            format!("{who}{on}{} showed what {} forbids:", f.model_target, f.model_source)
-        }
-        // What a machine did says for itself how it ended.
-        Class::RuntimeCrash if f.wrong().is_empty() => format!("{who}:"),
-        Class::RuntimeCrash => {
-            format!("compiled with {who}, it crashes where constants cannot be written:")
-        }
-        Class::AbiLayout => format!("{who} cannot share it:"),
-        _ => format!(
-            "compiled with {who}, {} allows what {} forbids:",
-            f.model_target, f.model_source
-        ),
-    };
-    let _ = writeln!(out, "  {said}");
-    if !f.preparation.is_empty() {
-        let _ = writeln!(out, "    with {}", f.preparation);
-    }
-    if !f.mix.is_empty() {
-        let _ = writeln!(out, "    mix: {}", f.mix);
-    }
-    for clash in f.clash.iter().take(8) {
-        let _ = writeln!(out, "    {}: {}", clash.part, clash.source);
-        for (profile, code) in &clash.code {
-            let _ = writeln!(out, "      {profile}: {code}");
-        }
-    }
-    for mend in f.mends.iter().take(4) {
-        let place = if mend.before { "before" } else { "behind" };
-        let Mend { profile, operation, barrier, .. } = mend;
-        let _ = writeln!(out, "    mended by `{barrier}` {place} each `{operation}` of {profile}");
-    }
-    for (profile, others) in &f.alike {
-        let _ = writeln!(out, "    like {profile}: {}", others.join(", "));
+    let _ = writeln!(out, "  {}:", f.claim());
+    for fact in f.facts() {
+        let _ = writeln!(out, "    {fact}");
     }
     for wrong in f.wrong().iter().take(8) {
         let _ = writeln!(out, "    {}", style.paint("31", wrong));
     }
-    presence(f, out);
-    let (source, target, outcomes) = match &f.reduced {
-        Some(r) => (&r.source, &r.target, &r.outcomes),
-        None => (&f.source, &f.target, &f.outcomes),
-    };
+    for line in presence_lines(&f.presence) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let (source, target, outcomes) = f.smallest();
     if !source.is_empty() {
         let word = if f.reduced.is_some() { "reduced to" } else { "source" };
         let _ = writeln!(out, "  {word}:");
@@ -237,31 +202,6 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         evidence(f, e, out);
     }
     let _ = writeln!(out, "  again: {}\n", f.command);
-}
-
-/// In which compilers it is, and in which not.
-fn presence(f: &Finding, out: &mut String) {
-    for (shows, word) in [
-        (Shows::Present, "present in"),
-        (Shows::Absent, "absent from"),
-        (Shows::Unknown, "unknown for"),
-    ] {
-        // One word a compiler, and its versions behind it.
-        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
-        for p in f.presence.iter().filter(|p| p.shows == shows) {
-            let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
-            match names.last_mut().filter(|(t, _)| *t == tool) {
-                Some((_, versions)) if versions.contains(&version) => {}
-                Some((_, versions)) => versions.push(version),
-                None => names.push((tool, vec![version])),
-            }
-        }
-        let names: Vec<String> =
-            names.iter().map(|(t, v)| format!("{t} {}", v.join(", ")).trim().to_string()).collect();
-        if !names.is_empty() {
-            let _ = writeln!(out, "  {word} {}", names.join("; "));
-        }
-    }
 }
 
 /// Both outcome sets, side by side.
@@ -340,26 +280,22 @@ fn indent(text: &str, out: &mut String) {
 }
 
 /// Errors, those that say the same under one line.
-fn errors(list: &[Error], limit: usize, style: Style, out: &mut String) {
-    let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for error in list {
-        let message = error.message.strip_prefix(&*error.test).unwrap_or(&error.message);
-        groups.entry((message, error.stage.as_str())).or_default().push(&error.test);
-    }
-    for ((message, stage), tests) in groups.iter().take(limit) {
+fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
+    let groups = report.error_groups();
+    for ((message, stage), errors) in groups.iter().take(limit) {
+        let first = errors[0];
         let _ = writeln!(
             out,
             "{} {stage}: {}{message}",
             style.paint("33;1", "error"),
-            tests[0].is_empty().then_some("").unwrap_or(&format!("{}: ", tests[0])),
+            if first.test.is_empty() { String::new() } else { format!("{}: ", first.test) },
         );
-        if tests.len() > 1 {
-            let _ = writeln!(out, "  and {} more tests, the same", tests.len() - 1);
+        if errors.len() > 1 {
+            let _ = writeln!(out, "  and {} more tests, the same", errors.len() - 1);
         }
-        let same = |e: &&Error| e.stage == *stage && e.test == tests[0];
-        if let Some(error) = list.iter().find(same).filter(|e| !e.reproducer.is_empty()) {
+        if !first.reproducer.is_empty() {
             let _ = writeln!(out, "  reduced to:");
-            indent(&error.reproducer, out);
+            indent(&first.reproducer, out);
         }
     }
     if groups.len() > limit {

@@ -31,6 +31,12 @@ pub struct Edge {
     named: bool,
 }
 
+impl Edge {
+    pub fn new(from: usize, to: usize, label: String) -> Edge {
+        Edge { from, to, label, named: false }
+    }
+}
+
 /// A requirement that an execution does not meet.
 #[derive(Clone, Debug)]
 pub struct Failure {

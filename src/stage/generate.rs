@@ -17,7 +17,7 @@ use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
 use crate::engine::store::Records;
 use crate::generate::filter::Filter;
-use crate::generate::{FILTERED, LIMITED};
+use crate::generate::{EXCLUDED, FILTERED, LIMITED};
 use crate::litmus::list;
 use crate::litmus::pack::{self, Member};
 use crate::pipeline::plan::Node;
@@ -386,7 +386,7 @@ impl graph::Source for Files {
         let mut found = self.find()?;
         let mut counts = Counts::default();
         counts.considered = (found.files.len() + found.excluded) as u64;
-        counts.drop(super::generated::EXCLUDED, found.excluded as u64);
+        counts.drop(EXCLUDED, found.excluded as u64);
         if !self.keep.is_empty() {
             let before = found.files.len();
             found.files.retain(|path| self.keeps(std::fs::read(path).ok()));

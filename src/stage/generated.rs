@@ -9,7 +9,7 @@ use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::{Entry, decode_entries, encode_entries};
 use crate::engine::store::{Kind, Put, Records};
-use crate::generate::collect::{Collected, collect};
+use crate::generate::collect::{Collected, Wanted, collect};
 use crate::generate::filter::Filter;
 use crate::generate::recipe::Recipe;
 use crate::litmus::Arch;
@@ -31,9 +31,6 @@ pub struct Generated {
     made: Mutex<Option<Collected>>,
     counts: Mutex<Counts>,
 }
-
-/// Why a test is not there whose name the pipeline excludes.
-pub const EXCLUDED: &str = "excluded by name";
 
 impl Generated {
     pub fn new(node: &Node, options: &Generate) -> Result<Generated> {
@@ -118,7 +115,7 @@ impl Generated {
             "{:?} {:?} {} {:?} {:?}",
             self.recipe, self.families, self.limit, self.sample, self.words
         );
-        Keyer::new("generated/2")
+        Keyer::new("generated/3")
             .field("litmake", env!("LITMAKE_GENERATE").as_bytes())
             .field("asked", asked.as_bytes())
             .finish()
@@ -135,14 +132,14 @@ impl Generated {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
             let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-            *made = Some(collect(
-                &self.recipe,
-                &self.families,
-                &self.keep,
-                self.sample,
-                self.limit,
-                jobs,
-            )?);
+            let excluded = |name: &str| self.exclude.is_match(format!("{name}.litmus"));
+            let wanted = Wanted {
+                excluded: &|name| !self.exclude.is_empty() && excluded(name),
+                keep: &self.keep,
+                sample: self.sample,
+                limit: self.limit,
+            };
+            *made = Some(collect(&self.recipe, &self.families, &wanted, jobs)?);
         }
         Ok(made)
     }
@@ -167,7 +164,7 @@ impl graph::Source for Generated {
             content: Digest::of(text.as_bytes()),
         };
         let all = made.iter().flat_map(|m| m.iter()).map(entry);
-        let mut out: Vec<Entry> = all.filter(|e| !self.exclude.is_match(&*e.name)).collect();
+        let mut out: Vec<Entry> = all.collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
         let mut counts = Counts::default();
         if let Some(made) = &*made {
@@ -175,7 +172,6 @@ impl graph::Source for Generated {
             for (why, n) in made.tally.dropped() {
                 counts.drop(why, n);
             }
-            counts.drop(EXCLUDED, (made.len() - out.len()) as u64);
         }
         let mut value = counts.encode();
         value.extend_from_slice(&encode_entries(&out));

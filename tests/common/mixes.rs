@@ -10,7 +10,7 @@ use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::engine::graph::{Context, Fingerprint};
 use litmake::engine::store::{Store, StoreOptions};
-use litmake::generate::collect::collect;
+use litmake::generate::collect::{Wanted, collect};
 use litmake::generate::filter::Filter;
 use litmake::generate::recipe::Recipe;
 use litmake::litmus::{self, Arch, Test};
@@ -78,7 +78,9 @@ fn tests(sample: usize) -> Vec<Test> {
     for family in ["mix-accesses", "mix-table4"] {
         let recipe = Recipe::new(Arch::C);
         let family = [Source::new("family", family)];
-        let all = collect(&recipe, &family, &Filter::default(), Some((sample, 1)), usize::MAX, 1);
+        let keep = Filter::default();
+        let wanted = Wanted { sample: Some((sample, 1)), ..Wanted::all(&keep) };
+        let all = collect(&recipe, &family, &wanted, 1);
         for (name, content) in all.expect("a family").iter() {
             out.push(litmus::read(&Source::new(name, content)).expect("a test"));
         }

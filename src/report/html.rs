@@ -1,0 +1,310 @@
+//! One page a run, for a browser: which test, which compiler, which outcome, since when, why, and
+//! the smallest reproducer. It needs nothing but itself.
+//!
+//! It does not know how findings were made.
+
+use std::fmt::Write;
+
+use super::evidence::{self, Evidence, presence_lines};
+use super::picture::{self, escaped};
+use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
+use crate::sim::explain::{Edge, Failure};
+use crate::sim::witness;
+
+/// Findings that are shown at once; the others open at a click.
+const OPEN: usize = 3;
+/// Outcome sets that are larger are left to the JSON report.
+const STATES: usize = 64;
+
+const STYLE: &str = "
+:root{color-scheme:light dark;--line:#8884;--soft:#8881;--bad:#d22;--good:#2a2}
+body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}h3{font-size:1rem;margin:1rem 0 .2rem}
+table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}
+tr+tr td{border-top:1px solid var(--line)}
+pre,code{font:13px/1.45 ui-monospace,monospace}
+pre{background:var(--soft);padding:.6rem .8rem;overflow-x:auto;margin:.3rem 0}
+details{border:1px solid var(--line);border-radius:.3rem;padding:.4rem .8rem;margin:.6rem 0}
+summary{cursor:pointer}.side{display:flex;flex-wrap:wrap;gap:0 1.5rem}.side>div{flex:1 1 25rem;min-width:0}
+.bad{color:var(--bad)}.good{color:var(--good)}svg{max-width:100%;height:auto}
+";
+
+/// The page.
+pub fn html(report: &Report) -> String {
+    let mut out = String::new();
+    let title = escaped(&report.pipeline);
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+    );
+    verdict(report, &mut out);
+    let mut findings: Vec<&Finding> = report.findings.iter().collect();
+    // What is new, and of that what was looked into and has no label.
+    findings.sort_by_key(|f| (f.status as u8, f.evidence.is_none(), !f.label.is_empty()));
+    overview(&findings, &mut out);
+    for (i, f) in findings.iter().filter(|f| f.status != Status::Fixed).enumerate() {
+        finding(f, i < OPEN && f.status == Status::New, &mut out);
+    }
+    errors(report, &mut out);
+    stages(report, &mut out);
+    let mut text = String::new();
+    for c in &report.compatibility {
+        matrix::matrix(c, true, &mut text);
+    }
+    let changes = table::changes(&report.changes, true);
+    for (head, text) in
+        [("Differences", table::differences(report)), ("Changes", changes), ("Compatibility", text)]
+    {
+        if !text.is_empty() {
+            let _ = write!(out, "<h2>{head}</h2>\n");
+            pre(&text, &mut out);
+        }
+    }
+    let _ = write!(out, "<p>litmake {}</p>\n</body></html>\n", escaped(&report.litmake));
+    out
+}
+
+fn verdict(report: &Report, out: &mut String) {
+    let new = report.count(Status::New);
+    let (class, said) = match new {
+        0 => ("good", "no new findings".to_string()),
+        1 => ("bad", "1 new finding".to_string()),
+        n => ("bad", format!("{n} new findings")),
+    };
+    let _ = write!(out, "<p><b class=\"{class}\">{said}</b>");
+    let others = [
+        (report.count(Status::Known), "known"),
+        (report.count(Status::Fixed), "fixed"),
+        (report.errors.len(), "errors"),
+    ];
+    for (n, what) in others.into_iter().filter(|(n, _)| *n > 0) {
+        let _ = write!(out, ", {n} {what}");
+    }
+    out.push_str("</p>\n");
+}
+
+/// A row a finding.
+fn overview(findings: &[&Finding], out: &mut String) {
+    if findings.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<table><tr><th>test</th><th>compiled with</th><th>what</th><th>where else</th></tr>\n",
+    );
+    for f in findings {
+        let status = match f.status {
+            Status::New => "",
+            Status::Known => " (known)",
+            Status::Fixed => " (fixed)",
+        };
+        let name = match f.status {
+            Status::Fixed => escaped(&f.test),
+            _ => format!("<a href=\"#{}\">{}</a>", escaped(&f.id), escaped(&f.test)),
+        };
+        let mut what = f.wrong();
+        what.truncate(1);
+        if !f.label.is_empty() {
+            what.push(f.label.clone());
+        }
+        let _ = writeln!(
+            out,
+            "<tr><td>{name}{status}</td><td>{}</td><td><code>{}</code></td><td>{}</td></tr>",
+            escaped(&f.profiles.join(" and ")),
+            escaped(&what.join(", ")),
+            presence_lines(&f.presence).iter().map(|l| escaped(l)).collect::<Vec<_>>().join("<br>"),
+        );
+    }
+    out.push_str("</table>\n");
+}
+
+fn pre(text: &str, out: &mut String) {
+    let _ = writeln!(out, "<pre>{}</pre>", escaped(text.trim_end()));
+}
+
+/// A text under a heading, where there is one.
+fn part(head: &str, text: &str, out: &mut String) {
+    if !text.trim().is_empty() {
+        let _ = write!(out, "<div><h3>{}</h3>", escaped(head));
+        pre(text, out);
+        out.push_str("</div>");
+    }
+}
+
+fn finding(f: &Finding, open: bool, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<details id=\"{}\"{}><summary><b>{}</b> ({}{}{}, {})</summary>",
+        escaped(&f.id),
+        if open { " open" } else { "" },
+        escaped(&f.test),
+        f.class.name(),
+        if f.label.is_empty() { "" } else { ", " },
+        escaped(&f.label),
+        escaped(&f.id)
+    );
+    let _ = writeln!(out, "<p>{}</p>", escaped(&f.claim()));
+    for wrong in f.wrong() {
+        let _ = writeln!(out, "<pre class=\"bad\">{}</pre>", escaped(&wrong));
+    }
+    let mut facts = f.facts();
+    facts.extend(presence_lines(&f.presence));
+    if !facts.is_empty() {
+        let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
+        let _ = writeln!(out, "<ul>{}</ul>", items.concat());
+    }
+    let (source, target, outcomes) = f.smallest();
+    out.push_str("<div class=\"side\">");
+    part(if f.reduced.is_some() { "Reduced to" } else { "Source" }, source, out);
+    part("What the compiler made of it", target, out);
+    out.push_str("</div>\n");
+    sets(f, outcomes, out);
+    if let Some(e) = &f.evidence {
+        why(f, e, out);
+    }
+    part("Again", &f.command, out);
+    if f.reduced.is_some() && !f.source.is_empty() {
+        out.push_str("<details><summary>The whole test</summary>");
+        pre(&f.source, out);
+        pre(&f.target, out);
+        out.push_str("</details>");
+    }
+    out.push_str("</details>\n");
+}
+
+/// Both outcome sets, side by side.
+fn sets(f: &Finding, outcomes: &Outcomes, out: &mut String) {
+    let all: std::collections::BTreeSet<&State> =
+        outcomes.source.iter().chain(&outcomes.target).collect();
+    if all.is_empty() || all.len() > STATES {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "<h3>Outcomes</h3><table><tr><th></th><th>{}</th><th>{}</th></tr>",
+        escaped(&f.model_source),
+        escaped(&f.model_target)
+    );
+    for state in all {
+        let mark = |list: &[State]| if list.contains(state) { "yes" } else { "" };
+        let class = if outcomes.forbidden.contains(state) { " class=\"bad\"" } else { "" };
+        let _ = writeln!(
+            out,
+            "<tr{class}><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            escaped(&state_text(state)),
+            mark(&outcomes.source),
+            mark(&outcomes.target)
+        );
+    }
+    out.push_str("</table>\n");
+}
+
+/// The execution that shows the outcome, and the one of the source that is forbidden.
+fn why(f: &Finding, e: &Evidence, out: &mut String) {
+    let mut draw = |head: &str, run: &evidence::Execution| {
+        let _ = write!(out, "<h3>{}</h3>", escaped(head));
+        out.push_str(&picture::svg(&run.model, &[drawn(&e.outcome, run)]));
+    };
+    if let Some(run) = &e.target {
+        draw("What the target does", run);
+    }
+    match &e.source {
+        Some(run) => draw("What the source may not do", run),
+        None if f.outcomes.source.is_empty() => {}
+        None => out.push_str("<p>No execution of the source shows it, whatever the model.</p>"),
+    }
+}
+
+/// An execution as pictures want it: program order and from-reads follow from what a report has.
+fn drawn(outcome: &State, run: &evidence::Execution) -> witness::Execution {
+    let at = |id: &str| run.events.iter().position(|e| e.id == id);
+    let known = |list: &[(String, String)]| -> Vec<(usize, usize)> {
+        list.iter().filter_map(|(a, b)| Some((at(a)?, at(b)?))).collect()
+    };
+    let (rf, co) = (known(&run.rf), known(&run.co));
+    let mut po = Vec::new();
+    for (i, event) in run.events.iter().enumerate().filter(|(_, e)| e.thread.is_some()) {
+        let later = run.events.iter().skip(i + 1).position(|e| e.thread == event.thread);
+        po.extend(later.map(|n| (i, i + 1 + n)));
+    }
+    let mut fr = Vec::new();
+    for (from, read) in &rf {
+        fr.extend(co.iter().filter(|(a, b)| a == from && b != read).map(|(_, b)| (*read, *b)));
+    }
+    let failures = run.fails.iter().map(|failed| Failure {
+        name: failed.check.clone(),
+        place: failed.place.clone(),
+        chains: vec![
+            failed
+                .edges
+                .iter()
+                .filter_map(|e| Some(Edge::new(at(&e.from)?, at(&e.to)?, e.edge.clone())))
+                .collect(),
+        ],
+        events: Vec::new(),
+        is_cycle: failed.is_cycle,
+        negated: false,
+    });
+    witness::Execution {
+        events: run
+            .events
+            .iter()
+            .map(|e| witness::Event {
+                thread: e.thread,
+                text: e.event.clone(),
+                instruction: e.code.clone(),
+                line: e.line,
+            })
+            .collect(),
+        po,
+        rf,
+        co,
+        fr,
+        others: Vec::new(),
+        failures: failures.collect(),
+        state: outcome.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+    }
+}
+
+fn errors(report: &Report, out: &mut String) {
+    if report.errors.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Errors</h2>\n");
+    for ((message, stage), errors) in report.error_groups() {
+        let tests: Vec<&str> =
+            errors.iter().map(|e| e.test.as_str()).filter(|t| !t.is_empty()).collect();
+        let _ = writeln!(
+            out,
+            "<details><summary>{}: {} ({})</summary>",
+            escaped(stage),
+            escaped(message.lines().next().unwrap_or("")),
+            errors.len()
+        );
+        pre(message, out);
+        pre(&tests.join("\n"), out);
+        let reproducer = |e: &&&Error| !e.reproducer.is_empty();
+        if let Some(error) = errors.iter().find(reproducer) {
+            part("Reduced to", &error.reproducer, out);
+        }
+        out.push_str("</details>\n");
+    }
+}
+
+fn stages(report: &Report, out: &mut String) {
+    out.push_str("<h2>Stages</h2>\n<table><tr><th></th><th>tasks</th><th>run</th><th>failed</th><th>s</th></tr>\n");
+    for s in &report.stages {
+        let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&s.name),
+            s.tasks,
+            number(s.executed),
+            number((s.failed > 0).then_some(s.failed)),
+            s.seconds.map_or(String::new(), |s| format!("{s:.2}")),
+        );
+    }
+    out.push_str("</table>\n");
+}
