@@ -116,7 +116,10 @@ pub fn number(n: i64, out: &mut String) {
     let digit = |n: i64| char::from(b'0' + n as u8);
     match n {
         0..10 => out.push(digit(n)),
-        10..100 => out.extend([digit(n / 10), digit(n % 10)]),
+        10..100 => {
+            out.push(digit(n / 10));
+            out.push(digit(n % 10));
+        }
         _ => {
             let _ = write!(out, "{n}");
         }

@@ -277,9 +277,9 @@ pub fn print_expr(e: &Expr) -> String {
                 UnaryOp::Addr => "&",
             };
             let a = operand(a, UNARY);
-            // `- -a` must not become `--a`, nor `&&a` of two addresses.
+            // `- -a` must not become `--a`, nor `& &a` a logical and. A blank nests no deeper.
             match a.starts_with(op) && matches!(op, "+" | "-" | "&") {
-                true => format!("{op}({a})"),
+                true => format!("{op} {a}"),
                 false => format!("{op}{a}"),
             }
         }
@@ -289,7 +289,7 @@ pub fn print_expr(e: &Expr) -> String {
                 true => {
                     let a = operand(target, UNARY);
                     match a.starts_with(&op[..1]) {
-                        true => format!("{op}({a})"),
+                        true => format!("{op} {a}"),
                         false => format!("{op}{a}"),
                     }
                 }

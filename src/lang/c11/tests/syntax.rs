@@ -97,7 +97,7 @@ fn printing() {
     continue;
   }
   do {
-    r0 = -(-1) - -1;
+    r0 = - -1 - -1;
   }
   while (!(r0 & 1) && r0 - (1 - 2) || (r0, 1));
   r0 = r0 ? q = 0, 1 : 0x10u;
@@ -112,6 +112,18 @@ fn printing() {
         ),
         "int f() {\n  return 1;\n}\n"
     );
+}
+
+/// What is read is printed no deeper than it was.
+#[test]
+fn deep_expressions_read_back() {
+    for op in ["+ ", "- ", "& *", "!", "~"] {
+        let text = format!("P0(int* x) {{ int r0 = {}*x; }}", op.repeat(40));
+        let f = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        let printed = print_function(&f);
+        let again = parse(&printed).unwrap_or_else(|e| panic!("{op}: {e}"));
+        assert_eq!(print_function(&again), printed);
+    }
 }
 
 #[test]
