@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
 use crate::diag::{Source, Span};
-use crate::isa::ops::Op;
+use crate::isa::ops::{Op, Reg};
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Arch, Body, Features, InitItem, InitValue, Line, Place, Test, Type, Value};
 use crate::toolchain::compile::{compose, declare, locations};
@@ -60,18 +60,15 @@ impl Compiled {
             .thread(&Source::new("part", ""), lines, &mut named)
             .map_err(|e| format!("a compiled part cannot be read: {}", e.message))?;
         let (mut uses, mut writes) = (BTreeSet::new(), BTreeSet::new());
-        for op in code.insts.iter().flat_map(|i| &i.ops) {
-            let (reg, written) = match op {
-                Op::WriteReg { reg, .. } => (*reg, true),
-                Op::ReadReg { reg, .. } => (*reg, false),
-                _ => continue,
-            };
-            if let Some(info) = code.regs.get(usize::from(reg)) {
-                uses.insert(info.name.clone());
-                if written {
-                    writes.insert(info.name.clone());
+        for inst in &code.insts {
+            each_register(&inst.ops, &mut |reg, written| {
+                if let Some(info) = code.regs.get(usize::from(reg)) {
+                    uses.insert(info.name.clone());
+                    if written {
+                        writes.insert(info.name.clone());
+                    }
                 }
-            }
+            });
         }
         let (mut needs, mut private) = (Vec::new(), Vec::new());
         for item in &part.init {
@@ -99,6 +96,22 @@ impl Compiled {
         let lines = lines.clone();
         let (arch, features) = (part.arch, part.features());
         Ok(Compiled { lines, needs, private, uses, writes, arch, features, meaning })
+    }
+}
+
+/// The registers that operations name, those under conditions too, and whether they write them.
+fn each_register(ops: &[Op], f: &mut dyn FnMut(Reg, bool)) {
+    for op in ops {
+        match op {
+            Op::WriteReg { reg, .. } => f(*reg, true),
+            Op::ReadReg { reg, .. } => f(*reg, false),
+            Op::If { yes, no, .. } => {
+                each_register(yes, f);
+                each_register(no, f);
+            }
+            Op::Rmw { body, .. } => each_register(body, f),
+            _ => {}
+        }
     }
 }
 
@@ -132,6 +145,8 @@ pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, S
             init: Vec::new(),
             starts: BTreeMap::new(),
             moved: BTreeMap::new(),
+            tabled: Vec::new(),
+            table: None,
             free: Vec::new(),
             value: None,
         };
@@ -160,6 +175,10 @@ struct Thread<'a> {
     starts: BTreeMap<String, String>,
     /// The register that holds a location for parts to take it from.
     moved: BTreeMap<String, String>,
+    /// Locations whose addresses lie in the thread's table, where there are not registers for all,
+    /// and the register that points to it.
+    tabled: Vec<String>,
+    table: Option<String>,
     free: Vec<String>,
     /// The register that conditions are looked at in.
     value: Option<String>,
@@ -198,6 +217,7 @@ impl Thread<'_> {
         self.free = self.target.spare.iter().map(|s| s.to_string()).collect();
         self.free.retain(|r| !uses.contains(r.as_str()));
         self.free.reverse();
+        self.prepare(steps, pieces, parts)?;
         for step in steps {
             match step {
                 Step::Piece(i) => self.piece(*i, &pieces[*i], parts[*i])?,
@@ -220,7 +240,19 @@ impl Thread<'_> {
         }
         let holds = self.starts.iter().map(|(r, p)| (r.clone(), p.clone()));
         let moved = self.moved.iter().map(|(p, r)| (r.clone(), p.clone()));
-        let all: Vec<(String, String)> = holds.chain(moved).collect();
+        let mut all: Vec<(String, String)> = holds.chain(moved).collect();
+        if let Some(base) = &self.table {
+            let table = format!("P{}_addresses", self.thread);
+            all.push((base.clone(), table.clone()));
+            let at = |name: &String| Value::Addr { name: name.clone(), index: 0 };
+            let to = Type::Pointer(Box::new(Type::Void));
+            self.init.push(InitItem {
+                place: Place::Mem { name: table, index: None },
+                ty: Some(Type::Array(Box::new(to), self.tabled.len() as u64)),
+                value: Some(InitValue::Array(self.tabled.iter().map(at).collect())),
+                span: Span::default(),
+            });
+        }
         for (reg, place) in all {
             self.init.push(InitItem {
                 place: Place::Reg { thread: self.thread, name: reg },
@@ -256,17 +288,81 @@ impl Thread<'_> {
         }
     }
 
-    /// A register that holds a location whenever it is asked for.
-    fn holder(&mut self, place: &str) -> Result<String, String> {
-        if let Some((reg, _)) = self.starts.iter().find(|(_, p)| *p == place) {
-            return Ok(reg.clone());
+    /// Gives each location that has to be moved to parts a register that holds it from the start
+    /// to the end. Where those do not suffice, shared ones lie in a table.
+    fn prepare(
+        &mut self,
+        steps: &[Step],
+        pieces: &[Piece],
+        parts: &[&Compiled],
+    ) -> Result<(), String> {
+        let mut all: Vec<String> = Vec::new();
+        let mut conditions = false;
+        for step in steps {
+            let wanted: Vec<String> = match step {
+                Step::Piece(i) => {
+                    let needs = parts[*i].needs.iter();
+                    let places =
+                        needs.map(|(reg, place)| (reg, self.place(*i, &pieces[*i], place)));
+                    let moved = places.filter(|(r, place)| self.starts.get(*r) != Some(place));
+                    moved.map(|(_, place)| place).collect()
+                }
+                Step::Unless(place, _) if self.target.direct(place, 0).is_none() => {
+                    conditions = true;
+                    vec![place.clone()]
+                }
+                _ => Vec::new(),
+            };
+            for place in wanted {
+                if !all.contains(&place) && !self.starts.values().any(|p| *p == place) {
+                    all.push(place);
+                }
+            }
         }
-        if let Some(reg) = self.moved.get(place) {
-            return Ok(reg.clone());
+        if conditions {
+            // Parts leave nothing to each other in registers, so that any of theirs will do.
+            let held = |r: &str| self.starts.contains_key(r);
+            let spare = self.target.spare.iter();
+            let of_parts = spare.copied().find(|r| !held(r) && !self.free.iter().any(|f| f == r));
+            self.value = Some(match of_parts {
+                Some(reg) => reg.to_string(),
+                None => self.spare()?,
+            });
         }
-        let reg = self.spare()?;
-        self.moved.insert(place.to_string(), reg.clone());
-        Ok(reg)
+        if all.len() > self.free.len() {
+            // What only this thread has stays its own where no address of it lies in memory.
+            let shared = |place: &String| {
+                let of = |i: usize| pieces[i].shared.contains(place);
+                steps.iter().any(|s| matches!(s, Step::Piece(i) if of(*i)))
+            };
+            self.tabled = all.iter().filter(|p| shared(p)).cloned().collect();
+            if !self.tabled.is_empty() {
+                self.table = Some(self.spare()?);
+                self.tabled.truncate(all.len().saturating_sub(self.free.len()));
+            }
+        }
+        for place in all {
+            if !self.tabled.contains(&place) {
+                let reg = self.spare()?;
+                self.moved.insert(place, reg);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a location into a register.
+    fn bring(&mut self, reg: &str, place: &str) -> Result<(), String> {
+        let start = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
+        let text = match (start.or(self.moved.get(place)), &self.table) {
+            (Some(from), _) => self.target.copy(reg, from, self.target.word),
+            (None, Some(base)) => {
+                let n = self.tabled.iter().position(|p| p == place).unwrap_or(0);
+                self.target.load(reg, base, n * usize::from(self.target.word))
+            }
+            (None, None) => return Err(format!("no register holds `{place}`")),
+        };
+        self.line(text);
+        Ok(())
     }
 
     fn spare(&mut self) -> Result<String, String> {
@@ -295,9 +391,7 @@ impl Thread<'_> {
         for (reg, place) in &part.needs {
             let place = self.place(i, piece, place);
             if self.starts.get(reg) != Some(&place) {
-                let from = self.holder(&place)?;
-                let text = self.target.copy(reg, &from, self.target.word);
-                self.line(text);
+                self.bring(reg, &place)?;
             }
         }
         for line in &part.lines {
@@ -317,13 +411,15 @@ impl Thread<'_> {
             self.line(format!("je {label}"));
             return Ok(());
         }
-        let base = self.holder(place)?;
-        // It holds an address for nobody: those must stay from the start to the end.
-        let value = match &self.value {
-            Some(reg) => reg.clone(),
-            None => self.spare()?,
+        let value = self.value.clone().ok_or("a condition has no register")?;
+        let held = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
+        let base = match held.or(self.moved.get(place)).cloned() {
+            Some(base) => base,
+            None => {
+                self.bring(&value, place)?;
+                value.clone()
+            }
         };
-        self.value = Some(value.clone());
         let word = self.target.view(&value, 4);
         let lines = match self.target.arch {
             Arch::AArch64 => vec![format!("LDR {word},[{base}]"), format!("CBZ {word},{label}")],

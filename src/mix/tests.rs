@@ -139,6 +139,47 @@ fn only_one_machine() {
     assert_eq!(message, "code for RISCV and code for AArch64 cannot be mixed");
 }
 
+/// Parts of store buffering for Arm, whose stores come with more code.
+fn arm(part: &str, more: &str) -> Compiled {
+    let (init, code) = match part.contains("atomic_store") {
+        true => ("0:R0=loc0;", format!("MOV R2,#1; {more} STR R2,[R0];")),
+        false => ("0:R0=own0; 0:R1=loc0;", "LDR R3,[R1]; STR R3,[R0];".to_string()),
+    };
+    let lines = code.replace(';', " ;\n");
+    let text = format!("ARM part\n{{ {init} }}\nP0 ;\n{lines}exists (true)\n");
+    Compiled::new(&test(&text)).unwrap()
+}
+
+fn mixed(source: &str, more: &str) -> Test {
+    let source = test(source);
+    let parts = split(&source, By::Instruction).unwrap();
+    let made: Vec<Compiled> = parts.pieces.iter().map(|p| arm(&p.text, more)).collect();
+    splice(&source, &parts, &made.iter().collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn registers_that_are_changed_under_a_condition_hold_no_location() {
+    let joined = mixed(SB, "CMP R2,#1; MOVEQ R4,#7; MOVEQ R5,#7;");
+    let text = litmus::write(&joined);
+    assert!(!text.contains(":R4=") && !text.contains(":R5="), "{text}");
+    assert_eq!(outcomes(&joined, "armv7"), outcomes(&mixed(SB, ""), "armv7"));
+}
+
+#[test]
+fn where_registers_do_not_suffice_addresses_lie_in_memory() {
+    let three =
+        SB.replacen("int r0", "atomic_store_explicit(z, 1, memory_order_seq_cst); int r0", 1);
+    let three = three.replacen("P0 (", "P0 (atomic_int* z, ", 1);
+    let all = (4..12).map(|n| format!("MOV R{n},#0; ")).collect::<String>();
+    let joined = mixed(&three, &all);
+    let text = litmus::write(&joined);
+    assert!(text.contains("P0_addresses[2]"), "{text}");
+    assert!(!text.contains("P1_addresses"), "{text}");
+    let few = outcomes(&mixed(&three, ""), "armv7");
+    assert_eq!(outcomes(&joined, "armv7"), few);
+    assert_eq!(few.len(), 4);
+}
+
 fn tables() -> impl Strategy<Value = Table> {
     (1usize..5, 1usize..5).prop_flat_map(|(parts, profiles)| {
         let row = prop::collection::vec(0u32..3, profiles);

@@ -356,6 +356,15 @@ impl Target {
         }
     }
 
+    /// Loads an address from memory.
+    pub fn load(&self, to: &str, base: &str, offset: usize) -> String {
+        match self.arch {
+            Arch::X86_64 => format!("movq {offset}({}),{}", self.view(base, 8), self.view(to, 8)),
+            Arch::AArch64 | Arch::Arm => format!("LDR {to},[{base},#{offset}]"),
+            _ => format!("ld {to},{offset}({base})"),
+        }
+    }
+
     /// Puts the lowest bytes of a register into another, extended to `to_bytes`.
     pub fn extend(
         &self,
