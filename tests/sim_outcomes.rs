@@ -262,3 +262,36 @@ fn models_that_compute_dependencies_see_private_memory() {
     assert_eq!(flags("catdep\nflag ~empty rf & int as through-memory\n"), ["through-memory"]);
     assert!(flags("flag ~empty rf & int as through-memory\n").is_empty());
 }
+
+#[test]
+fn an_access_that_does_not_fit_is_an_error_only_where_it_happens() {
+    // Two words behind a pointer: of the locations, `x` alone has room for them.
+    let text = |pointee: &str| {
+        format!(
+            "ARM t\n{{ uint64_t x=0x500000003; int y=7; x* p=x; int out; 0:R1=p; 0:R4={pointee}; \
+             1:R1=p; 1:R5=out; }}\n\
+             P0           | P1            ;\n\
+             STR R4,[R1]  | LDR R0,[R1]   ;\n\
+             \u{20}            | LDRD R2,R3,[R0] ;\n\
+             exists (1:R2=3)\n"
+        )
+    };
+    expect(&text("x"), &["1:R2=3;"]);
+    let error = states(&text("y")).unwrap_err();
+    assert!(error.contains("an access of 4 bytes at y+4 is outside of it"), "{error}");
+    // A part of a location is found as its start is.
+    let part = text("x").replace("LDRD R2,R3,[R0]", "LDR R2,[R0,#4]").replace("1:R2=3", "1:R2=5");
+    expect(&part, &["1:R2=5;"]);
+    // On the other side of a branch that nobody takes it does not happen either.
+    expect(
+        "ARM t\n{ int y=7; int z=0; 0:R1=y; 0:R2=z; }\n\
+         P0           ;\n\
+         LDR R0,[R2]  ;\n\
+         CMP R0,#1    ;\n\
+         BNE L0       ;\n\
+         LDR R0,[R1,#4] ;\n\
+         L0:          ;\n\
+         exists (0:R0=0)\n",
+        &["0:R0=0;"],
+    );
+}

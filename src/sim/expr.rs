@@ -105,6 +105,24 @@ impl Exprs {
         self.add(Expr::Un(op, a, width))
     }
 
+    /// An expression, or a sum of it and a number, where the expression turned out to be another.
+    pub fn with(&mut self, id: ExprId, open: ExprId, known: ExprId) -> ExprId {
+        if id == open {
+            return known;
+        }
+        match self.get(id) {
+            Expr::Bin(op @ (BinOp::Add | BinOp::Sub), a, b, w)
+                if a == open && self.as_const(b).is_some() =>
+            {
+                self.bin(op, known, b, w)
+            }
+            Expr::Bin(BinOp::Add, a, b, w) if b == open && self.as_const(a).is_some() => {
+                self.bin(BinOp::Add, a, known, w)
+            }
+            _ => id,
+        }
+    }
+
     /// An upper bound on the significant bits of a value.
     fn bits_of(&self, id: ExprId) -> u8 {
         match self.get(id) {

@@ -227,7 +227,7 @@ impl Simulator {
         } else {
             domain::feasible(program, exprs, &paths)
         };
-        each_choice(&paths, &mut |picked| {
+        let mut look = |picked: Vec<&Path>, found: &mut Found| {
             let skeleton = Skeleton::new(program, &cells, picked);
             found.stats.skeletons += 1;
             let Some(fast) = fast else {
@@ -263,6 +263,19 @@ impl Simulator {
                 result = solver::solve(program, theory, &cells, exprs, &skeleton, found, deadline);
             }
             stopped(result, test, model, options, found)
+        };
+        each_choice(&paths, &mut |picked| {
+            // Executions of a path that goes wrong are looked for, and are no outcomes.
+            if let Some(wrong) = picked.iter().find_map(|path| path.wrong.as_deref()) {
+                let mut aside = Found { stats: found.stats, ..Found::default() };
+                look(picked, &mut aside)?;
+                found.stats = aside.stats;
+                return match aside.outcomes.is_empty() {
+                    true => Ok(()),
+                    false => Err(stuck_diag(test, program, Stuck::At(wrong.clone()))),
+                };
+            }
+            look(picked, found)
         })?;
         Ok(cut)
     }
@@ -354,7 +367,7 @@ fn each_choice<'p>(
 
 fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
     match stuck {
-        Stuck::At { thread, line, message } => {
+        Stuck::At(unfold::Wrong { thread, line, message }) => {
             let inst = program.threads[thread].insts.get(line);
             let text = inst.map_or("", |i| i.text.as_str());
             let message = format!("thread {thread}, `{text}`: {message}");

@@ -103,6 +103,18 @@ pub struct Path {
     /// Final values of the observed registers of this thread: index into
     /// [`Program::observed`], value.
     pub finals: Vec<(usize, ExprId)>,
+    /// What is wrong where the path ends before the code does: an error if an execution has it.
+    /// Which paths can happen is not known here, since a path may have taken an address for that
+    /// of any location.
+    pub wrong: Option<Box<Wrong>>,
+}
+
+/// A message about the instruction at this line of this thread.
+#[derive(Clone, Debug)]
+pub struct Wrong {
+    pub thread: usize,
+    pub line: usize,
+    pub message: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -125,12 +137,8 @@ pub struct Limits {
 
 #[derive(Clone, Debug)]
 pub enum Stuck {
-    /// A message about the instruction at this line of this thread.
-    At {
-        thread: usize,
-        line: usize,
-        message: String,
-    },
+    /// On every path so far.
+    At(Wrong),
     TooManyPaths {
         thread: usize,
     },
@@ -255,9 +263,16 @@ impl<'p> Unfolder<'p> {
         let mut out = Paths::default();
         while let Some(mut state) = todo.pop() {
             loop {
-                match self.step(code, &mut state, exprs)? {
+                let step = match self.step(code, &mut state, exprs) {
+                    Err(Stuck::At(wrong)) if !state.constraints.is_empty() => {
+                        out.paths.push(self.finish(state, Some(Box::new(wrong))));
+                        break;
+                    }
+                    step => step?,
+                };
+                match step {
                     Step::Go => continue,
-                    Step::Done => out.paths.push(self.finish(state)),
+                    Step::Done => out.paths.push(self.finish(state, None)),
                     Step::Drop => {}
                     Step::Cut => out.cut = true,
                     Step::Fork(states) => todo.extend(states.into_iter().map(|mut s| {
@@ -275,7 +290,7 @@ impl<'p> Unfolder<'p> {
         Ok(out)
     }
 
-    fn finish(&self, state: State) -> Path {
+    fn finish(&self, state: State, wrong: Option<Box<Wrong>>) -> Path {
         let mut finals = Vec::new();
         for (i, o) in self.program.observed.iter().enumerate() {
             if let What::Reg { thread, reg } = o.what
@@ -284,11 +299,11 @@ impl<'p> Unfolder<'p> {
                 finals.push((i, state.regs[usize::from(reg)].value));
             }
         }
-        Path { events: state.events, constraints: state.constraints, finals }
+        Path { events: state.events, constraints: state.constraints, finals, wrong }
     }
 
     fn stuck(&self, state: &State, message: impl Into<String>) -> Stuck {
-        Stuck::At { thread: self.thread, line: state.pc, message: message.into() }
+        Stuck::At(Wrong { thread: self.thread, line: state.pc, message: message.into() })
     }
 
     fn step<'c>(
@@ -788,7 +803,9 @@ impl<'p> Unfolder<'p> {
             if self.private[l].is_some() {
                 continue;
             }
-            let step = u32::from(location.elem.max(1));
+            // An access may be of a part; what has no type is one place.
+            let elem = location.elem.max(1);
+            let step = u32::from(if elem <= 16 { elem.min(size.max(1)) } else { elem });
             for i in 0..(location.size / step).clamp(1, 16) {
                 let off = i * step;
                 if off + u32::from(size) > location.size.max(u32::from(size)) {
@@ -802,8 +819,8 @@ impl<'p> Unfolder<'p> {
                 let mut s = state.clone();
                 s.constraints.push((same, true));
                 for cell in s.temps.iter_mut().chain(&mut s.regs) {
-                    if cell.value == open {
-                        cell.value = here;
+                    if cell.value != ExprId::MAX {
+                        cell.value = exprs.with(cell.value, open, here);
                     }
                 }
                 if let Some(frame) = s.frames.last_mut() {

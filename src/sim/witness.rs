@@ -97,7 +97,10 @@ impl Simulator {
         let (paths, _) =
             unfold_all(&mut self.exprs, test, &program, options.unroll, model.registers())?;
         let cells = cells_of(&program, &paths);
-        let paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
+        let mut paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
+        for paths in &mut paths {
+            paths.retain(|path| path.wrong.is_none());
+        }
         let mut wanted = vec![program.condition.clone()];
         wanted.extend(program.filter.clone());
         let wanted = Cond::And(wanted);
