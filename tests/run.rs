@@ -1404,7 +1404,7 @@ fn a_finding_says_all_that_is_needed() {
     assert_eq!(status, 1, "{text}");
     for part in [
         "cc-9-O1, x86tso allows what rc11 forbids:\n    0:r=0; 1:r=0; 2:r=0;\n",
-        "  present in cc 9\n  absent from cc 10\n",
+        "  present in cc 9\n  absent from cc 10\n  ended between cc 9 and 10\n",
         "  reduced to:
     C sb
     {}

@@ -90,28 +90,59 @@ pub enum Shows {
     Unknown,
 }
 
-/// In which compilers it is and in which not, a line each: one word a compiler, and its versions
-/// behind it.
+/// In which compilers it is, in which not, and between which versions that changed, a line each.
 pub fn presence_lines(presence: &[Presence]) -> Vec<String> {
+    // One word a compiler, and its versions behind it, in their order.
+    let mut tools: Vec<(&str, Vec<(&str, Shows)>)> = Vec::new();
+    for p in presence {
+        let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
+        match tools.iter_mut().find(|(t, _)| *t == tool) {
+            Some((_, tried)) if tried.contains(&(version, p.shows)) => {}
+            Some((_, tried)) => tried.push((version, p.shows)),
+            None => tools.push((tool, vec![(version, p.shows)])),
+        }
+    }
     let mut out = Vec::new();
     for (shows, word) in [
         (Shows::Present, "present in"),
         (Shows::Absent, "absent from"),
         (Shows::Unknown, "unknown for"),
     ] {
-        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
-        for p in presence.iter().filter(|p| p.shows == shows) {
-            let (tool, version) = p.compiler.split_once(' ').unwrap_or((&p.compiler, ""));
-            match names.last_mut().filter(|(t, _)| *t == tool) {
-                Some((_, versions)) if versions.contains(&version) => {}
-                Some((_, versions)) => versions.push(version),
-                None => names.push((tool, vec![version])),
-            }
-        }
-        let names: Vec<String> =
-            names.iter().map(|(t, v)| format!("{t} {}", v.join(", ")).trim().to_string()).collect();
+        let names: Vec<String> = tools
+            .iter()
+            .map(|(tool, tried)| (tool, ranges(tried, shows)))
+            .filter(|(_, ranges)| !ranges.is_empty())
+            .map(|(tool, ranges)| format!("{tool} {}", ranges.join(", ")).trim().to_string())
+            .collect();
         if !names.is_empty() {
             out.push(format!("{word} {}", names.join("; ")));
+        }
+    }
+    for (tool, tried) in &tools {
+        let known: Vec<_> = tried.iter().filter(|(_, shows)| *shows != Shows::Unknown).collect();
+        for pair in known.windows(2) {
+            match pair {
+                [(a, Shows::Absent), (b, Shows::Present)] => {
+                    out.push(format!("began between {tool} {a} and {b}"));
+                }
+                [(a, Shows::Present), (b, Shows::Absent)] => {
+                    out.push(format!("ended between {tool} {a} and {b}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// The versions that say this, of those that were tried: three in a row and more as a range.
+fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
+    let mut out = Vec::new();
+    for run in tried.chunk_by(|a, b| (a.1 == shows) == (b.1 == shows)) {
+        match run {
+            [(_, first), ..] if *first != shows => {}
+            [(first, _), _, .., (last, _)] => out.push(format!("{first} to {last}")),
+            run => out.extend(run.iter().map(|(version, _)| version.to_string())),
         }
     }
     out

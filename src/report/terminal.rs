@@ -303,3 +303,44 @@ fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
             writeln!(out, "... and {} more kinds of errors (-v shows all)", groups.len() - limit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evidence::Presence;
+
+    #[test]
+    fn versions_that_say_the_same_are_a_range_and_where_they_change_is_said() {
+        use Shows::{Absent, Present, Unknown};
+        let said = |list: &[(&str, Shows)]| {
+            let presence = list
+                .iter()
+                .map(|(compiler, shows)| Presence {
+                    compiler: compiler.to_string(),
+                    shows: *shows,
+                    ..Presence::default()
+                })
+                .collect();
+            let mut out = String::new();
+            super::presence(&Finding { presence, ..Finding::default() }, &mut out);
+            out
+        };
+        let list = [
+            ("clang 13", Absent),
+            ("clang 14", Present),
+            ("clang 15", Present),
+            ("clang 16", Present),
+            ("clang 19", Unknown),
+            ("clang 22", Absent),
+            ("gcc 11", Absent),
+            ("gcc 12", Absent),
+        ];
+        assert_eq!(
+            said(&list),
+            "  present in clang 14 to 16\n  absent from clang 13, 22; gcc 11, 12\n  \
+             unknown for clang 19\n  began between clang 13 and 14\n  \
+             ended between clang 16 and 22\n"
+        );
+        assert_eq!(said(&[("rustc", Present)]), "  present in rustc\n");
+    }
+}
