@@ -406,3 +406,42 @@ fn check_links_with_a_linker() {
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("mixing"), "{said}");
 }
+
+#[test]
+fn parts_of_a_word_are_changed_in_big_endian_code() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{ x = 0x1234; y = 5; }
+P0 (atomic_short* x, _Atomic signed char* y) {
+  short r0 = atomic_fetch_add_explicit(x, 2, memory_order_acq_rel);
+  signed char r1 = atomic_exchange_explicit(y, 7, memory_order_seq_cst);
+  signed char r2 = atomic_load_explicit(y, memory_order_relaxed);
+}
+exists (not (0:r0=0x1234 /\\ 0:r1=5 /\\ 0:r2=7 /\\ x=0x1236))
+",
+    );
+    let of =
+        [("mips64-linux-gnuabi64-gcc-12", "gcc-12-mips64-O2"), ("clang-19", "clang-19-mips64-O2")];
+    for (compiler, profile) in of {
+        for storage in ["pointers", "globals"] {
+            if here(compiler) {
+                let args = ["check", "--storage", storage, "--profile", profile, "t.litmus"];
+                let (status, text) = s.litmake(&args);
+                assert_eq!(status, 0, "{profile}, {storage}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_library_never_runs_here_need_not_be_understood() {
+    // `__atomic_exchange` chooses by the size, and copies large objects by string instructions.
+    let s = Scratch::new();
+    s.write("t.litmus", EXCHANGE);
+    if here("clang-16") {
+        let (status, text) = s.litmake(&["check", "--profile", "clang-16-x86_64-O2", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+    }
+}

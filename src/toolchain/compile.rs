@@ -360,6 +360,7 @@ impl Compiler<'_> {
                 params: &params,
                 globals: &globals,
                 unit: &unit,
+                array: &|name| is_array(&init, name),
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
                 calls: false,
@@ -479,6 +480,13 @@ pub(super) fn unit_of(init: &[InitItem], name: &str) -> u64 {
         ty = Some(of.bare());
     }
     ty.and_then(crate::lang::c11::types::size_of).unwrap_or(0)
+}
+
+/// Whether a location is declared as an array.
+pub(super) fn is_array(init: &[InitItem], name: &str) -> bool {
+    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
+    let ty = init.iter().find(named).and_then(|i| i.ty.as_ref()).map(Type::bare);
+    matches!(ty, Some(Type::Array(..)))
 }
 
 /// Gives a location its type, where it has none yet.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
 
-use super::compile::{Compiler, Trouble, first_error, unit_of};
+use super::compile::{Compiler, Trouble, first_error, is_array, unit_of};
 use super::image::Image;
 use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
@@ -225,6 +225,7 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String
             params: &[],
             globals: threads.variables,
             unit: &|name| unit_of(&init, name),
+            array: &|name| is_array(&init, name),
             flags: &flags,
             instead: &|name| chosen.get(name).cloned(),
             calls: threads.calls,

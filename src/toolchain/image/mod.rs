@@ -167,6 +167,15 @@ impl Image {
         Ok(at)
     }
 
+    /// A small variable of big-endian code lies at the end of its word, as lifting has it.
+    fn at_end(&mut self, at: u64, size: u64) -> u64 {
+        if !self.big || !matches!(size, 1 | 2 | 4) {
+            return at;
+        }
+        self.next = at + 8;
+        at + 8 - size
+    }
+
     /// Loads an object file; or a program, whose addresses are final.
     fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, String> {
         let bad = |e: object::Error| format!("the object file cannot be read: {e}");
@@ -211,6 +220,10 @@ impl Image {
                 true => section.address(),
                 false => self.place(section.size(), align)?,
             };
+            let at = match kind {
+                Kind::Data if !linked => self.at_end(at, section.size()),
+                _ => at,
+            };
             let bytes = section.data().map_err(bad)?.to_vec();
             if name == ".toc" && self.toc.is_none() {
                 self.toc = Some(at);
@@ -235,8 +248,9 @@ impl Image {
                 },
                 SymbolSection::Common => {
                     // The address of a common symbol is its alignment.
-                    let at = self.place(symbol.size(), symbol.address().max(VARIABLES))?;
                     let size = symbol.size();
+                    let at = self.place(size, symbol.address().max(VARIABLES))?;
+                    let at = self.at_end(at, size);
                     self.sections.push(Section { at, bytes: Vec::new(), size, kind: Kind::Data });
                     at
                 }

@@ -51,12 +51,26 @@ pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
     };
     let mut out = Vec::new();
     if work == Bytes::Compare {
-        // Only Power's compilers leave that to the library for sizes that tests have.
-        if arch != Arch::Ppc {
-            return None;
-        }
         let reg = |name: &str| Operand::Reg(name.to_string());
         let number = Operand::Imm;
+        match arch {
+            Arch::Ppc => {}
+            Arch::X86_64 => {
+                let (rax, rcx) = (|| reg("%rax"), || reg("%rcx"));
+                out.push(insn("movl", vec![number(0), reg("%eax")]));
+                for offset in (0..bytes).step_by(8) {
+                    out.push(insn("movq", vec![at("%rdi", offset), rcx()]));
+                    out.push(insn("xorq", vec![at("%rsi", offset), rcx()]));
+                    out.push(insn("orq", vec![rcx(), rax()]));
+                }
+                out.push(insn("cmpq", vec![number(0), rax()]));
+                out.push(insn("setne", vec![reg("%al")]));
+                out.push(insn("movzbl", vec![reg("%al"), reg("%eax")]));
+                return Some(out);
+            }
+            // Compilers leave that to the library on no other target, for sizes that tests have.
+            _ => return None,
+        }
         out.push(insn("li", vec![reg("r9"), number(0)]));
         for offset in (0..bytes).step_by(8) {
             out.push(insn("ld", vec![reg("r10"), at("r3", offset)]));

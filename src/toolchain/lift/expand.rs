@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::diag::{Source, Span};
-use crate::isa::Symbols;
+use crate::diag::{Diag, Source, Span};
 use crate::isa::machine::{Decoded, Flow, Mem, Operand, State};
 use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Val};
+use crate::isa::{Isa, Symbols};
 use crate::litmus::{Line, Type};
 use crate::toolchain::image::{Function, Image};
 
@@ -35,6 +35,8 @@ pub enum Kind {
     Copy(&'static str),
     /// Nothing, where a label stands.
     Nothing,
+    /// What is not understood, and why. Libraries have much that a test never runs.
+    Unclear(String),
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +68,13 @@ pub struct Expand<'a> {
     pub inlines: bool,
 }
 
+/// What is called.
+enum Callee {
+    Function(Function, u64),
+    /// A function of the C library on bytes.
+    Bytes(Bytes),
+}
+
 enum Draft {
     Insn(Decoded),
     /// One that reads where it stands, through this register in its text.
@@ -81,6 +90,7 @@ enum Draft {
     Open(Decoded),
     Copy(&'static str),
     Nothing,
+    Unclear(String),
     /// Where what is called is not followed.
     Stop,
 }
@@ -128,6 +138,25 @@ impl Lists {
         self.drafts.push((at, draft, self.call));
         Ok(())
     }
+
+    /// Takes the text of instructions that cannot be read for what is not understood.
+    fn without_unclear(&mut self, isa: &dyn Isa) {
+        let source = Source::new("object code", "");
+        for (line, (_, draft, _)) in self.lines.iter_mut().zip(&mut self.drafts) {
+            let alone = Line { labels: Vec::new(), ..line.clone() };
+            if !matches!(draft, Draft::Insn(d) if code_operand(d).is_none()) {
+                continue;
+            }
+            if let Err(e) = isa.thread(&source, &[alone], &mut NoSymbols) {
+                *draft = Draft::Unclear(unread(&e));
+                line.text.clear();
+            }
+        }
+    }
+}
+
+fn unread(e: &Diag) -> String {
+    format!("unsupported: {e}").trim_end().replace('\n', " ")
 }
 
 impl Expand<'_> {
@@ -140,9 +169,13 @@ impl Expand<'_> {
         lists.push(0, Draft::Nothing, String::new())?;
         let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
         let source = Source::new("object code", "");
-        let mut code = isa
-            .thread(&source, &lists.lines, &mut NoSymbols)
-            .map_err(|e| format!("unsupported: {e}").trim_end().replace('\n', " "))?;
+        let mut code = match isa.thread(&source, &lists.lines, &mut NoSymbols) {
+            Ok(code) => code,
+            Err(_) => {
+                lists.without_unclear(isa);
+                isa.thread(&source, &lists.lines, &mut NoSymbols).map_err(|e| unread(&e))?
+            }
+        };
         let mut nodes = Vec::with_capacity(lists.drafts.len());
         let insts = std::mem::take(&mut code.insts);
         for ((at, draft, call), inst) in lists.drafts.into_iter().zip(insts) {
@@ -229,6 +262,7 @@ impl Expand<'_> {
             Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),
             Draft::Copy(name) => (Kind::Copy(name), vec![Op::Halt]),
             Draft::Nothing => (Kind::Nothing, ops),
+            Draft::Unclear(why) => (Kind::Unclear(why), vec![Op::Halt]),
             Draft::Stop => (Kind::Nothing, vec![Op::Halt]),
         })
     }
@@ -265,11 +299,14 @@ impl Expand<'_> {
                 return Err(format!("unsupported: `{}` is too long", f.name));
             }
             let bytes = self.image.code_at(at).unwrap_or(&[]);
-            let decoded = self
-                .target
-                .decoder
-                .decode_after(&mut state, bytes, at)
-                .map_err(|e| format!("unsupported: {e} (in `{}`)", f.name))?;
+            let decoded = match self.target.decoder.decode_after(&mut state, bytes, at) {
+                Ok(decoded) => decoded,
+                Err(e) => {
+                    let why = format!("unsupported: {e} (in `{}`)", f.name);
+                    out.insert(at, unclear(at, why));
+                    continue;
+                }
+            };
             let next = at + u64::from(decoded.len);
             let target = code_operand(&decoded);
             match decoded.flow {
@@ -298,9 +335,6 @@ impl Expand<'_> {
         ret: usize,
         lists: &mut Lists,
     ) -> Result<(), String> {
-        if lists.depth >= MAX_DEPTH {
-            return Err(format!("unsupported: calls are nested too deeply, at `{}`", f.name));
-        }
         lists.depth += 1;
         let code = self.decode(f, entry)?;
         let mut ids: HashMap<u64, usize> = HashMap::new();
@@ -331,6 +365,10 @@ impl Expand<'_> {
             let next = at.wrapping_add(u64::from(d.len));
             let mut falls = true;
             match d.flow {
+                Flow::Trap if d.len == 0 => {
+                    falls = false;
+                    lists.push(*at, Draft::Unclear(d.mnemonic.clone()), String::new())?;
+                }
                 Flow::Next | Flow::Trap => {
                     falls = d.flow == Flow::Next;
                     match self.target.special(d) {
@@ -506,11 +544,20 @@ impl Expand<'_> {
         if !self.inlines {
             return lists.push(from, Draft::Stop, String::new());
         }
+        match self.callee(to) {
+            Ok(Callee::Function(function, to)) => self.enter(&function, to, from, ret, lists),
+            Ok(Callee::Bytes(work)) => self.bytes(work, from, ret, lists),
+            Err(why) => lists.push(from, Draft::Unclear(why), String::new()),
+        }
+    }
+
+    /// What runs where an address is called.
+    fn callee(&self, to: u64) -> Result<Callee, String> {
         let mut to = to;
         if let Some(name) = self.image.missing_at(to) {
             let chosen = (self.instead)(name);
             if let Some(work) = copies::works_on(name) {
-                return self.bytes(work, from, ret, lists);
+                return Ok(Callee::Bytes(work));
             }
             let named = chosen.as_ref().and_then(|n| self.image.function_named(n)).cloned();
             let chooser = self.image.chooser(name);
@@ -530,9 +577,24 @@ impl Expand<'_> {
                 }
             };
         }
-        let Some(function) = self.image.function_at(to) else {
-            return Err(format!("unsupported: a call of {to:#x}, where no function is"));
-        };
+        match self.image.function_at(to) {
+            Some(function) => Ok(Callee::Function(function, to)),
+            None => Err(format!("unsupported: a call of {to:#x}, where no function is")),
+        }
+    }
+
+    fn enter(
+        &self,
+        function: &Function,
+        to: u64,
+        from: u64,
+        ret: usize,
+        lists: &mut Lists,
+    ) -> Result<(), String> {
+        if lists.depth >= MAX_DEPTH {
+            let why = format!("unsupported: calls are nested too deeply, at `{}`", function.name);
+            return lists.push(from, Draft::Unclear(why), String::new());
+        }
         if let Some(takes) = locks::takes(&function.name) {
             return self.lock(takes, from, ret, lists);
         }
@@ -541,7 +603,7 @@ impl Expand<'_> {
         {
             lists.push(from, Draft::Set(entry.to_string(), to), String::new())?;
         }
-        self.function(&function, to, ret, lists)
+        self.function(function, to, ret, lists)
     }
 
     /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
@@ -593,6 +655,11 @@ impl Expand<'_> {
             None => format!("{at:#x}"),
         })
     }
+}
+
+/// What stands for an instruction that cannot be decoded: it has no length, and says why.
+fn unclear(at: u64, why: String) -> Decoded {
+    Decoded { at, len: 0, mnemonic: why, operands: Vec::new(), flow: Flow::Trap }
 }
 
 /// Has a register read as a constant, under conditions too.

@@ -225,7 +225,9 @@ impl Decide<'_> {
             // `xor %eax,%eax` and its like give a number whatever was there before.
             let idle =
                 facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
-            if memory || address || idle || matches!(node.kind, Kind::Made) {
+            // What comes of the lowest bits of an address.
+            let low = facts.reads.values().flatten().any(|k| self.world.is_shifted(*k));
+            if memory || address || idle || low || matches!(node.kind, Kind::Made) {
                 return Action::Constants(known);
             }
             return Action::Keep;
@@ -417,7 +419,8 @@ impl Decide<'_> {
                 // Nothing tells what the parts of a value are that lies anywhere.
                 Place::Open if self.world.image.big => {
                     if let Kind::Insn(d) = &self.flat.nodes[i].kind
-                        && endian::pairs(self.target.arch, d).is_none_or(|p| !p.is_empty())
+                        && (endian::pairs(self.target.arch, d).is_none_or(|p| !p.is_empty())
+                            || self.target.arch == Arch::Mips && a.atomic && self.world.has_small())
                     {
                         return Err(format!(
                             "unsupported: `{}` accesses what only a run tells, in big-endian code",

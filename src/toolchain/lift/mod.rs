@@ -43,6 +43,8 @@ pub struct Given<'a> {
     pub globals: &'a [(String, String)],
     /// Bytes of a value of a location: of an element, where it is an array.
     pub unit: &'a dyn Fn(&str) -> u64,
+    /// Whether a location is more than one value.
+    pub array: &'a dyn Fn(&str) -> bool,
     /// Variables of the runtime library whose value is known.
     pub flags: &'a BTreeMap<String, u64>,
     /// Whose code stands for a function that is chosen at start-up.
@@ -87,11 +89,17 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         globals.push((at, size, number as u16));
     }
     let units: Vec<u64> = locations.iter().map(|l| (given.unit)(l)).collect();
+    let pads: Vec<i64> = locations
+        .iter()
+        .zip(&units)
+        .map(|(l, unit)| if image.big && !(given.array)(l) { endian::pad(*unit) } else { 0 })
+        .collect();
     let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
     let world = World {
         image,
         globals: &globals,
         units: &units,
+        pads: &pads,
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
@@ -108,8 +116,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
             inlines: true,
         };
         let mut flat = expand.run(function)?;
-        let start =
-            start(&mut flat, &target, function.start, given.params.len(), image.symbol(GLOBALS));
+        let start = start(&mut flat, &target, function.start, &pads[..given.params.len()], image);
         let analysis = flow::follow(&flat, &world, start)?;
         let found = open(&flat, &analysis, &target, image)?;
         if found.is_empty() {
@@ -141,7 +148,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
         let reg = isa.register(name)?;
         flat.code.regs.iter().position(|r| r.name == reg.name)
     };
-    let mut state = start(&mut flat, &target, chooser.start, 0, image.symbol(GLOBALS));
+    let mut state = start(&mut flat, &target, chooser.start, &[], image);
     if let Some(known) = world.flags.get(MACHINE)
         && let Some(first) = reg(&flat, target.params[0])
     {
@@ -158,14 +165,15 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
     }
 }
 
-/// What is known where a function is entered.
+/// What is known where a function is entered; of each parameter, how far into a word it points.
 fn start(
     flat: &mut expand::Flat,
     target: &Target,
     entry: u64,
-    params: usize,
-    globals: Option<u64>,
+    params: &[i64],
+    image: &Image,
 ) -> State {
+    let globals = image.symbol(GLOBALS);
     let isa = crate::isa::of(target.arch);
     let reg = |flat: &mut expand::Flat, name: &str| {
         isa.and_then(|i| i.register(name)).map(|r| flat.code.reg(&r.name, r.bits, r.signed))
@@ -179,8 +187,8 @@ fn start(
         known.extend(reg(flat, name).map(|r| (r, Known::int(at))));
     }
     let mut slots = BTreeMap::new();
-    for i in 0..params {
-        let here = Known::Val(Val::Ptr { loc: i as u16, off: 0 });
+    for (i, pad) in params.iter().enumerate() {
+        let here = Known::Val(Val::Ptr { loc: i as u16, off: *pad });
         match target.params.get(i) {
             Some(name) => known.extend(reg(flat, name).map(|r| (r, here))),
             None => {
@@ -218,6 +226,7 @@ fn open(
     for (node, state) in flat.nodes.iter().zip(&analysis.states) {
         let Some(state) = state else { continue };
         let value = |name: &str| {
+            let name = name.trim_start_matches(['*', '%']);
             let canonical = isa.register(name).map_or(name.to_string(), |r| r.name);
             let reg = flat.code.regs.iter().position(|r| r.name == canonical)?;
             match state.regs.get(reg).copied().flatten()? {
@@ -227,6 +236,7 @@ fn open(
         };
         let d = match &node.kind {
             Kind::Open(d) => d,
+            Kind::Unclear(why) => return Err(why.clone()),
             Kind::Copy(size) => {
                 let bytes =
                     value(size).ok_or("unsupported: `memcpy` or `memcmp` of unknown size")?;
@@ -236,8 +246,7 @@ fn open(
             _ => continue,
         };
         let to = match d.operands.last() {
-            Some(Operand::Reg(name)) => value(name),
-            Some(Operand::Text(name)) => value(name.trim_start_matches('*')),
+            Some(Operand::Reg(name) | Operand::Text(name)) => value(name),
             Some(Operand::Mem(mem)) => {
                 let base = match &mem.base {
                     Some(name) => value(name),

@@ -156,6 +156,9 @@ pub struct World<'a> {
     pub globals: &'a [(u64, u64, u16)],
     /// Bytes of a value of each location.
     pub units: &'a [u64],
+    /// How far into its word each location lies, which matters in big-endian code alone: a known
+    /// address counts from the word, and a place from the location.
+    pub pads: &'a [i64],
     /// Variables of the runtime whose value is known, by name.
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,
@@ -166,12 +169,17 @@ impl World<'_> {
     /// The location that a known value is the address of, plus bytes; its lock is [`locks::FAR`].
     pub fn location(&self, known: Known) -> Option<(u16, i64)> {
         match known {
-            Known::Val(Val::Ptr { loc, off }) => Some((loc, off)),
+            Known::Val(Val::Ptr { loc, off }) => Some((loc, off - self.pad(loc))),
             Known::Val(Val::Int(n)) => {
                 let n = u64::try_from(n).ok()?;
                 let within = |n: u64| {
-                    let found = |(at, size, _): &&(u64, u64, u16)| (*at..at + size).contains(&n);
-                    self.globals.iter().find(found).map(|(at, _, loc)| (*loc, (n - at) as i64))
+                    let itself = |(at, size, _): &&(u64, u64, u16)| (*at..at + size).contains(&n);
+                    let word = |(at, _, loc): &&(u64, u64, u16)| {
+                        (at.saturating_sub_signed(self.pad(*loc))..*at).contains(&n)
+                    };
+                    let found = self.globals.iter().find(itself);
+                    let found = found.or_else(|| self.globals.iter().find(word));
+                    found.map(|(at, _, loc)| (*loc, n.wrapping_sub(*at) as i64))
                 };
                 let far = locks::FAR as u64;
                 let lock = || Some(within(n.checked_sub(far)?)).flatten();
@@ -179,6 +187,20 @@ impl World<'_> {
             }
             _ => None,
         }
+    }
+
+    fn pad(&self, loc: u16) -> i64 {
+        self.pads.get(usize::from(loc)).copied().unwrap_or(0)
+    }
+
+    /// Whether there are locations that are less than what exclusive accesses of MIPS access.
+    pub fn has_small(&self) -> bool {
+        self.units.iter().any(|unit| matches!(unit, 1 | 2))
+    }
+
+    /// Whether an address is not what it is in a test, where locations begin words.
+    pub fn is_shifted(&self, known: Known) -> bool {
+        self.location(known).is_some_and(|(loc, _)| self.pad(loc) != 0)
     }
 
     /// Whether an access to one variable has bytes of another one too.
@@ -306,6 +328,12 @@ impl World<'_> {
                 if whole && r == s =>
             {
                 Some(k)
+            }
+            (BinOp::Eq, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
+                Some(Known::Val(Val::Int((s == t).into())))
+            }
+            (BinOp::Ne, Some(Known::Stack(s)), Some(Known::Stack(t))) => {
+                Some(Known::Val(Val::Int((s != t).into())))
             }
             (BinOp::Eq | BinOp::Ne | BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS, _, _) => {
                 None

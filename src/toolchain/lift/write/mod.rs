@@ -429,7 +429,9 @@ impl Writer<'_> {
                             .into(),
                     );
                 }
-                Kind::Open(_) | Kind::Copy(_) | Kind::Goto | Kind::Nothing => Vec::new(),
+                Kind::Open(_) | Kind::Copy(_) | Kind::Goto | Kind::Nothing | Kind::Unclear(_) => {
+                    Vec::new()
+                }
             },
         })
     }
@@ -515,6 +517,12 @@ impl Writer<'_> {
             && d.operands.first() == Some(&Operand::Imm(0))
         {
             d.mnemonic = format!("lock add{size}");
+        }
+        // Here the memory may stand on either side; herd has it first.
+        if d.mnemonic.starts_with("lock cmpxchg")
+            && let [Operand::Reg(_), Operand::Text(_) | Operand::Mem(_)] = d.operands.as_slice()
+        {
+            d.operands.swap(0, 1);
         }
         let target = self.flat.nodes[i].ops.iter().find_map(|op| match op {
             Op::Branch { target, .. } | Op::Jump { target } => Some(*target as usize),
