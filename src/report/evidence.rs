@@ -234,3 +234,43 @@ pub struct Changed {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code_after: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_say_the_same_are_a_range_and_where_they_change_is_said() {
+        use Shows::{Absent, Present, Unknown};
+        let said = |list: &[(&str, Shows)]| {
+            let presence: Vec<Presence> = list
+                .iter()
+                .map(|(compiler, shows)| Presence {
+                    compiler: compiler.to_string(),
+                    shows: *shows,
+                    ..Presence::default()
+                })
+                .collect();
+            presence_lines(&presence)
+        };
+        let list = [
+            ("clang 13", Absent),
+            ("clang 14", Present),
+            ("clang 15", Present),
+            ("clang 16", Present),
+            ("clang 19", Unknown),
+            ("clang 22", Absent),
+            ("gcc 11", Absent),
+            ("gcc 12", Absent),
+        ];
+        let expected = [
+            "present in clang 14 to 16",
+            "absent from clang 13, 22; gcc 11, 12",
+            "unknown for clang 19",
+            "began between clang 13 and 14",
+            "ended between clang 16 and 22",
+        ];
+        assert_eq!(said(&list), expected);
+        assert_eq!(said(&[("rustc", Present)]), ["present in rustc"]);
+    }
+}
