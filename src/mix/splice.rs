@@ -289,7 +289,7 @@ impl Thread<'_> {
     }
 
     /// Gives each location that has to be moved to parts a register that holds it from the start
-    /// to the end. Where those do not suffice, shared ones lie in a table.
+    /// to the end. Where those do not suffice, the others lie in a table.
     fn prepare(
         &mut self,
         steps: &[Step],
@@ -330,16 +330,14 @@ impl Thread<'_> {
             });
         }
         if all.len() > self.free.len() {
-            // What only this thread has stays its own where no address of it lies in memory.
             let shared = |place: &String| {
                 let of = |i: usize| pieces[i].shared.contains(place);
                 steps.iter().any(|s| matches!(s, Step::Piece(i) if of(*i)))
             };
-            self.tabled = all.iter().filter(|p| shared(p)).cloned().collect();
-            if !self.tabled.is_empty() {
-                self.table = Some(self.spare()?);
-                self.tabled.truncate(all.len().saturating_sub(self.free.len()));
-            }
+            let (first, last): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|p| shared(p));
+            self.table = Some(self.spare()?);
+            self.tabled = first.into_iter().chain(last).collect();
+            self.tabled.truncate(all.len().saturating_sub(self.free.len()));
         }
         for place in all {
             if !self.tabled.contains(&place) {

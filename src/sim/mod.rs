@@ -385,7 +385,7 @@ fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
 }
 
 /// Locations that the address of reaches one thread only: nothing that is observed, nothing
-/// that another thread's code or registers, or initial memory, mentions.
+/// that another thread's code or registers mention, and no memory that another thread reaches.
 fn private_locations(program: &Program) -> Vec<Option<u16>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Reach {
@@ -394,38 +394,46 @@ fn private_locations(program: &Program) -> Vec<Option<u16>> {
         Shared,
     }
     let mut reach = vec![Reach::Nobody; program.locations.len()];
-    let mut note = |loc: u16, by: Reach| {
+    let note = |reach: &mut [Reach], loc: u16, by: Reach| {
         let r = &mut reach[usize::from(loc)];
         *r = match (*r, by) {
             (Reach::Nobody, by) => by,
+            (old, Reach::Nobody) => old,
             (old, by) if old == by => old,
             _ => Reach::Shared,
         };
     };
     for o in &program.observed {
         if let What::Mem { loc, .. } = o.what {
-            note(loc, Reach::Shared);
-        }
-    }
-    for location in &program.locations {
-        for (_, _, v) in &location.init {
-            if let Val::Ptr { loc, .. } = v {
-                note(*loc, Reach::Shared);
-            }
+            note(&mut reach, loc, Reach::Shared);
         }
     }
     for (t, code) in program.threads.iter().enumerate() {
         for (_, v) in &code.reg_init {
             if let Val::Ptr { loc, .. } = v {
-                note(*loc, Reach::One(t as u16));
+                note(&mut reach, *loc, Reach::One(t as u16));
             }
         }
         for inst in &code.insts {
             each_const(&inst.ops, &mut |v| {
                 if let Val::Ptr { loc, .. } = v {
-                    note(loc, Reach::One(t as u16));
+                    note(&mut reach, loc, Reach::One(t as u16));
                 }
             });
+        }
+    }
+    // Who reaches memory reaches what it points to. A thread's reach only grows, and in two steps.
+    loop {
+        let before = reach.clone();
+        for (location, by) in program.locations.iter().zip(&before) {
+            for (_, _, v) in &location.init {
+                if let Val::Ptr { loc, .. } = v {
+                    note(&mut reach, *loc, *by);
+                }
+            }
+        }
+        if reach == before {
+            break;
         }
     }
     reach

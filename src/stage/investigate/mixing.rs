@@ -11,7 +11,7 @@ use crate::mix::link::{Faults, Linked, faults, link};
 use crate::mix::mend::{barriers, with_barrier};
 use crate::mix::{self, By, Split, notation};
 use crate::pipeline::profile::Profile;
-use crate::pipeline::types::{Kind, LinkBy};
+use crate::pipeline::types::Kind;
 use crate::reduce::{asking, reduce};
 use crate::report::evidence::{Mend, Reduced};
 use crate::report::{Finding, Outcomes};
@@ -80,10 +80,8 @@ impl Investigator<'_> {
         let inputs = &nodes[compare].inputs;
         let (source, target) = (*inputs.first()?, *inputs.get(1)?);
         let link = &nodes[*nodes[target].inputs.first()?];
-        let Kind::Link(options) = &link.kind else { return None };
-        if options.link != LinkBy::Splice {
-            return None;
-        }
+        // What a linker joined is looked into by splicing, which allows the same.
+        let Kind::Link(_) = &link.kind else { return None };
         let mut compiles = Vec::new();
         for name in &finding.profiles {
             let of = |n: &&usize| nodes[**n].profile.as_ref().is_some_and(|p| p.name == *name);
