@@ -391,6 +391,42 @@ fn a_mix_is_reduced_and_says_what_would_mend_it() {
 }
 
 #[test]
+fn libraries_find_the_machine_that_runs_all_of_a_mix() {
+    if !here("clang-16") || !here("gcc-12") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write(
+        "add.litmus",
+        "C add
+{}
+P0 (_Atomic __int128* x) { __int128 a = atomic_fetch_add(x, 1); }
+P1 (_Atomic __int128* x) { __int128 a = atomic_fetch_add(x, 1); }
+exists (x=1)
+",
+    );
+    // Where there is `cmpxchg16b`, the library's functions do not lock either.
+    let one = ["--profile", "gcc-12-x86_64-O2", "--profile", "clang-16-x86_64-cx16-O2"];
+    let common = ["check", "--cache", "cache", "--split", "instruction"];
+    let (status, said) = scratch.litmake(&[&common[..], &one[..], &["add.litmus"]].concat());
+    assert_eq!(status, 0, "{said}");
+    // A profile that says what is found there locks, and loses what others add.
+    scratch.write(
+        "locks.yaml",
+        "name: locks
+compiler: gcc-12
+args: [\"-O2\", \"-std=c11\"]
+arch: X86_64
+runtime: { __libat_feat1: 1 }
+",
+    );
+    let other = ["--profile", "locks.yaml", "--profile", "clang-16-x86_64-cx16-O2"];
+    let (status, said) = scratch.litmake(&[&common[..], &other[..], &["add.litmus"]].concat());
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("mixing"), "{said}");
+}
+
+#[test]
 fn check_links_with_a_linker() {
     if !here("clang-16") {
         return;
@@ -405,6 +441,7 @@ fn check_links_with_a_linker() {
     let (status, said) = scratch.litmake(&[&common[..], &profiles[..], &["sb.litmus"]].concat());
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("mixing"), "{said}");
+    assert!(said.contains("reduced to:") && said.contains("mended by `DMB ISH`"), "{said}");
 }
 
 #[test]

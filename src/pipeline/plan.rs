@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::toolchain::runtime::on_one_machine;
 
 use super::load::{Files, LoadedStage, Pipeline, normal};
 use super::profile::{Profile, Profiles, combinations};
@@ -137,11 +138,32 @@ pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result
             nodes.push(node);
         }
     }
+    share_machines(&mut nodes);
     let mut plan = Plan { pipeline, nodes };
     if !targets.is_empty() {
         plan.keep(targets)?;
     }
     Ok(plan)
+}
+
+/// What is mixed runs on one machine: the profiles of code that is linked know it as one that runs
+/// all of them.
+fn share_machines(nodes: &mut [Node]) {
+    for link in 0..nodes.len() {
+        if !matches!(nodes[link].kind, Kind::Link(_)) {
+            continue;
+        }
+        let inputs = nodes[link].inputs.clone();
+        let of = |n: &usize| nodes[*n].profile.clone();
+        let own: Vec<Arc<Profile>> = inputs.iter().filter_map(of).collect();
+        let mut shared = on_one_machine(&own).into_iter();
+        for n in inputs {
+            if nodes[n].profile.is_some() {
+                nodes[n].profile = shared.next();
+            }
+        }
+        nodes[link].mixed = on_one_machine(&nodes[link].mixed);
+    }
 }
 
 /// The profiles that a pipeline can name.

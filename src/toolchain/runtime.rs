@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::image::library::Library;
@@ -103,6 +103,37 @@ pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
         }
     }
     out
+}
+
+/// The variables that say what a machine has; libraries choose by them whether they lock. Which of
+/// two ways without a lock a program takes (`__aarch64_have_lse_atomics`) is left to its profile.
+const MACHINES: [&str; 2] = [MACHINE, "__libat_feat1"];
+
+/// The profiles of code that runs in one program: libraries find the machine that runs all of it,
+/// where a profile does not say itself what they find.
+pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for own in profiles.iter().map(|p| flags(p)) {
+        for name in MACHINES {
+            *all.entry(name).or_default() |= own.get(name).copied().unwrap_or(0);
+        }
+    }
+    let shared = |profile: &Arc<Profile>| {
+        let own = flags(profile);
+        let more: Vec<(String, String)> = all
+            .iter()
+            .filter(|(name, value)| own.get(**name).is_some_and(|v| v != *value))
+            .filter(|(name, _)| !profile.runtime.contains_key(**name))
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        if more.is_empty() {
+            return profile.clone();
+        }
+        let mut out = Profile::clone(profile);
+        out.runtime.extend(more);
+        Arc::new(out)
+    };
+    profiles.iter().map(shared).collect()
 }
 
 /// The functions that the runtime chooses under a profile.

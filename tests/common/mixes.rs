@@ -25,6 +25,7 @@ use litmake::stage::ld::Ld;
 use litmake::stage::link::common_model;
 use litmake::toolchain::compile::{Compiler, Trouble};
 use litmake::toolchain::ld::linkers;
+use litmake::toolchain::runtime::on_one_machine;
 
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -153,6 +154,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         .iter()
         .map(|name| found.find(&Disk, Path::new("."), name).map_err(|e| e.message.clone()))
         .collect::<Result<_, _>>()?;
+    let profiles = on_one_machine(&profiles);
     let arch = profiles.first().ok_or("no profiles")?.arch;
     let linker = linkers(arch, false).into_iter().find(|l| l.lld != request.gnu);
     let linker = linker.ok_or("there is no such linker")?;
