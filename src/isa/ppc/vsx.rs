@@ -288,6 +288,11 @@ impl Lower<'_> {
                 let v = self.joined(high, low);
                 self.set_vector(*to, v);
             }
+            // How compilers make a zero of whatever the register holds.
+            Vsx::Logic { op: BinOp::Xor, to, a, b } if a == b => {
+                let zero = self.e.int(0);
+                self.set_vector(*to, zero);
+            }
             Vsx::Logic { op, to, a, b } => {
                 let [a, b] = [a, b].map(|v| {
                     let reg = self.vector_register(*v);
