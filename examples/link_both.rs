@@ -1,12 +1,14 @@
 //! Whether both ways to link a mix give tests that allow the same: joining the parts' code, and
 //! linking separately compiled objects with lld or GNU ld and lifting the program, calls and all.
 //!
-//!     cargo run --profile fast --example link_both -- [--gnu] [--thread] 500 PROFILE PROFILE...
+//!     cargo run --profile fast --example link_both -- [--gnu] [--thread] [--seconds=N] 500 PROFILE PROFILE...
 //!
 //! The mixes are of tests of the families mix-accesses and mix-table4, each part by a profile that
-//! is drawn. The exit status is 1 where outcomes differ.
+//! is drawn. After so many seconds it ends with what was compared. The exit status is 1 where
+//! outcomes differ.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use litmake::mix::By;
 
@@ -19,16 +21,18 @@ fn main() -> ExitCode {
         args.into_iter().partition(|a| a.starts_with("--"));
     let count = rest.first().and_then(|n| n.parse().ok());
     let (Some(count), true) = (count, rest.len() > 1) else {
-        eprintln!("usage: link_both [--gnu] [--thread] MIXES PROFILE...");
+        eprintln!("usage: link_both [--gnu] [--thread] [--seconds=N] MIXES PROFILE...");
         return ExitCode::from(2);
     };
     let has = |name: &str| options.iter().any(|o| o == name);
+    let seconds = options.iter().find_map(|o| o.strip_prefix("--seconds=")?.parse().ok());
     let request = mixes::Request {
         profiles: &rest[1..],
         mixes: count,
         tests: count / 3 + 1,
         gnu: has("--gnu"),
         by: if has("--thread") { By::Thread } else { By::Instruction },
+        until: seconds.map(|s| Instant::now() + Duration::from_secs(s)),
     };
     let counts = match mixes::compare(&request) {
         Ok(counts) => counts,

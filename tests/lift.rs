@@ -334,7 +334,7 @@ exists (0:r0=0 /\\ 1:r1=1)
 /// Mixes of some profiles, joined by their code and really linked, with and without the calls.
 fn both_ways(profiles: &[&str], gnu: bool, by: By) {
     let profiles: Vec<String> = profiles.iter().map(|p| p.to_string()).collect();
-    let request = mixes::Request { profiles: &profiles, mixes: 6, tests: 4, gnu, by };
+    let request = mixes::Request { profiles: &profiles, mixes: 6, tests: 4, gnu, by, until: None };
     match mixes::compare(&request) {
         Ok(counts) => {
             assert_eq!(counts.different, [], "{profiles:?}");

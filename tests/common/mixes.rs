@@ -49,6 +49,8 @@ pub struct Request<'a> {
     /// GNU ld, and not lld.
     pub gnu: bool,
     pub by: By,
+    /// When to stop with what was compared so far.
+    pub until: Option<Instant>,
 }
 
 struct Rng(u64);
@@ -172,7 +174,8 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         *out.refused.entry(first).or_default() += 1;
     };
     let (mut at, mut tried) = (0, 0);
-    while out.equal + out.different.len() < request.mixes && tried < 20 * request.mixes {
+    let late = || request.until.is_some_and(|until| Instant::now() >= until);
+    while out.equal + out.different.len() < request.mixes && tried < 20 * request.mixes && !late() {
         let p = &prepared[at % prepared.len()];
         (at, tried) = (at + 1, tried + 1);
         let assignment: Vec<usize> =
