@@ -295,3 +295,16 @@ fn an_access_that_does_not_fit_is_an_error_only_where_it_happens() {
         &["0:R0=0;"],
     );
 }
+
+#[test]
+fn a_prefixed_quadword_of_power_lies_in_memory_as_its_registers_follow() {
+    // `lq` and `stq` have the high half in the first register.
+    expect(
+        "PPC t\n{ uint128_t x=0; uint128_t y=0; 0:r3=x; 0:r4=y; 0:r8=2; 0:r9=1; }\n\
+         P0 ;\n pstq r8,0(r3) ;\n stq r8,0(r4) ;\n plq r10,0(r4) ;\n lq r12,0(r4) ;\n\
+         locations [x; y; 0:r10; 0:r11; 0:r12; 0:r13]\nexists (true)\n",
+        &[
+            "0:r10=1; 0:r11=2; 0:r12=2; 0:r13=1; [x]=18446744073709551618; [y]=36893488147419103233;",
+        ],
+    );
+}

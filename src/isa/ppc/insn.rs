@@ -123,7 +123,7 @@ pub enum Addr {
 pub enum Extend {
     Zero,
     Sign,
-    /// Zero-extended, with the bytes the other way round.
+    /// Zero-extended, with the bytes the other way round; of a pair, with the registers so.
     Reversed,
 }
 

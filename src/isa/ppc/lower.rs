@@ -322,7 +322,7 @@ impl Lower<'_> {
                 let ea = self.address(addr, *update)?;
                 let v = self.e.load(ea, *size, Tags::NONE);
                 if *size == 16 {
-                    self.write_pair(*rt, v);
+                    self.write_pair(*rt, v, *extend == Extend::Reversed);
                     return Ok(());
                 }
                 let v = match extend {
@@ -334,10 +334,10 @@ impl Lower<'_> {
             }
             Insn::Store { size, reversed, update, rs, addr } => {
                 let mut v = match size {
-                    16 => self.read_pair(*rs),
+                    16 => self.read_pair(*rs, *reversed),
                     _ => self.read_port(*rs, Port::Data),
                 };
-                if *reversed {
+                if *reversed && *size != 16 {
                     v = self.e.un(UnOp::ByteSwap, v, 8 * size);
                 }
                 let ea = self.address(addr, *update)?;
@@ -347,13 +347,13 @@ impl Lower<'_> {
                 let ea = self.address(addr, false)?;
                 let v = self.e.load(ea, *size, tag::EX);
                 match size {
-                    16 => self.write_pair(*rt, v),
+                    16 => self.write_pair(*rt, v, false),
                     _ => self.write(*rt, v),
                 }
             }
             Insn::StoreEx { size, rs, addr } => {
                 let src = match size {
-                    16 => self.read_pair(*rs),
+                    16 => self.read_pair(*rs, false),
                     _ => self.read_port(*rs, Port::Data),
                 };
                 let ea = self.address(addr, false)?;
@@ -465,19 +465,27 @@ impl Lower<'_> {
         Ok(ea)
     }
 
-    /// The first register holds the high half.
-    fn read_pair(&mut self, first: R) -> Temp {
-        let high = self.read_port(first, Port::Data);
-        let low = self.read_port(R(first.0 + 1), Port::Data);
+    /// The registers of a pair with the high half and with the low one. The first holds the high
+    /// half, but for the prefixed forms, which have the halves as they lie in memory.
+    fn pair(first: R, prefixed: bool) -> (R, R) {
+        let second = R(first.0 + 1);
+        if prefixed { (second, first) } else { (first, second) }
+    }
+
+    fn read_pair(&mut self, first: R, prefixed: bool) -> Temp {
+        let (high, low) = Self::pair(first, prefixed);
+        let high = self.read_port(high, Port::Data);
+        let low = self.read_port(low, Port::Data);
         let high = self.e.shift(BinOp::Shl, high, 64, 128);
         self.e.bin(BinOp::Or, high, low, 128)
     }
 
-    fn write_pair(&mut self, first: R, v: Temp) {
+    fn write_pair(&mut self, first: R, v: Temp, prefixed: bool) {
+        let (to_high, to_low) = Self::pair(first, prefixed);
         let high = self.e.shift(BinOp::Shr, v, 64, 128);
         let low = self.e.zero_extend(v, 64, 128);
-        self.write(first, high);
-        self.write(R(first.0 + 1), low);
+        self.write(to_high, high);
+        self.write(to_low, low);
     }
 
     fn rotate(&mut self, a: Temp, word: bool, amount: Src, in_order: bool) -> Temp {
