@@ -118,9 +118,21 @@ fn a_lock_excludes_those_who_take_it() {
     assert!(status == 0 && text.contains("libat_lock_x") && text.contains("Locks="), "{text}");
     let (status, text) = s.litmake(&["check", "--profile", locked, "count.litmus"]);
     assert_eq!(status, 0, "{text}");
-    let both = ["--profile", locked, "--profile", inline];
-    let args = [&["check", "--split", "thread", "--json"][..], &both, &["count.litmus"]].concat();
-    let (status, text) = s.litmake(&args);
+    let clash = |locked: &str| {
+        let both = ["--profile", locked, "--profile", inline];
+        s.litmake(
+            &[&["check", "--split", "thread", "--json"][..], &both, &["count.litmus"]].concat(),
+        )
+    };
+    // One program runs on one machine: where the inline code runs, the library does not lock.
+    let (status, text) = clash(locked);
+    assert_eq!(status, 0, "{text}");
+    // A library that never asks what the machine has locks there too.
+    s.write(
+        "locks.yaml",
+        "name: locks\nextends: gcc-12-x86_64-O2\nruntime: { __libat_feat1: 1 }\n",
+    );
+    let (status, text) = clash("./locks.yaml");
     assert_eq!(status, 1, "{text}");
     assert!(text.contains("\"class\": \"mixing\""), "{text}");
     // With the instruction in the processor, the library uses it too.
