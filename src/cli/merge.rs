@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Report, html, junit, merge, sarif};
+use litmake::report::{Report, merge};
 
 use super::common;
 
@@ -21,17 +21,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Write the report as a page for a browser
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
-    /// Write the findings as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-
-    /// Write the findings as SARIF, for code scanning
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
+    #[command(flatten)]
+    formats: super::run::Formats,
 }
 
 pub fn read(path: &PathBuf) -> Result<Report> {
@@ -56,15 +47,7 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(path) = &args.report {
         super::run::write(path, &report.json())?;
     }
-    if let Some(path) = &args.junit {
-        super::run::write(path, &junit::junit(&report))?;
-    }
-    if let Some(path) = &args.html {
-        super::run::write(path, &html::html(&report))?;
-    }
-    if let Some(path) = &args.sarif {
-        super::run::write(path, &sarif::sarif(&report))?;
-    }
+    args.formats.write(&report)?;
     // The parts have annotated what they found.
     if super::run::on_github() {
         super::run::job_summary(&report);

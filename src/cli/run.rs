@@ -51,17 +51,8 @@ pub struct Args {
     #[arg(long)]
     stable: bool,
 
-    /// Write the report as a page for a browser
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
-    /// Write the findings as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-
-    /// Write the findings as SARIF, for code scanning
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
+    #[command(flatten)]
+    formats: Formats,
 
     /// Known findings [default: the pipeline's `baseline`]
     #[arg(long, value_name = "FILE")]
@@ -261,16 +252,38 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
         };
         write(path, &report.json())?;
     }
-    if let Some(path) = &args.junit {
-        write(path, &junit::junit(report))?;
+    args.formats.write(report)
+}
+
+/// Files in which a report is written for others to show.
+#[derive(clap::Args)]
+pub struct Formats {
+    /// Write the report as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write the findings as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Write the findings as SARIF, for code scanning
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+}
+
+impl Formats {
+    pub fn write(&self, report: &Report) -> Result<()> {
+        if let Some(path) = &self.junit {
+            write(path, &junit::junit(report))?;
+        }
+        if let Some(path) = &self.html {
+            write(path, &html::html(report))?;
+        }
+        if let Some(path) = &self.sarif {
+            write(path, &sarif::sarif(report))?;
+        }
+        Ok(())
     }
-    if let Some(path) = &args.html {
-        write(path, &html::html(report))?;
-    }
-    if let Some(path) = &args.sarif {
-        write(path, &sarif::sarif(report))?;
-    }
-    Ok(())
 }
 
 pub fn write(path: &std::path::Path, text: &str) -> Result<()> {

@@ -348,10 +348,15 @@ impl Thread<'_> {
         Ok(())
     }
 
+    /// The register that holds a location from the start to the end, where one does.
+    fn holder(&self, place: &str) -> Option<&String> {
+        let start = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
+        start.or(self.moved.get(place))
+    }
+
     /// Puts a location into a register.
     fn bring(&mut self, reg: &str, place: &str) -> Result<(), String> {
-        let start = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
-        let text = match (start.or(self.moved.get(place)), &self.table) {
+        let text = match (self.holder(place), &self.table) {
             (Some(from), _) => self.target.copy(reg, from, self.target.word),
             (None, Some(base)) => {
                 let n = self.tabled.iter().position(|p| p == place).unwrap_or(0);
@@ -410,8 +415,7 @@ impl Thread<'_> {
             return Ok(());
         }
         let value = self.value.clone().ok_or("a condition has no register")?;
-        let held = self.starts.iter().find(|(_, p)| *p == place).map(|(r, _)| r);
-        let base = match held.or(self.moved.get(place)).cloned() {
+        let base = match self.holder(place).cloned() {
             Some(base) => base,
             None => {
                 self.bring(&value, place)?;

@@ -329,9 +329,9 @@ fn calls_order_nothing() {
     ];
     for machine in &MACHINES {
         for (name, threads) in shapes {
-            let place = |m: &str| outcomes(&machine.test(threads, false), m);
-            let called = outcomes(&machine.test(threads, true), machine.model);
-            assert_eq!(called, place(machine.model), "{name} on {}", machine.arch);
+            let [called, in_place] =
+                [true, false].map(|calls| outcomes(&machine.test(threads, calls), machine.model));
+            assert_eq!(called, in_place, "{name} on {}", machine.arch);
             // It would show if they did: what the machine reorders is seen behind calls too.
             let weak = machine.arch != "X86_64" || name == "SB";
             if weak && ["SB", "LB"].contains(&name) && machine.model != "mips" {

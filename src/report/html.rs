@@ -3,6 +3,7 @@
 //!
 //! It does not know how findings were made.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::evidence::{self, Evidence, presence_lines};
@@ -175,8 +176,7 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
 
 /// Both outcome sets, side by side.
 fn sets(f: &Finding, outcomes: &Outcomes, out: &mut String) {
-    let all: std::collections::BTreeSet<&State> =
-        outcomes.source.iter().chain(&outcomes.target).collect();
+    let all: BTreeSet<&State> = outcomes.source.iter().chain(&outcomes.target).collect();
     if all.is_empty() || all.len() > STATES {
         return;
     }

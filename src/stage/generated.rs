@@ -108,6 +108,11 @@ impl Generated {
     }
 }
 
+/// The file that a test stands for.
+fn file(name: &str) -> String {
+    format!("{name}.litmus")
+}
+
 impl Generated {
     /// Everything that decides which tests there are.
     fn key(&self) -> Digest {
@@ -132,9 +137,9 @@ impl Generated {
         let mut made = self.made.lock().map_err(|_| Diag::new("generating tests has failed"))?;
         if made.is_none() {
             let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
-            let excluded = |name: &str| self.exclude.is_match(format!("{name}.litmus"));
+            let some = !self.exclude.is_empty();
             let wanted = Wanted {
-                excluded: &|name| !self.exclude.is_empty() && excluded(name),
+                excluded: &|name| some && self.exclude.is_match(file(name)),
                 keep: &self.keep,
                 sample: self.sample,
                 limit: self.limit,
@@ -160,11 +165,10 @@ impl graph::Source for Generated {
         }
         let made = self.made()?;
         let entry = |(name, text): (&str, String)| Entry {
-            name: format!("{name}.litmus").into(),
+            name: file(name).into(),
             content: Digest::of(text.as_bytes()),
         };
-        let all = made.iter().flat_map(|m| m.iter()).map(entry);
-        let mut out: Vec<Entry> = all.collect();
+        let mut out: Vec<Entry> = made.iter().flat_map(|m| m.iter()).map(entry).collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
         let mut counts = Counts::default();
         if let Some(made) = &*made {

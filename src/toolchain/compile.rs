@@ -472,10 +472,15 @@ pub fn compose(
     Ok(read)
 }
 
+/// The type that a location is declared with.
+fn type_of<'i>(init: &'i [InitItem], name: &str) -> Option<&'i Type> {
+    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
+    init.iter().find(named)?.ty.as_ref().map(Type::bare)
+}
+
 /// Bytes of a value of a location: of an element, where it is an array. 0 where that is not known.
 pub(super) fn unit_of(init: &[InitItem], name: &str) -> u64 {
-    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
-    let mut ty = init.iter().find(named).and_then(|i| i.ty.as_ref()).map(Type::bare);
+    let mut ty = type_of(init, name);
     while let Some(Type::Array(of, _)) = ty {
         ty = Some(of.bare());
     }
@@ -484,9 +489,7 @@ pub(super) fn unit_of(init: &[InitItem], name: &str) -> u64 {
 
 /// Whether a location is declared as an array.
 pub(super) fn is_array(init: &[InitItem], name: &str) -> bool {
-    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
-    let ty = init.iter().find(named).and_then(|i| i.ty.as_ref()).map(Type::bare);
-    matches!(ty, Some(Type::Array(..)))
+    matches!(type_of(init, name), Some(Type::Array(..)))
 }
 
 /// Gives a location its type, where it has none yet.

@@ -112,14 +112,14 @@ const MACHINES: [&str; 2] = [MACHINE, "__libat_feat1"];
 /// The profiles of code that runs in one program: libraries find the machine that runs all of it,
 /// where a profile does not say itself what they find.
 pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
+    let found: Vec<BTreeMap<String, u64>> = profiles.iter().map(|p| flags(p)).collect();
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
-    for own in profiles.iter().map(|p| flags(p)) {
+    for own in &found {
         for name in MACHINES {
             *all.entry(name).or_default() |= own.get(name).copied().unwrap_or(0);
         }
     }
-    let shared = |profile: &Arc<Profile>| {
-        let own = flags(profile);
+    let shared = |(profile, own): (&Arc<Profile>, &BTreeMap<String, u64>)| {
         let more: Vec<(String, String)> = all
             .iter()
             .filter(|(name, value)| own.get(**name).is_some_and(|v| v != *value))
@@ -133,7 +133,7 @@ pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
         out.runtime.extend(more);
         Arc::new(out)
     };
-    profiles.iter().map(shared).collect()
+    profiles.iter().zip(&found).map(shared).collect()
 }
 
 /// The functions that the runtime chooses under a profile.

@@ -109,6 +109,19 @@ struct RawFix {
     implicit: bool,
 }
 
+/// Bytes of the word that code accesses around a small value.
+const WORD: u64 = 8;
+
+/// How far into its word a value of so many bytes lies, in big-endian code. Wherever a small value
+/// lies is right; at the end of its word it is what the word has in its lowest bits, as in memory
+/// that is little endian, where it begins the word.
+pub fn pad(size: u64) -> u64 {
+    match size {
+        1 | 2 | 4 => WORD - size,
+        _ => 0,
+    }
+}
+
 impl Image {
     fn empty(arch: Arch) -> Image {
         Image {
@@ -167,13 +180,13 @@ impl Image {
         Ok(at)
     }
 
-    /// A small variable of big-endian code lies at the end of its word, as lifting has it.
+    /// A small variable of big-endian code lies at the end of its word.
     fn at_end(&mut self, at: u64, size: u64) -> u64 {
-        if !self.big || !matches!(size, 1 | 2 | 4) {
+        if !self.big || pad(size) == 0 {
             return at;
         }
-        self.next = at + 8;
-        at + 8 - size
+        self.next = at + WORD;
+        at + pad(size)
     }
 
     /// Loads an object file; or a program, whose addresses are final.

@@ -9,16 +9,6 @@ use crate::isa::machine::{Decoded, Operand};
 use crate::isa::ops::Op;
 use crate::litmus::Arch;
 
-/// Bytes of the word that code accesses around a small value.
-const WORD: i64 = 8;
-
-/// How far into its word a value of `unit` bytes lies, in big-endian code. Wherever a small value
-/// lies is right; at the end of its word it is what the word has in its lowest bits, as in memory
-/// that is little endian, where it begins the word.
-pub fn pad(unit: u64) -> i64 {
-    i64::try_from(unit).ok().filter(|u| matches!(u, 1 | 2 | 4)).map_or(0, |unit| WORD - unit)
-}
-
 /// Where a test has what lies `size` bytes from `offset` on, in values of `unit` bytes.
 fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
     let (unit, size) = (i64::try_from(unit).ok().filter(|u| *u > 0)?, i64::try_from(size).ok()?);
@@ -138,7 +128,10 @@ mod tests {
         assert_eq!(mirrored(8, 20, 4), Some(16));
         assert_eq!(mirrored(4, 2, 4), None);
         // The word around a small value has it in its lowest bits.
-        assert_eq!((pad(2), mirrored(2, -2, 4), mirrored(2, -6, 8)), (6, Some(0), Some(0)));
+        assert_eq!(
+            (crate::toolchain::image::pad(2), mirrored(2, -2, 4), mirrored(2, -6, 8)),
+            (6, Some(0), Some(0))
+        );
         assert_eq!(mirrored(2, -2, 2), Some(-2));
         assert_eq!(mirrored(0, 0, 1), None);
     }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::isa::machine::Operand;
 use crate::isa::ops::Val;
 use crate::litmus::{InitItem, Line};
-use crate::toolchain::image::{Function, Image};
+use crate::toolchain::image::{Function, Image, pad};
 use expand::{Expand, Kind};
 use flow::Analysis;
 use target::Target;
@@ -92,7 +92,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
     let pads: Vec<i64> = locations
         .iter()
         .zip(&units)
-        .map(|(l, unit)| if image.big && !(given.array)(l) { endian::pad(*unit) } else { 0 })
+        .map(|(l, unit)| if image.big && !(given.array)(l) { pad(*unit) as i64 } else { 0 })
         .collect();
     let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
     let world = World {
