@@ -89,6 +89,37 @@ fn a_loop_with_a_known_count_runs_to_its_end() {
     );
 }
 
+/// As herd prints them.
+#[test]
+fn addresses_of_code_are_shown_by_label() {
+    expect(
+        "AArch64 t\n{ }\nP0 | P1 ;\n NOP | BL L1 ;\nL0: | NOP ;\n ADR X0,L0 | L1: ;\n\
+         forall (0:X0=label:\"P0:L0\" /\\ 1:X30=1:L1)\n",
+        &["0:X0=label:\"P0:L0\"; 1:X30=label:1;"],
+    );
+}
+
+#[test]
+fn the_zero_register_is_zero() {
+    expect(
+        "AArch64 t\n{ 0:X1=1; }\nP0 ;\n CMP XZR,X1 ;\n MOV X2,XZR ;\nforall (0:XZR=0 /\\ 0:WZR=0)\n",
+        &["0:WZR=0; 0:XZR=0;"],
+    );
+}
+
+/// Arm leaves open whether it succeeds; herd has it fail.
+#[test]
+fn a_store_exclusive_of_another_size_fails() {
+    let test = |load: &str| {
+        format!(
+            "AArch64 t\n{{ uint64_t x=0; 0:X1=x; }}\nP0 ;\n MOV X2,#1 ;\n {load} ;\n \
+             STXR W4,X2,[X1] ;\nforall ([x]=0)\n"
+        )
+    };
+    expect(&test("LDXR W3,[X1]"), &["[x]=0;"]);
+    expect(&test("LDXR X3,[X1]"), &["[x]=0;", "[x]=1;"]);
+}
+
 #[test]
 fn code_of_another_thread_is_refused() {
     let text = "AArch64 t\n{ 0:X1=P1:L1; }\nP0 | P1 ;\n BR X1 | NOP ;\n | L1: ;\n\

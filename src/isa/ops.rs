@@ -270,6 +270,7 @@ pub enum Op {
     /// A store-conditional: succeeds or fails either way; it can succeed only where the thread's
     /// latest EX load has the same address and no other store-conditional came between.
     /// `status` is `ok` or `fail`. `status_dep`: the status depends on the write (RISC-V, Power).
+    /// `same_size`: it fails where that load was of another size (Arm, which leaves it open).
     StoreEx {
         status: Temp,
         addr: Temp,
@@ -279,6 +280,7 @@ pub enum Op {
         ok: u8,
         fail: u8,
         status_dep: bool,
+        same_size: bool,
     },
     /// A read-modify-write that is one event, both read and write (C11): `dst` is the old value;
     /// `new` is computed by the ops of `body`, which may use `dst` and may not access memory.

@@ -422,6 +422,7 @@ impl Lowering<'_> {
             name: self.test.name.clone(),
             locations: self.locations.list,
             threads: self.threads,
+            labels: self.test.threads.iter().map(labels).collect(),
             shown,
             observed,
             filter,
@@ -489,6 +490,15 @@ impl Lowering<'_> {
             }
         })
     }
+}
+
+/// The labels of a thread, in text order.
+fn labels(body: &Body) -> Vec<(String, u32)> {
+    let Body::Asm(lines) = body else { return Vec::new() };
+    let each = |(i, line): (usize, &crate::litmus::Line)| {
+        line.labels.iter().map(move |l| (l.clone(), i as u32)).collect::<Vec<_>>()
+    };
+    lines.iter().enumerate().flat_map(each).collect()
 }
 
 fn add(observed: &mut Vec<Observable>, new: Observable) -> usize {

@@ -519,7 +519,18 @@ fn signed(v: Val, o: &Observable) -> Val {
 }
 
 fn show(program: &Program, v: Val, o: &Observable) -> String {
-    show_value(program, v, o.bits, o.signed)
+    match (v, o.what) {
+        (Val::Code(at), What::Reg { thread, .. }) => show_label(program, thread.into(), at),
+        _ => show_value(program, v, o.bits, o.signed),
+    }
+}
+
+/// An address in the code of a thread, by the label that stands there.
+fn show_label(program: &Program, thread: usize, at: u32) -> String {
+    match program.labels[thread].iter().find(|(_, place)| *place == at) {
+        Some((name, _)) => format!("label:\"P{thread}:{name}\""),
+        None => format!("label:{at}"),
+    }
 }
 
 fn show_value(program: &Program, v: Val, bits: u8, signed: bool) -> String {

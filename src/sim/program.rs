@@ -10,6 +10,8 @@ pub struct Program {
     pub name: String,
     pub locations: Vec<Location>,
     pub threads: Vec<Code>,
+    /// The labels of each thread, and the instruction that each stands before.
+    pub labels: Vec<Vec<(String, u32)>>,
     /// What a final state shows, in printing order; the condition may look at more.
     pub shown: Vec<Shown>,
     pub observed: Vec<Observable>,

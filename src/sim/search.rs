@@ -416,15 +416,17 @@ impl<'s> Search<'s> {
             return;
         }
         self.choices.co_stamp = self.next_stamp();
-        let n = self.skeleton.len();
+        let Some(cell) = self.skeleton.events[a].cell else { return };
+        let Choices { co_low, co_high, .. } = &mut self.choices;
+        // Both ends as they were before.
+        let writes = self.skeleton.writes[usize::from(cell)].iter().map(|w| usize::from(*w));
         let before: SmallVec<[usize; 8]> =
-            (0..n).filter(|p| *p == a || self.choices.co_low.contains(*p, a)).collect();
-        let after: SmallVec<[usize; 8]> =
-            std::iter::once(b).chain(self.choices.co_low.successors(b)).collect();
-        for p in &before {
+            writes.filter(|p| *p == a || co_low.contains(*p, a)).collect();
+        let after: SmallVec<[usize; 8]> = std::iter::once(b).chain(co_low.successors(b)).collect();
+        for p in before {
             for s in &after {
-                self.choices.co_low.insert(*p, *s);
-                self.choices.co_high.remove(*s, *p);
+                co_low.insert(p, *s);
+                co_high.remove(*s, p);
             }
         }
     }

@@ -4,6 +4,8 @@
 //! Initial writes come first, then each thread's events in program order. An access that
 //! overlaps another of a different extent is split into cells, one event a cell.
 
+use smallvec::SmallVec;
+
 use super::expr::{ExprId, Exprs, Var};
 use super::program::{Program, What};
 use super::unfold::{Kind, Path, PathEvent, Taint};
@@ -23,13 +25,14 @@ pub struct Place {
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     pub places: Vec<Place>,
-    by_loc: Vec<Vec<u16>>,
+    by_loc: Vec<SmallVec<[u16; 4]>>,
 }
 
 impl Cells {
     /// Splits every location at the borders of overlapping accesses.
     pub fn new<'a>(program: &Program, accesses: impl Iterator<Item = &'a PathEvent>) -> Cells {
-        let mut ranges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); program.locations.len()];
+        type Ranges = SmallVec<[(u32, u32); 2]>;
+        let mut ranges: Vec<Ranges> = vec![Ranges::new(); program.locations.len()];
         let mut note = |loc: u16, from: u32, to: u32| {
             let list = &mut ranges[usize::from(loc)];
             if !list.contains(&(from, to)) {
@@ -39,9 +42,15 @@ impl Cells {
         for e in accesses {
             note(e.loc, e.off, e.off + u32::from(e.size));
         }
-        let mut cells = Cells { places: Vec::new(), by_loc: vec![Vec::new(); ranges.len()] };
+        let mut cells = Cells {
+            places: Vec::with_capacity(ranges.len()),
+            by_loc: vec![SmallVec::new(); ranges.len()],
+        };
         for (loc, list) in ranges.iter().enumerate() {
-            let mut borders: Vec<u32> = list.iter().flat_map(|(a, b)| [*a, *b]).collect();
+            let mut borders: SmallVec<[u32; 4]> = SmallVec::new();
+            for (from, to) in list {
+                borders.extend_from_slice(&[*from, *to]);
+            }
             borders.sort_unstable();
             borders.dedup();
             for pair in borders.windows(2) {
@@ -138,9 +147,11 @@ pub struct Skeleton<'p> {
 
 impl<'p> Skeleton<'p> {
     pub fn new(program: &Program, cells: &Cells, paths: Vec<&'p Path>) -> Skeleton<'p> {
-        let mut events = Vec::new();
-        let mut writes: Vec<Vec<u16>> = vec![Vec::new(); cells.places.len()];
-        let mut reads = Vec::new();
+        let most = cells.places.len() + paths.iter().map(|p| p.events.len()).sum::<usize>();
+        let mut events = Vec::with_capacity(most);
+        let room = || Vec::with_capacity(4);
+        let mut writes: Vec<Vec<u16>> = (0..cells.places.len()).map(|_| room()).collect();
+        let mut reads = Vec::with_capacity(most - cells.places.len());
         for (c, place) in cells.places.iter().enumerate() {
             let location = &program.locations[usize::from(place.loc)];
             writes[c].push(events.len() as u16);

@@ -149,6 +149,15 @@ pub enum Stuck {
 /// Of a line that a path has not been at.
 const NEVER: u32 = u32::MAX;
 
+/// The place of a load-exclusive, and its event.
+#[derive(Clone, Copy)]
+struct Reservation {
+    loc: u16,
+    off: u32,
+    size: u8,
+    read: u16,
+}
+
 #[derive(Clone)]
 struct State<'c> {
     pc: usize,
@@ -159,8 +168,8 @@ struct State<'c> {
     events: Vec<PathEvent>,
     constraints: Vec<(ExprId, bool)>,
     ctrl: Taint,
-    /// Place and event of the latest load-exclusive.
-    reservation: Option<(u16, u32, u16)>,
+    /// Of the latest load-exclusive.
+    reservation: Option<Reservation>,
     /// How often each backward target was entered again.
     entered: SmallVec<[(u32, u32); 4]>,
     private: PrivateMemory,
@@ -507,7 +516,7 @@ impl<'p> Unfolder<'p> {
                 };
                 self.store(state, access, v, hang, partner, exprs)?;
             }
-            Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep } => {
+            Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep, same_size } => {
                 let v = self.get(state, *src)?;
                 let tags = tags.with(tag::EX);
                 let Some(access) = self.access(state, *addr, *size, tags, exprs)? else {
@@ -517,8 +526,9 @@ impl<'p> Unfolder<'p> {
                 let mut failed = state.clone();
                 self.set(&mut failed, *status, Cell::plain(exprs.int(u128::from(*fail))));
                 let mut states = vec![failed];
-                if let Some((loc, off, read)) = reservation
+                if let Some(Reservation { loc, off, size, read }) = reservation
                     && (loc, off) == (access.loc, access.off)
+                    && (!same_size || size == access.size)
                 {
                     let mut done = state.clone();
                     let bit = 1u128 << done.events.len().min(MOST_EVENTS - 1);
@@ -865,7 +875,7 @@ impl<'p> Unfolder<'p> {
         let index = state.events.len() as u16;
         let bit = self.push(state, event)?;
         if tags.meets(tag::EX) {
-            state.reservation = Some((loc, off, index));
+            state.reservation = Some(Reservation { loc, off, size, read: index });
         }
         Ok(Cell { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
     }

@@ -401,6 +401,7 @@ fn store_ex(e: &mut Emit, addr: Temp, src: Temp, size: u8, release: bool) -> Low
         ok: 0,
         fail: 1,
         status_dep: false,
+        same_size: true,
     });
     e.write(&status_view, status);
     Ok(())

@@ -132,6 +132,11 @@ impl Isa for AArch64 {
             let name = name.to_string();
             return Some(RegName { name, bits: 64, shown_bits: 64, signed: true });
         }
+        // Nothing writes it, so that it is 0.
+        if let "XZR" | "WZR" = name {
+            let shown_bits = if name == "XZR" { 64 } else { 32 };
+            return Some(RegName { name: name.to_string(), bits: 64, shown_bits, signed: true });
+        }
         // `V0.4S` is the register `V0` shown by elements.
         let word = match name.split_once('.') {
             Some((reg, _)) if View::parse(reg)?.is_vec() => reg,

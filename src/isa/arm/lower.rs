@@ -450,6 +450,7 @@ impl Lower<'_> {
                     ok: 0,
                     fail: 1,
                     status_dep: false,
+                    same_size: true,
                 });
                 // The status depends on what the instruction was given, not on the write.
                 let width = if rt2.is_some() { 64 } else { W };

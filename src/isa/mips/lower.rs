@@ -232,6 +232,7 @@ impl Lower<'_> {
                     ok: 1,
                     fail: 0,
                     status_dep: false,
+                    same_size: false,
                 });
                 // The status depends on what the instruction was given, not on the write.
                 let status = self.e.depending(status, src, W);

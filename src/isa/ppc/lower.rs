@@ -367,6 +367,7 @@ impl Lower<'_> {
                     ok: 1,
                     fail: 0,
                     status_dep: true,
+                    same_size: false,
                 });
                 // Also where it fails, CR0 depends on what the instruction was given.
                 let width = if *size == 16 { 128 } else { W };

@@ -81,6 +81,7 @@ impl Lower<'_> {
                     ok: 0,
                     fail: 1,
                     status_dep: true,
+                    same_size: false,
                 });
                 self.write(*rd, status);
             }

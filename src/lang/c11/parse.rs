@@ -3,8 +3,8 @@
 //! It knows syntax alone; which names mean what is for `lower`. Nesting is bounded, so that no
 //! text can exhaust the stack, here or in what walks the tree.
 
-use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
-use super::lex::{Kind, Tok, Token, tokens};
+use super::ast::{Declarator, Expr, Function, IntLit, Param, Stmt, StmtKind};
+use super::lex::{Kind, Tok, Token, Tokens, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Type;
@@ -33,6 +33,7 @@ pub fn parse_type(source: &Source, span: Span) -> Result<Type> {
 pub(super) struct Parser<'a> {
     pub source: &'a Source,
     tokens: Vec<Token<'a>>,
+    ints: Vec<IntLit>,
     /// Never past the last token.
     at: usize,
     pub depth: u32,
@@ -40,7 +41,8 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0 })
+        let Tokens { list, ints } = tokens(source, span)?;
+        Ok(Parser { source, tokens: list, ints, at: 0, depth: 0 })
     }
 
     // Tokens.
@@ -48,6 +50,11 @@ impl<'a> Parser<'a> {
     #[inline(always)]
     pub fn peek(&self) -> Tok<'a> {
         self.tokens[self.at].tok
+    }
+
+    /// The integer constant of a token.
+    pub fn int(&self, place: u32) -> IntLit {
+        self.ints[place as usize]
     }
 
     pub fn peek_at(&self, n: usize) -> Tok<'a> {
@@ -116,7 +123,7 @@ impl<'a> Parser<'a> {
     pub fn unexpected(&self, expected: &str) -> Box<Diag> {
         let found = match self.peek() {
             Tok::Word(w, _) => format!("`{w}`"),
-            Tok::Int(i) => format!("`{}`", i.value),
+            Tok::Int(i) => format!("`{}`", self.int(i).value),
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
         };
@@ -365,7 +372,9 @@ impl<'a> Parser<'a> {
                 return Err(self.too_deep(self.span()));
             }
             let size = match self.peek() {
-                Tok::Int(i) if i.value <= u128::from(u32::MAX) => i.value as u64,
+                Tok::Int(i) if self.int(i).value <= u128::from(u32::MAX) => {
+                    self.int(i).value as u64
+                }
                 Tok::Punct("]") => 0,
                 _ => return Err(self.unexpected("the number of elements")),
             };
@@ -408,7 +417,7 @@ impl<'a> Parser<'a> {
     }
 
     fn params(&mut self) -> Result<Vec<Param>> {
-        let mut out: Vec<Param> = Vec::new();
+        let mut out: Vec<Param> = Vec::with_capacity(4);
         if self.is_word("void") && matches!(self.peek_at(1), Tok::Punct(")")) {
             self.skip();
         }
@@ -440,7 +449,7 @@ impl<'a> Parser<'a> {
     }
 
     fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(4);
         while !self.eat("}") {
             if self.peek() == Tok::End {
                 return Err(self.unexpected("`}` at the end of the block"));
@@ -585,7 +594,7 @@ impl<'a> Parser<'a> {
 
     fn declaration(&mut self) -> Result<StmtKind> {
         let base = self.specifiers()?;
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(1);
         loop {
             let start = self.span();
             let (ty, name) = self.declarator(base.clone(), 0)?;

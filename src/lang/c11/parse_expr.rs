@@ -84,6 +84,8 @@ impl Parser<'_> {
     fn unary_here(&mut self) -> Result<Expr> {
         let start = self.span();
         let op = match self.peek() {
+            Tok::Int(_) => return self.postfix(),
+            Tok::Word(w, _) if w != "sizeof" => return self.postfix(),
             Tok::Punct("+") => UnaryOp::Plus,
             Tok::Punct("-") => UnaryOp::Neg,
             Tok::Punct("~") => UnaryOp::Not,
@@ -164,9 +166,9 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Expr> {
         let start = self.span();
         match self.peek() {
-            Tok::Int(lit) => {
+            Tok::Int(place) => {
                 self.skip();
-                self.make(ExprKind::Int(lit), start)
+                self.make(ExprKind::Int(self.int(place)), start)
             }
             Tok::Punct("(") => {
                 self.skip();
@@ -201,7 +203,7 @@ impl Parser<'_> {
                 if !self.eat("(") {
                     return self.make(ExprKind::Name(name), start);
                 }
-                let mut args = Vec::new();
+                let mut args = Vec::with_capacity(4);
                 if !self.eat(")") {
                     loop {
                         args.push(self.assignment()?);

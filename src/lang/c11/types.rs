@@ -117,6 +117,8 @@ const RESERVED: &[&str] = &[
 struct Words {
     types: FxHashMap<String, Type>,
     kinds: FxHashMap<String, Kind>,
+    /// For each first byte the lengths of the words that begin with it, as a mask.
+    lengths: [u64; 256],
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -140,7 +142,11 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         types.keys().map(|name| (name.clone(), Kind::Type)).collect();
     kinds.extend(TYPE_WORDS.iter().map(|w| (w.to_string(), Kind::Type)));
     kinds.extend(RESERVED.iter().map(|w| (w.to_string(), Kind::Reserved)));
-    Words { types, kinds }
+    let mut lengths = [0; 256];
+    for word in kinds.keys() {
+        lengths[usize::from(word.as_bytes()[0])] |= 1 << word.len().min(63);
+    }
+    Words { types, kinds, lengths }
 });
 
 /// The type that a name of one word stands for, keywords left out.
@@ -150,7 +156,12 @@ pub fn typedef(name: &str) -> Option<Type> {
 
 /// What a word may be used for. By convention all names that end in `_t` are of types.
 pub fn kind(word: &str) -> Kind {
-    let known = WORDS.kinds.get(word).copied();
+    // Most names need no look into the table.
+    let first = word.as_bytes().first().map_or(0, |b| usize::from(*b));
+    let known = match WORDS.lengths[first] >> word.len().min(63) & 1 {
+        0 => None,
+        _ => WORDS.kinds.get(word).copied(),
+    };
     known.unwrap_or(if word.ends_with("_t") { Kind::Type } else { Kind::Name })
 }
 

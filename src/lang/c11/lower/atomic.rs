@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit};
 use super::super::types::ValueType;
 use super::build::{Src, Value};
@@ -294,7 +296,7 @@ impl Lower<'_> {
     pub(super) fn builtin(&mut self, name: &str, args: &[Expr], span: Span) -> Result<Value> {
         let b = self.find_builtin(name, args, span)?;
         let (n, _) = b.arity(name);
-        let mut orders = Vec::new();
+        let mut orders: SmallVec<[Tags; 2]> = SmallVec::new();
         for e in &args[n..] {
             orders.push(self.order(e)?);
         }
@@ -314,7 +316,7 @@ impl Lower<'_> {
             _ => {}
         }
         // Operands are evaluated in any order; they are named here from left to right.
-        let mut values = Vec::new();
+        let mut values: SmallVec<[Value; 4]> = SmallVec::new();
         for e in &args[..n] {
             values.push(self.expr(e)?);
         }

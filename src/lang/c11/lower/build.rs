@@ -128,11 +128,11 @@ impl<'a> Builder<'a> {
     pub fn new(source: &'a Source) -> Builder<'a> {
         Builder {
             source,
-            code: Code::default(),
-            states: Vec::new(),
+            code: Code { insts: Vec::with_capacity(4), ..Code::default() },
+            states: Vec::with_capacity(4),
             base: 0,
             sink: None,
-            labels: Vec::new(),
+            labels: Vec::with_capacity(4),
             jumps: Vec::new(),
             spills: 0,
             span: Span::default(),
@@ -168,17 +168,16 @@ impl<'a> Builder<'a> {
                 .text
                 .get(self.span.start as usize..self.span.end as usize)
                 .unwrap_or("");
-            let mut before = 0;
-            let mut ragged = |b: u8| {
-                let blanks = b < b' ' || b == b' ' && before == b' ';
-                before = b;
-                blanks
-            };
-            let text = match text.bytes().any(&mut ragged) {
+            let bytes = text.as_bytes();
+            let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
+            // Without leaving early, so that many bytes are looked at at once.
+            let control = bytes.iter().fold(false, |found, b| found | (*b < b' '));
+            let double = pairs.fold(false, |found, (a, b)| found | (*a == b' ' && *b == b' '));
+            let text = match control || double {
                 true => text.split_whitespace().collect::<Vec<_>>().join(" "),
                 false => text.to_string(),
             };
-            self.code.insts.push(Inst { ops: Vec::new(), text, span: self.span });
+            self.code.insts.push(Inst { ops: Vec::with_capacity(4), text, span: self.span });
             self.states.push(State::default());
         }
         Ok(())

@@ -74,12 +74,12 @@ pub fn thread_with<'a>(
         helpers,
         options,
         b: Builder::new(source),
-        vars: Vec::new(),
+        vars: Vec::with_capacity(f.params.len() + f.body.len()),
         scopes: vec![HashMap::with_capacity_and_hasher(
             f.params.len() + f.body.len(),
             Default::default(),
         )],
-        frames: Vec::new(),
+        frames: Vec::with_capacity(1),
         calls: 0,
     };
     let end = l.b.label();
