@@ -58,6 +58,9 @@ pub struct Record {
     pub mutator: Option<String>,
     pub device: String,
     pub setup: Value,
+    /// The model that judged, where tests of a list are judged by several.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// By environment number.
     pub cells: Vec<Cell>,
     /// Outcomes that showed and are forbidden.

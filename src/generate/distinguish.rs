@@ -34,7 +34,7 @@ pub fn arch_of(model: &str) -> Option<Arch> {
         "armv7" | "aarch32" => Arch::Arm,
         "ppc" | "herding-cats" => Arch::Ppc,
         "mips" | "mips-sync" | "mips-weak" => Arch::Mips,
-        "rc11" | "rc11-lb" | "c11" | "wgsl-sc-per-loc" | "wgsl-rel-acq" => Arch::C,
+        "rc11" | "rc11-lb" | "c11" | "wgsl-sc-per-loc" | "wgsl-rel-acq" | "vulkan" => Arch::C,
         _ => return None,
     })
 }

@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use ash::vk;
 use serde_json::{Value, json};
+
+use super::variant::{Code, MemoryModel, Scope, Variant};
 
 /// What went wrong with a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,37 +34,6 @@ impl std::fmt::Display for Trouble {
 }
 
 pub type Result<T> = std::result::Result<T, Trouble>;
-
-/// How shaders are compiled, as far as that can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Variant {
-    /// Accesses are kept in bounds.
-    pub bounds: bool,
-    /// Loops are kept finite.
-    pub loops: bool,
-}
-
-impl Variant {
-    pub const ALL: [Variant; 4] = [
-        Variant { bounds: true, loops: true },
-        Variant { bounds: true, loops: false },
-        Variant { bounds: false, loops: true },
-        Variant { bounds: false, loops: false },
-    ];
-
-    pub fn name(self) -> &'static str {
-        match (self.bounds, self.loops) {
-            (true, true) => "checked",
-            (true, false) => "bounds",
-            (false, true) => "loops",
-            (false, false) => "unchecked",
-        }
-    }
-
-    pub fn named(word: &str) -> Option<Variant> {
-        Variant::ALL.into_iter().find(|v| v.name() == word)
-    }
-}
 
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,15 +142,79 @@ fn pick(name: Option<&str>) -> Result<(Info, wgpu::Adapter)> {
     }
 }
 
+/// Opens a device with the Vulkan memory model. wgpu asks for that feature only together with
+/// cooperative matrices; what it would ask for then, without their extension, is that feature and
+/// nothing else.
+fn with_memory_model(
+    adapter: &wgpu::Adapter,
+    desc: &wgpu::DeviceDescriptor,
+) -> std::result::Result<(wgpu::Device, wgpu::Queue), String> {
+    // SAFETY: the adapter says that it has what is turned on, and nothing is turned off.
+    unsafe {
+        let raw = adapter.as_hal::<wgpu::hal::api::Vulkan>().ok_or("it is no Vulkan device")?;
+        let more = desc.required_features | wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX;
+        let turn_on = |args: wgpu::hal::vulkan::CreateDeviceCallbackArgs| {
+            *args.device_features = raw.physical_device_features(args.extensions, more);
+        };
+        let open = raw
+            .open_with_callback(
+                desc.required_features,
+                &desc.required_limits,
+                &desc.memory_hints,
+                Some(Box::new(turn_on)),
+            )
+            .map_err(|e| e.to_string())?;
+        adapter.create_device_from_hal(open, desc).map_err(|e| e.to_string())
+    }
+}
+
 pub struct Device {
     pub info: Info,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) timestamps: bool,
+    passes: Passes,
     /// How long one submission may take.
     pub timeout: Duration,
     said: Arc<Mutex<Said>>,
     resident: Mutex<Option<u32>>,
+}
+
+/// Which words a device takes that are not naga's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Passes {
+    /// Any at all.
+    words: bool,
+    /// The Vulkan memory model.
+    model: bool,
+    /// The scope of the device in it.
+    device_scope: bool,
+}
+
+impl Passes {
+    fn of(adapter: &wgpu::Adapter) -> Passes {
+        let mut out = Passes::default();
+        if !adapter.features().contains(wgpu::Features::PASSTHROUGH_SHADERS) {
+            return out;
+        }
+        // SAFETY: the adapter is asked about, and nothing of it is changed or kept.
+        let Some(raw) = (unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }) else { return out };
+        let version = raw.physical_device_capabilities().properties().api_version;
+        out.words = version >= vk::API_VERSION_1_1;
+        if version < vk::API_VERSION_1_2 {
+            return out;
+        }
+        let mut model = vk::PhysicalDeviceVulkanMemoryModelFeatures::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut model);
+        let instance = raw.shared_instance().raw_instance();
+        // SAFETY: the physical device is one of the instance, and as new as the question.
+        unsafe {
+            instance.get_physical_device_features2(raw.raw_physical_device(), &mut features);
+        }
+        out.model = model.vulkan_memory_model == vk::TRUE;
+        out.device_scope = out.model && model.vulkan_memory_model_device_scope == vk::TRUE;
+        out
+    }
 }
 
 /// What the device reported out of turn.
@@ -193,18 +229,22 @@ impl Device {
     pub fn open(name: Option<&str>) -> Result<Device> {
         let (info, adapter) = pick(name)?;
         let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let passes = Passes::of(&adapter);
+        let mut features = wgpu::Features::empty();
+        features.set(wgpu::Features::TIMESTAMP_QUERY, timestamps);
+        features.set(wgpu::Features::PASSTHROUGH_SHADERS, passes.words);
         let desc = wgpu::DeviceDescriptor {
             label: Some("litmake"),
-            required_features: if timestamps {
-                wgpu::Features::TIMESTAMP_QUERY
-            } else {
-                wgpu::Features::empty()
-            },
+            required_features: features,
             required_limits: adapter.limits(),
             ..Default::default()
         };
-        let (device, queue) = wait(adapter.request_device(&desc))
-            .map_err(|e| Trouble::Missing(format!("{info} cannot be opened: {e}")))?;
+        let opened = match passes.device_scope {
+            true => with_memory_model(&adapter, &desc),
+            false => wait(adapter.request_device(&desc)).map_err(|e| e.to_string()),
+        };
+        let (device, queue) =
+            opened.map_err(|e| Trouble::Missing(format!("{info} cannot be opened: {e}")))?;
         let said = Arc::new(Mutex::new(Said::default()));
         let (lost, error) = (said.clone(), said.clone());
         device.set_device_lost_callback(move |reason, message| {
@@ -222,6 +262,7 @@ impl Device {
             device,
             queue,
             timestamps,
+            passes,
             timeout: Duration::from_secs(120),
             said,
             resident: Mutex::new(None),
@@ -248,12 +289,56 @@ impl Device {
         };
         let checks = wgpu::ShaderRuntimeChecks {
             bounds_checks: variant.bounds,
-            force_loop_bounding: variant.loops,
+            force_loop_bounding: variant.code == Code::Naga { loops: true },
             ..wgpu::ShaderRuntimeChecks::checked()
         };
         // SAFETY: the text is generated here. Its loops count up to a bound that is a parameter,
         // and its addresses are remainders of what the buffers are sized for.
         let module = unsafe { self.device.create_shader_module_trusted(desc, checks) };
+        self.check()?;
+        Ok(module)
+    }
+
+    /// Says why code of a variant cannot run here.
+    pub(super) fn takes(&self, variant: Variant, scope: Scope) -> Result<()> {
+        let Code::Words(model) = variant.code else { return Ok(()) };
+        let no = |what: &str| {
+            let name = variant.name();
+            Err(Trouble::Refused(format!(
+                "{} {what}, which the variant `{name}` needs",
+                self.info.name
+            )))
+        };
+        match model {
+            _ if !self.passes.words => no("takes no SPIR-V of version 1.3 (Vulkan 1.1)"),
+            MemoryModel::Glsl450 => Ok(()),
+            MemoryModel::Vulkan if !self.passes.model => no("has no `vulkanMemoryModel`"),
+            MemoryModel::Vulkan if scope == Scope::Device && !self.passes.device_scope => {
+                no("has no `vulkanMemoryModelDeviceScope` (the scope `queue` may do in its place)")
+            }
+            MemoryModel::Vulkan => Ok(()),
+        }
+    }
+
+    /// Plays a device without the Vulkan memory model.
+    #[cfg(test)]
+    pub(super) fn lacks_the_memory_model(&mut self) {
+        self.passes = Passes { words: true, ..Passes::default() };
+    }
+
+    /// A module of words that go to the driver as they are, with one entry point.
+    pub(super) fn words(&self, words: &[u32], entry: &str) -> Result<wgpu::ShaderModule> {
+        let entry = wgpu::PassthroughShaderEntryPoint {
+            name: entry.into(),
+            workgroup_size: (super::environment::WORKGROUP, 1, 1),
+        };
+        let desc = wgpu::ShaderModuleDescriptorPassthrough {
+            entry_points: vec![entry].into(),
+            spirv: Some(words.into()),
+            ..Default::default()
+        };
+        // SAFETY: the words are generated here, for what `takes` allows; see `shader`.
+        let module = unsafe { self.device.create_shader_module_passthrough(desc) };
         self.check()?;
         Ok(module)
     }
@@ -356,7 +441,7 @@ fn main(@builtin(local_invocation_id) l: vec3<u32>) {{
 ",
             super::environment::WORKGROUP
         );
-        let module = self.shader(&text, Variant { bounds: true, loops: true })?;
+        let module = self.shader(&text, Variant::CHECKED)?;
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: None,
             layout: None,

@@ -94,7 +94,8 @@ fn fits(multiplier: u32, ring: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oracle::{MODEL, Models, Oracle};
+    use super::super::oracle::{Models, Oracle};
+    use super::super::variant::Scope;
     use super::super::wgsl::{self, Reach};
     use super::*;
     use crate::mutate::mcm;
@@ -109,7 +110,13 @@ mod tests {
     }
 
     fn shape(reach: Reach) -> Shape {
-        Shape { scheme: Scheme::Parallel, reach, memory: Memory::Storage, aliased: false }
+        Shape {
+            scheme: Scheme::Parallel,
+            reach,
+            memory: Memory::Storage,
+            aliased: false,
+            scope: Scope::Device,
+        }
     }
 
     fn env(testing_workgroups: u32, mem_stride: u32) -> Environment {
@@ -202,7 +209,7 @@ mod tests {
     #[test]
     fn accesses_to_one_location_go_by_two_views() {
         let all = mcm::conformance().unwrap();
-        let mut models = Models::new(MODEL).unwrap();
+        let mut models = Models::new(None).unwrap();
         let mut text = |name: &str| {
             let test = &all.iter().find(|m| m.test.name == name).unwrap().test;
             let program = Program::new(test).unwrap();

@@ -1,7 +1,7 @@
 //! Runs tests on GPUs: code generation, environments, histograms.
 //!
 //! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of
-//! the C dialect whose accesses are relaxed atomics; what it may show comes from the simulator.
+//! the C dialect whose accesses are atomics; what it may show comes from the simulator.
 
 pub mod device;
 pub mod environment;
@@ -10,7 +10,9 @@ pub mod oracle;
 pub mod program;
 pub mod run;
 pub mod session;
+pub mod spirv;
 pub mod tuning;
+pub mod variant;
 pub mod wgsl;
 
 #[cfg(test)]

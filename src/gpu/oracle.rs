@@ -14,26 +14,44 @@ use crate::sim::{Model, Options, Simulator};
 
 /// The model of relaxed accesses and fences across workgroups.
 pub const MODEL: &str = "wgsl-rel-acq";
+/// The model of tests whose accesses acquire or release, or whose fences do one of the two.
+pub const ORDERED: &str = "vulkan";
 /// More outcomes than this are not counted one by one.
 const MAX_OUTCOMES: u64 = 1 << 16;
 
 /// Models that tests are judged by; made once for many tests.
 pub struct Models {
-    allowed: Model,
+    /// By name: those that judge.
+    judges: Vec<(String, Model)>,
     interleaved: Model,
     simulator: Simulator,
 }
 
 impl Models {
-    /// The model that says what is allowed: a name or a path.
-    pub fn new(allowed: &str) -> Result<Models> {
+    /// With the model that says what is allowed, a name or a path; or with [`MODEL`] and
+    /// [`ORDERED`], each for its tests.
+    pub fn new(allowed: Option<&str>) -> Result<Models> {
         let load =
             |name: &str| Model::load(&cat::load(name, &LoadOptions::new(crate::litmus::Arch::C))?);
+        let names = Models::names(allowed);
         Ok(Models {
-            allowed: load(allowed)?,
+            judges: names
+                .into_iter()
+                .map(|n| Ok((n.to_string(), load(n)?)))
+                .collect::<Result<_>>()?,
             interleaved: load("sc")?,
             simulator: Simulator::default(),
         })
+    }
+
+    /// The models that may judge.
+    pub fn names(allowed: Option<&str>) -> Vec<&str> {
+        allowed.map_or(vec![MODEL, ORDERED], |name| vec![name])
+    }
+
+    /// Which of them judges a test.
+    fn judge(&self, program: &Program) -> usize {
+        usize::from(program.has_orders()).min(self.judges.len() - 1)
     }
 }
 
@@ -47,10 +65,13 @@ pub struct Oracle {
     pub classes: Vec<Class>,
     /// Whether the test's condition looks for it, by index.
     pub target: Vec<bool>,
+    /// The model that judged.
+    pub model: String,
 }
 
 impl Oracle {
     pub fn new(test: &Test, program: &Program, models: &mut Models) -> Result<Oracle> {
+        let judge = models.judge(program);
         let observed = program.observed();
         let radix = radix(program);
         let size = radix
@@ -67,18 +88,18 @@ impl Oracle {
             .iter()
             .map(|p| Observed { place: p.clone(), ty: None, span: Span::default() })
             .collect();
+        let Models { judges, interleaved, simulator } = models;
+        let (model, allowed) = &judges[judge];
         let mut oracle = Oracle {
+            model: model.clone(),
             classes: vec![Class::Forbidden; size as usize],
             target: vec![false; size as usize],
             observed,
             radix,
         };
         for (class, outcomes) in [
-            (Class::Weak, oracle.simulated(&whole, &models.allowed, &mut models.simulator)?),
-            (
-                Class::Interleaved,
-                oracle.simulated(&whole, &models.interleaved, &mut models.simulator)?,
-            ),
+            (Class::Weak, oracle.simulated(&whole, allowed, simulator)?),
+            (Class::Interleaved, oracle.simulated(&whole, interleaved, simulator)?),
             (Class::Sequential, sequential(program)),
         ] {
             for outcome in outcomes {
@@ -250,7 +271,7 @@ fn radix(program: &Program) -> Vec<u32> {
     for round in 0..=rounds {
         for op in program.threads.iter().flatten() {
             match op {
-                Op::Load { location, register }
+                Op::Load { location, register, .. }
                 | Op::Rmw { location, register: Some(register), .. } => {
                     read[*register] = memory[*location];
                 }
@@ -262,7 +283,7 @@ fn radix(program: &Program) -> Vec<u32> {
         let mut bits = vec![false; next.len()];
         for op in program.threads.iter().flatten() {
             let (location, value, rmw) = match op {
-                Op::Store { location, value } => (*location, value, RmwOp::Exchange),
+                Op::Store { location, value, .. } => (*location, value, RmwOp::Exchange),
                 Op::Rmw { op, location, value, .. } => (*location, value, *op),
                 _ => continue,
             };

@@ -28,10 +28,12 @@ pub enum Op {
     Load {
         location: usize,
         register: usize,
+        order: Order,
     },
     Store {
         location: usize,
         value: Operand,
+        order: Order,
     },
     /// Gives the old value; nothing looks at it where there is no register.
     Rmw {
@@ -39,11 +41,63 @@ pub enum Op {
         location: usize,
         value: Operand,
         register: Option<usize>,
+        order: Order,
     },
     /// Across workgroups, or inside one alone.
     Fence {
         near: bool,
+        order: Order,
     },
+}
+
+impl Op {
+    /// Where it goes to; a fence goes nowhere.
+    pub fn location(&self) -> Option<usize> {
+        match self {
+            Op::Load { location, .. } | Op::Store { location, .. } | Op::Rmw { location, .. } => {
+                Some(*location)
+            }
+            Op::Fence { .. } => None,
+        }
+    }
+
+    pub fn order(&self) -> Order {
+        match self {
+            Op::Load { order, .. }
+            | Op::Store { order, .. }
+            | Op::Rmw { order, .. }
+            | Op::Fence { order, .. } => *order,
+        }
+    }
+}
+
+/// What an access or a fence orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
+impl Order {
+    fn named(word: &str) -> Option<Order> {
+        Some(match word.strip_prefix("memory_order_")? {
+            "relaxed" => Order::Relaxed,
+            "acquire" | "consume" => Order::Acquire,
+            "release" => Order::Release,
+            "acq_rel" => Order::AcqRel,
+            _ => return None,
+        })
+    }
+
+    fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel)
+    }
+
+    fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +229,23 @@ impl Program {
     }
 
     pub fn has_near_fences(&self) -> bool {
-        self.threads.iter().flatten().any(|op| matches!(op, Op::Fence { near: true }))
+        self.threads.iter().flatten().any(|op| matches!(op, Op::Fence { near: true, .. }))
+    }
+
+    /// Whether accesses acquire or release, or fences do only one of the two.
+    pub fn has_orders(&self) -> bool {
+        let plain = |op: &Op| match op {
+            Op::Fence { order, .. } => *order == Order::AcqRel,
+            access => access.order() == Order::Relaxed,
+        };
+        !self.threads.iter().flatten().all(plain)
+    }
+
+    /// Whether accesses do.
+    pub fn has_ordered_accesses(&self) -> bool {
+        let accesses = self.threads.iter().flatten().filter(|op| op.location().is_some());
+        let mut orders = accesses.map(Op::order);
+        orders.any(|order| order != Order::Relaxed)
     }
 
     /// The outcome of running the threads one after the other.
@@ -188,9 +258,9 @@ impl Program {
                 Operand::Register(r) => registers[*r],
             };
             match op {
-                Op::Load { location, register } => registers[*register] = memory[*location],
-                Op::Store { location, value: v } => memory[*location] = value(v, &registers),
-                Op::Rmw { op, location, value: v, register } => {
+                Op::Load { location, register, .. } => registers[*register] = memory[*location],
+                Op::Store { location, value: v, .. } => memory[*location] = value(v, &registers),
+                Op::Rmw { op, location, value: v, register, .. } => {
                     let old = memory[*location];
                     memory[*location] = op.apply(old, value(v, &registers));
                     if let Some(r) = register {
@@ -228,27 +298,32 @@ impl Program {
             Operand::Const(c) => c.to_string(),
             Operand::Register(r) => name(r).to_string(),
         };
+        let ordered = match (op, op.order()) {
+            (Op::Fence { .. }, Order::AcqRel) | (_, Order::Relaxed) => "",
+            (_, Order::Acquire) => ".acq",
+            (_, Order::Release) => ".rel",
+            (_, Order::AcqRel) => ".acqrel",
+        };
         let _ = match op {
-            Op::Load { location, register } => {
-                write!(out, "{}=R {}", name(register), place(location))
+            Op::Load { location, register, .. } => {
+                write!(out, "{}=R{ordered} {}", name(register), place(location))
             }
-            Op::Store { location, value } => {
-                write!(out, "W {}={}", place(location), operand(value))
+            Op::Store { location, value, .. } => {
+                write!(out, "W{ordered} {}={}", place(location), operand(value))
             }
-            Op::Rmw { op, location, value, register } => {
+            Op::Rmw { op, location, value, register, .. } => {
                 if let Some(r) = register {
                     let _ = write!(out, "{}=", name(r));
                 }
-                match op {
-                    RmwOp::Exchange => write!(out, "XCHG {}={}", place(location), operand(value)),
-                    op => {
-                        let word = op.wgsl().trim_start_matches("atomic").to_uppercase();
-                        write!(out, "{word} {},{}", place(location), operand(value))
-                    }
-                }
+                let word = match op {
+                    RmwOp::Exchange => "XCHG".into(),
+                    op => op.wgsl().trim_start_matches("atomic").to_uppercase(),
+                };
+                let between = if *op == RmwOp::Exchange { '=' } else { ',' };
+                write!(out, "{word}{ordered} {}{between}{}", place(location), operand(value))
             }
-            Op::Fence { near: false } => write!(out, "F"),
-            Op::Fence { near: true } => write!(out, "F.near"),
+            Op::Fence { near: false, .. } => write!(out, "F{ordered}"),
+            Op::Fence { near: true, .. } => write!(out, "F.near{ordered}"),
         };
     }
 }
@@ -319,7 +394,13 @@ impl Thread<'_> {
             None => (function.as_str(), 0),
         };
         if let "atomic_thread_fence" | "atomic_signal_fence" = base {
-            return Ok(Op::Fence { near: base == "atomic_signal_fence" });
+            // One that is sequentially consistent is taken as the strongest that there is.
+            let order = match args.first().map(|a| &a.kind) {
+                Some(ExprKind::Name(n)) => Order::named(n).unwrap_or(Order::AcqRel),
+                _ => Order::AcqRel,
+            };
+            let order = if order == Order::Relaxed { Order::AcqRel } else { order };
+            return Ok(Op::Fence { near: base == "atomic_signal_fence", order });
         }
         let rmw = match base.strip_prefix("atomic_") {
             Some("exchange") => Some(RmwOp::Exchange),
@@ -335,25 +416,34 @@ impl Thread<'_> {
         if args.len() != values + orders {
             return Err(self.refuse(e, &format!("`{function}` with {} arguments", args.len())));
         }
-        // The accesses of WGSL are relaxed, whatever their fences are.
-        if orders == 0
-            || !matches!(&args[values].kind, ExprKind::Name(n) if n == "memory_order_relaxed")
-        {
-            return Err(self.refuse(e, "atomic accesses that are not relaxed"));
+        let order = match args.get(values).map(|a| &a.kind) {
+            Some(ExprKind::Name(n)) => Order::named(n),
+            _ => None,
+        };
+        let Some(order) = order else {
+            return Err(self.refuse(e, "sequentially consistent accesses"));
+        };
+        let fits = match base {
+            "atomic_load" => !order.releases(),
+            "atomic_store" => !order.acquires(),
+            _ => true,
+        };
+        if !fits {
+            return Err(self.refuse(e, &format!("`{function}` with this memory order")));
         }
         let location = self.location(&args[0])?;
         if base == "atomic_load" {
             // A value that nothing reads still makes the access.
             let register = self.register(to.unwrap_or("unused"), e)?;
-            return Ok(Op::Load { location, register });
+            return Ok(Op::Load { location, register, order });
         }
         let value = self.operand(&args[1])?;
         match rmw {
             None if to.is_some() => Err(self.refuse(e, "the value of a store")),
-            None => Ok(Op::Store { location, value }),
+            None => Ok(Op::Store { location, value, order }),
             Some(op) => {
                 let register = to.map(|r| self.register(r, e)).transpose()?;
-                Ok(Op::Rmw { op, location, value, register })
+                Ok(Op::Rmw { op, location, value, register, order })
             }
         }
     }

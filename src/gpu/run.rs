@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::device::{Device, Result, Trouble, Variant};
+use super::device::{Device, Result, Trouble};
 use super::environment::{Environment, Iteration, MAX_WORKGROUPS, Scheme, WORKGROUP};
 use super::layout::Layout;
 use super::oracle::{Class, Oracle};
 use super::program::Program;
+use super::spirv;
+use super::variant::Variant;
 use super::wgsl::{self, Memory, Params, Shape};
 use crate::devices::random::Rng;
 use crate::stats::results::Counts;
@@ -98,9 +100,15 @@ impl Loaded {
         shape: Shape,
         variant: Variant,
     ) -> Result<Loaded> {
-        shape.check(&program).map_err(|e| Trouble::Refused(e.message))?;
+        shape.check(&program, variant).map_err(Trouble::Refused)?;
+        device.takes(variant, shape.scope)?;
         let text = wgsl::module(&program, &oracle, &shape);
         let module = device.shader(&text, variant)?;
+        // What prepares and counts is the same whoever writes the test.
+        let test = match variant.has_words() {
+            true => &device.words(&spirv::module(&program, &shape, variant), "test")?,
+            false => &module,
+        };
         let entry = |binding: u32| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -125,11 +133,10 @@ impl Loaded {
             immediate_size: 0,
         });
         device.check()?;
-        let pipeline = |entry| device.pipeline(&layout, &module, entry);
         Ok(Loaded {
-            prepare: pipeline("prepare")?,
-            test: pipeline("test")?,
-            count: pipeline("count")?,
+            prepare: device.pipeline(&layout, &module, "prepare")?,
+            test: device.pipeline(&layout, test, "test")?,
+            count: device.pipeline(&layout, &module, "count")?,
             bindings,
             program,
             oracle,
@@ -144,8 +151,8 @@ impl Loaded {
         buffers: &mut Buffers,
         request: &Request,
     ) -> Result<Measured> {
-        let refused = |e: String| Trouble::Refused(format!("{}: {e}", self.program.name));
-        let layout = Layout::new(&self.program, &self.shape, &request.env).map_err(refused)?;
+        let layout =
+            Layout::new(&self.program, &self.shape, &request.env).map_err(Trouble::Refused)?;
         let spins = request.env.barrier_pct > 0 && (request.spin_anywhere || !device.info.is_cpu());
         let target = if spins {
             let resident = device.resident(layout.testing)?;
@@ -198,8 +205,7 @@ impl<'a> Run<'a> {
         let limit = device.device.limits().max_storage_buffer_binding_size;
         if words(memory).max(stored) > limit {
             return Err(Trouble::Refused(format!(
-                "{} needs buffers of {} bytes, and {} binds at most {limit}",
-                loaded.program.name,
+                "it needs buffers of {} bytes, and {} binds at most {limit}",
                 words(memory).max(stored),
                 device.info.name
             )));

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::device::{Device, Info, Trouble, Variant};
+use super::device::{Device, Info, Trouble};
 use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{Class, Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
+use super::variant::{Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
 use crate::devices::record::{Cell, Record, UNKNOWN};
 use crate::diag::Result;
@@ -68,6 +69,7 @@ pub struct Setup {
     pub variant: Variant,
     pub reach: Reach,
     pub memory: Memory,
+    pub scope: Scope,
     pub spin_anywhere: bool,
     /// Takes the place of the drawn parameters.
     pub overrides: Vec<(String, u32)>,
@@ -82,9 +84,10 @@ impl Setup {
             time: None,
             batch: 0,
             seed: "webgpu".into(),
-            variant: Variant { bounds: true, loops: true },
+            variant: Variant::CHECKED,
             reach: Reach::Workgroups,
             memory: Memory::Storage,
+            scope: Scope::Device,
             spin_anywhere: false,
             overrides: Vec::new(),
         }
@@ -108,6 +111,7 @@ impl Setup {
         Shape {
             reach: self.reach,
             memory: self.memory,
+            scope: self.scope,
             ..Shape::new(self.preset.scheme(), program)
         }
     }
@@ -131,6 +135,7 @@ impl Setup {
                 Memory::Storage => "storage",
                 Memory::Workgroup => "workgroup",
             },
+            "scope": self.scope.name(),
             "spin": self.spin_anywhere,
             "set": self.overrides.iter().map(|(k, v)| (k.clone(), Value::from(*v))).collect::<Map<_, _>>(),
         })
@@ -176,6 +181,7 @@ fn begun(test: &Prepared, device: &Info, setup: &Setup) -> Record {
         mutator: test.mutator.clone(),
         device: device.to_string(),
         setup: setup.json(),
+        model: test.oracle.model.clone(),
         ..Record::default()
     }
 }

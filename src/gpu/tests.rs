@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::device::{Device, Trouble, Variant};
+use super::device::{Device, Trouble};
 use super::environment::{Environment, Preset, Scheme};
-use super::oracle::{MODEL, Models, Oracle};
+use super::oracle::{Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
 use super::session::{Prepared, Session};
+use super::variant::{Code, MemoryModel, Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
 use crate::diag::Source;
 use crate::litmus::{self, Test};
@@ -67,12 +68,13 @@ fn run(
     (measured, loaded.oracle)
 }
 
-const UNCHECKED: Variant = Variant { bounds: false, loops: false };
+const UNCHECKED: Variant = Variant { bounds: false, code: Code::Naga { loops: false } };
+const VULKAN: Variant = Variant { bounds: false, code: Code::Words(MemoryModel::Vulkan) };
 
 #[test]
 fn all_tests_of_the_paper_show_what_is_allowed() {
     let Some(device) = device() else { return };
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let tests = mcm::conformance().unwrap().into_iter().chain(mcm::mutants().unwrap());
     for m in tests.chain(mcm::scope_mutants().unwrap()) {
         let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
@@ -86,25 +88,78 @@ fn all_tests_of_the_paper_show_what_is_allowed() {
 }
 
 #[test]
+fn words_of_our_own_show_what_is_allowed() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(None).unwrap();
+    let tests = mcm::conformance().unwrap().into_iter().chain(mcm::mutants().unwrap());
+    let tests = tests.chain(mcm::scope_mutants().unwrap());
+    let tests: Vec<_> = tests.chain(mcm::orders().unwrap()).collect();
+    for variant in Variant::ALL.into_iter().filter(|v| v.has_words()) {
+        if let Err(e) = device.takes(variant, Scope::Device) {
+            eprintln!("skipped: {e}");
+            continue;
+        }
+        for m in &tests {
+            let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
+            let (measured, oracle) =
+                run(&device, &mut models, &m.test, shape, variant, &request(environment(), 4));
+            let counts = measured.counts(&oracle, m.mutates.is_some());
+            assert_eq!(counts.instances(), 4 * 256 * 4);
+            assert!(counts.seq > 0, "{}", m.test.name);
+        }
+    }
+}
+
+#[test]
+fn a_variant_that_the_device_lacks_is_an_error_of_the_test() {
+    let Some(mut device) = device() else { return };
+    device.lacks_the_memory_model();
+    let test = &mcm::conformance().unwrap()[0].test;
+    let program = Program::new(test).unwrap();
+    let oracle = Oracle::new(test, &program, &mut Models::new(None).unwrap()).unwrap();
+    let shape = Shape::new(Scheme::Parallel, &program);
+    let error = Loaded::new(&device, program, oracle, shape, VULKAN).err().unwrap();
+    assert!(
+        matches!(&error, Trouble::Refused(e) if e.contains("has no `vulkanMemoryModel`, which the variant `vulkan` needs")),
+        "{error}"
+    );
+}
+
+#[test]
 fn single_instances_and_other_reaches_and_memories() {
     let Some(device) = device() else { return };
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let tests = mcm::conformance().unwrap();
     let picked =
         tests.iter().filter(|m| ["MP-CO", "SB-relacq", "CoWW-RMW"].contains(&m.test.name.as_str()));
     for m in picked {
         let site = |p: &Program| Shape::new(Scheme::Single, p);
-        let (measured, _) =
-            run(&device, &mut models, &m.test, site, UNCHECKED, &request(environment(), 20));
-        assert_eq!(measured.instances, 20);
+        for variant in [UNCHECKED, VULKAN] {
+            if device.takes(variant, Scope::Device).is_err() {
+                continue;
+            }
+            let (measured, _) =
+                run(&device, &mut models, &m.test, site, variant, &request(environment(), 20));
+            assert_eq!(measured.instances, 20);
+        }
         for (reach, memory) in [
             (Reach::Workgroup, Memory::Storage),
             (Reach::Workgroup, Memory::Workgroup),
             (Reach::Subgroup(device.info.subgroup.max(4)), Memory::Storage),
             (Reach::Subgroup(device.info.subgroup.max(4)), Memory::Workgroup),
         ] {
-            let shape = |p: &Program| Shape { reach, memory, ..Shape::new(Scheme::Parallel, p) };
-            run(&device, &mut models, &m.test, shape, Variant::ALL[0], &request(environment(), 3));
+            let of = |scope| {
+                move |p: &Program| Shape { reach, memory, scope, ..Shape::new(Scheme::Parallel, p) }
+            };
+            let request = request(environment(), 3);
+            run(&device, &mut models, &m.test, of(Scope::Device), Variant::CHECKED, &request);
+            let scope = match reach {
+                Reach::Subgroup(_) => Scope::Subgroup,
+                _ => Scope::Workgroup,
+            };
+            if device.takes(VULKAN, scope).is_ok() {
+                run(&device, &mut models, &m.test, of(scope), VULKAN, &request);
+            }
         }
     }
 }
@@ -130,7 +185,7 @@ exists (1:a=1 /\\ 1:b=5 /\\ 3:a=7 /\\ 3:b=0)
 #[test]
 fn four_threads_three_locations_and_other_initial_values() {
     let Some(device) = device() else { return };
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let test = litmus::read(&Source::new("t", IRIW)).unwrap();
     let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
     let (measured, oracle) =
@@ -142,7 +197,7 @@ fn four_threads_three_locations_and_other_initial_values() {
 #[test]
 fn batches_and_time_limits_change_no_sums() {
     let Some(device) = device() else { return };
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let test = &mcm::mutants().unwrap()[0].test;
     let program = Program::new(test).unwrap();
     let oracle = Oracle::new(test, &program, &mut models).unwrap();
@@ -164,12 +219,12 @@ fn batches_and_time_limits_change_no_sums() {
 #[test]
 fn environments_of_the_paper_run() {
     let Some(device) = device() else { return };
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let test = &mcm::conformance().unwrap()[0].test;
     let envs = Preset::Pte.draw("webgpu", 12);
     let env = envs.iter().min_by_key(|e| e.testing_workgroups).unwrap();
     let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
-    run(&device, &mut models, test, shape, Variant::ALL[0], &request(*env, 2));
+    run(&device, &mut models, test, shape, Variant::CHECKED, &request(*env, 2));
 }
 
 #[test]
@@ -177,7 +232,7 @@ fn a_device_that_does_not_answer_is_given_up_and_the_next_test_runs() {
     if device().is_none() {
         return;
     }
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let test =
         Prepared::new(&mcm::conformance().unwrap()[1].test, Scheme::Parallel, &mut models).unwrap();
     let shape = Shape::new(Scheme::Parallel, &test.program);
@@ -197,7 +252,7 @@ fn a_device_that_vanishes_costs_one_test() {
     if device().is_none() {
         return;
     }
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let test =
         Prepared::new(&mcm::conformance().unwrap()[1].test, Scheme::Parallel, &mut models).unwrap();
     let shape = Shape::new(Scheme::Parallel, &test.program);

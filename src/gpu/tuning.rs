@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::device::{Info, Trouble, Variant};
+use super::device::{Info, Trouble};
 use super::environment::Environment;
 use super::run::Request;
 use super::session::{Prepared, Session, Setup};
+use super::variant::Variant;
 use crate::devices::tuning::Key;
 use crate::stats::search::Bench;
 

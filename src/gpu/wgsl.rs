@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::environment::{Scheme, WORKGROUP};
 use super::oracle::Oracle;
 use super::program::{MAX_LOCATIONS, Op, Operand, Program};
-use crate::diag::{Diag, Result};
+use super::variant::{MemoryModel, Scope, Variant};
 
 /// Where the threads of an instance are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +37,8 @@ pub struct Shape {
     pub memory: Memory,
     /// Accesses to one location go by addresses that the compiler cannot see to be equal.
     pub aliased: bool,
+    /// How far accesses and fences reach, where that can be said.
+    pub scope: Scope,
 }
 
 impl Shape {
@@ -46,11 +48,13 @@ impl Shape {
             reach: Reach::Workgroups,
             memory: Memory::Storage,
             aliased: program.has_one_location(),
+            scope: Scope::Device,
         }
     }
 
-    pub fn check(&self, program: &Program) -> Result<()> {
-        let no = |what: &str| Err(Diag::new(format!("{}: {what}", program.name)));
+    /// Says what about it cannot be, for a test and the way its code is made.
+    pub fn check(&self, program: &Program, variant: Variant) -> Result<(), String> {
+        let no = |what: &str| Err(what.to_string());
         if self.memory == Memory::Workgroup && self.reach == Reach::Workgroups {
             return no("threads in different workgroups share no workgroup memory");
         }
@@ -66,6 +70,31 @@ impl Shape {
                 || (size as usize) < program.threads.len())
         {
             return no(&format!("{size} is no size of a subgroup for it"));
+        }
+        let apart = match self.reach {
+            Reach::Workgroups => Scope::QueueFamily,
+            Reach::Workgroup => Scope::Workgroup,
+            Reach::Subgroup(_) => Scope::Subgroup,
+        };
+        if self.scope < apart {
+            return no(&format!(
+                "its threads are further apart than the scope `{}` reaches; give `--reach {}`",
+                self.scope.name(),
+                self.scope.name()
+            ));
+        }
+        if !variant.has_words() && self.scope != Scope::Device {
+            return no("WGSL has no words for scopes; give the variant `spirv` or `vulkan`");
+        }
+        if !variant.has_words() && program.has_ordered_accesses() {
+            return no(
+                "it has accesses that acquire or release, for which WGSL has no words; give the variant `spirv` or `vulkan`",
+            );
+        }
+        if self.scope == Scope::QueueFamily && variant.memory_model() != MemoryModel::Vulkan {
+            return no(
+                "the scope `queue` is one of the Vulkan memory model; give the variant `vulkan`",
+            );
         }
         Ok(())
     }
@@ -333,15 +362,8 @@ impl Writer<'_> {
         );
     }
 
-    /// Two accesses of one thread to one location go by different views of it, and the first of
-    /// a thread by the other view than that of the thread before.
     fn view(&self, thread: usize, op: usize) -> usize {
-        if !self.shape.aliased {
-            return 0;
-        }
-        let access = |op: &&Op| !matches!(op, Op::Fence { .. });
-        let before = self.program.threads[thread][..op].iter().filter(access).count();
-        (before + thread) % 2
+        view(self.program, self.shape, thread, op)
     }
 
     fn near(&self, location: usize, view: usize, local: &str) -> String {
@@ -357,19 +379,15 @@ impl Writer<'_> {
     fn addresses(&mut self, thread: usize, indent: &str) {
         let mut seen = Vec::new();
         for (n, op) in self.program.threads[thread].iter().enumerate() {
-            let (Op::Load { location, .. } | Op::Store { location, .. } | Op::Rmw { location, .. }) =
-                op
-            else {
-                continue;
-            };
+            let Some(location) = op.location() else { continue };
             let view = self.view(thread, n);
-            if seen.contains(&(*location, view)) {
+            if seen.contains(&(location, view)) {
                 continue;
             }
-            seen.push((*location, view));
-            let c = COMPONENTS[*location];
+            seen.push((location, view));
+            let c = COMPONENTS[location];
             let at = match (self.shape.scheme, self.shape.memory) {
-                (_, Memory::Workgroup) => self.near(*location, view, &format!("l{thread}")),
+                (_, Memory::Workgroup) => self.near(location, view, &format!("l{thread}")),
                 (Scheme::Single, _) => format!("p.single + p.offset[{view}].{c}"),
                 (Scheme::Parallel, _) => format!(
                     "(id{thread} * p.permute[{view}].{c} % p.instances) * p.span + p.offset[{view}].{c}"
@@ -391,13 +409,13 @@ impl Writer<'_> {
         };
         let to = |r: &usize| if declare { format!("let r{r} = ") } else { format!("r{r} = ") };
         match op {
-            Op::Load { location, register } => {
+            Op::Load { location, register, .. } => {
                 format!("{}atomicLoad({});", to(register), at(location))
             }
-            Op::Store { location, value } => {
+            Op::Store { location, value, .. } => {
                 format!("atomicStore({}, {});", at(location), operand(value))
             }
-            Op::Rmw { op, location, value, register } => {
+            Op::Rmw { op, location, value, register, .. } => {
                 let call = format!("{}({}, {});", op.wgsl(), at(location), operand(value));
                 match register {
                     Some(r) => format!("{}{call}", to(r)),
@@ -405,7 +423,7 @@ impl Writer<'_> {
                 }
             }
             // The far fence orders the memory that the test is in.
-            Op::Fence { near: false } if self.shape.memory == Memory::Storage => {
+            Op::Fence { near: false, .. } if self.shape.memory == Memory::Storage => {
                 "storageBarrier();".into()
             }
             Op::Fence { .. } => "workgroupBarrier();".into(),
@@ -478,6 +496,16 @@ impl Writer<'_> {
         }
         w!(self, "}}");
     }
+}
+
+/// Two accesses of one thread to one location go by different views of it, and the first of a
+/// thread by the other view than that of the thread before.
+pub fn view(program: &Program, shape: &Shape, thread: usize, op: usize) -> usize {
+    if !shape.aliased {
+        return 0;
+    }
+    let before = program.threads[thread][..op].iter().filter(|op| op.location().is_some()).count();
+    (before + thread) % 2
 }
 
 /// How many words of results an instance has.

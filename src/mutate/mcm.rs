@@ -20,14 +20,18 @@ pub enum Mutator {
     WeakeningSw,
     /// The same, where fences stay and reach less far. Not in the paper.
     WeakeningScope,
+    /// Four events, of which one releases and one acquires; one or both do so no more. Not in the
+    /// paper, whose language has no words for it.
+    WeakeningOrder,
 }
 
 impl Mutator {
-    pub const ALL: [Mutator; 4] = [
+    pub const ALL: [Mutator; 5] = [
         Mutator::ReversingPoLoc,
         Mutator::WeakeningPoLoc,
         Mutator::WeakeningSw,
         Mutator::WeakeningScope,
+        Mutator::WeakeningOrder,
     ];
 
     /// The name in results.
@@ -37,6 +41,7 @@ impl Mutator {
             Mutator::WeakeningPoLoc => "weakening_po",
             Mutator::WeakeningSw => "weakening_sw",
             Mutator::WeakeningScope => "weakening_scope",
+            Mutator::WeakeningOrder => "weakening_order",
         }
     }
 }
@@ -50,17 +55,22 @@ pub enum Suite {
     Conformance,
     /// Mutants whose fences reach less far.
     Scope,
+    /// Accesses that acquire and release in place of fences: six tests, and their mutants.
+    Orders,
+    /// All whose accesses are relaxed.
     All,
 }
 
 impl Suite {
-    pub const ALL: [Suite; 4] = [Suite::Mutants, Suite::Conformance, Suite::Scope, Suite::All];
+    pub const ALL: [Suite; 5] =
+        [Suite::Mutants, Suite::Conformance, Suite::Scope, Suite::Orders, Suite::All];
 
     pub fn name(self) -> &'static str {
         match self {
             Suite::Mutants => "mutants",
             Suite::Conformance => "conformance",
             Suite::Scope => "scope",
+            Suite::Orders => "orders",
             Suite::All => "all",
         }
     }
@@ -70,6 +80,7 @@ impl Suite {
             Suite::Mutants => mutants()?,
             Suite::Conformance => conformance()?,
             Suite::Scope => scope_mutants()?,
+            Suite::Orders => orders()?,
             Suite::All => [conformance()?, mutants()?, scope_mutants()?].concat(),
         })
     }
@@ -86,6 +97,14 @@ pub struct Mutant {
     pub key: String,
     /// The conformance test that it comes from; `None` for a conformance test itself.
     pub mutates: Option<String>,
+}
+
+/// What an access orders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Relaxed,
+    Acquire,
+    Release,
 }
 
 /// The fences of a test with synchronisation, thread by thread.
@@ -111,6 +130,7 @@ struct Event {
     access: Access,
     /// A read-modify-write: an exchange for a write, an addition of 0 for a read.
     rmw: bool,
+    order: Order,
     location: usize,
     /// What it writes.
     value: u32,
@@ -234,6 +254,36 @@ pub fn scope_mutants() -> Result<Vec<Mutant>> {
     Ok(out)
 }
 
+/// Tests whose accesses acquire and release, and their mutants: one does not, the other, or both.
+pub fn orders() -> Result<Vec<Mutant>> {
+    use Order::{Acquire, Relaxed, Release};
+    let mut out = Vec::new();
+    for (short, long, shape) in shapes() {
+        let from = format!("{short}-orders");
+        for (word, orders) in [
+            ("", [Release, Acquire]),
+            ("none", [Relaxed, Relaxed]),
+            ("rel", [Release, Relaxed]),
+            ("acq", [Relaxed, Acquire]),
+        ] {
+            let is_mutant = !word.is_empty();
+            let name = if is_mutant { format!("{from}.{word}") } else { from.clone() };
+            let mut program = weakening_sw(&name, &shape, [Fence::None; 2]);
+            // Between them is what synchronises: the last of one thread, the first of the other.
+            for (thread, order) in orders.into_iter().enumerate() {
+                if let Some(Op::Access(e)) = program.threads[thread].get_mut(1 - thread) {
+                    e.order = order;
+                }
+            }
+            let key =
+                format!("{long} Order{}", if is_mutant { format!(" {word}") } else { "".into() });
+            let mutates = is_mutant.then(|| from.clone());
+            out.push(mutant(&program, Mutator::WeakeningOrder, key, mutates)?);
+        }
+    }
+    Ok(out)
+}
+
 /// The same key for a single instance of the test a run, as the artifact has it.
 pub fn site_key(key: &str) -> String {
     let single = "Single Instance";
@@ -241,7 +291,7 @@ pub fn site_key(key: &str) -> String {
         let tail = if tail == "Default" { String::new() } else { format!(" {tail}") };
         return format!("{head} Mutations {single}{tail}");
     }
-    for word in [" RMW", " Barrier", " Coherency", " Scope"] {
+    for word in [" RMW", " Barrier", " Coherency", " Scope", " Order"] {
         if let Some((head, tail)) = key.split_once(word) {
             return format!("{head} {single}{word}{}", tail.replace(" Variant", ""));
         }
@@ -288,7 +338,7 @@ fn registers(events: &mut [Event]) {
 }
 
 fn event(access: Access, location: usize) -> Event {
-    Event { access, rmw: false, location, value: 0, register: None }
+    Event { access, rmw: false, order: Order::Relaxed, location, value: 0, register: None }
 }
 
 /// What the cycle's communications say about the outcome.
@@ -484,17 +534,21 @@ impl Program {
 
 impl Op {
     fn text(&self) -> String {
-        const RELAXED: &str = "memory_order_relaxed";
         match self {
             Op::Fence(Fence::Near) => "atomic_signal_fence(memory_order_acq_rel)".into(),
             Op::Fence(_) => "atomic_thread_fence(memory_order_acq_rel)".into(),
             Op::Access(e) => {
                 let (x, v) = (LOCATIONS[e.location], e.value);
+                let order = match e.order {
+                    Order::Relaxed => "memory_order_relaxed",
+                    Order::Acquire => "memory_order_acquire",
+                    Order::Release => "memory_order_release",
+                };
                 let call = match (e.access, e.rmw) {
-                    (Write, false) => format!("atomic_store_explicit({x}, {v}, {RELAXED})"),
-                    (Write, true) => format!("atomic_exchange_explicit({x}, {v}, {RELAXED})"),
-                    (Read, false) => format!("atomic_load_explicit({x}, {RELAXED})"),
-                    (Read, true) => format!("atomic_fetch_add_explicit({x}, 0, {RELAXED})"),
+                    (Write, false) => format!("atomic_store_explicit({x}, {v}, {order})"),
+                    (Write, true) => format!("atomic_exchange_explicit({x}, {v}, {order})"),
+                    (Read, false) => format!("atomic_load_explicit({x}, {order})"),
+                    (Read, true) => format!("atomic_fetch_add_explicit({x}, 0, {order})"),
                 };
                 match e.register {
                     Some(r) => format!("int r{r} = {call}"),

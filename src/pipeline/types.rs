@@ -406,9 +406,14 @@ pub struct Run {
     /// out.
     #[serde(default)]
     pub seed: Option<Sp<String>>,
-    /// How shaders are compiled: `checked` (where left out), `bounds`, `loops` or `unchecked`.
+    /// How the code of tests is made on GPUs: by naga, `checked` (where left out), `bounds`, `loops`
+    /// or `unchecked`; or as SPIR-V, `spirv`, `spirv-bounds`, `vulkan` or `vulkan-bounds`.
     #[serde(default)]
     pub variant: Option<Sp<String>>,
+    /// How far accesses and fences reach where the code is SPIR-V: `device` (where left out),
+    /// `queue`, `workgroup` or `subgroup`.
+    #[serde(default)]
+    pub scope: Option<Sp<String>>,
     /// Where the threads of a test are.
     #[serde(default)]
     pub reach: RunReach,
@@ -418,8 +423,8 @@ pub struct Run {
     /// Whether threads wait for each other also on CPUs, where they do so in vain.
     #[serde(default)]
     pub spin: bool,
-    /// The model that says what is allowed; `wgsl-rel-acq`, or on CPUs the dialect's own, where
-    /// left out.
+    /// The model that says what is allowed; `wgsl-rel-acq`, or `vulkan` for tests whose accesses
+    /// acquire or release, or on CPUs the dialect's own, where left out.
     #[serde(default)]
     pub model: Option<Sp<String>>,
     /// Parameters of the environments that take other values than those drawn.

@@ -385,7 +385,10 @@ fn violation(
             Some(profile) => vec![profile.name.clone()],
             None => vec![record.device.clone()],
         },
-        model_source: model.unwrap_or_default(),
+        model_source: match record.model.is_empty() {
+            true => model.unwrap_or_default(),
+            false => record.model.clone(),
+        },
         // Where a profile built the test, also what it ran on.
         model_target: match &node.profile {
             Some(_) if on_cpu => record.device.clone(),

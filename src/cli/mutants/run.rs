@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use litmake::devices::record::{Record, results};
 use litmake::diag::{Diag, Result, Source};
-use litmake::gpu::device::{self, Trouble, Variant};
+use litmake::gpu::device::{self, Trouble};
 use litmake::gpu::environment::{Environment, Preset};
-use litmake::gpu::oracle::{MODEL, Models};
+use litmake::gpu::oracle::Models;
 use litmake::gpu::session::{Prepared, Session, Setup};
+use litmake::gpu::spirv;
+use litmake::gpu::variant::{Code, MemoryModel, Scope, Variant};
 use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
 use litmake::mutate::mcm::Suite;
@@ -58,9 +60,10 @@ pub struct Tests {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
-    /// The model that says what is allowed
-    #[arg(long, default_value = MODEL, value_name = "MODEL")]
-    model: String,
+    /// The model that says what is allowed [default: wgsl-rel-acq; where accesses acquire or
+    /// release, vulkan]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -93,7 +96,8 @@ pub struct How {
     #[arg(long, default_value = "webgpu", value_name = "TEXT")]
     seed: String,
 
-    /// How shaders are compiled: checked, bounds, loops or unchecked
+    /// How the code is made: by naga (checked, bounds, loops or unchecked), or as SPIR-V under the
+    /// GLSL450 (spirv, spirv-bounds) or the Vulkan memory model (vulkan, vulkan-bounds)
     #[arg(long, default_value = "checked", value_name = "VARIANT", value_parser = variant)]
     variant: Variant,
 
@@ -104,6 +108,10 @@ pub struct How {
     /// Where the locations are: storage or workgroup
     #[arg(long, default_value = "storage", value_name = "MEMORY", value_parser = ["storage", "workgroup"])]
     memory: String,
+
+    /// How far accesses and fences reach: device, queue, workgroup or subgroup (SPIR-V only)
+    #[arg(long, default_value = "device", value_name = "SCOPE", value_parser = scope)]
+    scope: Scope,
 
     /// Use the spin barrier also on CPUs, where workgroups wait for each other in vain
     #[arg(long)]
@@ -131,6 +139,10 @@ pub struct List {
     /// Write each test as a litmus file into this folder
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
+
+    /// Write the SPIR-V of the variant `vulkan` of each test into this folder
+    #[arg(long, value_name = "DIR")]
+    spirv: Option<PathBuf>,
 }
 
 /// Say which devices are here.
@@ -164,6 +176,10 @@ fn variant(word: &str) -> std::result::Result<Variant, String> {
     named(word, &Variant::ALL, Variant::name)
 }
 
+fn scope(word: &str) -> std::result::Result<Scope, String> {
+    named(word, &Scope::ALL, Scope::name)
+}
+
 impl Tests {
     pub fn read(&self) -> Result<Vec<Test>> {
         let mut out = Vec::new();
@@ -188,7 +204,7 @@ impl Tests {
     }
 
     pub fn models(&self) -> Result<Models> {
-        Models::new(&self.model)
+        Models::new(self.model.as_deref())
     }
 }
 
@@ -222,6 +238,7 @@ impl How {
             _ => Reach::Workgroups,
         };
         setup.memory = if self.memory == "workgroup" { Memory::Workgroup } else { Memory::Storage };
+        setup.scope = self.scope;
         setup.spin_anywhere = self.spin;
         setup.overrides.clone_from(&self.sets);
         let environments = setup.draw().map_err(Diag::new)?;
@@ -315,6 +332,17 @@ pub fn list(args: &List) -> Result<u8> {
         }
         let scheme = litmake::gpu::environment::Scheme::Parallel;
         let p = Prepared::new(&test, scheme, &mut models)?;
+        if let Some(folder) = &args.spirv {
+            let variant = Variant { bounds: false, code: Code::Words(MemoryModel::Vulkan) };
+            let shape = wgsl::Shape::new(scheme, &p.program);
+            let words = spirv::module(&p.program, &shape, variant);
+            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let path = folder.join(format!("{}.spv", test.name));
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&path, bytes))
+                .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+            continue;
+        }
         println!("{:24} {:40} {}", p.name, p.key, p.program.text());
         if args.outcomes {
             for i in 0..p.oracle.classes.len() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::gpu::oracle::{Class, MODEL, Models, Oracle};
+use crate::gpu::oracle::{Class, Models, Oracle};
 use crate::gpu::program::Program;
 use crate::litmus::Place;
 
@@ -64,7 +64,7 @@ fn the_tests_of_the_paper_and_their_outcomes() {
     let conformance = conformance().unwrap();
     let mutants = mutants().unwrap();
     assert_eq!((conformance.len(), mutants.len()), (20, 32));
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     let mut seen = BTreeSet::new();
     for row in rows() {
         let find = |m: &&Mutant| {
@@ -141,13 +141,46 @@ fn mutants_name_what_they_mutate() {
 
 #[test]
 fn narrowed_fences_do_not_forbid() {
-    let mut models = Models::new(MODEL).unwrap();
+    let mut models = Models::new(None).unwrap();
     for m in scope_mutants().unwrap() {
         let program = Program::new(&m.test).unwrap();
         let oracle = Oracle::new(&m.test, &program, &mut models).unwrap();
         let weak =
             (0..oracle.target.len()).any(|i| oracle.target[i] && oracle.classes[i] == Class::Weak);
         assert!(weak, "{}", m.test.name);
+    }
+}
+
+#[test]
+fn what_acquires_and_releases_forbids_and_its_mutants_do_not() {
+    let mut models = Models::new(None).unwrap();
+    let all = orders().unwrap();
+    assert_eq!(all.len(), 24);
+    for m in &all {
+        let program = Program::new(&m.test).unwrap();
+        let oracle = Oracle::new(&m.test, &program, &mut models).unwrap();
+        let relaxed = m.test.name.ends_with(".none");
+        assert_eq!(oracle.model, if relaxed { "wgsl-rel-acq" } else { "vulkan" });
+        let expected = if m.mutates.is_some() { Class::Weak } else { Class::Forbidden };
+        let targets: Vec<usize> = (0..oracle.target.len()).filter(|i| oracle.target[*i]).collect();
+        assert!(!targets.is_empty());
+        let reached = targets.iter().any(|i| oracle.classes[*i] == expected);
+        assert!(reached, "{}", m.test.name);
+        if m.mutates.is_none() {
+            assert!(targets.iter().all(|i| oracle.classes[*i] == expected), "{}", m.test.name);
+        }
+    }
+}
+
+#[test]
+fn two_models_agree_on_fences_between_two_threads() {
+    let (mut plain, mut vulkan) =
+        (Models::new(Some("wgsl-rel-acq")).unwrap(), Models::new(Some("vulkan")).unwrap());
+    let all = [conformance().unwrap(), mutants().unwrap(), scope_mutants().unwrap()].concat();
+    for m in &all {
+        let program = Program::new(&m.test).unwrap();
+        let of = |models: &mut Models| Oracle::new(&m.test, &program, models).unwrap().classes;
+        assert_eq!(of(&mut plain), of(&mut vulkan), "{}", m.test.name);
     }
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::super::{read_test, relative};
 use crate::diag::{Diag, Result};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::gpu::device::{self, Info, Trouble, Variant};
+use crate::gpu::device::{self, Info, Trouble};
 use crate::gpu::environment::{Environment, Preset};
 use crate::gpu::oracle::{MODEL, Models};
 use crate::gpu::session::{Prepared, Session, Setup};
+use crate::gpu::variant::{Scope, Variant};
 use crate::gpu::wgsl::{Memory, Reach};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
@@ -18,7 +19,7 @@ use crate::pipeline::yaml::Sp;
 struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
-    model: String,
+    model: Option<String>,
     /// One test runs at a time: tests that share a device disturb each other.
     session: Mutex<Session>,
     missing: Option<String>,
@@ -64,7 +65,13 @@ pub fn setup(
     if let Some(word) = &options.variant {
         setup.variant = Variant::named(&word.value).ok_or_else(|| {
             at(word.span, format!("there is no compile variant `{}`", word.value))
-                .help("variants are checked, bounds, loops and unchecked")
+                .help(format!("variants are {}", Variant::ALL.map(Variant::name).join(", ")))
+        })?;
+    }
+    if let Some(word) = &options.scope {
+        setup.scope = Scope::named(&word.value).ok_or_else(|| {
+            at(word.span, format!("there is no scope `{}`", word.value))
+                .help(format!("scopes are {}", Scope::ALL.map(Scope::name).join(", ")))
         })?;
     }
     setup.reach = match options.reach {
@@ -89,31 +96,35 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
     let found: device::Result<Info> = device::choose(wanted);
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
     let (setup, environments) = setup(node, options, subgroup)?;
-    let model = options.model.as_ref().map_or(MODEL.to_string(), |m| {
+    let model = options.model.as_ref().map(|m| {
         let path = relative(&node.dir, &m.value);
         let is_file = m.value.ends_with(".cat") && path.is_file();
         if is_file { path.display().to_string() } else { m.value.clone() }
     });
-    let loaded = crate::cat::load(&model, &crate::cat::LoadOptions::new(crate::litmus::Arch::C))
-        .map_err(|e| match &options.model {
-            Some(m) => e.or_at(&node.source, m.span),
-            None => e,
-        })?;
-    let fingerprint = Fingerprint::default()
+    let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_GPU"))
         .with_text("stage", "run")
         .with_text("setup", &setup.json().to_string())
-        .with("model", crate::engine::digest::Digest(*loaded.fingerprint().as_bytes()))
         .with_text("device", &found.as_ref().map_or(String::new(), |i| i.json().to_string()))
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
+    for (name, part) in Models::names(model.as_deref()).into_iter().zip(["model", "second model"]) {
+        let loaded = crate::cat::load(name, &crate::cat::LoadOptions::new(crate::litmus::Arch::C))
+            .map_err(|e| match &options.model {
+                Some(m) => e.or_at(&node.source, m.span),
+                None => e,
+            })?;
+        let digest = crate::engine::digest::Digest(*loaded.fingerprint().as_bytes());
+        fingerprint = fingerprint.with(part, digest);
+    }
+    let judge = model.clone().unwrap_or_else(|| MODEL.to_string());
     let stage = Stage {
         setup,
         environments,
-        model: model.clone(),
+        model,
         session: Mutex::new(Session::new(wanted)),
         missing: found.err().map(|e| e.to_string()),
     };
-    Ok((Arc::new(stage), fingerprint, model))
+    Ok((Arc::new(stage), fingerprint, judge))
 }
 
 impl Stage {
@@ -154,7 +165,7 @@ impl Map for Stage {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
-        let mut models = match Models::new(&self.model) {
+        let mut models = match Models::new(self.model.as_deref()) {
             Ok(models) => models,
             Err(e) => return items.iter().map(|_| Outcome::Broke(e.to_string())).collect(),
         };

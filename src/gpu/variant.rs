@@ -1,0 +1,119 @@
+//! How the code of a test is made: what writes it, which memory model it declares, what a compiler
+//! adds to it. It knows no device.
+
+/// Which memory model a module declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryModel {
+    /// The one of every version of Vulkan.
+    Glsl450,
+    /// A feature of devices: `vulkanMemoryModel` and `vulkanMemoryModelDeviceScope`.
+    Vulkan,
+}
+
+/// What turns a test into SPIR-V.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// WGSL, compiled by naga; its loops are kept finite, or not.
+    Naga { loops: bool },
+    /// Words that [`super::spirv`] writes and that go to the driver as they are.
+    Words(MemoryModel),
+}
+
+/// How shaders are compiled, as far as that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variant {
+    /// Accesses are kept in bounds.
+    pub bounds: bool,
+    pub code: Code,
+}
+
+impl Variant {
+    /// What users of wgpu get.
+    pub const CHECKED: Variant = Variant { bounds: true, code: Code::Naga { loops: true } };
+
+    pub const ALL: [Variant; 8] = [
+        Variant::CHECKED,
+        Variant { bounds: true, code: Code::Naga { loops: false } },
+        Variant { bounds: false, code: Code::Naga { loops: true } },
+        Variant { bounds: false, code: Code::Naga { loops: false } },
+        Variant { bounds: false, code: Code::Words(MemoryModel::Glsl450) },
+        Variant { bounds: true, code: Code::Words(MemoryModel::Glsl450) },
+        Variant { bounds: false, code: Code::Words(MemoryModel::Vulkan) },
+        Variant { bounds: true, code: Code::Words(MemoryModel::Vulkan) },
+    ];
+
+    pub fn name(self) -> &'static str {
+        match (self.code, self.bounds) {
+            (Code::Naga { loops: true }, true) => "checked",
+            (Code::Naga { loops: false }, true) => "bounds",
+            (Code::Naga { loops: true }, false) => "loops",
+            (Code::Naga { loops: false }, false) => "unchecked",
+            (Code::Words(MemoryModel::Glsl450), false) => "spirv",
+            (Code::Words(MemoryModel::Glsl450), true) => "spirv-bounds",
+            (Code::Words(MemoryModel::Vulkan), false) => "vulkan",
+            (Code::Words(MemoryModel::Vulkan), true) => "vulkan-bounds",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Variant> {
+        Variant::ALL.into_iter().find(|v| v.name() == word)
+    }
+
+    /// The memory model that the code of the test declares.
+    pub fn memory_model(self) -> MemoryModel {
+        match self.code {
+            Code::Naga { .. } => MemoryModel::Glsl450,
+            Code::Words(model) => model,
+        }
+    }
+
+    /// Whether it can say how far an access or a fence reaches, and what an access orders.
+    pub fn has_words(self) -> bool {
+        matches!(self.code, Code::Words(_))
+    }
+}
+
+/// How far fences and accesses reach. Not all of it can be said in every variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    Subgroup,
+    Workgroup,
+    QueueFamily,
+    #[default]
+    Device,
+}
+
+impl Scope {
+    pub const ALL: [Scope; 4] =
+        [Scope::Device, Scope::QueueFamily, Scope::Workgroup, Scope::Subgroup];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Device => "device",
+            Scope::QueueFamily => "queue",
+            Scope::Workgroup => "workgroup",
+            Scope::Subgroup => "subgroup",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|s| s.name() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_read_back() {
+        for v in Variant::ALL {
+            assert_eq!(Variant::named(v.name()), Some(v));
+        }
+        for s in Scope::ALL {
+            assert_eq!(Scope::named(s.name()), Some(s));
+        }
+        assert_eq!((Variant::named("naga"), Scope::named("system")), (None, None));
+        assert!(Scope::Workgroup < Scope::QueueFamily);
+    }
+}
