@@ -249,7 +249,7 @@ impl Machine {
                     self.poke(addr.bits, *size, bits);
                     self.event(What::Store, &addr, *size, bits, *tags, src.deps, inner);
                 }
-                Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep } => {
+                Op::StoreEx { status, addr, src, size, tags, ok, fail, status_dep, .. } => {
                     let (addr, src) = (of(addr, temps), of(src, temps));
                     let mut deps = Deps::new();
                     if self.choose {

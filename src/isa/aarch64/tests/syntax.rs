@@ -30,7 +30,9 @@ fn names_of_registers() {
     assert_eq!(shown("D3"), Some(("V3".into(), 128, 64)));
     assert_eq!(shown("X%a"), Some(("%a".into(), 64, 64)));
     assert_eq!(shown("PSTATE.Z"), Some(("PSTATE.Z".into(), 1, 1)));
-    for no in ["X31", "x", "XZR", "y", "X01", "r0", "", "V32", "x.4S", "%", "é"] {
+    assert_eq!(shown("XZR"), Some(("XZR".into(), 64, 64)));
+    assert_eq!(shown("WZR"), Some(("WZR".into(), 64, 32)));
+    for no in ["X31", "x", "y", "X01", "r0", "", "V32", "x.4S", "%", "é"] {
         assert_eq!(shown(no), None, "{no}");
     }
 }
