@@ -107,6 +107,30 @@ fn the_zero_register_is_zero() {
     );
 }
 
+/// A number in which all bits are set by an instruction is one, whatever the register held.
+#[test]
+fn a_register_that_is_filled_with_ones_holds_a_number() {
+    expect(
+        "X86_64 t\n{ 0:rsi=x; }\nP0 | P1 ;\n orl $-1,%esi | movl (y),%eax ;\n \
+         negl %esi | ;\n lock xaddl %esi,(y) | ;\nexists (1:rax=0)\n",
+        &["1:rax=0;", "1:rax=1;"],
+    );
+}
+
+/// A value that means nothing is not taken for any of those that another store writes.
+#[test]
+fn arithmetic_on_addresses_that_means_nothing_is_refused() {
+    for text in [
+        "X86_64 t\n{ 0:rsi=x; }\nP0 | P1 ;\n orq $256,%rsi | movl (y),%eax ;\n \
+         movl %esi,(y) | ;\nexists (1:rax=0)\n",
+        "AArch64 t\n{ 0:X0=x; 0:X1=y; }\nP0 ;\n MUL X0,X0,X0 ;\n STR X0,[X1] ;\n \
+         LDR X2,[X1] ;\nexists (0:X2=0)\n",
+    ] {
+        let error = states(text).unwrap_err();
+        assert!(error.contains("cannot be computed"), "{error}");
+    }
+}
+
 /// Arm leaves open whether it succeeds; herd has it fail.
 #[test]
 fn a_store_exclusive_of_another_size_fails() {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::eval::Choices;
 use super::expr::{Exprs, Var, mask, truth};
 use super::program::{Program, What};
-use super::search::{Found, Judge, Outcome, Stop, holds};
+use super::search::{Found, Judge, Outcome, Stop, holds, is_stuck};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use crate::isa::ops::Val;
 use crate::rel::Rel;
@@ -90,7 +90,7 @@ impl Exhaustive<'_> {
             };
             if let Some(flags) = judge.judge(&choices).map_err(Stop::Model)? {
                 for values in solutions {
-                    self.record(values, &orders, &flags, found);
+                    self.record(sources, values, &orders, &flags, found);
                 }
             }
             if !orders.iter_mut().any(|o| next_permutation(&mut o[1..])) {
@@ -99,11 +99,21 @@ impl Exhaustive<'_> {
         }
     }
 
-    fn record(&self, values: &Values, orders: &[Vec<u16>], flags: &[usize], found: &mut Found) {
+    fn record(
+        &self,
+        sources: &[u16],
+        values: &Values,
+        orders: &[Vec<u16>],
+        flags: &[usize],
+        found: &mut Found,
+    ) {
         let Some(outcome) = self.outcome(values, orders) else {
-            found.trouble.get_or_insert_with(|| "a final value cannot be computed".to_string());
-            return;
+            return found.stuck();
         };
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        if is_stuck(self.skeleton, self.exprs, sources.iter().copied(), &lookup) {
+            return found.stuck();
+        }
         if self.program.filter.as_ref().is_some_and(|f| !holds(f, self.program, &outcome)) {
             return;
         }

@@ -177,6 +177,7 @@ impl Exprs {
                 return a;
             }
             BinOp::And | BinOp::Mul if ca == zero || cb == zero => return self.int(0),
+            BinOp::Or if is_full(ca, width) || is_full(cb, width) => return self.int(mask(width)),
             BinOp::And => {
                 // A mask that keeps every bit the other side can have.
                 for (c, e) in [(ca, b), (cb, a)] {
@@ -236,11 +237,15 @@ impl Exprs {
                 if let (BinOp::And | BinOp::Mul, Some(Val::ZERO)) = (op, x) {
                     return Some(Val::ZERO);
                 }
-                if x.is_none() && op != BinOp::And {
+                if op == BinOp::Or && is_full(x, w) {
+                    return Some(Val::Int(mask(w)));
+                }
+                if x.is_none() && !matches!(op, BinOp::And | BinOp::Or) {
                     return None;
                 }
                 match (x, self.eval(b, vars)) {
                     (Some(x), Some(y)) => eval_bin(op, x, y, w),
+                    (None, y) if op == BinOp::Or && is_full(y, w) => Some(Val::Int(mask(w))),
                     // Bits of what has no value as a whole.
                     (None, Some(Val::Int(m))) if op == BinOp::And => {
                         self.known(a, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
@@ -496,6 +501,11 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
 
 /// Arithmetic with addresses: offsets, differences, comparisons, and masks of alignment
 /// ([`ALIGN`]).
+/// Whether all bits are set.
+fn is_full(v: Option<Val>, width: u8) -> bool {
+    matches!(v, Some(Val::Int(n)) if n & mask(width) == mask(width))
+}
+
 fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
     let flag = |c: bool| Some(Val::Int(u128::from(c)));
     match (op, a, b) {
@@ -514,6 +524,9 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         (BinOp::Xor, a, b) if a == b => Some(Val::ZERO),
         (BinOp::And | BinOp::Mul, _, Val::ZERO) | (BinOp::And | BinOp::Mul, Val::ZERO, _) => {
             Some(Val::ZERO)
+        }
+        (BinOp::Or, v, _) | (BinOp::Or, _, v) if is_full(Some(v), width) => {
+            Some(Val::Int(mask(width)))
         }
         (BinOp::And, Val::Ptr { loc, off }, Val::Int(i))
         | (BinOp::And, Val::Int(i), Val::Ptr { loc, off }) => {

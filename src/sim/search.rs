@@ -29,6 +29,14 @@ pub struct Found {
     pub trouble: Option<String>,
 }
 
+impl Found {
+    /// Notes that a value could not be computed.
+    pub(super) fn stuck(&mut self) {
+        let message = "a value cannot be computed (arithmetic on addresses?)";
+        self.trouble.get_or_insert_with(|| message.to_string());
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
     pub skeletons: u64,
@@ -488,7 +496,14 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
+    /// Adds an outcome; false where it is none.
     fn record(&mut self, outcome: Outcome) -> bool {
+        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
+        let sources = self.sources.iter().flatten().copied();
+        if is_stuck(self.skeleton, self.exprs, sources, &lookup) {
+            self.found.stuck();
+            return false;
+        }
         self.found.stats.executions += 1;
         self.found.outcomes.insert(outcome);
         true
@@ -693,6 +708,27 @@ fn accesses(reads: &[CellRead]) -> Vec<Access> {
     all
 }
 
+/// Whether some write that is read, or some condition of a path, has no value though all that it is
+/// made of is known: arithmetic on addresses that means nothing here.
+pub(super) fn is_stuck(
+    skeleton: &Skeleton,
+    exprs: &Exprs,
+    mut sources: impl Iterator<Item = u16>,
+    lookup: &dyn Fn(Var) -> Option<Val>,
+) -> bool {
+    let stuck = |e| {
+        let mut known = exprs.eval(e, lookup).is_none();
+        exprs.each_var(e, &mut |v| known = known && lookup(v).is_some());
+        known
+    };
+    let stored = |w: u16| match skeleton.events[usize::from(w)].value {
+        Source::Part { value, .. } => stuck(value),
+        Source::None | Source::Init(_) => false,
+    };
+    sources.any(stored)
+        || skeleton.paths.iter().flat_map(|p| &p.constraints).any(|(e, _)| stuck(*e))
+}
+
 /// The first read whose value is open; without one, values that are open for another reason
 /// are noted as trouble.
 pub(super) fn first_open(values: &[Vec<Option<Val>>], found: &mut Found) -> Option<(usize, usize)> {
@@ -701,9 +737,7 @@ pub(super) fn first_open(values: &[Vec<Option<Val>>], found: &mut Found) -> Opti
         .enumerate()
         .find_map(|(t, vs)| vs.iter().position(Option::is_none).map(|a| (t, a)));
     if open.is_none() {
-        found.trouble.get_or_insert_with(|| {
-            "a final value cannot be computed (arithmetic on addresses?)".to_string()
-        });
+        found.stuck();
     }
     open
 }

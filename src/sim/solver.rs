@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::expr::{ExprId, Exprs, Var, mask, truth};
 use super::program::{Program, What};
 use super::reasons::{Atom, Explain};
-use super::search::{Found, Outcome, Stop, first_open, guesses, holds};
+use super::search::{Found, Outcome, Stop, first_open, guesses, holds, is_stuck};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::theory::{Base, Check, Theory, Values};
 use crate::isa::ops::Val;
@@ -796,11 +796,7 @@ impl<'s> Solver<'s> {
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
         let any = match outcome {
-            Some(outcome) => {
-                self.found.stats.executions += 1;
-                self.found.outcomes.insert(outcome);
-                true
-            }
+            Some(outcome) => self.record(outcome),
             None => self.solve_cycle(),
         };
         if any {
@@ -813,6 +809,19 @@ impl<'s> Solver<'s> {
             }
         }
         any
+    }
+
+    /// Adds an outcome, as the other search does.
+    fn record(&mut self, outcome: Outcome) -> bool {
+        let lookup = |v: Var| self.value(v);
+        let sources = self.sources.iter().copied();
+        if is_stuck(self.skeleton, self.exprs, sources, &lookup) {
+            self.found.stuck();
+            return false;
+        }
+        self.found.stats.executions += 1;
+        self.found.outcomes.insert(outcome);
+        true
     }
 
     /// Reads that depend on each other in a circle: every value that some store or the initial
@@ -831,9 +840,7 @@ impl<'s> Solver<'s> {
                     Some(o) => {
                         let filter = self.program.filter.as_ref();
                         if filter.is_none_or(|f| holds(f, self.program, &o)) {
-                            self.found.stats.executions += 1;
-                            self.found.outcomes.insert(o);
-                            any = true;
+                            any |= self.record(o);
                         }
                     }
                     None => any |= self.solve_cycle(),

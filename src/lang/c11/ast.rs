@@ -364,7 +364,46 @@ impl Function {
     }
 }
 
+impl Function {
+    /// Whether every way through the body ends with `return`, as far as that can be seen.
+    pub fn always_returns(&self) -> bool {
+        self.body.iter().any(Stmt::always_returns)
+    }
+}
+
 impl Stmt {
+    fn always_returns(&self) -> bool {
+        let endless = |cond: Option<&Expr>, body: &Stmt| {
+            let holds = |c: &Expr| matches!(c.kind, ExprKind::Int(lit) if lit.value != 0);
+            cond.is_none_or(holds) && !body.breaks()
+        };
+        match &self.kind {
+            StmtKind::Return(_) => true,
+            // Where it goes is looked at there.
+            StmtKind::Goto(_) => true,
+            StmtKind::Block(list) => list.iter().any(Stmt::always_returns),
+            StmtKind::Label(_, s) => s.always_returns(),
+            StmtKind::If { yes, no: Some(no), .. } => yes.always_returns() && no.always_returns(),
+            StmtKind::While { cond, body } => endless(Some(cond), body),
+            StmtKind::DoWhile { body, cond } => {
+                !body.breaks() && (body.always_returns() || endless(Some(cond), body))
+            }
+            StmtKind::For { cond, body, .. } => endless(cond.as_ref(), body),
+            _ => false,
+        }
+    }
+
+    /// Whether a `break` in it leaves the loop around it.
+    fn breaks(&self) -> bool {
+        match &self.kind {
+            StmtKind::Break => true,
+            StmtKind::If { yes, no, .. } => yes.breaks() || no.as_ref().is_some_and(|n| n.breaks()),
+            StmtKind::Block(list) => list.iter().any(Stmt::breaks),
+            StmtKind::Label(_, s) => s.breaks(),
+            _ => false,
+        }
+    }
+
     pub fn new(kind: StmtKind, span: Span) -> Stmt {
         Stmt { kind, span }
     }

@@ -534,6 +534,12 @@ impl<'a> Lower<'a> {
                 return Err(self.error(f.span, message));
             }
         };
+        if result.is_some() && !f.always_returns() {
+            let message = format!("`{name}` can reach its end without returning a value");
+            return Err(self.error(f.span, message).help(
+                "a caller that uses the value then has undefined behaviour: write a `return`",
+            ));
+        }
         let end = self.b.label();
         let outer = std::mem::replace(&mut self.scopes, vec![HashMap::default()]);
         self.frames.push(Frame::new(f, end, result.clone()));

@@ -176,6 +176,34 @@ fn helpers_are_bounded() {
     assert!(refusal(&texts).contains("too many calls of helper functions"));
 }
 
+/// C leaves undefined what a caller gets where there is no `return`.
+#[test]
+fn helpers_return_the_values_that_they_have() {
+    let with = |body: &str| format!("int f(int a) {{ {body} }}");
+    for body in [
+        "",
+        "if (a) return 1;",
+        "if (a) return 1; else a = 2;",
+        "while (1) { if (a) break; return 2; }",
+        "while (a) return 1;",
+    ] {
+        let got = refusal(&["P0() { int r = f(1); }", &with(body)]);
+        assert!(got.contains("`f` can reach its end without returning a value"), "{body}: {got}");
+    }
+    for body in [
+        "return a;",
+        "if (a) return 1; else { a = 2; return a; }",
+        "while (1) { if (a) return 2; }",
+        "for (;;) { while (a) break; return 1; }",
+        "do { return 1; } while (a);",
+        "end: if (a == 1) { a = 2; goto end; } return a;",
+    ] {
+        let texts = ["P0() { int r = f(1); }".to_string(), with(body)];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        lower_with(&texts, Options::default()).unwrap_or_else(|e| panic!("{body}: {e}"));
+    }
+}
+
 #[test]
 fn refused_statements() {
     for (body, message) in [
