@@ -494,3 +494,107 @@ fn what_a_library_never_runs_here_need_not_be_understood() {
         assert_eq!(status, 0, "{text}");
     }
 }
+
+/// An element of an array is read where a flag says.
+const ELEMENT: &str = "C element
+{ _Atomic __int128 x[2]; atomic_int y; }
+P0 (_Atomic __int128* x, atomic_int* y) {
+  atomic_store_explicit(&x[1], 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (_Atomic __int128* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_relaxed);
+  __int128 r1 = atomic_load_explicit(&x[r0], memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+#[test]
+fn a_lock_of_an_element_that_only_a_run_tells_is_that_of_the_array() {
+    let s = Scratch::new();
+    s.write("element.litmus", ELEMENT);
+    for (compiler, family, depends) in [
+        ("gcc-12", "gcc-12-x86_64", ""),
+        ("aarch64-linux-gnu-gcc-12", "gcc-12-aarch64", "EOR X16,X0,X0"),
+        ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64", "xor x5,x10,x10"),
+        ("powerpc64le-linux-gnu-gcc-12", "clang-16-ppc64le", "xor r11,r3,r3"),
+        ("mips64el-linux-gnuabi64-gcc-12", "gcc-12-mips64el", "xor $24,$4,$4"),
+    ] {
+        if !here(compiler) || family.starts_with("clang") && !here("clang-16") {
+            continue;
+        }
+        for (level, storage) in [("O0", "pointers"), ("O2", "pointers"), ("O2", "statics")] {
+            let profile = format!("{family}-{level}");
+            let args = ["compile", "--profile", &profile, "--storage", storage, "element.litmus"];
+            let (status, text) = s.litmake(&args);
+            // The lock's address depends on what the element's does.
+            let right = text.contains("libat_lock_x") && text.contains(depends);
+            assert!(status == 0 && right, "{profile}, {storage}: {text}");
+            let (status, text) = s.litmake(&["check", "--profile", &profile, "element.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}
+
+#[test]
+fn an_object_of_a_known_location_is_known_to_be_aligned() {
+    let s = Scratch::new();
+    s.write(
+        "swap.litmus",
+        "C swap\n{}\nP0 (_Atomic __int128* x) {\n  __int128 e = 0;\n  int r0 = \
+         atomic_compare_exchange_strong_explicit(x, &e, 2, memory_order_seq_cst, \
+         memory_order_seq_cst);\n}\nexists (not (0:r0=1 /\\ x=2))\n",
+    );
+    // Up to clang 16 that is the library's function for objects of any size and alignment.
+    for (compiler, level) in [("clang-16", "O0"), ("clang-16", "O2"), ("clang-19", "O2")] {
+        if !here(compiler) || !here("gcc") {
+            continue;
+        }
+        let profile = format!("{compiler}-x86_64-{level}");
+        let (status, text) = s.litmake(&["check", "--profile", &profile, "swap.litmus"]);
+        assert_eq!(status, 0, "{profile}: {text}");
+    }
+}
+
+#[test]
+fn elements_of_arrays_are_found_at_every_level() {
+    if !here("clang-16") {
+        return;
+    }
+    let s = Scratch::new();
+    let element = ELEMENT
+        .replace("__int128", "short")
+        .replace("memory_order_relaxed", "memory_order_seq_cst");
+    s.write("element.litmus", &element);
+    for target in ["x86_64", "aarch64", "riscv64", "ppc64le", "mips64el", "mips64", "armv7"] {
+        for storage in ["pointers", "globals", "statics"] {
+            let profile = format!("clang-16-{target}-O0");
+            let args = ["compile", "--profile", &profile, "--storage", storage, "element.litmus"];
+            let (status, text) = s.litmake(&args);
+            // Other tools know no types but those of machine code.
+            assert!(status == 0 && !text.contains("atomic"), "{profile}, {storage}: {text}");
+        }
+        // x86 puts the element into the lower half of its address's register, which is more than
+        // the simulator knows of addresses.
+        let level = if target == "x86_64" { "O2" } else { "O0" };
+        let profile = format!("clang-16-{target}-{level}");
+        let (status, text) = s.litmake(&["check", "--profile", &profile, "element.litmus"]);
+        assert_eq!(status, 0, "{profile}: {text}");
+    }
+}
+
+#[test]
+fn an_element_of_a_big_endian_array_is_turned_as_its_value_is() {
+    if !here("clang-22") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("element.litmus", ELEMENT);
+    for level in ["O0", "O2"] {
+        for march in ["armv8-a", "armv8.1-a"] {
+            let profile = format!("clang-22-aarch64be-{march}-{level}");
+            let (status, text) = s.litmake(&["check", "--profile", &profile, "element.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}

@@ -415,14 +415,27 @@ fn matter(test: &Test, features: Features) -> bool {
         && ops(isa::with(test.arch, features)) != ops(isa::of(test.arch))
 }
 
-/// The initial state of a compiled test as far as its source says it: its locations, typed.
+/// The initial state of a compiled test as far as its source says it: its locations, typed. What
+/// is atomic, constant or volatile is so for a compiler; tools that read tests of machine code know
+/// sizes alone.
 pub fn locations(test: &Test) -> Vec<InitItem> {
     let mut init: Vec<InitItem> =
         test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
+    for item in &mut init {
+        item.ty = item.ty.as_ref().map(unqualified);
+    }
     for (name, ty) in shared_locations(test) {
         declare(&mut init, &name, ty.bare().clone());
     }
     init
+}
+
+fn unqualified(ty: &Type) -> Type {
+    match ty.bare() {
+        Type::Array(element, n) => Type::Array(Box::new(unqualified(element)), *n),
+        Type::Pointer(to) => Type::Pointer(Box::new(unqualified(to))),
+        ty => ty.clone(),
+    }
 }
 
 /// A test of machine code that asks what its source asks. `locals` are those that are kept in

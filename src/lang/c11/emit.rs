@@ -121,11 +121,19 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
 /// Functions through which code outside the unit reads and writes a static variable, so that it is
 /// not narrowed or removed. Its address stays unknown outside, which is what a compiler builds on.
 fn accessors(ty: &Type, global: &str) -> String {
-    let value = |name: &str| print_declaration(ty.bare(), name);
-    let get = value(&format!("get_{global}(void)"));
-    let mut out = format!("{get} {{ return {global}; }}\n");
-    if !ty.is_const() {
-        let _ = writeln!(out, "void set_{global}({}) {{ {global} = v; }}", value("v"));
+    // Functions return no arrays: what is asked for is an element.
+    let (element, index, at) = match ty.bare() {
+        Type::Array(element, _) => (element.bare(), "unsigned long i", "[i]"),
+        ty => (ty, "", ""),
+    };
+    let value = |name: &str| print_declaration(element, name);
+    let none = if index.is_empty() { "void" } else { index };
+    let get = value(&format!("get_{global}({none})"));
+    let mut out = format!("{get} {{ return {global}{at}; }}\n");
+    if !ty.is_const() && !matches!(ty, Type::Array(element, _) if element.is_const()) {
+        let comma = if index.is_empty() { "" } else { ", " };
+        let params = format!("{index}{comma}{}", value("v"));
+        let _ = writeln!(out, "void set_{global}({params}) {{ {global}{at} = v; }}");
     }
     out
 }

@@ -27,6 +27,8 @@ pub enum Kind {
     Insn(Decoded),
     /// It only sets registers to what is known; [`Node::ops`] say to what.
     Made,
+    /// This register takes the address of the lock of what the first parameter points to.
+    Lock(&'static str),
     /// A jump that inlining adds.
     Goto,
     /// A jump or call through a register whose value is yet to be found.
@@ -82,7 +84,7 @@ enum Draft {
     Set(String, u64),
     Load(String, u64, u8, bool),
     AddStack(i64),
-    /// The register takes the address of the lock of what the first parameter points to.
+    /// As [`Kind::Lock`].
     Lock(&'static str),
     /// Part of a return: it restores registers.
     Restore(Decoded),
@@ -256,7 +258,7 @@ impl Expand<'_> {
                     Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
                     Op::WriteReg { reg: to, src: 2 },
                 ];
-                (Kind::Made, ops)
+                (Kind::Lock(name), ops)
             }
             Draft::Goto => (Kind::Goto, ops),
             Draft::Open(d) => (Kind::Open(d), vec![Op::Halt]),

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::isa::ops::{Reg, Temp, Val};
+use crate::isa::ops::{Reg, Temp, Val, mask};
 use crate::litmus::Arch;
 
 use super::endian;
 use super::expand::{Flat, Kind, Node, memory_operand};
+use super::needed::{Matters, needed};
 use super::target::Target;
-use super::values::{Access, Facts, Known, Matters, Place, State, Step, World, needed};
+use super::values::{Access, Facts, Known, Place, State, Step, World};
 
 const MAX_STEPS: usize = 200_000;
 
@@ -47,7 +48,7 @@ pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, Stri
                     todo.push_back(to);
                 }
                 Some(old) => {
-                    if old.join(&state) {
+                    if old.join(&state, world) {
                         todo.push_back(to);
                     }
                 }
@@ -227,7 +228,7 @@ impl Decide<'_> {
                 facts.reads.iter().any(|(r, k)| matches!(k, Some(Known::Start(_))) && wide(*r));
             // What comes of the lowest bits of an address.
             let low = facts.reads.values().flatten().any(|k| self.world.is_shifted(*k));
-            if memory || address || idle || low || matches!(node.kind, Kind::Made) {
+            if memory || address || idle || low || matches!(node.kind, Kind::Made | Kind::Lock(_)) {
                 return Action::Constants(known);
             }
             return Action::Keep;
@@ -418,9 +419,16 @@ impl Decide<'_> {
             match a.place {
                 // Nothing tells what the parts of a value are that lies anywhere.
                 Place::Open if self.world.image.big => {
-                    if let Kind::Insn(d) = &self.flat.nodes[i].kind
-                        && (endian::pairs(self.target.arch, d).is_none_or(|p| !p.is_empty())
-                            || self.target.arch == Arch::Mips && a.atomic && self.world.has_small())
+                    let Kind::Insn(d) = &self.flat.nodes[i].kind else { continue };
+                    let arch = self.target.arch;
+                    if self.world.turned(arch, d, &facts.accesses).is_some() {
+                        continue;
+                    }
+                    // A part of a value would be another one in a test.
+                    let near = a.near.and_then(|(loc, _)| self.world.units.get(usize::from(loc)));
+                    if near.is_some_and(|unit| *unit != u64::from(a.size))
+                        || endian::pairs(arch, d).is_none_or(|p| !p.is_empty())
+                        || arch == Arch::Mips && a.atomic && self.world.has_small()
                     {
                         return Err(format!(
                             "unsupported: `{}` accesses what only a run tells, in big-endian code",
@@ -465,7 +473,9 @@ impl Decide<'_> {
                 continue;
             }
             match known {
-                Some(Known::Stack(_) | Known::Frame) => {
+                // Only what is not the address's matters.
+                Some(Known::Top(low)) if bits & !passed & !mask(*low) == 0 => {}
+                Some(Known::Stack(_) | Known::Frame | Known::Top(_)) => {
                     return Err(format!(
                         "unsupported: `{}` uses an address on the stack as a value",
                         shown()

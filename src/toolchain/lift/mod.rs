@@ -11,6 +11,7 @@ mod endian;
 mod expand;
 mod flow;
 pub mod locks;
+mod needed;
 pub mod target;
 mod values;
 mod write;
@@ -103,6 +104,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
+        dependencies: image.arch != crate::litmus::Arch::X86_64,
     };
     let mut resolved = BTreeMap::new();
     for _ in 0..MAX_ROUNDS {

@@ -356,6 +356,18 @@ impl Target {
         }
     }
 
+    /// Copies a register, so that what comes out depends on another one too.
+    pub fn dependent(&self, to: &str, on: &str, from: &str) -> Option<Vec<String>> {
+        let (zero, add) = match self.arch {
+            Arch::AArch64 => ("EOR", "ADD"),
+            Arch::RiscV | Arch::Ppc => ("xor", "add"),
+            Arch::Mips => ("xor", "daddu"),
+            // Arm takes no locks, and x86 has no dependencies.
+            Arch::X86_64 | Arch::Arm | Arch::C | Arch::X86 => return None,
+        };
+        Some(vec![format!("{zero} {to},{on},{on}"), format!("{add} {to},{to},{from}")])
+    }
+
     /// Loads an address from memory.
     pub fn load(&self, to: &str, base: &str, offset: usize) -> String {
         match self.arch {
@@ -394,18 +406,24 @@ impl Target {
                 format!("{name} {to},{from}")
             }
             (Arch::X86_64, 4, false) => self.copy(to, from, 4),
-            (Arch::X86_64, 1 | 2, _) => {
-                let (kind, size) =
-                    (if signed { 's' } else { 'z' }, if bytes == 1 { 'b' } else { 'w' });
-                format!("mov{kind}{size}l {},{}", self.view(from, bytes), self.view(to, 4))
+            (Arch::X86_64, _, true) => {
+                let size = ['b', 'w', 'l'][usize::from(bytes.min(4) / 2)];
+                let whole = if to_bytes == 8 { 'q' } else { 'l' };
+                let (from, to) = (self.view(from, bytes), self.view(to, to_bytes.max(4)));
+                format!("movs{size}{whole} {from},{to}")
+            }
+            // What is written to the low half clears the high one.
+            (Arch::X86_64, 1 | 2, false) => {
+                let size = if bytes == 1 { 'b' } else { 'w' };
+                format!("movz{size}l {},{}", self.view(from, bytes), self.view(to, 4))
             }
             (Arch::RiscV, 4, true) => format!("addiw {to},{from},0"),
             (Arch::RiscV, 1, false) => format!("andi {to},{from},255"),
-            (Arch::Ppc, 4, false) => format!("clrldi {to},{from},32"),
+            // `andi.` would set a condition.
+            (Arch::Ppc, _, false) => format!("clrldi {to},{from},{}", 64 - 8 * bytes),
             (Arch::Ppc, 4, true) => format!("extsw {to},{from}"),
             (Arch::Ppc, 2, true) => format!("extsh {to},{from}"),
             (Arch::Ppc, 1, true) => format!("extsb {to},{from}"),
-            (Arch::Ppc, 1 | 2, false) => format!("andi. {to},{from},{}", (1u32 << (8 * bytes)) - 1),
             (Arch::Arm, 1 | 2, _) => {
                 let (kind, size) =
                     (if signed { 'S' } else { 'U' }, if bytes == 1 { 'B' } else { 'H' });
@@ -465,5 +483,28 @@ fn x86_view(reg: &str, bytes: u8) -> String {
         (2, _) => format!("%{stem}"),
         (4, _) => format!("%e{stem}"),
         _ => format!("%r{stem}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extended(arch: Arch, from: &str, bytes: u8, to_bytes: u8, signed: bool) -> Vec<String> {
+        let target = of(arch, false, false, false).unwrap();
+        let to = target.spare[0];
+        target.extend(to, from, bytes, to_bytes, signed).unwrap_or_default()
+    }
+
+    #[test]
+    fn parts_of_registers_are_extended_to_all_of_the_other() {
+        let x86 = |bytes, to, signed| extended(Arch::X86_64, "rax", bytes, to, signed).join(";");
+        assert_eq!(x86(4, 8, true), "movslq %eax,%r10");
+        assert_eq!(x86(2, 8, true), "movswq %ax,%r10");
+        assert_eq!(x86(1, 4, true), "movsbl %al,%r10d");
+        assert_eq!(x86(1, 8, false), "movzbl %al,%r10d");
+        // A condition that is in use stays.
+        assert_eq!(extended(Arch::Ppc, "r3", 1, 8, false), ["clrldi r11,r3,56"]);
+        assert_eq!(extended(Arch::Mips, "$2", 4, 8, true), ["addu $16,$2,$0"]);
     }
 }

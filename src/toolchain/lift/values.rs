@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::isa::machine::Decoded;
 use crate::isa::ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
+use crate::litmus::Arch;
 use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
-use super::locks;
+use super::{endian, locks};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
@@ -18,13 +20,35 @@ pub enum Known {
     Stack(i64),
     /// Some address in the frame, or something computed from one.
     Frame,
+    /// So many of the lowest bits are what only a run tells; above is a part of an address in the
+    /// frame, as where a part of a register is written.
+    Top(u8),
     /// What this register held at the start.
     Start(Reg),
+    /// Somewhere in this location: its address, and something that only a run tells; with its
+    /// lowest [`LOW`] bits, where they are known.
+    Within(u16, Option<u8>),
+    /// A number that only a run tells, but for its lowest [`LOW`] bits.
+    Low(u8),
 }
+
+/// As many bits of an address are known, since locations are aligned.
+const LOW: u8 = 4;
+const LOW_MASK: u8 = (1 << LOW) - 1;
 
 impl Known {
     pub fn int(n: u64) -> Known {
         Known::Val(Val::Int(n.into()))
+    }
+
+    /// Whether an address in the frame is in it.
+    fn is_frame(self) -> bool {
+        matches!(self, Known::Stack(_) | Known::Frame | Known::Top(_))
+    }
+
+    /// Unless only a run tells what it is.
+    fn certain(self) -> Option<Known> {
+        (!matches!(self, Known::Within(..) | Known::Low(_))).then_some(self)
     }
 }
 
@@ -58,15 +82,18 @@ fn reads(ops: &[Op], register: Reg) -> bool {
 
 impl State {
     /// Keeps what both sides agree on; whether anything was lost.
-    pub fn join(&mut self, other: &State) -> bool {
+    pub fn join(&mut self, other: &State, world: &World) -> bool {
         let mut lost = false;
         for (mine, theirs) in self.regs.iter_mut().zip(&other.regs) {
             if mine.is_some() && mine != theirs {
-                let frame = |k: &Option<Known>| matches!(k, Some(Known::Stack(_) | Known::Frame));
-                let new = (frame(mine) || frame(theirs)).then_some(Known::Frame);
+                let frame = |k: &Option<Known>| k.is_some_and(Known::is_frame);
+                let new = match frame(mine) || frame(theirs) {
+                    true => Some(Known::Frame),
+                    false => world.either(*mine, *theirs),
+                };
                 lost |= *mine != new;
                 *mine = new;
-            } else if mine.is_none() && matches!(theirs, Some(Known::Stack(_) | Known::Frame)) {
+            } else if mine.is_none() && theirs.is_some_and(Known::is_frame) {
                 *mine = Some(Known::Frame);
                 lost = true;
             }
@@ -134,6 +161,28 @@ pub struct Access {
     /// It happens in any case.
     pub certain: bool,
     pub temp: Temp,
+    /// Where only a run tells the place: the location that it is in, and the address's lowest
+    /// [`LOW`] bits, as far as these are known.
+    pub near: Option<(u16, Option<u8>)>,
+}
+
+/// Where all that an instruction accesses lies, if only a run tells: the location, the lowest bits
+/// of the first address, and how many bytes from there on.
+pub fn near(accesses: &[Access]) -> Option<(u16, Option<u8>, u8)> {
+    let (loc, _) = accesses.first()?.near?;
+    if accesses.iter().any(|a| a.near.map(|n| n.0) != Some(loc)) {
+        return None;
+    }
+    if let [a] = accesses {
+        return Some((loc, a.near?.1, a.size));
+    }
+    let low = |a: &Access| a.near.and_then(|n| n.1);
+    if accesses.iter().any(|a| low(a).is_none()) {
+        return None;
+    }
+    let from = accesses.iter().filter_map(low).min()?;
+    let end = accesses.iter().filter_map(|a| Some(low(a)? + a.size)).max()?;
+    Some((loc, Some(from), end - from))
 }
 
 /// What one instruction does where it is reached.
@@ -163,6 +212,8 @@ pub struct World<'a> {
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,
     pub stack_start: i64,
+    /// Whether accesses are ordered by what their addresses depend on.
+    pub dependencies: bool,
 }
 
 impl World<'_> {
@@ -189,8 +240,102 @@ impl World<'_> {
         }
     }
 
+    /// The location in which a value is an address, and the lowest bits of it.
+    fn around(&self, known: Known) -> Option<(u16, Option<u8>)> {
+        match known {
+            Known::Within(loc, low) => Some((loc, low)),
+            Known::Val(Val::Int(n)) => Some((self.location(known)?.0, Some(n as u8 & LOW_MASK))),
+            Known::Val(Val::Ptr { loc, off }) => Some((loc, Some(off as u8 & LOW_MASK))),
+            _ => None,
+        }
+    }
+
+    /// The location in which a value is an address, wherever in it.
+    pub fn within(&self, known: Known) -> Option<u16> {
+        self.around(known).map(|(loc, _)| loc)
+    }
+
+    /// What is known of a value that is one of two.
+    fn either(&self, a: Option<Known>, b: Option<Known>) -> Option<Known> {
+        let ((a, low), (b, other)) = (self.around(a?)?, self.around(b?)?);
+        (a == b).then_some(Known::Within(a, low.filter(|_| low == other)))
+    }
+
+    /// A part of what only a run tells, or of an address: its lowest bits.
+    fn extended(&self, known: Known, from: u8, width: u8) -> Option<Known> {
+        if matches!(known, Known::Within(..)) && from.min(width) >= self.address_bits {
+            return Some(known);
+        }
+        let low = self.around(known).map_or(World::low(Some(known)), |(_, low)| low)?;
+        (from >= LOW).then_some(Known::Low(low))
+    }
+
+    /// The lowest bits of a number.
+    fn low(known: Option<Known>) -> Option<u8> {
+        match known? {
+            Known::Val(Val::Int(n)) => Some(n as u8 & LOW_MASK),
+            Known::Low(low) => Some(low),
+            _ => None,
+        }
+    }
+
+    /// What is known of a sum and its like that only a run tells.
+    fn open(&self, op: BinOp, a: Option<Known>, b: Option<Known>, whole: bool) -> Option<Known> {
+        let around = |k: Option<Known>| k.and_then(|k| self.around(k));
+        let low = |a: Option<u8>, b: Option<u8>| {
+            let (a, b) = (a?, b?);
+            Some(LOW_MASK & if op == BinOp::Sub { a.wrapping_sub(b) } else { a.wrapping_add(b) })
+        };
+        let number = match b {
+            Some(Known::Val(Val::Int(n))) => Some(n),
+            _ => None,
+        };
+        match (op, around(a), around(b)) {
+            (BinOp::And, of, None) if number.is_some_and(|n| n <= LOW_MASK.into()) => {
+                let low = of.map_or(World::low(a), |(_, low)| low)?;
+                Some(Known::Val(Val::Int((u128::from(low)) & number?)))
+            }
+            // A location has one lock, wherever in it an access is.
+            (BinOp::Add, Some((loc, _)), None)
+                if number == Some(locks::FAR as u128) && !self.dependencies =>
+            {
+                Some(Known::Val(Val::Ptr { loc, off: locks::FAR + self.pad(loc) }))
+            }
+            (BinOp::Add | BinOp::Sub, Some((loc, l)), None) if whole => {
+                Some(Known::Within(loc, low(l, World::low(b))))
+            }
+            (BinOp::Add, None, Some((loc, l))) if whole => {
+                Some(Known::Within(loc, low(World::low(a), l)))
+            }
+            (BinOp::Add | BinOp::Sub, None, None) => {
+                low(World::low(a), World::low(b)).map(Known::Low)
+            }
+            (BinOp::Shl, None, None) if number.is_some_and(|n| n >= LOW.into()) => {
+                Some(Known::Low(0))
+            }
+            (BinOp::Mul, None, None) if number.is_some_and(|n| n as u8 & LOW_MASK == 0) => {
+                Some(Known::Low(0))
+            }
+            _ => None,
+        }
+    }
+
     fn pad(&self, loc: u16) -> i64 {
         self.pads.get(usize::from(loc)).copied().unwrap_or(0)
+    }
+
+    /// How a test of big-endian code has an access that only a run tells the place of: by how much
+    /// its offset is another one, and whether its registers change places. `None` where nothing
+    /// tells what part of a value it is.
+    pub fn turned(&self, arch: Arch, d: &Decoded, accesses: &[Access]) -> Option<(i64, bool)> {
+        let (loc, low, size) = near(accesses)?;
+        let unit = *self.units.get(usize::from(loc))?;
+        if low.is_none() && unit != u64::from(size) || unit > 1 << LOW {
+            return None;
+        }
+        let within = u64::from(low.unwrap_or(0)).checked_rem(unit)? as i64;
+        let placed = endian::place(arch, d, unit, within, size.into())?;
+        Some((placed.offset - within, placed.swap))
     }
 
     /// Whether there are locations that are less than what exclusive accesses of MIPS access.
@@ -213,7 +358,7 @@ impl World<'_> {
     }
 
     fn place(&self, addr: Option<Known>, size: u8) -> Place {
-        let Some(known) = addr else {
+        let Some(known) = addr.and_then(Known::certain) else {
             return Place::Open;
         };
         if let Some((loc, off)) = self.location(known) {
@@ -224,7 +369,7 @@ impl World<'_> {
         }
         match known {
             Known::Stack(at) => Place::Stack(at),
-            Known::Frame => Place::Frame,
+            Known::Frame | Known::Top(_) => Place::Frame,
             Known::Val(Val::Int(n)) => {
                 let n = n as u64;
                 match self.image.kind_at(n) {
@@ -244,7 +389,21 @@ impl World<'_> {
 
     fn un(&self, op: UnOp, a: Option<Known>, width: u8) -> Option<Known> {
         match (op, a?) {
+            (
+                UnOp::ZeroExt { from } | UnOp::SignExt { from },
+                k @ (Known::Within(..) | Known::Low(_)),
+            ) => self.extended(k, from, width),
+            // Addresses fit any register that holds them whole.
+            (UnOp::ZeroExt { from }, k @ Known::Val(Val::Ptr { .. })) if from < 32 => {
+                self.extended(k, from, width)
+            }
             (_, Known::Val(v)) => eval_un(op, v, width).map(Known::Val),
+            (_, Known::Low(_) | Known::Within(..)) => None,
+            (UnOp::ZeroExt { from } | UnOp::SignExt { from }, Known::Top(low)) if from <= low => {
+                None
+            }
+            (UnOp::IsZero, Known::Top(_)) => None,
+            (_, Known::Top(_)) => Some(Known::Frame),
             (UnOp::ZeroExt { from } | UnOp::SignExt { from }, Known::Stack(at))
                 if from >= self.address_bits && width >= self.address_bits =>
             {
@@ -299,6 +458,22 @@ impl World<'_> {
             {
                 Some(k)
             }
+            // All but a part of a register, and what is put in its place.
+            (BinOp::And, Some(k), Some(Known::Val(Val::Int(n))))
+                if k.is_frame() && n.trailing_zeros() >= 8 =>
+            {
+                let low = n.trailing_zeros().min(u32::from(width)) as u8;
+                match (n >> low == mask(width) >> low, k) {
+                    (true, Known::Top(more)) => Some(Known::Top(low.max(more))),
+                    (true, _) => Some(Known::Top(low)),
+                    (false, _) => Some(Known::Frame),
+                }
+            }
+            (BinOp::Or, Some(k @ Known::Top(_)), b) | (BinOp::Or, b, Some(k @ Known::Top(_)))
+                if !b.is_some_and(Known::is_frame) =>
+            {
+                Some(k)
+            }
             // Alignment, which the start of the stack has by the calling convention.
             (BinOp::And, Some(Known::Stack(s)), Some(Known::Val(v)))
             | (BinOp::And, Some(Known::Val(v)), Some(Known::Stack(s)))
@@ -338,9 +513,8 @@ impl World<'_> {
             (BinOp::Eq | BinOp::Ne | BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS, _, _) => {
                 None
             }
-            (_, Some(Known::Stack(_) | Known::Frame), _)
-            | (_, _, Some(Known::Stack(_) | Known::Frame)) => Some(Known::Frame),
-            _ => None,
+            (_, Some(k), _) | (_, _, Some(k)) if k.is_frame() => Some(Known::Frame),
+            _ => self.open(op, a, b, whole),
         }
     }
 }
@@ -409,14 +583,14 @@ impl<'a> Step<'a> {
             Op::ReadReg { dst, reg, .. } => {
                 let known = self.reg(*reg);
                 if !self.facts.writes.iter().any(|(r, _, certain)| r == reg && *certain) {
-                    self.facts.reads.insert(*reg, known);
+                    self.facts.reads.insert(*reg, known.and_then(Known::certain));
                 }
                 self.put(*dst, known);
             }
             Op::WriteReg { reg, src } => {
                 let known = self.get(*src);
                 self.state.write(*reg, known);
-                self.facts.writes.push((*reg, known, certain));
+                self.facts.writes.push((*reg, known.and_then(Known::certain), certain));
             }
             Op::Un { dst, op, a, width } => {
                 let known = self.world.un(*op, self.get(*a), *width);
@@ -428,7 +602,7 @@ impl<'a> Step<'a> {
             }
             Op::Select { dst, cond, yes, no } => {
                 let (yes, no) = (self.get(*yes), self.get(*no));
-                let frame = |k: Option<Known>| matches!(k, Some(Known::Stack(_) | Known::Frame));
+                let frame = |k: Option<Known>| k.is_some_and(Known::is_frame);
                 let known = match self.get(*cond) {
                     Some(Known::Val(v)) => {
                         if truth(v) {
@@ -437,7 +611,8 @@ impl<'a> Step<'a> {
                             no
                         }
                     }
-                    _ => (frame(yes) || frame(no)).then_some(Known::Frame),
+                    _ if frame(yes) || frame(no) => Some(Known::Frame),
+                    _ => self.world.either(yes, no),
                 };
                 self.put(*dst, known);
             }
@@ -518,7 +693,7 @@ impl<'a> Step<'a> {
         self.run(no, false);
         match (on, self.on) {
             (true, true) => {
-                self.state.join(&after);
+                self.state.join(&after, self.world);
                 let len = self.temps.len().max(left.len());
                 self.temps.resize(len, None);
                 for (i, t) in self.temps.iter_mut().enumerate() {
@@ -558,7 +733,11 @@ impl<'a> Step<'a> {
     ) -> Place {
         let place = self.world.place(self.get(addr), size);
         let atomic = tags.meets(tag::X | tag::EX);
-        self.facts.accesses.push(Access { place, size, store, atomic, certain, temp });
+        let near = match place {
+            Place::Open => self.get(addr).and_then(|k| self.world.around(k)),
+            _ => None,
+        };
+        self.facts.accesses.push(Access { place, size, store, atomic, certain, temp, near });
         place
     }
 
@@ -580,153 +759,6 @@ impl<'a> Step<'a> {
             }
             Place::Frame => self.state.slots.clear(),
             _ => {}
-        }
-    }
-}
-
-/// The bits of registers that matter before some ops, given those that matter after; and the bits
-/// of temporaries.
-pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
-    let mut temps = vec![0u128; 0];
-    let mut constants = HashMap::new();
-    gather(ops, &mut constants);
-    backwards(ops, live, &mut temps, &constants, matters, true);
-    temps
-}
-
-/// What of an instruction's accesses matters, by the temporary that is loaded or stored.
-pub struct Matters<'a> {
-    /// Whether its address does.
-    pub address: &'a dyn Fn(Temp) -> bool,
-    /// Whether what is stored does.
-    pub stored: &'a dyn Fn(Temp) -> bool,
-}
-
-fn gather(ops: &[Op], out: &mut HashMap<Temp, u128>) {
-    for op in ops {
-        match op {
-            Op::Const { dst, val: Val::Int(n) } => {
-                out.insert(*dst, *n);
-            }
-            Op::Rmw { body, .. } => gather(body, out),
-            Op::If { yes, no, .. } => {
-                gather(yes, out);
-                gather(no, out);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn want(temps: &mut Vec<u128>, t: Temp, bits: u128) {
-    let t = usize::from(t);
-    if temps.len() <= t {
-        temps.resize(t + 1, 0);
-    }
-    temps[t] |= bits;
-}
-
-/// All bits up to the highest.
-fn up_to(bits: u128) -> u128 {
-    if bits == 0 { 0 } else { u128::MAX >> bits.leading_zeros() }
-}
-
-fn backwards(
-    ops: &[Op],
-    live: &mut [u128],
-    temps: &mut Vec<u128>,
-    constants: &HashMap<Temp, u128>,
-    matters: &Matters,
-    certain: bool,
-) {
-    let all = u128::MAX;
-    for op in ops.iter().rev() {
-        let of = |temps: &Vec<u128>, t: Temp| temps.get(usize::from(t)).copied().unwrap_or(0);
-        match op {
-            Op::WriteReg { reg, src } => {
-                let reg = usize::from(*reg);
-                let bits = live.get(reg).copied().unwrap_or(0);
-                want(temps, *src, bits);
-                if certain && let Some(l) = live.get_mut(reg) {
-                    *l = 0;
-                }
-            }
-            Op::ReadReg { dst, reg, .. } => {
-                if let Some(l) = live.get_mut(usize::from(*reg)) {
-                    *l |= of(temps, *dst);
-                }
-            }
-            Op::Un { dst, op, a, .. } => {
-                let m = of(temps, *dst);
-                let bits = match op {
-                    UnOp::ZeroExt { from } => m & mask(*from),
-                    UnOp::SignExt { from } if m >> (*from).min(127) != 0 => {
-                        m & mask(*from) | 1 << (from.clamp(&1, &128) - 1)
-                    }
-                    UnOp::SignExt { .. } | UnOp::Not => m,
-                    UnOp::Neg => up_to(m),
-                    _ if m == 0 => 0,
-                    _ => all,
-                };
-                want(temps, *a, bits);
-            }
-            Op::Bin { dst, op, a, b, width } => {
-                let m = of(temps, *dst);
-                let count = constants.get(b).copied();
-                let (x, y) = match (op, count) {
-                    (BinOp::And, Some(c)) => (m & c, m),
-                    (BinOp::And | BinOp::Or | BinOp::Xor, _) => (m, m),
-                    (BinOp::Add | BinOp::Sub | BinOp::Mul, _) => (up_to(m), up_to(m)),
-                    (BinOp::Shl, Some(c)) if c < 128 => (m >> c, m),
-                    (BinOp::Shr, Some(c)) if c < 128 => (m << c & mask(*width), m),
-                    _ if m == 0 => (0, 0),
-                    _ => (all, all),
-                };
-                want(temps, *a, x);
-                want(temps, *b, y);
-            }
-            Op::Select { dst, cond, yes, no } => {
-                let m = of(temps, *dst);
-                want(temps, *cond, if m == 0 { 0 } else { all });
-                want(temps, *yes, m);
-                want(temps, *no, m);
-            }
-            Op::Load { dst, addr, .. } => {
-                if (matters.address)(*dst) {
-                    want(temps, *addr, all);
-                }
-            }
-            Op::Store { addr, src, size, .. } | Op::StoreEx { addr, src, size, .. } => {
-                if (matters.address)(*src) {
-                    want(temps, *addr, all);
-                }
-                if (matters.stored)(*src) {
-                    want(temps, *src, mask(size.saturating_mul(8)));
-                }
-            }
-            Op::Rmw { dst, addr, new, body, .. } => {
-                want(temps, *new, all);
-                backwards(body, live, temps, constants, matters, certain);
-                if (matters.address)(*dst) {
-                    want(temps, *addr, all);
-                }
-            }
-            Op::If { cond, yes, no } => {
-                let mut other = live.to_vec();
-                backwards(yes, live, temps, constants, matters, certain);
-                backwards(no, &mut other, temps, constants, matters, certain);
-                for (l, o) in live.iter_mut().zip(other) {
-                    *l |= o;
-                }
-                want(temps, *cond, all);
-            }
-            Op::Branch { cond, .. } | Op::Assume { cond } => want(temps, *cond, all),
-            Op::JumpTo { addr } => want(temps, *addr, all),
-            Op::Const { .. }
-            | Op::Choose { .. }
-            | Op::Fence { .. }
-            | Op::Jump { .. }
-            | Op::Halt => {}
         }
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! It does not decide what stays.
 
+mod init;
+mod jumps;
 mod pool;
 mod slots;
 
@@ -12,7 +14,7 @@ use crate::diag::{Source, Span};
 use crate::isa::machine::{Decoded, Mem, Operand, Update};
 use crate::isa::ops::{Op, Reg, Val};
 use crate::isa::{Anything, Isa};
-use crate::litmus::{Arch, InitItem, InitValue, Line, Place as Where, Type, Value};
+use crate::litmus::{Arch, Line};
 
 use super::calls;
 use super::endian::{self, Placed};
@@ -22,6 +24,7 @@ use super::locks;
 use super::target::Target;
 use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
+use jumps::straighten;
 use pool::Pool;
 
 /// Something that an address register points to.
@@ -423,10 +426,10 @@ impl Writer<'_> {
             },
             Action::Keep => match &self.flat.nodes[i].kind {
                 Kind::Insn(_) => self.kept(i)?,
+                Kind::Lock(to) => self.lock(i, to)?,
                 Kind::Made => {
                     return Err(
-                        "unsupported: an address of code, the stack or a lock is used as a value"
-                            .into(),
+                        "unsupported: an address of code or the stack is used as a value".into()
                     );
                 }
                 Kind::Open(_) | Kind::Copy(_) | Kind::Goto | Kind::Nothing | Kind::Unclear(_) => {
@@ -436,8 +439,24 @@ impl Writer<'_> {
         })
     }
 
+    /// The address of a location's lock, where only a run tells the place in the location: what it
+    /// depends on stays.
+    fn lock(&mut self, i: usize, to: &str) -> Result<Vec<Text>, String> {
+        let from = self.target.params[0];
+        let known = self.known(i, from);
+        let loc = known.and_then(|k| self.world.within(k)).ok_or(
+            "unsupported: an access under a lock of `libatomic`, to an object that only a run tells",
+        )?;
+        let lock = self.pointer(Object::Lock(loc), 0)?;
+        self.locks.insert(loc);
+        let lines = self.target.dependent(to, from, &lock);
+        let lines = lines.ok_or("unsupported: a lock of `libatomic` at an address that depends")?;
+        Ok(lines.into_iter().map(Text::Plain).collect())
+    }
+
     fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<String, String> {
         let name = self.flat.code.regs[usize::from(reg)].name.clone();
+        let val = self.part_in_use(i, reg, val);
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
             let (object, off) = object(loc, off);
             if self.pool.on && off == 0 {
@@ -462,6 +481,19 @@ impl Writer<'_> {
         }
     }
 
+    /// What matters of a number: a register may have an address in a part that nothing reads.
+    fn part_in_use(&self, i: usize, reg: Reg, val: Val) -> Val {
+        let live = self.plan.after[i].regs.get(usize::from(reg)).copied().unwrap_or(u128::MAX);
+        match val {
+            Val::Int(n) if live != 0 && live <= u32::MAX.into() => {
+                let part = n & u128::MAX >> live.leading_zeros();
+                let lies = u64::try_from(n).is_ok_and(|n| self.world.image.kind_at(n).is_some());
+                if lies { Val::Int(part) } else { val }
+            }
+            val => val,
+        }
+    }
+
     /// An instruction as it was, with memory and addresses by name.
     fn kept(&mut self, i: usize) -> Result<Vec<Text>, String> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
@@ -470,6 +502,10 @@ impl Writer<'_> {
         let mut d = d.clone();
         let named = self.decide.named_address(i);
         let mut swap = false;
+        let turned = match self.world.image.big {
+            true => self.world.turned(self.target.arch, &d, &self.analysis.facts[i].accesses),
+            false => None,
+        };
         for n in 0..d.operands.len() {
             let new = match &d.operands[n] {
                 Operand::Mem(mem) if named => {
@@ -484,6 +520,13 @@ impl Writer<'_> {
                         && let Some(new) = self.substitute(i, &base)?
                     {
                         mem.base = Some(new);
+                    }
+                    if let Some((by, swapped)) = turned {
+                        if by != 0 && mem.update != Update::None {
+                            return Err(self.refusal(i, "moves its address in big-endian code"));
+                        }
+                        mem.offset += by;
+                        swap |= swapped;
                     }
                     Operand::Mem(mem)
                 }
@@ -726,138 +769,10 @@ impl Writer<'_> {
             Err(e) => Err(format!("unsupported: {e}").trim_end().replace('\n', " ")),
         }
     }
-
-    fn init(&self) -> Result<Vec<InitItem>, String> {
-        let mut out = Vec::new();
-        let private = |name: String, size: u32| InitItem {
-            place: Where::Mem { name, index: None },
-            ty: Some(match size {
-                1 | 2 | 4 | 8 | 16 => Type::Int { bytes: size as u8, signed: true },
-                n => Type::Array(
-                    Box::new(Type::Int { bytes: 8, signed: true }),
-                    n.div_ceil(8).into(),
-                ),
-            }),
-            value: None,
-            span: Span::default(),
-        };
-        for (_, _, slot) in &self.groups {
-            if let Slot::Private(from, size) = slot
-                && !self.pool.has(*from)
-            {
-                out.push(private(self.private_name(*from), *size));
-            }
-        }
-        out.extend(self.pool_init());
-        for loc in &self.locks {
-            out.push(private(self.name_of(&Object::Lock(*loc)), 4));
-        }
-        if self.fence != 0 {
-            out.push(private(format!("P{}_fence", self.given.thread), self.fence.into()));
-        }
-        for (at, size) in &self.constants {
-            let mut item = private(self.constant_name(*at, *size), u32::from(*size));
-            let value = self.world.image.read(*at, *size).unwrap_or(0);
-            let shift = 128 - 8 * u32::from(size.clamp(&1, &16).to_owned());
-            let value = (value << shift) as i128 >> shift;
-            item.value = Some(InitValue::One(Value::Int(value)));
-            out.push(item);
-        }
-        let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
-            // An address is that of an element, or has no name.
-            let element = i64::try_from((self.given.unit)(&location)).unwrap_or(0);
-            let index = match offset {
-                0 => 0,
-                n if element > 0 && n > 0 && n % element == 0 => (n / element) as u64,
-                n => {
-                    return Err(format!(
-                        "unsupported: the address {n} bytes past `{location}` in a register"
-                    ));
-                }
-            };
-            let value = Value::Addr { name: location, index };
-            out.push(InitItem {
-                place: Where::Reg { thread: self.given.thread, name: name.to_string() },
-                ty: None,
-                value: Some(InitValue::One(value)),
-                span: Span::default(),
-            });
-            Ok(())
-        };
-        // What registers hold where the code is entered.
-        let mut done = BTreeSet::new();
-        if let Some(Some(state)) = self.analysis.states.first() {
-            for (r, bits) in self.plan.start.regs.iter().enumerate() {
-                if *bits == 0 {
-                    continue;
-                }
-                if let Some(Some(known)) = state.regs.get(r)
-                    && let Some((loc, off)) = self.world.location(*known)
-                {
-                    let name = &self.flat.code.regs[r].name;
-                    register(name, self.name_of(&Object::Location(loc)), off)?;
-                    done.insert(name.clone());
-                }
-            }
-        }
-        for ((object, offset), reg) in &self.pointers {
-            if done.contains(reg) {
-                continue;
-            }
-            register(reg, self.name_of(object), *offset)?;
-        }
-        Ok(out)
-    }
 }
 
 enum Text {
     Plain(String),
     Goto(usize),
     Branch(Decoded, usize),
-}
-
-/// Has jumps to jumps go where those go, and takes out what nothing leads to then: what is
-/// shared by several ends of functions would look like a loop.
-fn straighten(texts: &mut [Vec<Text>]) {
-    let len = texts.len();
-    // The first line that is something, from a place on.
-    let next = |texts: &[Vec<Text>], from: usize| {
-        (from..len).find(|i| !texts[*i].is_empty()).unwrap_or(len)
-    };
-    let end = |texts: &[Vec<Text>], to: usize| {
-        let mut at = next(texts, to);
-        for _ in 0..len {
-            match texts.get(at).map(Vec::as_slice) {
-                Some([Text::Goto(further)]) => at = next(texts, *further),
-                _ => break,
-            }
-        }
-        at
-    };
-    for i in 0..len {
-        let target = match texts[i].last() {
-            Some(Text::Goto(to) | Text::Branch(_, to)) => end(texts, *to),
-            _ => continue,
-        };
-        if let Some(Text::Goto(to) | Text::Branch(_, to)) = texts[i].last_mut() {
-            *to = target;
-        }
-    }
-    let targets: BTreeSet<usize> = texts
-        .iter()
-        .flatten()
-        .filter_map(|t| match t {
-            Text::Goto(to) | Text::Branch(_, to) => Some(*to),
-            Text::Plain(_) => None,
-        })
-        .collect();
-    let mut falls = true;
-    for (i, text) in texts.iter_mut().enumerate() {
-        falls |= targets.contains(&i);
-        match text.as_slice() {
-            [] => {}
-            [Text::Goto(_)] if !falls => text.clear(),
-            list => falls = !matches!(list.last(), Some(Text::Goto(_))),
-        }
-    }
 }
