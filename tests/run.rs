@@ -1030,6 +1030,27 @@ fn tests_run_on_a_gpu_once_and_write_results() {
 }
 
 #[test]
+fn more_environments_on_a_gpu_measure_the_new_ones_alone_and_variants_apart() {
+    let s = Scratch::new(SOUND);
+    if !has_gpu(&s) {
+        return;
+    }
+    let results = |environments: &str, variant: &str| -> Value {
+        let with = format!("environments: {environments}, variant: {variant}");
+        s.write("p.yaml", &GPU.replace("environments: 1", &with));
+        let (status, report) = s.run(&[]);
+        assert_eq!((status, executed(&report)), (0, 2), "{report}");
+        serde_json::from_str(&std::fs::read_to_string(s.path("r.json")).unwrap()).unwrap()
+    };
+    let (one, three) = (results("1", "checked"), results("3", "checked"));
+    assert_eq!(one["0"], three["0"]);
+    assert!(three["2"]["2+2W-CO"]["durationSeconds"].as_f64().unwrap() > 0.0);
+    let other = results("1", "spirv");
+    assert_eq!(other["setup"]["variant"], "spirv");
+    assert_ne!(other["0"], one["0"]);
+}
+
+#[test]
 fn without_a_gpu_the_run_says_so_and_loses_nothing() {
     let s = Scratch::new(SOUND);
     s.write(

@@ -141,12 +141,12 @@ pub fn interruptible() -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
     let handler = || {
         if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED);
+            std::process::exit(INTERRUPTED.into());
         }
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(800));
             eprintln!("\nlitmake: stopped; what was printed before is whole");
-            std::process::exit(INTERRUPTED);
+            std::process::exit(INTERRUPTED.into());
         });
     };
     let _ = ctrlc::set_handler(handler);
@@ -156,7 +156,7 @@ pub fn interruptible() -> &'static AtomicBool {
 /// Says how to go on after an interrupt, and ends the program.
 pub fn stopped(message: &str) -> ! {
     eprintln!("\nlitmake: stopped; {message}");
-    std::process::exit(INTERRUPTED)
+    std::process::exit(INTERRUPTED.into())
 }
 
 /// The same between two of some tests.
@@ -165,7 +165,7 @@ pub fn stopped_before(at: usize, all: usize, next: impl std::fmt::Display) -> ! 
 }
 
 /// The status of a program that was interrupted.
-const INTERRUPTED: i32 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// The first interrupt asks the run to stop; where that takes long, or at the second, the cache
 /// is closed and the program ends.
@@ -183,7 +183,7 @@ pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
             eprintln!(
                 "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
             );
-            std::process::exit(INTERRUPTED);
+            std::process::exit(INTERRUPTED.into());
         });
     };
     // Where no handler can be set, an interrupt ends the program as it would anyhow.

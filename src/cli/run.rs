@@ -129,7 +129,7 @@ fn run(args: &Args) -> Result<u8> {
     let plan = Arc::unwrap_or_clone(workspace.plan())?;
     let store = Arc::new(args.cache.open()?);
     let mut options = Options {
-        context: Context::default(),
+        context: Context { records: Some(store.clone()), ..Context::default() },
         part: args.shard,
         fail_fast: args.fail_fast,
         ..Options::default()

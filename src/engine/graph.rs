@@ -30,6 +30,8 @@ pub enum Outcome {
 #[derive(Clone, Default)]
 pub struct Context {
     pub stop: Arc<AtomicBool>,
+    /// Where work on one item that takes long may keep what it has done of it.
+    pub records: Option<Arc<dyn Records>>,
 }
 
 impl Context {

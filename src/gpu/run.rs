@@ -23,6 +23,10 @@ pub const MAX_BATCH: u32 = 128;
 /// How often a thread looks before it gives up waiting for the others.
 const SPIN_LIMIT: u32 = 1024;
 
+/// How many threads of a workgroup stress memory where they run one after the other: a second one
+/// adds nothing to what others see, and all of them would take nearly all of the time.
+const STRESS_ON_CPUS: u32 = 1;
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -33,7 +37,7 @@ pub struct Request {
     /// Iterations a submission; 0: as many as take about [`ENOUGH`].
     pub batch: u32,
     pub seed: String,
-    /// The spin barrier also on devices whose workgroups do not run at once.
+    /// The spin barrier and all of the stress also on devices whose workgroups do not run at once.
     pub spin_anywhere: bool,
 }
 
@@ -398,16 +402,19 @@ impl<'a> Run<'a> {
                 first * WORKGROUP % (WORKGROUP * env.testing_workgroups)
             }
         };
+        let all = self.request.spin_anywhere || !self.device.info.is_cpu();
+        let threads = if all { WORKGROUP } else { STRESS_ON_CPUS };
+        let stressing = |stresses: bool| if stresses { threads } else { 0 };
         Params {
             base,
             slot,
             barrier: u32::from(it.barrier && self.spins),
             barrier_target: self.target,
             spin_limit: SPIN_LIMIT,
-            mem_stress: u32::from(it.mem_stress),
+            mem_stress: stressing(it.mem_stress),
             mem_iterations: env.mem_stress_iterations,
             mem_pattern: it.mem_pattern,
-            pre_stress: u32::from(it.pre_stress),
+            pre_stress: stressing(it.pre_stress),
             pre_iterations: env.pre_stress_iterations,
             pre_pattern: it.pre_pattern,
             single,

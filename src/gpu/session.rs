@@ -294,21 +294,33 @@ impl Session {
         }
     }
 
-    /// Runs a test in all environments of a setup; `stop` is asked between them.
+    /// Runs a test in all environments of a setup but those that are known; `stop` is asked between
+    /// them, and `keep` is told what each gave. What was measured stays whatever ends it.
     pub fn record(
         &mut self,
         test: &Prepared,
         setup: &Setup,
         environments: &[Environment],
+        mut known: Vec<Option<Cell>>,
         stop: &dyn Fn() -> bool,
-        each: &mut dyn FnMut(usize, &Cell),
-    ) -> super::device::Result<Option<Record>> {
-        let device = self.device()?;
+        keep: &mut dyn FnMut(usize, &Cell),
+    ) -> (Record, Ending) {
+        let device = match self.device() {
+            Ok(device) => device,
+            Err(e) => return (Record::default(), Ending::Trouble(e)),
+        };
         let mut record = begun(test, &device.info, setup);
+        drop(device);
         let shape = setup.shape(&test.program);
+        let mut ending = Ending::Whole;
         for (i, env) in environments.iter().enumerate() {
+            if let Some(cell) = known.get_mut(i).and_then(Option::take) {
+                record.cells.push(cell);
+                continue;
+            }
             if stop() {
-                return Ok(None);
+                ending = Ending::Stopped;
+                break;
             }
             let request = Request {
                 env: *env,
@@ -318,12 +330,30 @@ impl Session {
                 seed: format!("{}/{i}/{}", setup.seed, test.key),
                 spin_anywhere: setup.spin_anywhere,
             };
-            let measured = self.measure(test, shape, setup.variant, &request)?;
-            let cell = cell(&measured, test);
-            each(i, &cell);
-            record.cells.push(cell);
+            match self.measure(test, shape, setup.variant, &request) {
+                Ok(measured) => {
+                    let cell = cell(&measured, test);
+                    keep(i, &cell);
+                    record.cells.push(cell);
+                }
+                Err(e) => {
+                    ending = Ending::Trouble(e);
+                    break;
+                }
+            }
         }
         conclude(&mut record, test);
-        Ok(Some(record))
+        (record, ending)
     }
+}
+
+/// How a test in many environments ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It ran in all of them.
+    Whole,
+    /// It was asked to stop.
+    Stopped,
+    /// Something went wrong in the environment after the last that is recorded.
+    Trouble(Trouble),
 }

@@ -7,9 +7,10 @@ use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
-use super::session::{Prepared, Session};
+use super::session::{Ending, Prepared, Session, Setup};
 use super::variant::{Code, MemoryModel, Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
+use crate::devices::record::Cell;
 use crate::diag::Source;
 use crate::litmus::{self, Test};
 use crate::mutate::mcm;
@@ -265,6 +266,60 @@ fn a_device_that_vanishes_costs_one_test() {
     assert_eq!(session.lost, 1);
     let measured = session.measure(&test, shape, UNCHECKED, &request).unwrap();
     assert_eq!(measured.violations(&test.oracle), 0);
+}
+
+#[test]
+fn what_ran_before_a_device_vanished_is_kept() {
+    if device().is_none() {
+        return;
+    }
+    let mut models = Models::new(None).unwrap();
+    let test =
+        Prepared::new(&mcm::conformance().unwrap()[1].test, Scheme::Parallel, &mut models).unwrap();
+    let setup = Setup { iterations: 1, ..Setup::new(Preset::Pte) };
+    let mut session = Session::new(None);
+    let opened = session.device().unwrap();
+    let asked = std::cell::Cell::new(0);
+    // It vanishes before the third environment.
+    let vanish = || {
+        asked.set(asked.get() + 1);
+        if asked.get() == 3 {
+            opened.device.destroy();
+        }
+        false
+    };
+    let environments = [environment(); 4];
+    let mut kept = vec![None; 4];
+    let mut keep = |i: usize, cell: &Cell| kept[i] = Some(cell.clone());
+    let (record, ending) =
+        session.record(&test, &setup, &environments, Vec::new(), &vanish, &mut keep);
+    assert!(matches!(ending, Ending::Trouble(Trouble::Gone(_))), "{ending:?}");
+    assert_eq!(record.cells.len(), 2);
+    assert_eq!(kept, [Some(record.cells[0].clone()), Some(record.cells[1].clone()), None, None]);
+    // The next goes on from there.
+    let mut ran = Vec::new();
+    let mut note = |i: usize, _: &Cell| ran.push(i);
+    let (next, ending) = session.record(&test, &setup, &environments, kept, &|| false, &mut note);
+    assert_eq!((ran, ending), (vec![2, 3], Ending::Whole));
+    assert_eq!((next.cells.len(), &next.cells[..2]), (4, &record.cells[..]));
+    let (record, ending) =
+        session.record(&test, &setup, &environments, Vec::new(), &|| true, &mut |_, _| {});
+    assert_eq!((record.cells.len(), ending), (0, Ending::Stopped));
+}
+
+#[test]
+fn all_of_the_stress_and_the_spin_barrier_run_where_asked_for() {
+    let Some(device) = device() else { return };
+    let mut models = Models::new(None).unwrap();
+    let test = &mcm::conformance().unwrap()[0].test;
+    let shape = |p: &Program| Shape::new(Scheme::Parallel, p);
+    let env = Environment { barrier_pct: 100, ..environment() };
+    let request = Request { spin_anywhere: true, ..request(env, 2) };
+    for variant in [UNCHECKED, VULKAN] {
+        if device.takes(variant, Scope::Device).is_ok() {
+            run(&device, &mut models, test, shape, variant, &request);
+        }
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct OnDevice<'a> {
     pub tests: &'a [Prepared],
     pub environments: &'a [Environment],
     pub setup: &'a Setup,
+    /// Ends the search where it says so.
+    pub stop: &'a dyn Fn() -> bool,
     /// What went wrong, by test.
     pub troubles: Vec<(String, Trouble)>,
     runs: u64,
@@ -42,8 +44,9 @@ impl<'a> OnDevice<'a> {
         tests: &'a [Prepared],
         environments: &'a [Environment],
         setup: &'a Setup,
+        stop: &'a dyn Fn() -> bool,
     ) -> OnDevice<'a> {
-        OnDevice { session, tests, environments, setup, troubles: Vec::new(), runs: 0 }
+        OnDevice { session, tests, environments, setup, stop, troubles: Vec::new(), runs: 0 }
     }
 }
 
@@ -62,7 +65,7 @@ impl Bench for OnDevice<'_> {
     }
 
     fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)> {
-        if self.troubles.len() >= MAX_TROUBLES {
+        if self.troubles.len() >= MAX_TROUBLES || (self.stop)() {
             return None;
         }
         self.runs += 1;

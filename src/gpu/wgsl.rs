@@ -125,6 +125,7 @@ pub struct Params {
     pub barrier: u32,
     pub barrier_target: u32,
     pub spin_limit: u32,
+    /// How many threads of a workgroup stress memory.
     pub mem_stress: u32,
     pub mem_iterations: u32,
     pub mem_pattern: u32,
@@ -294,7 +295,7 @@ impl Writer<'_> {
         for k in 0..self.program.threads.len() {
             self.addresses(k, "    ");
         }
-        w!(self, "    if (p.pre_stress == 1u) {{ stress(p.pre_iterations, p.pre_pattern, g); }}");
+        w!(self, "    if (l < p.pre_stress) {{ stress(p.pre_iterations, p.pre_pattern, g); }}");
         w!(self, "    if (p.barrier == 1u) {{ spin(); }}");
         if self.shape.memory == Memory::Workgroup {
             w!(self, "    workgroupBarrier();");
@@ -319,7 +320,7 @@ impl Writer<'_> {
         }
         w!(
             self,
-            "  }} else if (p.mem_stress == 1u) {{\n    stress(p.mem_iterations, p.mem_pattern, g);\n  }}"
+            "  }} else if (l < p.mem_stress) {{\n    stress(p.mem_iterations, p.mem_pattern, g);\n  }}"
         );
     }
 
@@ -330,7 +331,7 @@ impl Writer<'_> {
         w!(self, "  if (g < {threads}u) {{\n    let on = l == wid.x % {WORKGROUP}u;");
         w!(
             self,
-            "    if (on && p.pre_stress == 1u) {{ stress(p.pre_iterations, p.pre_pattern, g); }}"
+            "    if (on && p.pre_stress > 0u) {{ stress(p.pre_iterations, p.pre_pattern, g); }}"
         );
         w!(self, "    if (on && p.barrier == 1u) {{ spin(); }}");
         for k in 0..threads {
@@ -358,7 +359,7 @@ impl Writer<'_> {
         }
         w!(
             self,
-            "  }} else if (p.mem_stress == 1u) {{\n    stress(p.mem_iterations, p.mem_pattern, g);\n  }}"
+            "  }} else if (l < p.mem_stress) {{\n    stress(p.mem_iterations, p.mem_pattern, g);\n  }}"
         );
     }
 

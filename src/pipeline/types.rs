@@ -420,7 +420,8 @@ pub struct Run {
     /// Where the locations of a test are.
     #[serde(default)]
     pub memory: RunMemory,
-    /// Whether threads wait for each other also on CPUs, where they do so in vain.
+    /// Whether threads wait for each other, and all of them stress memory, also on CPUs, where they
+    /// do so in vain.
     #[serde(default)]
     pub spin: bool,
     /// The model that says what is allowed; `wgsl-rel-acq`, or `vulkan` for tests whose accesses

@@ -167,8 +167,14 @@ pub fn in_order<B: Bench>(bench: &mut B, goal: &Goal, order: &[usize], early: bo
 }
 
 /// The first look at an environment, as a part of the budget, and how much longer the next is.
-const FIRST: f64 = 1.0 / 512.0;
+const FIRST: f64 = 1.0 / 256.0;
 const LONGER: f64 = 4.0;
+/// An environment is dropped where its count is less likely than this under the rate that the goal
+/// needs, in standard deviations: 1 in 20.
+const DROPPED: f64 = 1.645;
+/// It is left for the next pass where its count is this far below: 3 in 10. Many are nearly good
+/// enough, and to rule one of them out takes longer than to find a better one.
+const LEFT: f64 = 0.5;
 
 /// Where a test stands in an adaptive search.
 #[derive(Clone, Copy, Default)]
@@ -183,9 +189,11 @@ struct Course {
 
 /// Adaptively, in passes. In each pass every environment is looked at for a short time, four times
 /// as long as in the pass before. One that shows a kill is run on, for twice as long each time, as
-/// long as its rate may still be as high as the goal needs; one whose rate cannot be is dropped.
+/// long as its rate is likely enough to be as high as the goal needs; one whose rate cannot be is
+/// dropped, and one in between has to wait for the next pass.
 /// Environments that were good for other tests, those of the same group before all, come first.
-/// Of the open tests the one goes on that has used the least time.
+/// Of the open tests the one goes on that has used the least time, or that is nearest to the goal,
+/// in turn.
 pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     let mut search = Search::new(bench, goal);
     let tests = search.bench.tests();
@@ -196,9 +204,20 @@ pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
     // How good environments were for other tests, for their level, and how much that says.
     let mut credit = vec![vec![0.0f64; envs]; tests];
     let mut weight = vec![vec![0.0f64; envs]; tests];
+    // Device time of turns that went to the test with the least.
+    let mut fair = 0.0;
     while !search.over() {
-        let open = (0..tests).filter(|t| search.open(*t) && !courses[*t].done);
-        let Some(test) = open.min_by(|a, b| courses[*a].spent.total_cmp(&courses[*b].spent)) else {
+        let open = || (0..tests).filter(|t| search.open(*t) && !courses[*t].done);
+        // Half of the time goes to what is nearest to the goal, wherever that is; the other half
+        // sees to it that no test waits for those that never get there.
+        let is_fair = fair <= search.found.spent - fair;
+        let nearest = || {
+            let pursued = open().filter_map(|t| Some((t, search.seen[t][courses[t].pursued?])));
+            let near = pursued.map(|(t, s)| (t, (s.kills as f64 + 0.4) / s.seconds.max(1e-9)));
+            near.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
+        };
+        let least = || open().min_by(|a, b| courses[*a].spent.total_cmp(&courses[*b].spent));
+        let Some(test) = (if is_fair { None } else { nearest() }).or_else(least) else {
             break;
         };
         let liking = |env: usize| (0.1 + credit[test][env]) / (0.1 + weight[test][env]);
@@ -225,23 +244,27 @@ pub fn adaptive<B: Bench>(bench: &mut B, goal: &Goal) -> Found {
         };
         let before = search.found.spent;
         search.pull(test, env, seconds.max(shortest));
-        courses[test].spent += search.found.spent - before;
+        let took = search.found.spent - before;
+        courses[test].spent += took;
+        if is_fair {
+            fair += took;
+        }
         let seen = search.seen[test][env];
-        let hopeless = most(seen.kills) < needed * seen.seconds;
-        if hopeless {
+        let may_reach = |deviations| most(seen.kills, deviations) >= needed * seen.seconds;
+        if !may_reach(DROPPED) {
             search.dead[test][env] = true;
         }
-        let goes_on = seen.kills > 0 && !search.dead[test][env];
+        let goes_on = seen.kills > 0 && !search.dead[test][env] && may_reach(LEFT);
         courses[test].pursued = goes_on.then_some(env);
         share(&search.seen, test, env, search.bench, &mut credit, &mut weight);
     }
     search.finish()
 }
 
-/// The largest mean that a count leaves likely (19 in 20).
-fn most(count: u64) -> f64 {
+/// The largest mean that a count is no more than so many standard deviations below.
+fn most(count: u64, deviations: f64) -> f64 {
     let k = count as f64 + 1.0;
-    k * (1.0 - 1.0 / (9.0 * k) + 1.645 / (3.0 * k.sqrt())).powi(3)
+    k * (1.0 - 1.0 / (9.0 * k) + deviations / (3.0 * k.sqrt())).powi(3)
 }
 
 /// Tells the other tests how good an environment was for one.

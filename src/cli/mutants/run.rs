@@ -1,6 +1,7 @@
 //! `litmake mutants run` and `list`: the tests on a device, and the tests themselves.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use litmake::devices::record::{Record, results};
@@ -8,7 +9,7 @@ use litmake::diag::{Diag, Result, Source};
 use litmake::gpu::device::{self, Trouble};
 use litmake::gpu::environment::{Environment, Preset};
 use litmake::gpu::oracle::Models;
-use litmake::gpu::session::{Prepared, Session, Setup};
+use litmake::gpu::session::{Ending, Prepared, Session, Setup};
 use litmake::gpu::spirv;
 use litmake::gpu::variant::{Code, MemoryModel, Scope, Variant};
 use litmake::gpu::wgsl::{self, Memory, Reach};
@@ -113,7 +114,8 @@ pub struct How {
     #[arg(long, default_value = "device", value_name = "SCOPE", value_parser = scope)]
     scope: Scope,
 
-    /// Use the spin barrier also on CPUs, where workgroups wait for each other in vain
+    /// Use the spin barrier and all of the stress also on CPUs, where workgroups wait for each
+    /// other in vain
     #[arg(long)]
     spin: bool,
 
@@ -273,18 +275,26 @@ pub fn run(args: &Run) -> Result<u8> {
     say(format!("{info}: {} tests in {} environments", prepared.len(), environments.len()));
     let mut records: Vec<Record> = Vec::new();
     let mut status = 0;
+    let stop = super::stop_on_interrupt();
+    let stopped = || stop.load(Ordering::Relaxed);
     for test in &prepared {
-        let done = session.record(test, &setup, &environments, &|| false, &mut |_, _| {});
-        match done {
-            Ok(Some(record)) => {
-                say(record.line());
-                if !record.violations.is_empty() {
-                    status = 1.max(status);
-                }
-                records.push(record);
+        let (record, ending) =
+            session.record(test, &setup, &environments, Vec::new(), &stopped, &mut |_, _| {});
+        if !record.cells.is_empty() {
+            say(record.line());
+            if !record.violations.is_empty() {
+                status = 1.max(status);
             }
-            Ok(None) => {}
-            Err(e) => {
+            records.push(record);
+        }
+        match ending {
+            Ending::Whole => {}
+            Ending::Stopped => {
+                eprintln!("stopped; what ran is in the results");
+                status = super::common::INTERRUPTED;
+                break;
+            }
+            Ending::Trouble(e) => {
                 eprintln!("error: {}: {e}", test.name);
                 status = 3;
             }

@@ -170,7 +170,9 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     };
     let (setup, environments) = args.how.setup(info.subgroup)?;
     eprintln!("{info}: {} tests, {} environments", tests.len(), environments.len());
-    let mut bench = OnDevice::new(&mut session, &tests, &environments, &setup);
+    let stop = super::stop_on_interrupt();
+    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let mut bench = OnDevice::new(&mut session, &tests, &environments, &setup, &stopped);
     let found = match args.random {
         true => {
             let order: Vec<usize> = (0..bench.environments()).collect();
@@ -187,6 +189,12 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         &environments.iter().map(Environment::params).collect::<Vec<_>>(),
         &found,
     );
+    if stopped() {
+        // What a whole search found is not overwritten by a part of one.
+        say(args, &tests, &tuned, &found);
+        eprintln!("stopped; the tuning database is as it was");
+        return Ok(super::common::INTERRUPTED);
+    }
     let changes = db.changes(&tuned);
     let mut status = u8::from(changes.iter().any(|c| c.lost));
     if args.json {

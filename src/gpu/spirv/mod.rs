@@ -294,10 +294,16 @@ impl<'a> Writer<'a> {
         function
     }
 
-    fn call_stress(&mut self, iterations: u32, pattern: u32, group: Id) {
-        let arguments = [self.stress, self.param(iterations), self.param(pattern), group];
-        let void = self.m.ty(op::TYPE_VOID, &[]);
-        self.m.get(op::FUNCTION_CALL, void, &arguments);
+    /// Stresses memory, if the thread is among as many first ones as a parameter says.
+    fn stress(&mut self, threads: u32, iterations: u32, pattern: u32, group: Id, local: Id) {
+        let threads = self.param(threads);
+        let does = self.m.test(op::U_LESS_THAN, &[local, threads]);
+        let stresses = |s: &mut Self| {
+            let arguments = [s.stress, s.param(iterations), s.param(pattern), group];
+            let void = s.m.ty(op::TYPE_VOID, &[]);
+            s.m.get(op::FUNCTION_CALL, void, &arguments);
+        };
+        self.choose(does, stresses, |_| {});
     }
 
     /// Runs a part where a parameter is 1.
@@ -396,11 +402,7 @@ impl<'a> Writer<'a> {
                 Scheme::Parallel => s.parallel(g, l),
                 Scheme::Single => s.single(g, l, w),
             },
-            |s| {
-                s.if_set(param::MEM_STRESS, |s| {
-                    s.call_stress(param::MEM_ITERATIONS, param::MEM_PATTERN, g);
-                });
-            },
+            |s| s.stress(param::MEM_STRESS, param::MEM_ITERATIONS, param::MEM_PATTERN, g, l),
         );
         self.m.end_function();
     }
@@ -450,9 +452,7 @@ impl<'a> Writer<'a> {
             self.clear(l);
         }
         let places: Vec<_> = (0..at.len()).map(|k| self.places(k, Some(ids[k]), at[k].1)).collect();
-        self.if_set(param::PRE_STRESS, |s| {
-            s.call_stress(param::PRE_ITERATIONS, param::PRE_PATTERN, g);
-        });
+        self.stress(param::PRE_STRESS, param::PRE_ITERATIONS, param::PRE_PATTERN, g, l);
         self.if_set(param::BARRIER, Self::spin);
         if self.near.is_some() {
             self.workgroup_barrier();
@@ -494,9 +494,9 @@ impl<'a> Writer<'a> {
         self.choose(
             on,
             |s| {
-                s.if_set(param::PRE_STRESS, |s| {
-                    s.call_stress(param::PRE_ITERATIONS, param::PRE_PATTERN, g);
-                });
+                // Whichever thread it is, it stresses.
+                let first = s.m.number(0);
+                s.stress(param::PRE_STRESS, param::PRE_ITERATIONS, param::PRE_PATTERN, g, first);
                 s.if_set(param::BARRIER, Self::spin);
                 for k in 0..s.program.threads.len() {
                     let number = s.m.number(k as u32);

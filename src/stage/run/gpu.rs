@@ -3,13 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::super::{read_test, relative};
+use crate::devices::record::Cell;
 use crate::diag::{Diag, Result};
+use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::store::{Kind, Put};
 use crate::gpu::device::{self, Info, Trouble};
 use crate::gpu::environment::{Environment, Preset};
 use crate::gpu::oracle::{MODEL, Models};
-use crate::gpu::session::{Prepared, Session, Setup};
+use crate::gpu::session::{Ending, Prepared, Session, Setup};
 use crate::gpu::variant::{Scope, Variant};
 use crate::gpu::wgsl::{Memory, Reach};
 use crate::pipeline::plan::Node;
@@ -19,6 +24,8 @@ use crate::pipeline::yaml::Sp;
 struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
+    /// What decides the result in one environment, apart from the test and the environment.
+    cells: Digest,
     model: Option<String>,
     /// One test runs at a time: tests that share a device disturb each other.
     session: Mutex<Session>,
@@ -101,10 +108,12 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
         let is_file = m.value.ends_with(".cat") && path.is_file();
         if is_file { path.display().to_string() } else { m.value.clone() }
     });
+    // How many environments there are decides nothing in any of them.
+    let one = Setup { environments: 1, ..setup.clone() };
     let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_GPU"))
         .with_text("stage", "run")
-        .with_text("setup", &setup.json().to_string())
+        .with_text("setup", &one.json().to_string())
         .with_text("device", &found.as_ref().map_or(String::new(), |i| i.json().to_string()))
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
     for (name, part) in Models::names(model.as_deref()).into_iter().zip(["model", "second model"]) {
@@ -113,13 +122,16 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
                 Some(m) => e.or_at(&node.source, m.span),
                 None => e,
             })?;
-        let digest = crate::engine::digest::Digest(*loaded.fingerprint().as_bytes());
+        let digest = Digest(*loaded.fingerprint().as_bytes());
         fingerprint = fingerprint.with(part, digest);
     }
+    let cells = fingerprint.digest();
+    let fingerprint = fingerprint.with_text("environments", &setup.environments.to_string());
     let judge = model.clone().unwrap_or_else(|| MODEL.to_string());
     let stage = Stage {
         setup,
         environments,
+        cells,
         model,
         session: Mutex::new(Session::new(wanted)),
         missing: found.err().map(|e| e.to_string()),
@@ -128,6 +140,15 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
 }
 
 impl Stage {
+    /// Under what the result of a test in one environment is kept, until all of them are there.
+    fn cell_key(&self, content: &[u8], i: usize) -> Digest {
+        let environment = Value::Object(self.environments[i].params()).to_string();
+        let key = Keyer::new("gpu/1").field("node", &self.cells.0);
+        let key = key.field("content", &Digest::of(content).0);
+        let key = key.field("environment", environment.as_bytes());
+        key.field("number", &(i as u64).to_le_bytes()).finish()
+    }
+
     fn one(&self, models: &mut Models, content: &[u8], context: &Context) -> Outcome {
         if let Some(missing) = &self.missing {
             return Outcome::Broke(missing.clone());
@@ -143,18 +164,30 @@ impl Stage {
             }
         };
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys: Vec<Digest> =
+            (0..self.environments.len()).map(|i| self.cell_key(content, i)).collect();
+        let records = context.records.as_deref();
+        let known = records.map_or(Vec::new(), |r| r.get(&keys)).into_iter();
+        let known = known.map(|v| serde_json::from_slice(&v?).ok()).collect();
+        let mut keep = |i: usize, cell: &Cell| {
+            if let (Some(records), Ok(value)) = (records, serde_json::to_vec(cell)) {
+                records.put(&[Put { kind: Kind::Action, key: keys[i], value: &value }]);
+            }
+        };
         let stop = || context.stopped();
-        match session.record(&prepared, &self.setup, &self.environments, &stop, &mut |_, _| {}) {
-            Ok(None) => Outcome::Stopped,
-            Ok(Some(record)) => {
+        let (record, ending) =
+            session.record(&prepared, &self.setup, &self.environments, known, &stop, &mut keep);
+        match ending {
+            Ending::Stopped => Outcome::Stopped,
+            Ending::Whole => {
                 let bytes = serde_json::to_vec(&record).unwrap_or_default();
                 match record.violations.is_empty() {
                     true => Outcome::Done(bytes),
                     false => Outcome::Finding(bytes),
                 }
             }
-            Err(Trouble::Refused(e)) => Outcome::Failed(e),
-            Err(e) => Outcome::Broke(e.to_string()),
+            Ending::Trouble(Trouble::Refused(e)) => Outcome::Failed(e),
+            Ending::Trouble(e) => Outcome::Broke(e.to_string()),
         }
     }
 }
