@@ -598,3 +598,33 @@ fn an_element_of_a_big_endian_array_is_turned_as_its_value_is() {
         }
     }
 }
+
+#[test]
+fn a_copy_that_is_called_through_a_table_has_its_own_size() {
+    use litmake::litmus::Arch;
+    use litmake::toolchain::{image::Image, lift};
+    if !here("gcc") || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let s = Scratch::new();
+    s.write("copy.c", "void *memcpy();\nvoid P0(long *x, long *y) { memcpy(x, y, 16UL); }\n");
+    let args = ["-O1", "-fno-plt", "-fPIC", "-fno-builtin", "-w", "-c", "copy.c"];
+    let done = Command::new("gcc").args(args).current_dir(s.0.path()).status().unwrap();
+    assert!(done.success());
+    let object = std::fs::read(s.0.path().join("copy.o")).unwrap();
+    let image = Image::new(Arch::X86_64, &object, &[]).unwrap();
+    let given = lift::Given {
+        thread: 0,
+        params: &["x".to_string(), "y".to_string()],
+        globals: &[],
+        unit: &|_| 16,
+        array: &|_| false,
+        flags: &Default::default(),
+        instead: &|_| None,
+        calls: false,
+    };
+    let lifted = lift::lift(&image, "P0", &given).unwrap();
+    let text: Vec<&str> = lifted.lines.iter().map(|l| l.text.as_str()).collect();
+    let copied = ["movq (y),%rcx", "movq %rcx,(x)", "movq (y+8),%rcx", "movq %rcx,(x+8)"];
+    assert_eq!(text, copied);
+}

@@ -62,6 +62,8 @@ pub struct Expand<'a> {
     pub target: &'a Target,
     /// What jumps and calls through registers turned out to go to.
     pub resolved: &'a BTreeMap<u64, u64>,
+    /// How many bytes are copied or compared where something calls for that.
+    pub sizes: &'a BTreeMap<u64, u64>,
     /// Whose code stands for a function that is chosen at start-up.
     pub instead: &'a dyn Fn(&str) -> Option<String>,
     /// What the library's own code chooses.
@@ -610,7 +612,7 @@ impl Expand<'_> {
 
     /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
     fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
-        let Some(bytes) = self.resolved.get(&from) else {
+        let Some(bytes) = self.sizes.get(&from) else {
             return lists.push(from, Draft::Copy(self.target.params[2]), String::new());
         };
         let code = copies::stand_in(self.target.arch, work, *bytes).ok_or_else(|| {

@@ -106,13 +106,14 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         stack_start: target.stack_start,
         dependencies: image.arch != crate::litmus::Arch::X86_64,
     };
-    let mut resolved = BTreeMap::new();
+    let (mut resolved, mut sizes) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..MAX_ROUNDS {
         let choose = |f: &Function| choose(image, f, &world);
         let expand = Expand {
             image,
             target: &target,
             resolved: &resolved,
+            sizes: &sizes,
             instead: given.instead,
             choose: &choose,
             inlines: true,
@@ -124,9 +125,14 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         if found.is_empty() {
             return write::write(&flat, &analysis, &world, &target, &locations, given);
         }
-        for (at, to) in found {
-            if resolved.insert(at, to).is_some_and(|old| old != to) {
-                return Err(format!("unsupported: the code at {at:#x} calls different functions"));
+        for found in found {
+            // A call of `memcpy` through a register is found at one place, and its size at the same.
+            let (known, at, value, what) = match found {
+                Found::Target(at, to) => (&mut resolved, at, to, "calls different functions"),
+                Found::Size(at, bytes) => (&mut sizes, at, bytes, "copies different sizes"),
+            };
+            if known.insert(at, value).is_some_and(|old| old != value) {
+                return Err(format!("unsupported: the code at {at:#x} {what}"));
             }
         }
     }
@@ -140,6 +146,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
         image,
         target: &target,
         resolved: &BTreeMap::new(),
+        sizes: &BTreeMap::new(),
         instead: &|_| None,
         choose: &|_| None,
         inlines: false,
@@ -216,13 +223,21 @@ fn start(
     State { regs, slots, when: None }
 }
 
-/// Where the jumps and calls through registers that are reached go.
+/// What an instruction at an address waits for.
+enum Found {
+    /// Where it goes.
+    Target(u64, u64),
+    /// How many bytes it copies.
+    Size(u64, u64),
+}
+
+/// Where the jumps and calls through registers that are reached go, and how much is copied.
 fn open(
     flat: &expand::Flat,
     analysis: &Analysis,
     target: &Target,
     image: &Image,
-) -> Result<Vec<(u64, u64)>, String> {
+) -> Result<Vec<Found>, String> {
     let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
     let mut out = Vec::new();
     for (node, state) in flat.nodes.iter().zip(&analysis.states) {
@@ -242,7 +257,7 @@ fn open(
             Kind::Copy(size) => {
                 let bytes =
                     value(size).ok_or("unsupported: `memcpy` or `memcmp` of unknown size")?;
-                out.push((node.at, bytes));
+                out.push(Found::Size(node.at, bytes));
                 continue;
             }
             _ => continue,
@@ -267,7 +282,8 @@ fn open(
         };
         let to =
             to.ok_or_else(|| format!("unsupported: it is not plain where `{}` goes", d.mnemonic))?;
-        out.push((node.at, to & !u64::from(target.arch == crate::litmus::Arch::Arm)));
+        let thumb = u64::from(target.arch == crate::litmus::Arch::Arm);
+        out.push(Found::Target(node.at, to & !thumb));
     }
     Ok(out)
 }
