@@ -211,14 +211,16 @@ pub struct Session {
     wanted: Option<String>,
     device: Option<Arc<Device>>,
     buffers: Buffers,
-    /// The test that ran last, so that the next environment need not compile it again.
-    loaded: Option<(String, Shape, Variant, Loaded)>,
+    /// The tests that ran last, so that the next environment need not compile them again.
+    loaded: Vec<(Variant, Loaded)>,
     /// How often a device was lost.
     pub lost: u32,
     /// How long a submission may take before the device is taken as hanging.
     pub timeout: Duration,
 }
 
+/// So many tests stay compiled: a search goes from one to the next and back.
+const MAX_LOADED: usize = 128;
 /// A device that is lost more often is not opened again.
 const MAX_LOST: u32 = 8;
 
@@ -228,7 +230,7 @@ impl Session {
             wanted: wanted.map(str::to_string),
             device: None,
             buffers: Buffers::default(),
-            loaded: None,
+            loaded: Vec::new(),
             lost: 0,
             timeout: Duration::from_secs(120),
         }
@@ -264,7 +266,7 @@ impl Session {
         if let Err(Trouble::Gone(_)) = &done {
             self.lost += 1;
             // Ending what belongs to a device that hangs would wait for it.
-            std::mem::forget(self.loaded.take());
+            std::mem::forget(std::mem::take(&mut self.loaded));
             std::mem::forget(std::mem::take(&mut self.buffers));
             std::mem::forget(self.device.take());
             std::mem::forget(device);
@@ -280,18 +282,23 @@ impl Session {
         variant: Variant,
         request: &Request,
     ) -> super::device::Result<Measured> {
-        let fits = |(name, s, v, _): &(String, Shape, Variant, Loaded)| {
-            *name == test.key && *s == shape && *v == variant
+        // Tests of one name can have other code.
+        let fits = |(v, l): &(Variant, Loaded)| {
+            *v == variant && l.shape == shape && l.program == test.program
         };
-        if !self.loaded.as_ref().is_some_and(fits) {
-            let loaded =
-                Loaded::new(device, test.program.clone(), test.oracle.clone(), shape, variant)?;
-            self.loaded = Some((test.key.clone(), shape, variant, loaded));
-        }
-        match &self.loaded {
-            Some((.., loaded)) => loaded.measure(device, &mut self.buffers, request),
-            None => Err(Trouble::Refused("the test is not loaded".into())),
-        }
+        let at = match self.loaded.iter().position(fits) {
+            Some(at) => at,
+            None => {
+                let loaded =
+                    Loaded::new(device, test.program.clone(), test.oracle.clone(), shape, variant)?;
+                if self.loaded.len() >= MAX_LOADED {
+                    self.loaded.remove(0);
+                }
+                self.loaded.push((variant, loaded));
+                self.loaded.len() - 1
+            }
+        };
+        self.loaded[at].1.measure(device, &mut self.buffers, request)
     }
 
     /// Runs a test in all environments of a setup but those that are known; `stop` is asked between

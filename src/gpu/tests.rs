@@ -269,6 +269,27 @@ fn a_device_that_vanishes_costs_one_test() {
 }
 
 #[test]
+fn tests_of_one_name_are_not_taken_for_each_other() {
+    if device().is_none() {
+        return;
+    }
+    let mut models = Models::new(None).unwrap();
+    let mut session = Session::new(None);
+    for value in ["1", "2"] {
+        let text = format!(
+            "C twice\n{{}}\nP0(atomic_int* x) {{ atomic_store_explicit(x, {value}, memory_order_relaxed); }}\nP1(atomic_int* x) {{ int a = atomic_load_explicit(x, memory_order_relaxed); }}\nexists (1:a=0)\n"
+        );
+        let test = litmus::read(&Source::new("t", text.as_str())).unwrap();
+        let test = Prepared::new(&test, Scheme::Parallel, &mut models).unwrap();
+        let shape = Shape::new(Scheme::Parallel, &test.program);
+        let measured =
+            session.measure(&test, shape, UNCHECKED, &request(environment(), 2)).unwrap();
+        assert_eq!(measured.violations(&test.oracle), 0);
+        assert_eq!(measured.outcomes.len(), test.oracle.classes.len() + 1);
+    }
+}
+
+#[test]
 fn what_ran_before_a_device_vanished_is_kept() {
     if device().is_none() {
         return;
