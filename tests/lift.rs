@@ -309,6 +309,72 @@ args: [-fPIC]
     assert!(status == 0 || status == 3 && text.contains("an address on the stack"), "{text}");
 }
 
+/// The condition fails on one of the ways to it, and the address is known where it holds.
+#[test]
+fn what_holds_under_a_condition_is_known_on_every_way_to_it() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+P0 (int* y, atomic_int* x) {
+  int r0 = 1;
+  int r1 = atomic_compare_exchange_strong_explicit(x, &r0, 1, memory_order_relaxed, memory_order_seq_cst);
+  if (r1 == 1) {
+    *y = 1;
+  }
+}
+P1 (int* y, atomic_int* x) {
+  int r0 = *y;
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+}
+exists (0:r1=1 /\\ 1:r0=1)
+",
+    );
+    for (compiler, profile) in
+        [("clang-16", "clang-16-armv7-O2"), ("clang-19", "clang-19-armv7-O2")]
+    {
+        if here(compiler) {
+            let args =
+                ["check", "--storage", "statics", "--helpers", "--profile", profile, "t.litmus"];
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}
+
+/// `or $-1` makes a number of what the register held: here an argument, the address of `x`.
+#[test]
+fn a_register_filled_with_ones_is_not_what_it_was() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+int h0(atomic_int *p, int v) {
+  return atomic_fetch_sub_explicit(p, v, memory_order_relaxed);
+}
+P0 (atomic_int* y, atomic_int* x) {
+  int r0 = h0(y, -1);
+  atomic_thread_fence(memory_order_seq_cst);
+  int r1 = atomic_load_explicit(x, memory_order_seq_cst);
+}
+P1 (atomic_int* y, atomic_int* x) {
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+  atomic_thread_fence(memory_order_seq_cst);
+  int r0 = atomic_load_explicit(y, memory_order_seq_cst);
+}
+exists (0:r1=0 /\\ 1:r0=0)
+",
+    );
+    for profile in ["gcc-12-x86_64-Os", "gcc-12-x86_64-O1"] {
+        if here("gcc-12") {
+            let (status, text) = s.litmake(&["check", "--profile", profile, "t.litmus"]);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}
+
 #[test]
 fn what_holds_under_a_condition_is_known_under_it_again() {
     let s = Scratch::new();

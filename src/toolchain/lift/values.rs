@@ -64,8 +64,9 @@ pub struct State {
 /// What registers hold where a condition holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct When {
-    /// The ops that find out whether it does.
+    /// The ops that find out whether it does, and the temporary that then says so.
     condition: Vec<Op>,
+    says: Temp,
     regs: Vec<(Reg, Option<Known>)>,
 }
 
@@ -83,7 +84,9 @@ fn reads(ops: &[Op], register: Reg) -> bool {
 impl State {
     /// Keeps what both sides agree on; whether anything was lost.
     pub fn join(&mut self, other: &State, world: &World) -> bool {
-        let mut lost = false;
+        let when = self.common(other, world);
+        let mut lost = self.when != when;
+        self.when = when;
         for (mine, theirs) in self.regs.iter_mut().zip(&other.regs) {
             if mine.is_some() && mine != theirs {
                 let frame = |k: &Option<Known>| k.is_some_and(Known::is_frame);
@@ -98,13 +101,43 @@ impl State {
                 lost = true;
             }
         }
-        if self.when.is_some() && self.when != other.when {
-            self.when = None;
-            lost = true;
-        }
         let before = self.slots.len();
         self.slots.retain(|at, v| other.slots.get(at) == Some(v));
         lost || before != self.slots.len()
+    }
+
+    /// What both know where a condition holds: a value that is there in any case is there then too.
+    fn common(&self, other: &State, world: &World) -> Option<When> {
+        let when = self.when.as_ref().or(other.when.as_ref())?;
+        // Where it does not hold, nothing is lost.
+        for (never, rest) in [(self, other), (other, self)] {
+            if never.excludes(when, world) {
+                return rest.when.clone();
+            }
+        }
+        let condition = &when.condition;
+        let listed = |s: &State, reg: Reg| {
+            let when = s.when.as_ref().filter(|w| w.condition == *condition)?;
+            when.regs.iter().find(|(r, _)| *r == reg).map(|(_, known)| *known)
+        };
+        let value = |s: &State, reg: Reg| {
+            listed(s, reg).unwrap_or_else(|| s.regs.get(usize::from(reg)).copied().flatten())
+        };
+        let count = self.regs.len().min(other.regs.len()) as Reg;
+        let named = (0..count).filter(|r| listed(self, *r).or(listed(other, *r)).is_some());
+        let regs: Vec<(Reg, Option<Known>)> = named
+            .map(|r| (r, value(self, r)))
+            .filter(|(r, known)| known.is_some() && *known == value(other, *r))
+            .collect();
+        let When { condition, says, .. } = when.clone();
+        (!regs.is_empty()).then_some(When { condition, says, regs })
+    }
+
+    /// Whether a condition is known not to hold.
+    fn excludes(&self, when: &When, world: &World) -> bool {
+        let mut step = Step::new(world, self.clone());
+        step.run(&when.condition, true);
+        matches!(step.get(when.says), Some(Known::Val(v)) if !truth(v))
     }
 
     /// Takes a condition to hold.
@@ -458,6 +491,13 @@ impl World<'_> {
             {
                 Some(k)
             }
+            // All bits are set, whatever was there.
+            (BinOp::Or, _, Some(Known::Val(Val::Int(n))))
+            | (BinOp::Or, Some(Known::Val(Val::Int(n))), _)
+                if n & mask(width) == mask(width) =>
+            {
+                Some(Known::Val(Val::Int(mask(width))))
+            }
             // All but a part of a register, and what is put in its place.
             (BinOp::And, Some(k), Some(Known::Val(Val::Int(n))))
                 if k.is_frame() && n.trailing_zeros() >= 8 =>
@@ -561,7 +601,7 @@ impl<'a> Step<'a> {
                 Op::If { cond, yes, no } if !matches!(self.get(*cond), Some(Known::Val(_))) => {
                     // Only what registers decide comes out the same again.
                     let condition = if ops[..i].iter().all(is_pure) { &ops[..i] } else { &[] };
-                    self.both(condition, yes, no);
+                    self.both(condition, *cond, yes, no);
                 }
                 _ => self.op(op, true),
             }
@@ -654,7 +694,7 @@ impl<'a> Step<'a> {
             Op::Fence { .. } => self.facts.event = true,
             Op::If { cond, yes, no } => match self.get(*cond) {
                 Some(Known::Val(v)) => self.run(if truth(v) { yes } else { no }, certain),
-                _ => self.both(&[], yes, no),
+                _ => self.both(&[], *cond, yes, no),
             },
             Op::Branch { cond, target } => match self.get(*cond) {
                 Some(Known::Val(v)) => {
@@ -683,7 +723,7 @@ impl<'a> Step<'a> {
 
     /// Runs both sides of a condition, and joins what they leave. `condition` are the ops that
     /// find out whether it holds, where they are all of the instruction before it.
-    fn both(&mut self, condition: &[Op], yes: &[Op], no: &[Op]) {
+    fn both(&mut self, condition: &[Op], says: Temp, yes: &[Op], no: &[Op]) {
         let (state, temps) = (self.state.clone(), self.temps.clone());
         let written = self.facts.writes.len();
         self.state.assume(condition);
@@ -704,7 +744,7 @@ impl<'a> Step<'a> {
                 }
                 let writes = &self.facts.writes[written..];
                 if !condition.is_empty() && !writes.iter().any(|(r, ..)| reads(condition, *r)) {
-                    self.remember(condition, &after);
+                    self.remember(condition, says, &after);
                 }
             }
             (true, false) => (self.state, self.temps, self.on) = (after, left, true),
@@ -713,14 +753,14 @@ impl<'a> Step<'a> {
     }
 
     /// Keeps what is known where a condition holds and not where it does not.
-    fn remember(&mut self, condition: &[Op], held: &State) {
+    fn remember(&mut self, condition: &[Op], says: Temp, held: &State) {
         let pairs = held.regs.iter().zip(&self.state.regs).enumerate();
         let regs: Vec<(Reg, Option<Known>)> = pairs
             .filter(|(_, (yes, any))| yes != any)
             .map(|(reg, (yes, _))| (reg as Reg, *yes))
             .collect();
         let condition = condition.to_vec();
-        self.state.when = (!regs.is_empty()).then_some(When { condition, regs });
+        self.state.when = (!regs.is_empty()).then_some(When { condition, says, regs });
     }
 
     fn access(

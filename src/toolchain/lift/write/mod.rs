@@ -177,7 +177,9 @@ impl Writer<'_> {
     fn known(&self, i: usize, name: &str) -> Option<Known> {
         let name = self.canonical(name)?;
         let reg = self.flat.code.regs.iter().position(|r| r.name == name)?;
-        self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten()
+        // Under a condition more is known than before it.
+        let read = self.analysis.facts[i].reads.get(&(reg as Reg)).copied().flatten();
+        read.or_else(|| self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten())
     }
 
     /// The registers that nothing which stays names, in order of preference: a parameter's own
