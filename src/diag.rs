@@ -118,8 +118,14 @@ impl std::error::Error for Diag {}
 
 /// The candidate nearest to a misspelt word, where one is near enough to suggest.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    let far = |c: &&str| {
+        let n = c.chars().count();
+        n.abs_diff(length) > 1 + n.min(length)
+    };
     candidates
         .into_iter()
+        .filter(|c| !far(c))
         .map(|c| (distance(&word.to_lowercase(), &c.to_lowercase()), c))
         .filter(|(d, c)| *d <= 1 + word.len().min(c.len()) / 4)
         .min_by_key(|(d, _)| *d)

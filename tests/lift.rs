@@ -343,6 +343,27 @@ exists (0:r1=1 /\\ 1:r0=1)
     }
 }
 
+/// Linkers write what saves and restores registers where Power's code is to be small.
+#[test]
+fn functions_that_linkers_write_are_followed() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+void h0(atomic_int *p, int v) { atomic_store_explicit(p, v, memory_order_release); }
+int h1(atomic_int *p) { return atomic_load_explicit(p, memory_order_acquire); }
+P0 (atomic_int* y, atomic_int* x) { h0(x, 1); h0(y, 1); int r0 = h1(x); }
+P1 (atomic_int* y, atomic_int* x) { int r0 = h1(y); int r1 = h1(x); }
+exists (1:r0=1 /\\ 1:r1=0)
+",
+    );
+    if here("powerpc64le-linux-gnu-gcc-12") {
+        let (status, text) = s.litmake(&["check", "--profile", "gcc-12-ppc64le-Os", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
 /// `or $-1` makes a number of what the register held: here an argument, the address of `x`.
 #[test]
 fn a_register_filled_with_ones_is_not_what_it_was() {

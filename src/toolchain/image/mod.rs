@@ -5,6 +5,7 @@
 //! It does not know instructions beyond the fields that relocations fill, nor litmus tests.
 
 pub mod library;
+mod made;
 pub mod program;
 mod relocate;
 
@@ -435,7 +436,26 @@ impl Image {
         if let Some(symbol) = self.globals.get(name) {
             return *symbol;
         }
+        if let Some(words) = made::code(self.arch, name)
+            && let Ok(symbol) = self.add_code(name, &words)
+        {
+            return symbol;
+        }
         self.stand_in(name)
+    }
+
+    /// A function that is in no object file.
+    fn add_code(&mut self, name: &str, words: &[u32]) -> Result<Symbol, String> {
+        let size = 4 * words.len() as u64;
+        let at = self.place(size, 16)?;
+        let bytes = |w: &u32| if self.big { w.to_be_bytes() } else { w.to_le_bytes() };
+        let bytes = words.iter().flat_map(bytes).collect();
+        self.sections.push(Section { at, bytes, size, kind: Kind::Code });
+        let (name, start, end) = (name.to_string(), at, at + size);
+        let symbol = Symbol { at, thumb: false, local_entry: 0, weak: false };
+        self.globals.insert(name.clone(), symbol);
+        self.functions.insert(at, Function { name, start, end, thumb: false });
+        Ok(symbol)
     }
 
     /// An address for what has no code or data.
