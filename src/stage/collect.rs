@@ -401,7 +401,7 @@ fn violation(
             target: Vec::new(),
         },
         command: match (on_cpu, &node.profile) {
-            (false, _) => format!("litmake mutants run --suite all --only {}", record.test),
+            (false, _) => gpu_command(&record.test, &record.setup),
             (true, None) => format!("litmake cpu --seconds 10 {}", found.item),
             (true, Some(p)) => {
                 format!("litmake cpu --seconds 10 --profile {} {}", p.name, found.item)
@@ -410,6 +410,30 @@ fn violation(
         ..Finding::default()
     };
     Some(finding.identify())
+}
+
+/// What runs a test on a GPU again, as far as its setup was not the usual one.
+fn gpu_command(test: &str, setup: &serde_json::Value) -> String {
+    // Tests whose accesses have orders are a suite of their own.
+    let suite = if test.contains("relacq") { "orders" } else { "all" };
+    let mut out = format!("litmake mutants run --suite {suite} --only {test}");
+    let usual = [
+        ("preset", "pte"),
+        ("seed", "webgpu"),
+        ("variant", "checked"),
+        ("reach", "workgroups"),
+        ("memory", "storage"),
+        ("scope", "device"),
+    ];
+    for (key, usual) in usual {
+        let Some(value) = setup.get(key).and_then(|v| v.as_str()).filter(|v| *v != usual) else {
+            continue;
+        };
+        // The size of a subgroup is the device's.
+        let value = value.split(' ').next().unwrap_or(value);
+        out.push_str(&format!(" --{key} {value}"));
+    }
+    out
 }
 
 fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option<Finding> {
