@@ -144,3 +144,17 @@ fn larger_tests_are_handed_over() {
     }
     assert!(handed > 4, "only {handed} tests were handed over");
 }
+
+/// The solver gives up when its time is over: here it would look for an order of 65 stores.
+#[test]
+fn the_solver_gives_up_in_time() {
+    let stores = "*x = ".repeat(65);
+    let text = format!("C t\n{{}}\nP0 (atomic_int* x) {{ {stores}2; }}\nexists ([x]=2)\n");
+    let test = litmus::read(&Source::new("t.litmus", text)).expect("a test");
+    let model = load(Arch::C, "rc11");
+    let timeout = Some(std::time::Duration::from_millis(200));
+    let options = Options { engine: Engine::Solve, timeout, ..Options::default() };
+    if let Err(e) = Simulator::default().simulate(&test, &model, &options) {
+        assert!(e.to_string().contains("no answer within"), "{e}");
+    }
+}

@@ -33,15 +33,21 @@ enum Fact {
     Last(u16),
 }
 
+/// Looks at the time now and then. Once it is late it stays late: the search asks again on its
+/// way out.
 struct Clock {
     deadline: Option<Instant>,
     calls: Cell<u32>,
+    late: Cell<bool>,
 }
 
 impl Callbacks for Clock {
     fn stop(&self) -> bool {
         self.calls.set(self.calls.get().wrapping_add(1));
-        self.calls.get().is_multiple_of(256) && self.deadline.is_some_and(|d| Instant::now() > d)
+        if self.calls.get().is_multiple_of(256) {
+            self.late.set(self.deadline.is_some_and(|d| Instant::now() > d));
+        }
+        self.late.get()
     }
 }
 
@@ -120,7 +126,7 @@ impl<'s> Solver<'s> {
         deadline: Option<Instant>,
     ) -> Solver<'s> {
         let n = skeleton.len();
-        let clock = Clock { deadline, calls: Cell::new(0) };
+        let clock = Clock { deadline, calls: Cell::new(0), late: Cell::new(false) };
         let mut sat = batsat::Solver::new(SolverOpts::default(), clock);
         let new_outcome = Lit::new(sat.new_var_default(), true);
         let observed = program.observed.iter().enumerate().map(|(i, o)| match o.what {
