@@ -13,6 +13,9 @@ use crate::engine::graph::{Counts, Work};
 use crate::engine::rows::State;
 use crate::engine::run::{Engine, Found};
 use crate::generate::REPEATED;
+use crate::gpu::environment::Preset;
+use crate::gpu::session::Setup;
+use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::{Node, Plan};
 use crate::pipeline::types::{Kind, RunDevice, Storage};
 use crate::report::evidence::{Changed, Changes, Differences};
@@ -376,6 +379,13 @@ fn violation(
 ) -> Option<Finding> {
     let record: Record = serde_json::from_slice(&found.content).ok()?;
     let on_cpu = device == RunDevice::Cpu;
+    let command = match (on_cpu, &node.profile) {
+        (false, _) => gpu_command(&record, &found.item),
+        (true, None) => format!("litmake cpu --seconds 10 {}", found.item),
+        (true, Some(p)) => {
+            format!("litmake cpu --seconds 10 --profile {} {}", p.name, found.item)
+        }
+    };
     let finding = Finding {
         class: if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance },
         test: found.item.clone(),
@@ -400,38 +410,31 @@ fn violation(
             source: record.allowed,
             target: Vec::new(),
         },
-        command: match (on_cpu, &node.profile) {
-            (false, _) => gpu_command(&record.test, &record.setup),
-            (true, None) => format!("litmake cpu --seconds 10 {}", found.item),
-            (true, Some(p)) => {
-                format!("litmake cpu --seconds 10 --profile {} {}", p.name, found.item)
-            }
-        },
+        command,
         ..Finding::default()
     };
     Some(finding.identify())
 }
 
 /// What runs a test on a GPU again, as far as its setup was not the usual one.
-fn gpu_command(test: &str, setup: &serde_json::Value) -> String {
-    // Tests whose accesses have orders are a suite of their own.
-    let suite = if test.contains("relacq") { "orders" } else { "all" };
-    let mut out = format!("litmake mutants run --suite {suite} --only {test}");
-    let usual = [
-        ("preset", "pte"),
-        ("seed", "webgpu"),
-        ("variant", "checked"),
-        ("reach", "workgroups"),
-        ("memory", "storage"),
-        ("scope", "device"),
-    ];
-    for (key, usual) in usual {
-        let Some(value) = setup.get(key).and_then(|v| v.as_str()).filter(|v| *v != usual) else {
-            continue;
-        };
+fn gpu_command(record: &Record, item: &str) -> String {
+    let has = |suite: &Suite| {
+        suite.tests().is_ok_and(|tests| tests.iter().any(|t| t.test.name == record.test))
+    };
+    let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
+        Some(suite) => {
+            format!("litmake mutants run --suite {} --only {}", suite.name(), record.test)
+        }
+        None => format!("litmake mutants run {item}"),
+    };
+    let usual = Setup::new(Preset::Pte).json();
+    for key in ["preset", "seed", "variant", "reach", "memory", "scope"] {
+        let value = record.setup.get(key).filter(|v| usual.get(key) != Some(v));
         // The size of a subgroup is the device's.
-        let value = value.split(' ').next().unwrap_or(value);
-        out.push_str(&format!(" --{key} {value}"));
+        let word = value.and_then(|v| v.as_str()?.split(' ').next());
+        if let Some(word) = word {
+            out += &format!(" --{key} {word}");
+        }
     }
     out
 }
@@ -511,4 +514,30 @@ pub fn place(engine: &Engine, node: usize, item: &str) -> Option<(usize, usize)>
     let at = root.entries.binary_search_by(|e| (*e.name).cmp(item)).ok()?;
     let shard = root.bounds.partition_point(|b| *b <= at) - 1;
     Some((shard, at - root.bounds[shard]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_runs_again_names_the_suite_and_what_was_not_usual() {
+        let command = |test: &str, setup| {
+            let record = Record { test: test.into(), setup, ..Record::default() };
+            gpu_command(&record, "dir/t.litmus")
+        };
+        let usual = Setup::new(Preset::Pte).json();
+        assert_eq!(
+            command("MP-relacq", usual.clone()),
+            "litmake mutants run --suite all --only MP-relacq"
+        );
+        let setup = json!({ "variant": "vulkan", "reach": "subgroup of 8", "memory": "storage" });
+        assert_eq!(
+            command("MP-orders.rel", setup),
+            "litmake mutants run --suite orders --only MP-orders.rel --variant vulkan --reach subgroup"
+        );
+        assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
+    }
 }

@@ -7,8 +7,7 @@ use crate::diag::{Diag, Result, Source, Span};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tok<'a> {
     Word(&'a str, Kind),
-    /// An integer constant, by its place in [`Tokens::ints`].
-    Int(u32),
+    Int(IntLit),
     Punct(&'static str),
     End,
 }
@@ -37,23 +36,8 @@ const PUNCT: &[&str] = &[
     "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ".",
 ];
 
-/// The tokens of a text; the last one is [`Tok::End`].
-pub struct Tokens<'a> {
-    pub list: Vec<Token<'a>>,
-    /// Integer constants, in text order.
-    pub ints: Vec<IntLit>,
-}
-
-impl Tokens<'_> {
-    fn int(&mut self, lit: IntLit, span: Span) {
-        let tok = Tok::Int(self.ints.len() as u32);
-        self.ints.push(lit);
-        self.list.push(Token { tok, span });
-    }
-}
-
-/// The tokens of a part of a text.
-pub fn tokens(source: &Source, span: Span) -> Result<Tokens<'_>> {
+/// The tokens of a part of a text; the last one is [`Tok::End`].
+pub fn tokens(source: &Source, span: Span) -> Result<Vec<Token<'_>>> {
     let (start, end) = (span.start as usize, span.end as usize);
     let Some(text) = source.text.get(start..end) else {
         return Err(Diag::new(format!("bytes {start} to {end} of {} are no text", source.name)));
@@ -65,7 +49,7 @@ pub fn tokens(source: &Source, span: Span) -> Result<Tokens<'_>> {
         }
         at
     };
-    let mut out = Tokens { list: Vec::with_capacity(text.len() / 4 + 1), ints: Vec::new() };
+    let mut out = Vec::with_capacity(text.len() / 4 + 1);
     let mut at = 0;
     while let Some(&first) = bytes.get(at) {
         let place = |len: usize| Span::new(start + at, start + at + len);
@@ -76,12 +60,12 @@ pub fn tokens(source: &Source, span: Span) -> Result<Tokens<'_>> {
         if is_word(first) && !first.is_ascii_digit() {
             let len = word_end(at) - at;
             let word = &text[at..at + len];
-            out.list.push(Token { tok: Tok::Word(word, kind(word)), span: place(len) });
+            out.push(Token { tok: Tok::Word(word, kind(word)), span: place(len) });
             at += len;
             continue;
         }
         if let Some(p) = single(first, bytes.get(at + 1).copied()) {
-            out.list.push(Token { tok: Tok::Punct(p), span: place(1) });
+            out.push(Token { tok: Tok::Punct(p), span: place(1) });
             at += 1;
             continue;
         }
@@ -103,16 +87,16 @@ pub fn tokens(source: &Source, span: Span) -> Result<Tokens<'_>> {
             let of = |b: &u8| is_word(*b) || matches!(b, b'\'' | b'.');
             let len = rest.bytes().position(|b| !of(&b)).unwrap_or(rest.len());
             let lit = int(&rest[..len]).map_err(|message| Diag::at(source, place(len), message))?;
-            out.int(lit, place(len));
+            out.push(Token { tok: Tok::Int(lit), span: place(len) });
             at += len;
         } else if c == '\'' {
             let Some((value, len)) = character(rest) else {
                 return Err(Diag::at(source, place(1), "expected a character such as 'a'"));
             };
-            out.int(IntLit::plain(value), place(len));
+            out.push(Token { tok: Tok::Int(IntLit::plain(value)), span: place(len) });
             at += len;
         } else if let Some(p) = punctuation(rest) {
-            out.list.push(Token { tok: Tok::Punct(p), span: place(p.len()) });
+            out.push(Token { tok: Tok::Punct(p), span: place(p.len()) });
             at += p.len();
         } else {
             let (message, help) = match c {
@@ -129,7 +113,7 @@ pub fn tokens(source: &Source, span: Span) -> Result<Tokens<'_>> {
             return Err(Diag::at(source, place(c.len_utf8()), message).help(help));
         }
     }
-    out.list.push(Token { tok: Tok::End, span: Span::new(end, end) });
+    out.push(Token { tok: Tok::End, span: Span::new(end, end) });
     Ok(out)
 }
 

@@ -3,8 +3,8 @@
 //! It knows syntax alone; which names mean what is for `lower`. Nesting is bounded, so that no
 //! text can exhaust the stack, here or in what walks the tree.
 
-use super::ast::{Declarator, Expr, Function, IntLit, Param, Stmt, StmtKind};
-use super::lex::{Kind, Tok, Token, Tokens, tokens};
+use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
+use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Type;
@@ -33,7 +33,6 @@ pub fn parse_type(source: &Source, span: Span) -> Result<Type> {
 pub(super) struct Parser<'a> {
     pub source: &'a Source,
     tokens: Vec<Token<'a>>,
-    ints: Vec<IntLit>,
     /// Never past the last token.
     at: usize,
     pub depth: u32,
@@ -41,8 +40,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        let Tokens { list, ints } = tokens(source, span)?;
-        Ok(Parser { source, tokens: list, ints, at: 0, depth: 0 })
+        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0 })
     }
 
     // Tokens.
@@ -50,11 +48,6 @@ impl<'a> Parser<'a> {
     #[inline(always)]
     pub fn peek(&self) -> Tok<'a> {
         self.tokens[self.at].tok
-    }
-
-    /// The integer constant of a token.
-    pub fn int(&self, place: u32) -> IntLit {
-        self.ints[place as usize]
     }
 
     pub fn peek_at(&self, n: usize) -> Tok<'a> {
@@ -123,7 +116,7 @@ impl<'a> Parser<'a> {
     pub fn unexpected(&self, expected: &str) -> Box<Diag> {
         let found = match self.peek() {
             Tok::Word(w, _) => format!("`{w}`"),
-            Tok::Int(i) => format!("`{}`", self.int(i).value),
+            Tok::Int(i) => format!("`{}`", i.value),
             Tok::Punct(p) => format!("`{p}`"),
             Tok::End => "the end".to_string(),
         };
@@ -372,9 +365,7 @@ impl<'a> Parser<'a> {
                 return Err(self.too_deep(self.span()));
             }
             let size = match self.peek() {
-                Tok::Int(i) if self.int(i).value <= u128::from(u32::MAX) => {
-                    self.int(i).value as u64
-                }
+                Tok::Int(i) if i.value <= u128::from(u32::MAX) => i.value as u64,
                 Tok::Punct("]") => 0,
                 _ => return Err(self.unexpected("the number of elements")),
             };
@@ -417,7 +408,7 @@ impl<'a> Parser<'a> {
     }
 
     fn params(&mut self) -> Result<Vec<Param>> {
-        let mut out: Vec<Param> = Vec::with_capacity(4);
+        let mut out: Vec<Param> = Vec::new();
         if self.is_word("void") && matches!(self.peek_at(1), Tok::Punct(")")) {
             self.skip();
         }
@@ -449,7 +440,7 @@ impl<'a> Parser<'a> {
     }
 
     fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
-        let mut out = Vec::with_capacity(4);
+        let mut out = Vec::new();
         while !self.eat("}") {
             if self.peek() == Tok::End {
                 return Err(self.unexpected("`}` at the end of the block"));
@@ -594,7 +585,7 @@ impl<'a> Parser<'a> {
 
     fn declaration(&mut self) -> Result<StmtKind> {
         let base = self.specifiers()?;
-        let mut out = Vec::with_capacity(1);
+        let mut out = Vec::new();
         loop {
             let start = self.span();
             let (ty, name) = self.declarator(base.clone(), 0)?;

@@ -84,8 +84,6 @@ impl Parser<'_> {
     fn unary_here(&mut self) -> Result<Expr> {
         let start = self.span();
         let op = match self.peek() {
-            Tok::Int(_) => return self.postfix(),
-            Tok::Word(w, _) if w != "sizeof" => return self.postfix(),
             Tok::Punct("+") => UnaryOp::Plus,
             Tok::Punct("-") => UnaryOp::Neg,
             Tok::Punct("~") => UnaryOp::Not,
@@ -166,9 +164,9 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Expr> {
         let start = self.span();
         match self.peek() {
-            Tok::Int(place) => {
+            Tok::Int(lit) => {
                 self.skip();
-                self.make(ExprKind::Int(self.int(place)), start)
+                self.make(ExprKind::Int(lit), start)
             }
             Tok::Punct("(") => {
                 self.skip();
@@ -203,7 +201,7 @@ impl Parser<'_> {
                 if !self.eat("(") {
                     return self.make(ExprKind::Name(name), start);
                 }
-                let mut args = Vec::with_capacity(4);
+                let mut args = Vec::new();
                 if !self.eat(")") {
                     loop {
                         args.push(self.assignment()?);

@@ -117,8 +117,6 @@ const RESERVED: &[&str] = &[
 struct Words {
     types: FxHashMap<String, Type>,
     kinds: FxHashMap<String, Kind>,
-    /// For each first byte the lengths of the words that begin with it, as a mask.
-    lengths: [u64; 256],
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -142,11 +140,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         types.keys().map(|name| (name.clone(), Kind::Type)).collect();
     kinds.extend(TYPE_WORDS.iter().map(|w| (w.to_string(), Kind::Type)));
     kinds.extend(RESERVED.iter().map(|w| (w.to_string(), Kind::Reserved)));
-    let mut lengths = [0; 256];
-    for word in kinds.keys() {
-        lengths[usize::from(word.as_bytes()[0])] |= 1 << word.len().min(63);
-    }
-    Words { types, kinds, lengths }
+    Words { types, kinds }
 });
 
 /// The type that a name of one word stands for, keywords left out.
@@ -156,12 +150,7 @@ pub fn typedef(name: &str) -> Option<Type> {
 
 /// What a word may be used for. By convention all names that end in `_t` are of types.
 pub fn kind(word: &str) -> Kind {
-    // Most names need no look into the table.
-    let first = word.as_bytes().first().map_or(0, |b| usize::from(*b));
-    let known = match WORDS.lengths[first] >> word.len().min(63) & 1 {
-        0 => None,
-        _ => WORDS.kinds.get(word).copied(),
-    };
+    let known = WORDS.kinds.get(word).copied();
     known.unwrap_or(if word.ends_with("_t") { Kind::Type } else { Kind::Name })
 }
 
