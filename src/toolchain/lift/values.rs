@@ -112,12 +112,11 @@ impl State {
         // Where it does not hold, nothing is lost.
         for (never, rest) in [(self, other), (other, self)] {
             if never.excludes(when, world) {
-                return rest.when.clone();
+                return rest.under(&when.condition).cloned();
             }
         }
-        let condition = &when.condition;
         let listed = |s: &State, reg: Reg| {
-            let when = s.when.as_ref().filter(|w| w.condition == *condition)?;
+            let when = s.under(&when.condition)?;
             when.regs.iter().find(|(r, _)| *r == reg).map(|(_, known)| *known)
         };
         let value = |s: &State, reg: Reg| {
@@ -131,6 +130,11 @@ impl State {
             .collect();
         let When { condition, says, .. } = when.clone();
         (!regs.is_empty()).then_some(When { condition, says, regs })
+    }
+
+    /// What is remembered of this condition.
+    fn under(&self, condition: &[Op]) -> Option<&When> {
+        self.when.as_ref().filter(|w| w.condition == condition)
     }
 
     /// Whether a condition is known not to hold.
