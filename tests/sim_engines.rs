@@ -52,17 +52,7 @@ fn size(rng: &mut Rng) -> Size {
 
 #[test]
 fn engines_agree_on_c11() {
-    let names = [
-        "rc11",
-        "rc11-lb",
-        "c11",
-        "sc",
-        "wgsl-rel-acq",
-        "wgsl-sc-per-loc",
-        "vulkan",
-        "const-write",
-    ];
-    let models: Vec<Model> = names.iter().map(|n| load(Arch::C, n)).collect();
+    let models: Vec<Model> = random::C_MODELS.iter().map(|n| load(Arch::C, n)).collect();
     let mut simulated = 0;
     for seed in 0..300 {
         let rng = &mut Rng::new(seed);

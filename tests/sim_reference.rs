@@ -98,17 +98,7 @@ fn built_in(arch: Arch, names: &[&str], rounds: u64, test: impl Fn(&mut Rng, u64
 
 #[test]
 fn c11() {
-    let names = [
-        "rc11",
-        "rc11-lb",
-        "c11",
-        "sc",
-        "wgsl-rel-acq",
-        "wgsl-sc-per-loc",
-        "vulkan",
-        "const-write",
-    ];
-    built_in(Arch::C, &names, rounds(60), |rng, _| {
+    built_in(Arch::C, &random::C_MODELS, rounds(60), |rng, _| {
         let size = small(rng);
         random::c11(rng, size)
     });

@@ -19,10 +19,10 @@ mod riscv;
 
 use clap::Parser;
 use litmake::diag::{Source, Span};
+use litmake::isa;
 use litmake::isa::machine::{Decoder, State};
 use litmake::isa::mips::decode::Release;
-use litmake::isa::{self, Symbols};
-use litmake::litmus::{Arch, Line, Type};
+use litmake::litmus::{Arch, Line};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -404,22 +404,6 @@ fn value(digits: &str, negative: bool) -> String {
     }
 }
 
-struct Names(Vec<String>);
-
-impl Symbols for Names {
-    fn location(&mut self, name: &str) -> u16 {
-        let found = self.0.iter().position(|n| n == name);
-        found.unwrap_or_else(|| {
-            self.0.push(name.to_string());
-            self.0.len() - 1
-        }) as u16
-    }
-
-    fn declare(&mut self, name: &str, _: &Type) -> u16 {
-        self.location(name)
-    }
-}
-
 fn read(arch: Arch, text: &str) -> Result<(), String> {
     let Some(isa) = isa::of(arch) else { return Ok(()) };
     let source = Source::new("decoded", text);
@@ -429,7 +413,7 @@ fn read(arch: Arch, text: &str) -> Result<(), String> {
         span: Span::new(0, text.len()),
     };
     let lines = [line(&[], text), line(&["L0"], "NOP")];
-    match isa.thread(&source, &lines, &mut Names(Vec::new())) {
+    match isa.thread(&source, &lines, &mut isa::Anything) {
         Ok(_) => Ok(()),
         Err(diag) => Err(diag.message.clone()),
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::eval::Choices;
 use super::expr::{Exprs, Var, mask, truth};
 use super::program::{Program, What};
-use super::search::{Found, Judge, Outcome, Stop, holds, is_stuck};
+use super::search::{Found, Judge, Outcome, Stop, holds};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use crate::isa::ops::Val;
 use crate::rel::Rel;
@@ -110,15 +110,14 @@ impl Exhaustive<'_> {
         let Some(outcome) = self.outcome(values, orders) else {
             return found.stuck();
         };
-        let lookup = |v: Var| values[place(v).0][place(v).1];
-        if is_stuck(self.skeleton, self.exprs, sources.iter().copied(), &lookup) {
-            return found.stuck();
-        }
         if self.program.filter.as_ref().is_some_and(|f| !holds(f, self.program, &outcome)) {
             return;
         }
-        found.stats.executions += 1;
-        found.outcomes.insert(outcome);
+        let lookup = |v: Var| values[place(v).0][place(v).1];
+        let sources = sources.iter().copied();
+        if !found.record(outcome, self.skeleton, self.exprs, sources, &lookup) {
+            return;
+        }
         for flag in flags {
             if !found.flags.contains(flag) {
                 found.flags.push(*flag);

@@ -30,6 +30,25 @@ pub struct Found {
 }
 
 impl Found {
+    /// Adds the outcome of an allowed execution; false where it is none, since a value in it cannot
+    /// be computed.
+    pub(super) fn record(
+        &mut self,
+        outcome: Outcome,
+        skeleton: &Skeleton,
+        exprs: &Exprs,
+        sources: impl Iterator<Item = u16>,
+        lookup: &dyn Fn(Var) -> Option<Val>,
+    ) -> bool {
+        if is_stuck(skeleton, exprs, sources, lookup) {
+            self.stuck();
+            return false;
+        }
+        self.stats.executions += 1;
+        self.outcomes.insert(outcome);
+        true
+    }
+
     /// Notes that a value could not be computed.
     pub(super) fn stuck(&mut self) {
         let message = "a value cannot be computed (arithmetic on addresses?)";
@@ -496,17 +515,10 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
-    /// Adds an outcome; false where it is none.
     fn record(&mut self, outcome: Outcome) -> bool {
         let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
         let sources = self.sources.iter().flatten().copied();
-        if is_stuck(self.skeleton, self.exprs, sources, &lookup) {
-            self.found.stuck();
-            return false;
-        }
-        self.found.stats.executions += 1;
-        self.found.outcomes.insert(outcome);
-        true
+        self.found.record(outcome, self.skeleton, self.exprs, sources, &lookup)
     }
 
     /// Reads that depend on each other in a circle: every value that some store or the initial
@@ -710,7 +722,7 @@ fn accesses(reads: &[CellRead]) -> Vec<Access> {
 
 /// Whether some write that is read, or some condition of a path, has no value though all that it is
 /// made of is known: arithmetic on addresses that means nothing here.
-pub(super) fn is_stuck(
+fn is_stuck(
     skeleton: &Skeleton,
     exprs: &Exprs,
     mut sources: impl Iterator<Item = u16>,

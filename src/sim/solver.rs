@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::expr::{ExprId, Exprs, Var, mask, truth};
 use super::program::{Program, What};
 use super::reasons::{Atom, Explain};
-use super::search::{Found, Outcome, Stop, first_open, guesses, holds, is_stuck};
+use super::search::{Found, Outcome, Stop, first_open, guesses, holds};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::theory::{Base, Check, Theory, Values};
 use crate::isa::ops::Val;
@@ -817,17 +817,10 @@ impl<'s> Solver<'s> {
         any
     }
 
-    /// Adds an outcome, as the other search does.
     fn record(&mut self, outcome: Outcome) -> bool {
-        let lookup = |v: Var| self.value(v);
+        let lookup = |v: Var| self.known[usize::from(v.thread)][usize::from(v.access)];
         let sources = self.sources.iter().copied();
-        if is_stuck(self.skeleton, self.exprs, sources, &lookup) {
-            self.found.stuck();
-            return false;
-        }
-        self.found.stats.executions += 1;
-        self.found.outcomes.insert(outcome);
-        true
+        self.found.record(outcome, self.skeleton, self.exprs, sources, &lookup)
     }
 
     /// Reads that depend on each other in a circle: every value that some store or the initial

@@ -14,6 +14,10 @@ pub struct Size {
     pub observed: usize,
 }
 
+/// The models that judge tests in C.
+pub const C_MODELS: [&str; 8] =
+    ["rc11", "rc11-lb", "c11", "sc", "wgsl-rel-acq", "wgsl-sc-per-loc", "vulkan", "const-write"];
+
 const NAMES: [&str; 8] = ["x", "y", "z", "a", "b", "c", "d", "e"];
 
 fn order(rng: &mut Rng, of: &[&str]) -> String {
