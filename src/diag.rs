@@ -11,11 +11,27 @@ use std::sync::Arc;
 pub struct Source {
     pub name: Arc<str>,
     pub text: Arc<str>,
+    /// Where the text stands in another.
+    within: Option<Arc<(Source, Span)>>,
 }
 
 impl Source {
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
-        Source { name: name.into(), text: text.into() }
+        Source { name: name.into(), text: text.into(), within: None }
+    }
+
+    /// What a part of another text means: diagnostics point into that text.
+    pub fn within(outer: &Source, span: Span, text: impl Into<Arc<str>>) -> Source {
+        let within = Some(Arc::new((outer.clone(), span)));
+        Source { name: outer.name.clone(), text: text.into(), within }
+    }
+
+    /// A place as diagnostics show it: all of a part that is not what it means, letter by letter.
+    fn shown(&self, span: Span) -> (Source, Span) {
+        let Some((outer, part)) = self.within.as_deref() else { return (self.clone(), span) };
+        let same = outer.text.get(part.start as usize..part.end as usize) == Some(&*self.text);
+        let moved = Span { start: part.start + span.start, end: part.start + span.end };
+        outer.shown(if same { moved } else { *part })
     }
 
     /// Line and column of a byte offset, both counted from 1; columns count characters.
@@ -66,12 +82,7 @@ impl Diag {
     }
 
     pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
-        Box::new(Diag {
-            message: message.into(),
-            source: Some(source.clone()),
-            span: Some(span),
-            help: None,
-        })
+        Diag::new(message).or_at(source, span)
     }
 
     pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Diag> {
@@ -82,8 +93,8 @@ impl Diag {
     /// Gives a place to a diagnostic that has none yet.
     pub fn or_at(mut self: Box<Self>, source: &Source, span: Span) -> Box<Diag> {
         if self.source.is_none() {
-            self.source = Some(source.clone());
-            self.span = Some(span);
+            let (source, span) = source.shown(span);
+            (self.source, self.span) = (Some(source), Some(span));
         }
         self
     }

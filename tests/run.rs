@@ -343,6 +343,29 @@ fn a_wrong_pipeline_is_pointed_at() {
     assert!(text.contains("did you mean `code`?"), "{text}");
     let (status, text) = s.litmake(&["run", "none.yaml"]);
     assert_eq!(status, 2, "{text}");
+    // Words of small languages inside: the very word, or all of what stands there otherwise.
+    for (stage, message) in [
+        (
+            "generate: { families: [c11-plain, c11-plane] }",
+            "p.yaml:2:50: error: `c11-plane` is no family of tests\n \
+             2 |   - { name: a, generate: { families: [c11-plain, c11-plane] } }\n   \
+             |                                                  ^^^^^^^^^\n  \
+             help: did you mean `c11-plain`?\n",
+        ),
+        (
+            "generate: { arch: C, cycles: [Rfe Pod*X Fre Pod**] }",
+            "p.yaml:2:50: error: `Pod*X` is no relaxation of C\n",
+        ),
+        (
+            "generate: { arch: C, cycles: [\"Rfe \\x50od*X\"] }",
+            "p.yaml:2:46: error: `Pod*X` is no relaxation of C\n",
+        ),
+    ] {
+        s.write("p.yaml", &format!("stages:\n  - {{ name: a, {stage} }}\n"));
+        let (status, text) = s.litmake(&["run", "p.yaml"]);
+        assert_eq!(status, 2, "{text}");
+        assert!(text.starts_with(message), "{text}");
+    }
 }
 
 #[test]
@@ -592,7 +615,13 @@ fn what_a_stage_left_out_is_counted_and_why() {
         (stage["considered"].as_u64().unwrap_or(0), sum(&stage["dropped"]))
     };
     pipeline("threads=2");
-    let (status, cold) = s.run(&["--stable"]);
+    // A list of tests is made once.
+    let lists = |report: &Value| stage(report, "made")["executed"].as_u64().unwrap();
+    let (status, first) = s.run(&[]);
+    assert_eq!(status, 0, "{first}");
+    assert!(lists(&first) > 0);
+    assert_eq!(lists(&s.run(&[]).1), 0);
+    let (status, cold) = s.run(&["--stable", "--cache", "other"]);
     assert_eq!(status, 0, "{cold}");
     let tasks = |report: &Value, name: &str| stage(report, name)["tasks"].as_u64().unwrap();
     for report in [&cold, &s.run(&["--stable"]).1] {

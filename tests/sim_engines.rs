@@ -135,16 +135,18 @@ fn larger_tests_are_handed_over() {
     assert!(handed > 4, "only {handed} tests were handed over");
 }
 
-/// The solver gives up when its time is over: here it would look for an order of 65 stores.
+/// No engine looks for all orders of stores that come to the same.
 #[test]
-fn the_solver_gives_up_in_time() {
+fn many_unordered_stores_are_no_trouble() {
     let stores = "*x = ".repeat(65);
     let text = format!("C t\n{{}}\nP0 (atomic_int* x) {{ {stores}2; }}\nexists ([x]=2)\n");
     let test = litmus::read(&Source::new("t.litmus", text)).expect("a test");
     let model = load(Arch::C, "rc11");
-    let timeout = Some(std::time::Duration::from_millis(200));
-    let options = Options { engine: Engine::Solve, timeout, ..Options::default() };
-    if let Err(e) = Simulator::default().simulate(&test, &model, &options) {
-        assert!(e.to_string().contains("no answer within"), "{e}");
+    for engine in [Engine::Auto, Engine::Enumerate, Engine::Solve] {
+        // So that a search without end fails here.
+        let timeout = Some(std::time::Duration::from_secs(300));
+        let options = Options { engine, timeout, ..Options::default() };
+        let found = Simulator::default().simulate(&test, &model, &options).expect("an answer");
+        assert_eq!(shown(&found).0, ["[x]=2"], "{engine:?}");
     }
 }

@@ -60,6 +60,8 @@ pub trait Source: Send + Sync {
 pub struct Counts {
     pub considered: u64,
     pub dropped: BTreeMap<String, u64>,
+    /// How many of its items were made for it, and not before. Not part of what is encoded.
+    pub made: u64,
 }
 
 impl Counts {
@@ -84,8 +86,7 @@ impl Counts {
     pub fn decode(bytes: &[u8]) -> Option<(Counts, &[u8])> {
         let (considered, rest) = bytes.split_first_chunk()?;
         let (count, mut rest) = rest.split_first_chunk()?;
-        let mut out =
-            Counts { considered: u64::from_le_bytes(*considered), dropped: BTreeMap::new() };
+        let mut out = Counts { considered: u64::from_le_bytes(*considered), ..Counts::default() };
         for _ in 0..u32::from_le_bytes(*count) {
             let (n, after) = rest.split_first_chunk()?;
             let (len, after) = after.split_first_chunk()?;

@@ -333,9 +333,17 @@ impl<'s> Solver<'s> {
                 continue;
             }
             for w in rest {
-                let before = rest.iter().filter(|x| *x != w).map(|x| self.co[&(*x, *w)]).collect();
-                self.imply(before, Fact::Last(*w));
+                let before: Vec<Lit> =
+                    rest.iter().filter(|x| *x != w).map(|x| self.co[&(*x, *w)]).collect();
+                self.imply(before.clone(), Fact::Last(*w));
+                let last = self.fact(Fact::Last(*w));
+                for lit in before {
+                    self.clause(vec![!last, lit]);
+                }
             }
+            // This follows, but only from all of coherence at once.
+            let some = rest.iter().map(|w| self.fact(Fact::Last(*w))).collect();
+            self.clause(some);
         }
     }
 
@@ -861,5 +869,22 @@ impl<'s> Solver<'s> {
                     None => !self.torn(*from, *to),
                 }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_clock_that_is_late_stays_late() {
+        let clock = |deadline| Clock { deadline, calls: Cell::new(0), late: Cell::new(false) };
+        let stops = |clock: Clock| (0..1000).position(|_| clock.stop());
+        assert_eq!(stops(clock(None)), None);
+        assert_eq!(stops(clock(Some(Instant::now() + Duration::from_secs(3600)))), None);
+        let late = clock(Some(Instant::now()));
+        assert!((0..256).any(|_| late.stop()));
+        assert!((0..1000).all(|_| late.stop()));
     }
 }

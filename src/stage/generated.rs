@@ -180,6 +180,7 @@ impl graph::Source for Generated {
         let mut value = counts.encode();
         value.extend_from_slice(&encode_entries(&out));
         known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
+        counts.made = out.len() as u64;
         self.counted(counts);
         Ok(out)
     }

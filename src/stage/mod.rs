@@ -264,6 +264,5 @@ fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
 
 /// A text of the pipeline as a source of its own, for diagnostics that point into it.
 fn text(node: &crate::pipeline::plan::Node, word: &crate::pipeline::yaml::Sp<String>) -> Source {
-    let (line, _) = node.source.line_col(word.span.start as usize);
-    Source::new(format!("{}:{line}", node.source.name), word.value.as_str())
+    Source::within(&node.source, word.span, word.value.as_str())
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Engine, Found, NodeSummary, Root, lock};
 use crate::diag::Diag;
+use crate::engine::graph::Work;
 use crate::engine::rows::{Shard, State};
 
 impl Engine<'_> {
@@ -36,7 +37,10 @@ impl Engine<'_> {
         };
         if self.is_root(node) {
             out.tasks = self.root_table(node).map_or(0, |r| r.entries.len() as u64);
-            out.cached = out.tasks;
+            if let Work::Source(source) = &self.graph.nodes[node].work {
+                out.executed = source.counts().made.min(out.tasks);
+            }
+            out.cached = out.tasks - out.executed;
             return out;
         }
         for shard in lock(&self.shards[node]).iter().flatten() {

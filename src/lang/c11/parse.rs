@@ -171,7 +171,12 @@ impl<'a> Parser<'a> {
             (Kind::Name, Tok::Punct("::")) if w == "std" => {
                 matches!(self.peek_at(n + 2), Tok::Word("atomic", _) | Tok::Word(_, Kind::Type))
             }
-            (Kind::Name, Tok::Punct("<")) if w == "atomic" => true,
+            (Kind::Name, Tok::Punct("<")) if w == "atomic" => {
+                // A variable can have this name, and be compared.
+                let stars = (n + 3..).take_while(|k| self.peek_at(*k) == Tok::Punct("*")).count();
+                matches!(self.peek_at(n + 2), Tok::Word("std", _) | Tok::Word(_, Kind::Type))
+                    || (statement && self.peek_at(n + 3 + stars) == Tok::Punct(">"))
+            }
             (Kind::Name, Tok::Word(_, Kind::Name)) => statement,
             _ => false,
         }

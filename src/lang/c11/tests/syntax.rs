@@ -114,6 +114,23 @@ fn printing() {
     );
 }
 
+/// `atomic<` begins a type or a comparison.
+#[test]
+fn a_variable_named_atomic_is_compared() {
+    let text = "int f() {
+  int atomic = 1, n = 2;
+  atomic_int r = 1 + (atomic < n);
+  atomic < n;
+  _Atomic node p = 0;
+  return (atomic_int)n;
+}
+";
+    let f = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(print_function(&f), text);
+    let types = text.replace("_Atomic node", "atomic<node>").replace("atomic_int", "atomic<int>");
+    assert_eq!(parse(&types).unwrap_or_else(|e| panic!("{e}")), f);
+}
+
 /// What is read is printed no deeper than it was.
 #[test]
 fn deep_expressions_read_back() {
