@@ -135,21 +135,31 @@ pub fn fail(diag: &Diag) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Set by the first interrupt, which asks a command to stop at the next good place; the second ends
+/// the program.
+pub fn stop_asked() -> &'static AtomicBool {
+    on_first_interrupt(|| {})
+}
+
 /// For commands that print as they go: the first interrupt asks them to stop after the result in
 /// hand, and to say how to go on; where that takes long, or at the second, the program ends.
 pub fn interruptible() -> &'static AtomicBool {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    let handler = || {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
+    on_first_interrupt(|| {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(800));
             eprintln!("\nlitmake: stopped; what was printed before is whole");
             std::process::exit(INTERRUPTED.into());
         });
-    };
-    let _ = ctrlc::set_handler(handler);
+    })
+}
+
+fn on_first_interrupt(then: fn()) -> &'static AtomicBool {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    // Where no handler can be set, an interrupt ends the program as it would anyhow.
+    let _ = ctrlc::set_handler(move || match STOP.swap(true, Ordering::Relaxed) {
+        true => std::process::exit(INTERRUPTED.into()),
+        false => then(),
+    });
     &STOP
 }
 
@@ -186,6 +196,5 @@ pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
             std::process::exit(INTERRUPTED.into());
         });
     };
-    // Where no handler can be set, an interrupt ends the program as it would anyhow.
     let _ = ctrlc::set_handler(handler);
 }

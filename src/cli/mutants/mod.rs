@@ -6,8 +6,6 @@ pub mod tune;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use litmake::diag::{Diag, Result};
 use litmake::stats::results::{MAX_BYTES, Results};
@@ -48,20 +46,6 @@ pub fn main(args: Args) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(e) => common::fail(&e),
     }
-}
-
-/// Set by the first interrupt; the second ends the program.
-fn stop_on_interrupt() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = stop.clone();
-    let handler = move || {
-        if told.swap(true, Ordering::Relaxed) {
-            std::process::exit(common::INTERRUPTED.into());
-        }
-    };
-    // Where no handler can be set, an interrupt ends the program as it would anyhow.
-    let _ = ctrlc::set_handler(handler);
-    stop
 }
 
 /// Results that belong together: one device a file.

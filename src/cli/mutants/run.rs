@@ -120,7 +120,7 @@ pub struct How {
     spin: bool,
 
     /// Give a parameter of the environments another value
-    #[arg(long = "set", value_name = "NAME=N", value_parser = super::super::common::parameter::<u32>)]
+    #[arg(long = "set", value_name = "NAME=N", value_parser = super::common::parameter::<u32>)]
     sets: Vec<(String, u32)>,
 }
 
@@ -275,7 +275,7 @@ pub fn run(args: &Run) -> Result<u8> {
     say(format!("{info}: {} tests in {} environments", prepared.len(), environments.len()));
     let mut records: Vec<Record> = Vec::new();
     let mut status = 0;
-    let stop = super::stop_on_interrupt();
+    let stop = super::common::stop_asked();
     let stopped = || stop.load(Ordering::Relaxed);
     for test in &prepared {
         let (record, ending) =

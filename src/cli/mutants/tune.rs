@@ -170,7 +170,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     };
     let (setup, environments) = args.how.setup(info.subgroup)?;
     eprintln!("{info}: {} tests, {} environments", tests.len(), environments.len());
-    let stop = super::stop_on_interrupt();
+    let stop = super::common::stop_asked();
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let mut bench = OnDevice::new(&mut session, &tests, &environments, &setup, &stopped);
     let found = match args.random {

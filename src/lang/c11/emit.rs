@@ -241,7 +241,7 @@ fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
                 named |= e.any(&mut |e| matches!(&e.kind, ExprKind::Name(n) if *n == name));
             });
             if named && !types.contains_key(&name) {
-                let ty = Type::Pointer(Box::new(ty));
+                let ty = pointer_to(&ty);
                 let s = declaration(&name, &ty, options.address_of(&name, &ty));
                 put(&mut out, s);
                 types.insert(name, ty);
@@ -289,6 +289,15 @@ pub fn observed_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
         }
     }
     out
+}
+
+/// What a location is accessed through: a pointer to it, or to the first element of an array.
+pub(super) fn pointer_to(location: &Type) -> Type {
+    let pointee = match location.bare() {
+        Type::Array(element, _) => element,
+        _ => location,
+    };
+    Type::Pointer(Box::new(pointee.clone()))
 }
 
 /// The shared locations of a test with the types they are declared with where they are variables:

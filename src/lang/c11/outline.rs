@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
+use super::emit::{pointer_to, shared_locations};
 use super::lower::{Gives, gives};
 use crate::diag::Span;
 use crate::litmus::{Body, Test, Type};
@@ -13,9 +14,12 @@ use crate::litmus::{Body, Test, Type};
 /// The test with every atomic operation and every fence of its threads in a function of its own,
 /// as far as their arguments can be handed on: the parameters of the thread, its locals and their
 /// addresses, and constants. What else there is stays where it is. Where `variables`, the shared
-/// locations are not handed on but named, for emission as variables.
+/// locations that the thread sees as they are declared are not handed on but named, for emission as
+/// variables.
 pub fn outline(test: &Test, variables: bool) -> Test {
     let mut out = test.clone();
+    let locations: HashMap<String, Type> =
+        shared_locations(test).into_iter().map(|(name, ty)| (name, pointer_to(&ty))).collect();
     let mut helpers = Vec::new();
     for body in &mut out.threads {
         if let Body::C(f) = body {
@@ -26,8 +30,8 @@ pub fn outline(test: &Test, variables: bool) -> Test {
             });
             let mut shared = Vec::new();
             if variables {
-                let pointer = |p: &&Param| matches!(p.ty.bare(), Type::Pointer(_));
-                shared.extend(f.params.iter().filter(pointer).map(|p| p.name.clone()));
+                let alike = |p: &&Param| locations.get(&p.name).is_some_and(|ty| ty == p.ty.bare());
+                shared.extend(f.params.iter().filter(alike).map(|p| p.name.clone()));
                 // A local of that name hides it.
                 f.each_declarator(&mut |d, _| shared.retain(|n| *n != d.name));
             }

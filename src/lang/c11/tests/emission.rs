@@ -2,7 +2,7 @@
 
 use super::super::emit::{EmitOptions, Storage, emit_body, emit_c, observed_locals};
 use super::super::outline::outline;
-use super::super::print_function;
+use super::super::{parse_type, print_function};
 use super::*;
 use crate::litmus::{
     Arch, Body, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Test,
@@ -181,6 +181,36 @@ void do_P0_3(atomic_int *y, int value_1) {
     );
     let named = functions(true).concat();
     assert!(named.contains("do_P0_0() + *x") && named.contains("do_P0_2(&e, r0)"), "{named}");
+}
+
+/// A helper names a location by the type that its thread has for it, or is handed it.
+#[test]
+fn helpers_see_locations_as_their_threads_do() {
+    let mut t = test(
+        &[
+            "P0(atomic_int* x, atomic_int* s) { atomic_store(s + 1, 1); atomic_store(s, 1); }",
+            "P1(atomic_short* x) { int r0 = atomic_load(x); }",
+            "P2(atomic_int* x) { int r0 = atomic_load(x); }",
+        ],
+        &[],
+        reg(2, "r0"),
+    );
+    let (array, span) = source("atomic_int[2]");
+    t.init.push(InitItem {
+        place: Place::Mem { name: "s".to_string(), index: None },
+        ty: Some(parse_type(&array, span).unwrap_or_else(|e| panic!("{e}"))),
+        value: None,
+        span: Span::default(),
+    });
+    let options = EmitOptions { storage: Storage::Statics, ..EmitOptions::default() };
+    let text = emit_c(&outline(&t, true), &options);
+    for part in [
+        "atomic_int *s = (atomic_int *)&loc_s;\n  atomic_store(s, 1);",
+        "do_P1_1(_Atomic int16_t *x) {\n  return atomic_load(x);",
+        "do_P2_2(void) {\n  atomic_int *x = (atomic_int *)&loc_x;\n  return atomic_load(x);",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]
