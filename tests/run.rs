@@ -1382,6 +1382,30 @@ fn a_compiler_that_vanishes_is_named_and_the_rest_completes() {
     assert_eq!(compared(&report), 2);
 }
 
+/// A profile that compiles nothing costs two calls a batch, and is no error of any one test.
+#[test]
+fn a_compiler_that_takes_nothing_is_not_asked_about_each_test() {
+    let s = Scratch::new(
+        "#!/bin/sh\ntest -f test.c && echo >> \"$(dirname \"$0\")/calls\"\n\
+         echo 'no such machine' >&2\nexit 1\n",
+    );
+    for n in 0..10 {
+        s.write(&format!("tests/mp{n}.litmus"), &MP.replace("42", &format!("5{n}")));
+    }
+    let (status, report) = s.run(&["--jobs", "1"]);
+    assert_eq!(status, 3, "{report:#}");
+    let stages = report["stages"].as_array().unwrap();
+    let numbers = |name: &str| {
+        let stage = stages.iter().find(|s| s["name"] == name).unwrap();
+        ["tasks", "executed", "cached", "failed", "skipped"].map(|k| stage[k].as_u64().unwrap_or(0))
+    };
+    let tests = numbers("tests")[0];
+    assert_eq!(numbers("code[mine-O1]"), [tests, tests, 0, tests, 0]);
+    assert_eq!(numbers("target[mine-O1]"), [tests, 0, 0, 0, tests]);
+    let calls = std::fs::read_to_string(s.path("calls")).unwrap().lines().count();
+    assert_eq!(calls, 4, "two for each level");
+}
+
 #[test]
 fn what_stands_beside_a_test_must_not_change_its_code() {
     // Where there are several tests in a unit, it is a compiler of another kind.

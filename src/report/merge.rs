@@ -73,6 +73,7 @@ fn add(sum: &mut Stage, part: &Stage) {
     let both = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     sum.tasks += part.tasks;
     sum.failed += part.failed;
+    sum.skipped += part.skipped;
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
     sum.seconds = sum.seconds.zip(part.seconds).map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);

@@ -141,6 +141,9 @@ pub struct Stage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
     pub failed: u64,
+    /// Tasks whose input came to nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// What the tests of the stage were chosen or made from: files, cycles, tests.

@@ -139,6 +139,9 @@ fn stages(report: &Report, out: &mut String) {
         if stage.failed > 0 {
             let _ = write!(out, "  {:>6} failed", stage.failed);
         }
+        if stage.skipped > 0 {
+            let _ = write!(out, "  {:>6} skipped", stage.skipped);
+        }
         if let Some(seconds) = stage.seconds
             && seconds >= 0.01
         {

@@ -71,12 +71,17 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
             seconds += summary.time.as_secs_f64();
             // A stage of two nodes counts the tasks of the one that does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
+            // What is broken is handed on as broken.
+            let own = |f: &&Found| f.node == at && f.state == State::Broke;
+            let skipped =
+                summary.skipped + summary.broke - failed.iter().filter(own).count() as u64;
+            stage.skipped = stage.skipped.max(skipped);
             for (why, n) in dropped(built, engine, at, &left_out, &mut stage.considered) {
                 *stage.dropped.entry(why).or_default() += n;
             }
         }
         stage.executed = Some(executed);
-        stage.cached = Some(stage.tasks.saturating_sub(executed));
+        stage.cached = Some(stage.tasks.saturating_sub(executed + stage.skipped));
         stage.seconds = Some((seconds * 1000.0).round() / 1000.0);
         out.stages.push(stage);
     }

@@ -88,7 +88,18 @@ impl Compiler<'_> {
                 Err(message) => out.push(Err(Trouble::Test(message))),
             }
         }
-        self.batch(&units, self.profile.timeout, &mut out);
+        if units.is_empty() {
+            return out;
+        }
+        let object = self.object(&units, self.profile.timeout);
+        match &object {
+            Err(Trouble::Compiler(said)) if units.len() > 1 && self.always_says(said) => {
+                for (place, _) in &units {
+                    out[*place] = Err(Trouble::Compiler(said.clone()));
+                }
+            }
+            _ => self.batch(&units, object, &mut out),
+        }
         out
     }
 
@@ -156,11 +167,21 @@ impl Compiler<'_> {
         self.text(self.profile.language.header(), &[(0, self.unit(test)?)])
     }
 
-    fn batch(&self, units: &[(usize, Unit)], timeout: Duration, out: &mut [Result<Test, Trouble>]) {
-        if units.is_empty() {
-            return;
-        }
-        match self.object(units, timeout) {
+    /// Whether that is what the compiler says of a text without any test, too: the profile or the
+    /// compiler is at fault, and it need not be asked about each test.
+    fn always_says(&self, said: &str) -> bool {
+        let nothing = self.object(&[], self.profile.timeout);
+        matches!(nothing, Err(Trouble::Compiler(always)) if always == said)
+    }
+
+    /// The tests that the object code of a batch makes; of its halves, where there is none.
+    fn batch(
+        &self,
+        units: &[(usize, Unit)],
+        object: Result<Vec<u8>, Trouble>,
+        out: &mut [Result<Test, Trouble>],
+    ) {
+        match object {
             Ok(object) => {
                 let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
                 for (n, (place, unit)) in units.iter().enumerate() {
@@ -178,8 +199,9 @@ impl Compiler<'_> {
                 // One that hangs hangs each batch that it is in; such batches are given up sooner.
                 let timeout = (self.profile.timeout / 4).max(Duration::from_secs(1));
                 let (a, b) = units.split_at(units.len() / 2);
-                self.batch(a, timeout, out);
-                self.batch(b, timeout, out);
+                for half in [a, b] {
+                    self.batch(half, self.object(half, timeout), out);
+                }
             }
         }
     }
