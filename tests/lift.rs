@@ -276,6 +276,47 @@ fn variables_side_by_side_are_told_apart() {
     }
 }
 
+/// However many tests are in one unit, each small array begins at a word of its own.
+#[test]
+fn small_arrays_side_by_side_are_told_apart() {
+    let s = Scratch::new();
+    for (name, ty) in [("a", "uint8_t"), ("b", "int16_t")] {
+        let text = format!(
+            "C {name}
+{{ _Atomic {ty} s[2]; }}
+P0 (_Atomic {ty}* s) {{ {ty} r0 = atomic_fetch_add_explicit(s + 1, 1, memory_order_seq_cst); }}
+P1 (_Atomic {ty}* s) {{ atomic_store_explicit(s, 1, memory_order_seq_cst); }}
+exists (s[0]=1 /\\ s[1]=1 /\\ 0:r0=0)
+"
+        );
+        s.write(&format!("{name}.litmus"), &text);
+    }
+    for (compiler, profile) in [
+        ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64-O2"),
+        ("clang-19", "clang-19-riscv64-O2"),
+        ("clang-19", "clang-19-mips64el-O2"),
+    ] {
+        if !here(compiler) {
+            continue;
+        }
+        s.write(
+            "p.yaml",
+            &format!(
+                "stages:
+  - {{ name: tests, generate: {{ files: [a.litmus, b.litmus] }} }}
+  - {{ name: source, simulate: {{ from: tests, model: rc11 }} }}
+  - {{ name: code, compile: {{ from: tests, profile: {profile}, storage: statics }} }}
+  - {{ name: target, simulate: {{ from: code }} }}
+  - {{ name: compare, compare: {{ source: source, target: target }} }}
+"
+            ),
+        );
+        // One worker compiles both in one unit.
+        let (status, text) = s.litmake(&["run", "p.yaml", "--jobs", "1"]);
+        assert_eq!(status, 0, "{profile}: {text}");
+    }
+}
+
 #[test]
 fn an_address_of_the_stack_is_never_stored_as_a_value() {
     if !here("arm-linux-gnueabihf-gcc-12") {

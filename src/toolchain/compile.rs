@@ -238,6 +238,10 @@ impl Compiler<'_> {
         if tool.contains("clang") || tool.contains("zig") {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
         }
+        // Small variables share a section where they may be found through a register.
+        if self.profile.arch == Arch::RiscV {
+            extra.push("-msmall-data-limit=0");
+        }
         self.emit(&|header| self.text(header, units), &extra, timeout)
     }
 
