@@ -16,6 +16,7 @@ use super::table;
 use crate::diag::{Source, Span};
 use crate::isa::{self, Anything, Isa, ops::Inst};
 use crate::lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
+use crate::lang::c11::members::{members, published};
 use crate::lang::c11::outline::outline;
 use crate::lang::c11::readonly::only_read;
 use crate::lang::{Language, cpp};
@@ -357,6 +358,7 @@ impl Compiler<'_> {
                 })
                 .collect(),
         };
+        let (members, published) = (members(test), published(test));
         let mut threads = Vec::new();
         let mut locals = Vec::new();
         let mut private = Vec::new();
@@ -386,6 +388,8 @@ impl Compiler<'_> {
                 params: &params,
                 globals: &globals,
                 unit: &unit,
+                members: &members,
+                published: published.as_deref(),
                 array: &|name| is_array(&init, name),
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),

@@ -17,6 +17,7 @@ use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use super::{compile, runtime};
+use crate::lang::c11::members::{members, published};
 use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::pipeline::profile::Profile;
 
@@ -217,6 +218,7 @@ pub struct Threads<'a> {
 pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String> {
     let mut init = threads.init;
     let (flags, chosen) = machine(threads.profiles);
+    let (members, published) = (members(test), published(test));
     let mut bodies = Vec::new();
     let mut private: Vec<InitItem> = Vec::new();
     for (thread, function) in threads.functions.iter().enumerate() {
@@ -225,6 +227,8 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String
             params: &[],
             globals: threads.variables,
             unit: &|name| unit_of(&init, name),
+            members: &members,
+            published: published.as_deref(),
             array: &|name| is_array(&init, name),
             flags: &flags,
             instead: &|name| chosen.get(name).cloned(),

@@ -6,6 +6,7 @@ pub mod ast;
 pub mod emit;
 mod lex;
 pub mod lower;
+pub mod members;
 pub mod outline;
 mod parse;
 mod parse_expr;

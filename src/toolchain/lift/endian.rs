@@ -59,15 +59,64 @@ pub struct Placed {
     pub swap: bool,
 }
 
-/// How a test has an instruction that accesses `size` bytes from `offset` on, in values of `unit`
-/// bytes; `None` where it has no counterpart.
-pub fn place(arch: Arch, d: &Decoded, unit: u64, offset: i64, size: u64) -> Option<Placed> {
+/// The values that an object is made of.
+#[derive(Clone, Debug)]
+pub enum Parts {
+    /// All of one size, from the start on.
+    Each(u64),
+    /// Where each begins, and its size; what is between them is none.
+    Members(Vec<(u64, u64)>),
+}
+
+impl Parts {
+    /// Where a test has what lies `size` bytes from `offset` on.
+    fn mirrored(&self, offset: i64, size: u64) -> Option<i64> {
+        match self {
+            Parts::Each(unit) => mirrored(*unit, offset, size),
+            Parts::Members(list) => {
+                let at = u64::try_from(offset).ok()?;
+                let (start, unit) = list.iter().find(|(s, n)| (*s..*s + *n).contains(&at))?;
+                let start = i64::try_from(*start).ok()?;
+                Some(start + mirrored(*unit, offset - start, size)?)
+            }
+        }
+    }
+
+    /// The places, one of each kind, that an access of `size` bytes may have whose address has
+    /// these lowest bits, if they are known: modulo `aligned`. `None` where there are more.
+    pub fn places(&self, low: Option<u8>, size: u8, aligned: u64) -> Option<Vec<i64>> {
+        match self {
+            Parts::Each(unit) => {
+                if low.is_none() && *unit != u64::from(size) || *unit > aligned {
+                    return None;
+                }
+                let within = u64::from(low.unwrap_or(0)).checked_rem(*unit)?;
+                Some(vec![i64::try_from(within).ok()?])
+            }
+            Parts::Members(list) => {
+                if low.is_none() && list.iter().any(|(_, n)| *n != u64::from(size)) {
+                    return None;
+                }
+                let all = list.iter().flat_map(|(start, n)| *start..start.saturating_add(*n));
+                let fits = |at: &u64| match low {
+                    Some(low) => at % aligned == u64::from(low),
+                    None => list.iter().any(|(start, _)| start == at),
+                };
+                all.filter(fits).map(|at| i64::try_from(at).ok()).collect()
+            }
+        }
+    }
+}
+
+/// How a test has an instruction that accesses `size` bytes from `offset` on, in an object made of
+/// these values; `None` where it has no counterpart.
+pub fn place(arch: Arch, d: &Decoded, parts: &Parts, offset: i64, size: u64) -> Option<Placed> {
     if pairs(arch, d)?.is_empty() {
-        return Some(Placed { offset: mirrored(unit, offset, size)?, swap: false });
+        return Some(Placed { offset: parts.mirrored(offset, size)?, swap: false });
     }
     let half = size / 2;
     let step = i64::try_from(half).ok()?;
-    let (first, second) = (mirrored(unit, offset, half)?, mirrored(unit, offset + step, half)?);
+    let (first, second) = (parts.mirrored(offset, half)?, parts.mirrored(offset + step, half)?);
     match (second - first, first - second) {
         (d, _) if d == step => Some(Placed { offset: first, swap: false }),
         (_, d) if d == step => Some(Placed { offset: second, swap: true }),
@@ -138,8 +187,9 @@ mod tests {
 
     #[test]
     fn registers_of_one_value_change_places() {
-        let place =
-            |name, unit, offset, size| place(Arch::AArch64, &insn(name), unit, offset, size);
+        let place = |name, unit, offset, size| {
+            place(Arch::AArch64, &insn(name), &Parts::Each(unit), offset, size)
+        };
         let at = |offset, swap| Some(Placed { offset, swap });
         for name in ["LDP", "LDAXP", "STLXP", "CASPAL", "SWPPA"] {
             assert_eq!(place(name, 16, 0, 16), at(0, true), "{name}");
@@ -151,6 +201,25 @@ mod tests {
         // A vector of two elements has no counterpart.
         assert_eq!(place("LDR", 8, 0, 16), None);
         assert_eq!(place("LD1", 16, 0, 16), None);
+    }
+
+    #[test]
+    fn members_are_mirrored_each_in_itself() {
+        let parts = Parts::Members(vec![(0, 4), (8, 2), (16, 16)]);
+        let place = |name, offset, size| {
+            place(Arch::AArch64, &insn(name), &parts, offset, size).map(|p| (p.offset, p.swap))
+        };
+        assert_eq!(place("LDR", 0, 4), Some((0, false)));
+        assert_eq!(place("LDRH", 0, 2), Some((2, false)));
+        assert_eq!(place("LDRH", 8, 2), Some((8, false)));
+        assert_eq!(place("LDP", 16, 16), Some((16, true)));
+        // More than a member, and what is none.
+        assert_eq!((place("LDR", 0, 8), place("LDR", 4, 4)), (None, None));
+        assert_eq!(parts.places(Some(0), 4, 16), Some(vec![0, 16]));
+        assert_eq!(parts.places(Some(9), 1, 16), Some(vec![9, 25]));
+        assert_eq!(parts.places(None, 4, 16), None);
+        let same = Parts::Members(vec![(0, 4), (8, 4)]);
+        assert_eq!(same.places(None, 4, 16), Some(vec![0, 8]));
     }
 
     #[test]

@@ -20,8 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::isa::machine::Operand;
 use crate::isa::ops::Val;
+use crate::lang::c11::members::Members;
 use crate::litmus::{InitItem, Line};
 use crate::toolchain::image::{Function, Image, pad};
+use endian::Parts;
 use expand::{Expand, Kind};
 use flow::Analysis;
 use target::Target;
@@ -44,6 +46,11 @@ pub struct Given<'a> {
     pub globals: &'a [(String, String)],
     /// Bytes of a value of a location: of an element, where it is an array.
     pub unit: &'a dyn Fn(&str) -> u64,
+    /// The values that a location is made of, by first byte and size, where these are not all of
+    /// one size.
+    pub members: &'a Members,
+    /// The one location that pointers in memory can point to.
+    pub published: Option<&'a str>,
     /// Whether a location is more than one value.
     pub array: &'a dyn Fn(&str) -> bool,
     /// Variables of the runtime library whose value is known.
@@ -89,7 +96,19 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         };
         globals.push((at, size, number as u16));
     }
+    // What is locked may be known by name alone.
+    if let Some(name) = given.published.filter(|name| !locations.iter().any(|l| l == name)) {
+        locations.push(name.to_string());
+    }
     let units: Vec<u64> = locations.iter().map(|l| (given.unit)(l)).collect();
+    let parts: Vec<Parts> = locations
+        .iter()
+        .zip(&units)
+        .map(|(l, unit)| match given.members.get(l) {
+            Some(list) => Parts::Members(list.clone()),
+            None => Parts::Each(*unit),
+        })
+        .collect();
     let pads: Vec<i64> = locations
         .iter()
         .zip(&units)
@@ -100,6 +119,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         image,
         globals: &globals,
         units: &units,
+        parts: &parts,
         pads: &pads,
         flags: given.flags,
         address_bits: isa.address_bits(),

@@ -200,6 +200,20 @@ impl Target {
         }
     }
 
+    /// Whether an instruction accesses memory some bytes past a register. What reads tests is
+    /// not as strict about that as machines are.
+    pub fn takes_offset(&self, mnemonic: &str) -> bool {
+        let starts = |list: &[&str]| list.iter().any(|p| mnemonic.starts_with(p));
+        match self.arch {
+            Arch::AArch64 => starts(&[
+                "LDR", "STR", "LDP", "STP", "LDNP", "STNP", "LDUR", "STUR", "LDAPUR", "STLUR",
+            ]),
+            Arch::Arm => !starts(&["LDREX", "STREX", "LDA", "STL"]),
+            Arch::RiscV => !starts(&["lr.", "sc.", "amo"]),
+            _ => true,
+        }
+    }
+
     /// Whether instructions behind jumps are executed before them.
     pub fn has_delay_slots(&self) -> bool {
         self.arch == Arch::Mips

@@ -11,7 +11,8 @@ use crate::litmus::Arch;
 use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
-use super::{endian, locks};
+use super::endian::{self, Parts, Placed};
+use super::locks;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
@@ -242,6 +243,8 @@ pub struct World<'a> {
     pub globals: &'a [(u64, u64, u16)],
     /// Bytes of a value of each location.
     pub units: &'a [u64],
+    /// What each location is made of.
+    pub parts: &'a [Parts],
     /// How far into its word each location lies, which matters in big-endian code alone: a known
     /// address counts from the word, and a place from the location.
     pub pads: &'a [i64],
@@ -332,6 +335,13 @@ impl World<'_> {
                 let low = of.map_or(World::low(a), |(_, low)| low)?;
                 Some(Known::Val(Val::Int((u128::from(low)) & number?)))
             }
+            (BinOp::And, None, None) if number.is_some_and(|n| n & u128::from(LOW_MASK) == 0) => {
+                Some(Known::Low(0))
+            }
+            (BinOp::Or | BinOp::Xor, None, None) => {
+                let (a, b) = (World::low(a)?, World::low(b)?);
+                Some(Known::Low(if op == BinOp::Or { a | b } else { a ^ b }))
+            }
             // A location has one lock, wherever in it an access is.
             (BinOp::Add, Some((loc, _)), None)
                 if number == Some(locks::FAR as u128) && !self.dependencies =>
@@ -366,13 +376,17 @@ impl World<'_> {
     /// tells what part of a value it is.
     pub fn turned(&self, arch: Arch, d: &Decoded, accesses: &[Access]) -> Option<(i64, bool)> {
         let (loc, low, size) = near(accesses)?;
-        let unit = *self.units.get(usize::from(loc))?;
-        if low.is_none() && unit != u64::from(size) || unit > 1 << LOW {
-            return None;
+        let parts = self.parts.get(usize::from(loc))?;
+        let mut found: Option<(i64, bool)> = None;
+        for at in parts.places(low, size, 1 << LOW)? {
+            let Placed { offset, swap } = endian::place(arch, d, parts, at, size.into())?;
+            let here = (offset - at, swap);
+            if found.is_some_and(|other| other != here) {
+                return None;
+            }
+            found = Some(here);
         }
-        let within = u64::from(low.unwrap_or(0)).checked_rem(unit)? as i64;
-        let placed = endian::place(arch, d, unit, within, size.into())?;
-        Some((placed.offset - within, placed.swap))
+        found
     }
 
     /// Whether there are locations that are less than what exclusive accesses of MIPS access.

@@ -5,6 +5,7 @@
 
 mod init;
 mod jumps;
+mod parts;
 mod pool;
 mod slots;
 
@@ -17,7 +18,7 @@ use crate::isa::{Anything, Isa};
 use crate::litmus::{Arch, Line};
 
 use super::calls;
-use super::endian::{self, Placed};
+use super::endian::{self, Parts, Placed};
 use super::expand::{Flat, Kind};
 use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
@@ -48,7 +49,7 @@ enum Slot {
 }
 
 /// What lies so many bytes past a location's start.
-fn object(loc: u16, off: i64) -> (Object, i64) {
+fn object_at(loc: u16, off: i64) -> (Object, i64) {
     match off >= locks::FAR {
         // An object has one lock, wherever in it an access is.
         true => (Object::Lock(loc), 0),
@@ -147,8 +148,10 @@ fn attempt(
     writer.free = writer.free_registers();
     writer.plain_fields = writer.plain_fields();
     writer.group_slots()?;
-    let (mut lines, calls) = writer.lines()?;
+    let (mut lines, mut calls) = writer.lines()?;
     let mut init = writer.init()?;
+    let spare = writer.free.last().map(String::as_str);
+    parts::clear(target, isa, &mut lines, &mut calls, &init, spare);
     if given.calls {
         calls::keep(target, given.thread, &calls, &mut lines, &mut init);
     }
@@ -164,7 +167,7 @@ impl Writer<'_> {
         let accesses = kept.flat_map(|i| &self.analysis.facts[i].accesses);
         accesses
             .filter_map(|a| match a.place {
-                Place::Location(loc, off) if a.store => Some(self.name_of(&object(loc, off).0)),
+                Place::Location(loc, off) if a.store => Some(self.name_of(&object_at(loc, off).0)),
                 _ => None,
             })
             .collect()
@@ -175,11 +178,21 @@ impl Writer<'_> {
     }
 
     fn known(&self, i: usize, name: &str) -> Option<Known> {
-        let name = self.canonical(name)?;
-        let reg = self.flat.code.regs.iter().position(|r| r.name == name)?;
+        let reg = self.register(name)?;
         // Under a condition more is known than before it.
         let read = self.analysis.facts[i].reads.get(&(reg as Reg)).copied().flatten();
-        read.or_else(|| self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten())
+        read.or_else(|| self.before(i, name))
+    }
+
+    /// What is known of a register before an instruction.
+    fn before(&self, i: usize, name: &str) -> Option<Known> {
+        let reg = self.register(name)?;
+        self.analysis.states[i].as_ref()?.regs.get(reg).copied().flatten()
+    }
+
+    fn register(&self, name: &str) -> Option<usize> {
+        let name = self.canonical(name)?;
+        self.flat.code.regs.iter().position(|r| r.name == name)
     }
 
     /// The registers that nothing which stays names, in order of preference: a parameter's own
@@ -412,7 +425,7 @@ impl Writer<'_> {
             Action::Constants(list) => {
                 let mut out = Vec::new();
                 for (reg, val) in list {
-                    out.push(Text::Plain(self.constant(i, reg, val)?));
+                    out.extend(self.constant(i, reg, val)?.into_iter().map(Text::Plain));
                 }
                 out
             }
@@ -446,7 +459,11 @@ impl Writer<'_> {
     fn lock(&mut self, i: usize, to: &str) -> Result<Vec<Text>, String> {
         let from = self.target.params[0];
         let known = self.known(i, from);
-        let loc = known.and_then(|k| self.world.within(k)).ok_or(
+        let published = || {
+            let name = self.given.published.filter(|_| known.is_none())?;
+            Some(self.locations.iter().position(|l| l == name)? as u16)
+        };
+        let loc = known.and_then(|k| self.world.within(k)).or_else(published).ok_or(
             "unsupported: an access under a lock of `libatomic`, to an object that only a run tells",
         )?;
         let lock = self.pointer(Object::Lock(loc), 0)?;
@@ -456,16 +473,16 @@ impl Writer<'_> {
         Ok(lines.into_iter().map(Text::Plain).collect())
     }
 
-    fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<String, String> {
+    fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<Vec<String>, String> {
         let name = self.flat.code.regs[usize::from(reg)].name.clone();
         let val = self.part_in_use(i, reg, val);
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
-            let (object, off) = object(loc, off);
-            if self.pool.on && off == 0 {
-                return Ok(self.pool_load(object, &name));
+            let (object, off) = object_at(loc, off);
+            if self.pool.on {
+                return Ok(self.pool_load(object, off, &name));
             }
             let pointer = self.pointer(object, off)?;
-            return Ok(self.target.copy(&name, &pointer, self.target.word));
+            return Ok(vec![self.target.copy(&name, &pointer, self.target.word)]);
         }
         match val {
             Val::Int(n) => {
@@ -477,7 +494,7 @@ impl Writer<'_> {
                         show(&self.flat.nodes[i], self.target)
                     ));
                 }
-                Ok(self.target.constant(&name, n))
+                Ok(vec![self.target.constant(&name, n)])
             }
             _ => Err("unsupported: an address of code is used as a value".into()),
         }
@@ -582,7 +599,33 @@ impl Writer<'_> {
             Some(to) => Text::Branch(d, to),
             None => Text::Plain(d.text(self.target.decoder.style(), &|at| format!("{at:#x}"))),
         });
+        if named {
+            out.extend(self.updated(i)?.into_iter().map(Text::Plain));
+        }
         Ok(out)
+    }
+
+    /// What an instruction leaves in the register of its address, where that is written by name.
+    fn updated(&mut self, i: usize) -> Result<Vec<String>, String> {
+        let Kind::Insn(d) = &self.flat.nodes[i].kind else {
+            return Ok(Vec::new());
+        };
+        let base = d.operands.iter().find_map(|o| match o {
+            Operand::Mem(m) if m.update != Update::None => m.base.clone(),
+            _ => None,
+        });
+        let Some(base) = base.filter(|base| !self.dead_after(i, base)) else {
+            return Ok(Vec::new());
+        };
+        let Some(reg) = self.register(&base).map(|r| r as Reg) else {
+            return Ok(Vec::new());
+        };
+        let left = self.analysis.facts[i].writes.iter().rev().find(|(r, ..)| *r == reg);
+        match left {
+            Some((_, Some(Known::Val(val)), true)) => self.constant(i, reg, *val),
+            // Nothing asks for addresses on the stack.
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// A zero-extending move of x86 as two that more tools read: 0, then the low part.
@@ -616,9 +659,9 @@ impl Writer<'_> {
         let (Some((loc, off)), Some(view)) = (known, self.isa.register(name)) else {
             return Ok(None);
         };
-        let (object, off) = object(loc, off);
-        if off == 0 && self.can_pool(i, name) {
-            self.from_pool(object, name);
+        let (object, off) = object_at(loc, off);
+        if self.can_pool(i, name) {
+            self.from_pool(object, off, name);
             return Ok(None);
         }
         let pointer = self.pointer(object, off)?;
@@ -645,7 +688,7 @@ impl Writer<'_> {
         let mut at: Option<(Object, i64)> = None;
         for a in &facts.accesses {
             let here = match a.place {
-                Place::Location(loc, off) => object(loc, off),
+                Place::Location(loc, off) => object_at(loc, off),
                 Place::Stack(at) => match self.slot(at) {
                     Some(Slot::Private(from, _)) => (Object::Private(*from), at - from),
                     Some(Slot::Register(reg)) => {
@@ -693,6 +736,12 @@ impl Writer<'_> {
             }
         };
         let offsets = !(mem.index.is_some() && self.target.arch == Arch::Ppc);
+        // An element's address has a name.
+        let element = match &object {
+            Object::Location(loc) => self.is_element(*loc, offset),
+            _ => false,
+        };
+        let offsets = offsets && (self.target.takes_offset(&d.mnemonic) || !element);
         let mut tried = d.clone();
         tried.operands[n] = Operand::Mem(shape(self.target.spare[0].to_string(), offset));
         if let Object::Private(from) = object
@@ -707,10 +756,20 @@ impl Writer<'_> {
         }
         if let (Object::Location(_) | Object::Lock(_), Some(own)) = (&object, &mem.base)
             && self.can_pool(i, own)
-            && (offset == 0 || self.reads(&tried))
         {
-            self.from_pool(object, own);
-            return Ok((Operand::Mem(shape(own.clone(), offset)), swap));
+            // Where the code has the object's start in its register, or nothing asks for what that
+            // holds after, the offset can stay in the instruction.
+            let known = self.known(i, own).and_then(|k| self.world.location(k));
+            let holds = known.map_or(0, |(loc, off)| object_at(loc, off).1);
+            let base = if holds != 0 && self.dead_after(i, own) { 0 } else { holds };
+            tried.operands[n] = Operand::Mem(shape(own.clone(), offset - base));
+            let base = match offset == base || offsets && self.reads(&tried) {
+                true => base,
+                false if self.dead_after(i, own) => offset,
+                false => return Err(self.refusal(i, "cannot have its address out of the pool")),
+            };
+            self.from_pool(object, base, own);
+            return Ok((Operand::Mem(shape(own.clone(), offset - base)), swap));
         }
         if offset == 0 || offsets && self.reads(&tried) {
             let base = self.pointer(object, 0)?;
@@ -718,6 +777,13 @@ impl Writer<'_> {
         }
         let base = self.pointer(object, offset)?;
         Ok((Operand::Mem(shape(base, 0)), swap))
+    }
+
+    /// Whether something so many bytes into a location is an element of it.
+    fn is_element(&self, loc: u16, offset: i64) -> bool {
+        let Some(name) = self.locations.get(usize::from(loc)) else { return false };
+        let unit = i64::try_from((self.given.unit)(name)).unwrap_or(0);
+        (self.given.array)(name) && unit > 0 && offset > 0 && offset % unit == 0
     }
 
     /// Where in an object a test has what an instruction accesses from `offset` on.
@@ -729,14 +795,16 @@ impl Writer<'_> {
         offset: i64,
     ) -> Result<Placed, String> {
         let group = |at: &i64| self.groups.iter().find(|g| g.0 == *at).map(|g| g.1 - g.0);
-        let unit = match object {
+        let parts = match object {
             _ if !self.world.image.big => None,
-            Object::Location(loc) => self.world.units.get(usize::from(*loc)).copied(),
-            Object::Private(from) => group(from).and_then(|n| u64::try_from(n).ok()),
-            Object::Constant(_, size) => Some(u64::from(*size)),
+            Object::Location(loc) => self.world.parts.get(usize::from(*loc)).cloned(),
+            Object::Private(from) => {
+                group(from).and_then(|n| u64::try_from(n).ok()).map(Parts::Each)
+            }
+            Object::Constant(_, size) => Some(Parts::Each(u64::from(*size))),
             Object::Lock(_) => None,
         };
-        let Some(unit) = unit else {
+        let Some(parts) = parts else {
             return Ok(Placed { offset, swap: false });
         };
         // All that is accessed lies in one object.
@@ -749,7 +817,7 @@ impl Writer<'_> {
         let from = accesses.iter().filter_map(start).min().unwrap_or(0);
         let end = accesses.iter().filter_map(|a| Some(start(a)? + i64::from(a.size))).max();
         let size = end.map_or(0, |end| end - from).unsigned_abs();
-        endian::place(self.target.arch, d, unit, offset, size)
+        endian::place(self.target.arch, d, &parts, offset, size)
             .ok_or_else(|| self.refusal(i, "accesses a part of a value in big-endian code"))
     }
 

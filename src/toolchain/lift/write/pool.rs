@@ -8,7 +8,7 @@ use crate::diag::Span;
 use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
 
 use super::super::target::Target;
-use super::{Object, Writer, object};
+use super::{Object, Writer};
 
 /// Where addresses of locations are while the text is written.
 #[derive(Debug, Default)]
@@ -52,22 +52,29 @@ pub(super) fn possible(target: &Target) -> bool {
 }
 
 impl Writer<'_> {
-    /// Has a register loaded with the address of an object before the instruction.
-    pub(super) fn from_pool(&mut self, object: Object, reg: &str) {
-        let text = self.pool_load(object, reg);
-        if !self.pool.first.contains(&text) {
-            self.pool.first.push(text);
+    /// Has a register loaded with an address, so many bytes into an object, before the instruction.
+    pub(super) fn from_pool(&mut self, object: Object, offset: i64, reg: &str) {
+        for text in self.pool_load(object, offset, reg) {
+            if !self.pool.first.contains(&text) {
+                self.pool.first.push(text);
+            }
         }
     }
 
-    pub(super) fn pool_load(&mut self, object: Object, reg: &str) -> String {
+    pub(super) fn pool_load(&mut self, object: Object, offset: i64, reg: &str) -> Vec<String> {
         if let Object::Lock(loc) = object {
             self.locks.insert(loc);
         }
-        match self.pool.place(object, 1) {
+        let mut out = vec![match self.pool.place(object, 1) {
             0 => format!("LDR {reg},[{}]", self.target.stack),
             n => format!("LDR {reg},[{},#{n}]", self.target.stack),
+        }];
+        match offset {
+            0 => {}
+            n if n < 0 => out.push(format!("SUB {reg},{reg},#{}", n.unsigned_abs())),
+            n => out.push(format!("ADD {reg},{reg},#{n}")),
         }
+        out
     }
 
     /// Where in the pool a part of the stack is, in bytes.
@@ -81,18 +88,21 @@ impl Writer<'_> {
     /// Whether an instruction's register can be loaded from the pool where it holds the address of
     /// a location: to those after it the value is what they expect.
     pub(super) fn can_pool(&self, i: usize, name: &str) -> bool {
-        let known = self.known(i, name).and_then(|k| self.world.location(k));
-        let Some((_, off)) = known.map(|(loc, off)| object(loc, off)) else {
-            return false;
-        };
-        let dead = self.canonical(name).is_some_and(|canonical| {
+        // What is known under a condition alone is not there where it does not hold.
+        let always = self.dead_after(i, name) || self.before(i, name) == self.known(i, name);
+        self.pool.on
+            && always
+            && self.known(i, name).and_then(|k| self.world.location(k)).is_some()
+            && self.canonical(name).as_deref() != Some(self.target.stack)
+    }
+
+    /// Whether nothing asks for what a register holds after an instruction.
+    pub(super) fn dead_after(&self, i: usize, name: &str) -> bool {
+        self.canonical(name).is_some_and(|canonical| {
             let reg = self.flat.code.regs.iter().position(|r| r.name == canonical);
             let after = &self.plan.after[i].regs;
             reg.and_then(|r| after.get(r)).is_none_or(|bits| *bits == 0)
-        });
-        self.pool.on
-            && self.canonical(name).as_deref() != Some(self.target.stack)
-            && (off == 0 || dead)
+        })
     }
 
     /// The pool at the start.
