@@ -147,6 +147,6 @@ fn many_unordered_stores_are_no_trouble() {
         let timeout = Some(std::time::Duration::from_secs(300));
         let options = Options { engine, timeout, ..Options::default() };
         let found = Simulator::default().simulate(&test, &model, &options).expect("an answer");
-        assert_eq!(shown(&found).0, ["[x]=2"], "{engine:?}");
+        assert_eq!(found.states, [[("[x]".to_string(), "2".to_string())]], "{engine:?}");
     }
 }
