@@ -1,5 +1,11 @@
 //! Outcome sets of small tests, as they must be: what is shown, and which values it has.
 
+#[path = "common/exec.rs"]
+#[allow(dead_code)]
+mod exec;
+#[path = "common/kernel.rs"]
+mod kernel;
+
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::litmus;
@@ -362,4 +368,178 @@ fn a_prefixed_quadword_of_power_lies_in_memory_as_its_registers_follow() {
             "0:r10=1; 0:r11=2; 0:r12=2; 0:r13=1; [x]=18446744073709551618; [y]=36893488147419103233;",
         ],
     );
+}
+
+/// Every final state of a kernel-style test, and the flags that it raises.
+fn kernel_answer(text: &str, model: &Model) -> Result<(Vec<String>, Vec<String>), String> {
+    let source = Source::new("t.litmus", text.to_string());
+    let test = litmus::read(&source).map_err(|e| e.to_string())?;
+    let run = |engine| {
+        let options = Options { engine, ..Options::default() };
+        let outcomes = Simulator::default().simulate(&test, model, &options);
+        let outcomes = outcomes.map_err(|e| e.to_string())?;
+        let line = |s: &Vec<(String, String)>| {
+            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
+        };
+        let states = outcomes.states.iter().map(line).collect::<Vec<_>>();
+        let mut flags = outcomes.flags;
+        flags.sort();
+        flags.dedup();
+        Ok::<_, String>((states, flags))
+    };
+    let found = run(Engine::Enumerate)?;
+    for engine in [Engine::Solve, Engine::Exhaustive] {
+        assert_eq!(found, run(engine)?, "{engine:?}:\n{text}");
+    }
+    Ok(found)
+}
+
+fn expect_kernel(text: &str, states: &[&str], flags: &[&str]) {
+    let model = kernel::model(true, true);
+    let found = kernel_answer(text, &model).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    assert_eq!(found.0, states, "{text}");
+    assert_eq!(found.1, flags, "{text}");
+}
+
+#[test]
+fn annotations_order_what_a_model_says() {
+    let mp = |put: &str, get: &str| {
+        format!(
+            "C MP\n{{}}\nP0(int *x, int *y) {{ put(x, 1); {put}(y, 1); }}\n\
+             P1(int *x, int *y) {{ int a = {get}(y); int b = get(x); }}\nexists (1:a=1 /\\ 1:b=0)\n"
+        )
+    };
+    let all = ["1:a=0; 1:b=0;", "1:a=0; 1:b=1;", "1:a=1; 1:b=0;", "1:a=1; 1:b=1;"];
+    let ordered = [all[0], all[1], all[3]];
+    expect_kernel(&mp("put", "get"), &all, &[]);
+    expect_kernel(&mp("put_release", "get_acquire"), &ordered, &[]);
+}
+
+#[test]
+fn sections_under_a_lock_are_not_mixed() {
+    expect_kernel(
+        "C locks\n{}\nP0(int *x, spinlock_t *l) { take(l); put_twice(x, 1); release(l); }\n\
+         P1(int *x, spinlock_t *l) { take(l); int a = get(x); int b = get(x); release(l); }\n\
+         exists (1:a=1)\n",
+        &["1:a=0;", "1:a=2;"],
+        &[],
+    );
+    expect_kernel(
+        "C looks\n{}\nP0(spinlock_t *l) { a = is_taken(l); take(l); b = is_taken(l); \
+         c = try_take(l); release(l); d = try_take(l); }\n\
+         forall (0:a=0 /\\ 0:b=1 /\\ 0:c=0 /\\ 0:d=1)\n",
+        &["0:a=0; 0:b=1; 0:c=0; 0:d=1;"],
+        &[],
+    );
+    // Who asks for a lock that it holds waits for ever.
+    expect_kernel(
+        "C stuck\n{}\nP0(spinlock_t *l) { take(l); take(l); int a = 1; }\nexists (0:a=1)\n",
+        &[],
+        &[],
+    );
+    expect_kernel(
+        "C shown\n{}\nP0(spinlock_t *l) { take(l); release(l); }\nexists (l=0)\n",
+        &["[l]=0;"],
+        &["lock-shown"],
+    );
+}
+
+#[test]
+fn read_modify_writes_change_what_they_say() {
+    let test = |body: &str, shown: &str, state: &str| {
+        let text = format!(
+            "C rmw\n{{ atomic_t x = ATOMIC_INIT(6); }}\nP0(atomic_t *x) {{ {body} }}\n\
+             locations [{shown}]\nexists (x=1)\n"
+        );
+        expect_kernel(&text, &[state], &[]);
+    };
+    test("add(x, 1); clear(x, 2); a = added(x, 1);", "0:a", "0:a=6; [x]=6;");
+    test("a = add_after(x, 1); b = swap(x, 3);", "0:a; 0:b", "0:a=6; 0:b=7; [x]=3;");
+    test("a = swap_if(x, 6, 1); b = swap_if(x, 6, 9);", "0:a; 0:b", "0:a=6; 0:b=1; [x]=1;");
+    test("a = add_unless(x, 1, 6); b = add_unless(x, 1, 7);", "0:a; 0:b", "0:a=0; 0:b=1; [x]=7;");
+    test(
+        "a = is_last(x); b = added(x, 0 - 4); c = is_last(x);",
+        "0:a; 0:c",
+        "0:a=0; 0:c=1; [x]=0;",
+    );
+    let inc = "C inc\n{}\nP0(int *x) { a = added(x, 1); }\nP1(int *x) { a = added(x, 1); }\n\
+         exists (x=2)\n";
+    expect_kernel(inc, &["[x]=2;"], &[]);
+}
+
+#[test]
+fn sections_are_matched_from_the_inside() {
+    let test = |body: &str| format!("C s\n{{}}\nP0(int *x) {{ {body} }}\nexists (x=0)\n");
+    let x = ["[x]=0;"];
+    expect_kernel(&test("begin(); begin(); end(); end();"), &x, &[]);
+    expect_kernel(&test("begin(); begin(); end();"), &x, &["open-section"]);
+    expect_kernel(&test("end(); begin(); end();"), &x, &["stray-end"]);
+    expect_kernel(&test("begin(); wait_all(x); end();"), &x, &["wait-inside"]);
+}
+
+#[test]
+fn values_are_compared_where_a_model_asks() {
+    let test = |end: &str| {
+        format!(
+            "C s\n{{}}\nP0(struct srcu_struct *s) {{ a = sleep_begin(s); {end} }}\nexists (0:a=0)\n"
+        )
+    };
+    expect_kernel(&test("sleep_end(s, a);"), &["0:a=0;"], &[]);
+    expect_kernel(&test("sleep_end(s, a + 1);"), &["0:a=0;"], &["wrong-sleep"]);
+    expect_kernel(&test("sleep_end(s, a - a);"), &["0:a=0;"], &[]);
+}
+
+/// What a branch decides does not reach past what it branches around.
+#[test]
+fn control_dependencies_end_with_the_branch() {
+    let lb = |close: &str, open: &str| {
+        let thread = |a: &str, b: &str| {
+            format!("{{ int r = get({a}); if (r == 1) {{ {close} put({b}, 1); {open} }}")
+        };
+        let (first, second) = (thread("x", "y"), thread("y", "x"));
+        format!(
+            "C LB\n{{}}\nP0(int *x, int *y) {first}\nP1(int *x, int *y) {second}\nexists (0:r=1 /\\ 1:r=1)\n"
+        )
+    };
+    let (zero, one) = ("0:r=0; 1:r=0;", "0:r=1; 1:r=1;");
+    expect_kernel(&lb("", "}"), &[zero], &[]);
+    expect_kernel(&lb("} {", "}"), &[zero, "0:r=0; 1:r=1;", "0:r=1; 1:r=0;", one], &[]);
+}
+
+/// Addresses lie in plain variables, and locals need no declaration.
+#[test]
+fn variables_have_no_types() {
+    expect_kernel(
+        "C list\n{ int *y=z; int *x=y; int z=7; }\n\
+         P0(int *x, int *y, int *z) { p = get(x); if (p == y) q = get(p); r = get(q); }\n\
+         exists (0:p=y /\\ 0:q=z /\\ 0:r=7)\n",
+        &["0:p=y; 0:q=z; 0:r=7;"],
+        &[],
+    );
+}
+
+#[test]
+fn what_is_missing_for_a_kernel_style_test_is_said() {
+    let test = |body: &str| format!("C t\n{{}}\nP0(int *x) {{\n  {body}\n}}\nexists (x=0)\n");
+    let cases = [
+        (
+            false,
+            false,
+            "READ_ONCE(*x);",
+            "`READ_ONCE` is a primitive of the Linux kernel",
+            "--conf",
+        ),
+        (false, true, "put(x, 1);", "the annotation `once` needs a bell file", "--bell FILE"),
+        (true, false, "__load{twice}(*x);", "declares no annotation `twice`", "it declares once,"),
+        (true, false, "__load{onse}(*x);", "declares no annotation `onse`", "did you mean `once`?"),
+        (true, true, "gett(x);", "unknown function `gett`", "did you mean `get` of small.def?"),
+        (true, true, "put(x);", "`put` takes 2 arguments, found 1", "a macro of small.def"),
+        (true, true, "int r = put(x, 1);", "`put` gives no value", "let it stand alone"),
+        (true, true, "__load{once}(x);", "expected what a pointer points to", "write `*x`"),
+    ];
+    for (bell, macros, body, message, help) in cases {
+        let error = kernel_answer(&test(body), &kernel::model(bell, macros)).unwrap_err();
+        assert!(error.starts_with("t.litmus:4:"), "{body}: {error}");
+        assert!(error.contains(message) && error.contains(help), "{body}: {error}");
+    }
 }

@@ -4,6 +4,8 @@
 #[path = "common/exec.rs"]
 #[allow(dead_code)]
 mod exec;
+#[path = "common/kernel.rs"]
+mod kernel;
 #[path = "common/listings.rs"]
 mod listings;
 #[path = "common/litmus.rs"]
@@ -159,7 +161,7 @@ fn random_models() {
 #[test]
 fn a_model_that_cannot_be_staged_is_interpreted() {
     let text = "\"Own\"\ninclude \"cos.cat\"\n\
-        let rec odd = po \\ (odd; po)\n\
+        let rec odd = po \\ (odd; rf)\n\
         acyclic odd | rf | co | fr as order\n\
         flag ~empty (rf & ext) as communication\n";
     let model = own(Arch::AArch64, text);
@@ -187,4 +189,19 @@ fn a_riscv_amo_is_one_event_for_the_model() {
         let found = answer(test, &model, Engine::Auto).expect("it can be simulated");
         assert!(found.ends_with(&format!(" {allowed} 0 [] false false")), "{check}: {found}");
     }
+}
+
+/// A model with a bell file: locks, whose order and sources the model itself asks for, and
+/// read-modify-writes of two events.
+#[test]
+fn kernel_style() {
+    let model = kernel::model(true, true);
+    assert!(!model.is_interpreted());
+    let mut simulated = 0;
+    for seed in 0..rounds(120) {
+        let rng = &mut Rng::new(seed);
+        let length = 2 + rng.below(2);
+        simulated += usize::from(agree(&kernel::test(rng, 2, length), &model, ""));
+    }
+    assert!(simulated > 100, "only {simulated} answers");
 }

@@ -164,10 +164,17 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 };
             }
             inner = self.define_funs(funs, inner)?;
+            // Each sees what those before it have become.
             let mut new = Vec::with_capacity(old.len());
             for b in values {
-                new.push(self.eval(&b.value, inner)?);
+                let value = self.eval(&b.value, inner)?;
+                inner = match self.bind_pat(inner, &b.pat, value.clone()) {
+                    Some(env) => env,
+                    None => return self.error(b.span, "the names do not fit the value"),
+                };
+                new.push(value);
             }
+            inner = self.define_funs(funs, inner)?;
             let mut over = true;
             for ((b, old), new) in values.iter().zip(&old).zip(&new) {
                 over &= self.is_within(new, old, b.span)?;

@@ -6,7 +6,7 @@
 
 use super::ast::*;
 use super::load::{Model, variant_holds};
-use super::names::{self, Base};
+use super::names;
 use super::plan::{BaseRel, BaseSet};
 use super::prims::Prim;
 use crate::diag::{Diag, Span, nearest};
@@ -51,6 +51,16 @@ pub trait Algebra {
 
     /// Picks one of several values that the language leaves open, where that can be done.
     fn choose(&mut self, of: usize) -> Option<usize>;
+
+    /// Stands for a member of a set or a relation, whichever it is, where members are not known.
+    fn member(&mut self, is_set: bool) -> Option<SetOrRel<Self::S, Self::R>>;
+
+    /// Whether pairs that are made of a member all have it as their target, and those made of
+    /// several are the union of those made of each.
+    fn by_target(&mut self, member: &Self::S, pairs: &Self::R) -> bool;
+
+    /// One of the pairs for each of its targets, which are `of`: those of this execution.
+    fn pick(&mut self, of: &Self::S, pairs: &Self::R, place: &Place) -> Result<Self::R, Halt>;
 
     fn check(
         &mut self,
@@ -130,6 +140,13 @@ pub enum Value<'m, S, R> {
     Rel(R),
     Event(usize),
     Pair(usize, usize),
+    /// Some member of a set, or of a relation, whichever it is.
+    Member(S),
+    MemberPair(R),
+    /// The set of all relations of one pair of this one.
+    Singles(R),
+    /// For each member of a set, the relations of one pair that end in it.
+    Families(S, R),
     Tag(Name),
     /// A set of values, without repetition.
     Values(Rc<Vec<Value<'m, S, R>>>),
@@ -174,7 +191,7 @@ const MAX_STEPS: u64 = 500_000;
 
 pub struct Eval<'m, A: Algebra> {
     pub alg: A,
-    model: &'m Model,
+    pub(super) model: &'m Model,
     pub(super) bound: Vec<Bound<'m, A::S, A::R>>,
     file: usize,
     depth: usize,
@@ -219,7 +236,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Err(Stop::Unstageable(Diag::at(source, span, message)))
     }
 
-    fn halt(&self, halt: Halt, span: Span) -> Stop {
+    pub(super) fn halt(&self, halt: Halt, span: Span) -> Stop {
         let source = &self.model.files[self.file].source;
         match halt {
             Halt::Failed(f) => Stop::Failed(f),
@@ -228,7 +245,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    fn place(&self, name: String, span: Span) -> Place {
+    pub(super) fn place(&self, name: String, span: Span) -> Place {
         let source = &self.model.files[self.file].source;
         let (line, _) = source.line_col(span.start as usize);
         Place { name, at: format!("{}:{line}", source.name) }
@@ -263,7 +280,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Some(pairs.fold(env, |env, (v, part)| self.bind_var(env, v, part)))
     }
 
-    fn bound(&self, mut env: Env, name: &str) -> Option<&ValueOf<'m, A>> {
+    pub(super) fn bound(&self, mut env: Env, name: &str) -> Option<&ValueOf<'m, A>> {
         while env != 0 {
             let b = &self.bound[env as usize - 1];
             if *b.name == *name {
@@ -282,38 +299,13 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 value => Ok(value.clone()),
             };
         }
-        if let Some(base) = names::base(self.model.arch, name) {
-            return Ok(self.base(base));
+        if let Some(value) = self.base_named(name) {
+            return Ok(value);
         }
         if let Some(prim) = Prim::named(name) {
             return Ok(Value::Prim(prim));
         }
         Err(Stop::Error(self.unknown(env, name, span)))
-    }
-
-    fn base(&mut self, base: Base) -> ValueOf<'m, A> {
-        match base {
-            Base::Set(s) => Value::Set(self.alg.base_set(s)),
-            Base::NotSet(s) => {
-                let all = self.alg.base_set(BaseSet::All);
-                let s = self.alg.base_set(s);
-                Value::Set(self.alg.set_op(BinOp::Diff, &all, &s))
-            }
-            Base::EitherSet(a, b) => {
-                let a = self.alg.base_set(a);
-                let b = self.alg.base_set(b);
-                Value::Set(self.alg.set_op(BinOp::Union, &a, &b))
-            }
-            Base::Rel(r) => Value::Rel(self.alg.base_rel(r)),
-            Base::EitherRel(a, b) => {
-                let a = self.alg.base_rel(a);
-                let b = self.alg.base_rel(b);
-                Value::Rel(self.alg.rel_op(BinOp::Union, &a, &b))
-            }
-            Base::EmptySet => Value::Set(self.alg.set_of(&[])),
-            Base::EmptyRel => Value::Rel(self.alg.rel_of(&[])),
-            Base::Co0 => Value::Rel(co0(&mut self.alg)),
-        }
     }
 
     fn unknown(&self, mut env: Env, name: &str, span: Span) -> Box<Diag> {
@@ -340,7 +332,8 @@ impl<'m, A: Algebra> Eval<'m, A> {
         let diag = Diag::at(source, span, format!("`{name}` is not defined"));
         match nearest(name, known) {
             Some(near) => diag.help(format!("did you mean `{near}`?")),
-            None => diag,
+            None if self.model.has_bell() => diag,
+            None => diag.help("if a bell file declares it, name that with `--bell`"),
         }
     }
 
@@ -387,8 +380,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                         && let Some(v) = self.shown(value)
                     {
                         self.alg.show(name, v);
-                    } else if let Some(base) = names::base(self.model.arch, name) {
-                        let value = self.base(base);
+                    } else if let Some(value) = self.base_named(name) {
                         if let Some(v) = self.shown(value) {
                             self.alg.show(name, v);
                         }
@@ -467,40 +459,6 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Ok(())
     }
 
-    /// The value of a `with`: one member of a set that stands for all of them.
-    fn from(&mut self, from: &'m Expr, env: Env) -> Outcome<ValueOf<'m, A>> {
-        if let ExprKind::App(fun, arg) = &from.kind
-            && let ExprKind::Var(name) = &fun.kind
-            && matches!(name.as_ref(), "generate_cos" | "generate_orders")
-        {
-            let arg = self.eval(arg, env)?;
-            let (set, rel) = match (name.as_ref(), arg) {
-                ("generate_cos", rel) => (self.alg.base_set(BaseSet::W), rel),
-                (_, Value::Tuple(parts)) if parts.len() == 2 => {
-                    (self.as_set(parts[0].clone(), from.span)?, parts[1].clone())
-                }
-                _ => return self.error(from.span, "expected a set and a relation"),
-            };
-            let rel = self.as_rel(rel, from.span)?;
-            let place = self.place("coherence".into(), from.span);
-            let order = self.alg.coherence(&set, &rel, &place);
-            return order.map(Value::Rel).map_err(|h| self.halt(h, from.span));
-        }
-        let members = self.members(from, env)?;
-        let failed = |ev: &Self| {
-            let place = ev.place("with".into(), from.span);
-            Stop::Failed(Failed { name: place.name, place: place.at, events: Vec::new() })
-        };
-        match members.len() {
-            0 => Err(failed(self)),
-            1 => Ok(members[0].clone()),
-            n => match self.alg.choose(n) {
-                Some(i) => Ok(members[i.min(n - 1)].clone()),
-                None => self.unstageable(from.span, "which values there are is not known yet"),
-            },
-        }
-    }
-
     fn test(&mut self, kind: CheckKind, test: &'m Test, env: Env) -> Outcome<()> {
         let value = self.eval(&test.expr, env)?;
         let value = match value {
@@ -523,6 +481,14 @@ impl<'m, A: Algebra> Eval<'m, A> {
         self.alg
             .check(kind, test.shape, test.negated, value, &place)
             .map_err(|h| self.halt(h, test.span))
+    }
+
+    /// Flags executions in which a relation is not empty.
+    pub(super) fn flag(&mut self, rel: A::R, name: &str, span: Span) -> Outcome<()> {
+        let place = self.place(name.to_string(), span);
+        self.alg
+            .check(CheckKind::Flag, Shape::Empty, true, SetOrRel::Rel(rel), &place)
+            .map_err(|h| self.halt(h, span))
     }
 
     fn shown(&mut self, value: ValueOf<'m, A>) -> Option<SetOrRel<A::S, A::R>> {
@@ -605,6 +571,13 @@ impl<'m, A: Algebra> Eval<'m, A> {
             ExprKind::App(fun, arg) => {
                 let f = self.eval(fun, env)?;
                 let arg = self.eval(arg, env)?;
+                if let ExprKind::App(map, each) = &fun.kind
+                    && let ExprKind::Var(name) = &map.kind
+                    && name.as_ref() == "map"
+                    && let Some(value) = self.map_members(&arg, each, env)?
+                {
+                    return Ok(value);
+                }
                 self.apply(f, arg, span, env)
             }
             ExprKind::Let(l, body) => {
@@ -692,7 +665,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     /// The members of a set of any type, in a fixed order.
-    fn members(&mut self, expr: &'m Expr, env: Env) -> Outcome<Vec<ValueOf<'m, A>>> {
+    pub(super) fn members(&mut self, expr: &'m Expr, env: Env) -> Outcome<Vec<ValueOf<'m, A>>> {
         let value = self.eval(expr, env)?;
         self.members_of(value, expr.span)
     }

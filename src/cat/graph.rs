@@ -16,6 +16,7 @@ pub struct Graph {
     ids: FxHashMap<Node, NodeId>,
     /// Reads and writes are different events; no event is a read-modify-write.
     split_rmw: bool,
+    locks: bool,
     /// The sets in which the ends of base relations lie.
     r: NodeId,
     w: NodeId,
@@ -27,7 +28,8 @@ pub struct Graph {
 pub const DEPTH: usize = 6;
 
 impl Graph {
-    pub fn new(arch: Arch) -> Graph {
+    /// `locks`: the search also orders and reads from events that are neither reads nor writes.
+    pub fn new(arch: Arch, locks: bool) -> Graph {
         let mut graph = Graph {
             nodes: Vec::new(),
             is_set: Vec::new(),
@@ -35,6 +37,7 @@ impl Graph {
             ids: FxHashMap::default(),
             // RISC-V's AMOs are one event each, as C's read-modify-writes are.
             split_rmw: !matches!(arch, Arch::C | Arch::RiscV),
+            locks,
             r: 0,
             w: 0,
             rreg: 0,
@@ -608,6 +611,10 @@ impl Graph {
     /// The set in which the sources (or targets) of a base relation lie.
     fn base_ends(&self, base: BaseRel, target: bool) -> Option<NodeId> {
         use BaseRel as B;
+        let searched = matches!(base, B::Rf | B::Co | B::Addr | B::Data | B::Ctrl);
+        if self.locks && searched {
+            return None;
+        }
         Some(match (base, target) {
             (B::Rf, false) | (B::Co, _) | (B::Amo | B::LxSx, true) => self.w,
             (B::Rf, true) | (B::Amo | B::LxSx, false) => self.r,

@@ -160,6 +160,18 @@ impl Algebra for Concrete<'_> {
         Some(self.script[self.at - 1].0)
     }
 
+    fn member(&mut self, _: bool) -> Option<SetOrRel<Rc<Set>, Rc<Rel>>> {
+        None
+    }
+
+    fn by_target(&mut self, _: &Rc<Set>, _: &Rc<Rel>) -> bool {
+        false
+    }
+
+    fn pick(&mut self, _: &Rc<Set>, _: &Rc<Rel>, _: &Place) -> Result1<Rc<Rel>> {
+        Err(Halt::Unstageable("a choice without members".to_string()))
+    }
+
     fn check(
         &mut self,
         kind: CheckKind,

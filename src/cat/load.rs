@@ -7,6 +7,7 @@
 use super::ast::{File, Ins, InsKind, Variant};
 use super::parse::parse;
 use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::isa::ops::{Annotations, Tags};
 use crate::litmus::Arch;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,14 @@ pub struct LoadOptions {
     pub include_dirs: Vec<PathBuf>,
     /// The variants that are set. The name of the dialect is set besides.
     pub variants: Vec<String>,
+    /// The bell file, which declares annotations and is run before the model.
+    pub bell: Option<String>,
     pub arch: Arch,
 }
 
 impl LoadOptions {
     pub fn new(arch: Arch) -> LoadOptions {
-        LoadOptions { include_dirs: Vec::new(), variants: Vec::new(), arch }
+        LoadOptions { include_dirs: Vec::new(), variants: Vec::new(), bell: None, arch }
     }
 }
 
@@ -34,8 +37,10 @@ pub struct Model {
     pub arch: Arch,
     pub variants: Vec<String>,
     pub files: Vec<Loaded>,
-    /// Indices of the files that are run, in order: the library, then the model.
+    /// Indices of the files that are run, in order: the library, the bell file, the model.
     pub(super) roots: Vec<usize>,
+    /// What the bell file declares, where there is one.
+    bell: Option<Annotations>,
     fingerprint: blake3::Hash,
 }
 
@@ -61,6 +66,31 @@ impl Model {
     /// Whether any file asks for dependencies to be computed by the model.
     pub fn catdep(&self) -> bool {
         self.files.iter().any(|f| f.ast.catdep)
+    }
+
+    /// Whether the model has a bell file.
+    pub fn has_bell(&self) -> bool {
+        self.bell.is_some()
+    }
+
+    /// Whether it asks for the values of events.
+    pub fn compares_values(&self) -> bool {
+        self.files.iter().any(|f| f.source.text.contains("different-values"))
+    }
+
+    /// The annotations that the bell file declares.
+    pub fn annotations(&self) -> Annotations {
+        self.bell.clone().unwrap_or_default()
+    }
+
+    /// The annotation whose events a cat name stands for: its own name with a capital.
+    pub(super) fn annotation(&self, set: &str) -> Option<Tags> {
+        let bell = self.bell.as_ref()?;
+        let (first, rest) = set.split_at_checked(1)?;
+        let name = bell.names().find(|n| {
+            n.get(..1).is_some_and(|f| f.to_ascii_uppercase() == first) && n.get(1..) == Some(rest)
+        })?;
+        bell.get(name)
     }
 
     pub fn has_variant(&self, name: &str) -> bool {
@@ -97,7 +127,7 @@ macro_rules! built_in {
 }
 
 built_in! {
-    "stdlib", "cos", "cross", "sc", "rc11", "rc11-lb", "c11", "armv8", "aarch64", "aarch32", "armv7",
+    "stdlib", "cos", "cos-opt", "cross", "sc", "rc11", "rc11-lb", "c11", "armv8", "aarch64", "aarch32", "armv7",
     "herding-cats", "ppc", "riscv", "x86tso", "x86tso-herd2025", "mips", "mips-sync",
     "mips-weak", "wgsl-sc-per-loc", "wgsl-rel-acq", "vulkan", "const-write",
 }
@@ -120,7 +150,15 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         Diag::new("the library stdlib.cat is missing") // It is built in.
     })?;
     let mut roots = vec![loader.read(library)?];
+    if let Some(name) = &options.bell {
+        let bell = loader.find_bell(name)?;
+        roots.push(loader.read(bell)?);
+    }
     roots.push(loader.read(main)?);
+    let bell = match &options.bell {
+        Some(_) => Some(super::bell::declared(&loader.loaded, roots[1])?),
+        None => None,
+    };
 
     let mut model = Model {
         name: name_or_path.to_string(),
@@ -128,6 +166,7 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         variants: options.variants.clone(),
         files: loader.loaded.into_iter().map(|f| f.1).collect(),
         roots,
+        bell,
         fingerprint: blake3::hash(b""),
     };
     let mut hash = blake3::Hasher::new();
@@ -218,6 +257,19 @@ impl Loader<'_> {
                  folder that holds it",
             ),
         })
+    }
+
+    fn find_bell(&self, name: &str) -> Result<Found> {
+        if let Some(found) = self.try_path(Path::new(name))? {
+            return Ok(found);
+        }
+        for dir in &self.options.include_dirs {
+            if let Some(found) = self.try_path(&dir.join(name))? {
+                return Ok(found);
+            }
+        }
+        Err(Diag::new(format!("there is no bell file `{name}`"))
+            .help("give its path, or `-I` with the folder that holds it"))
     }
 
     /// The file that `name` means inside the file `from`.

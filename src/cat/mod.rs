@@ -3,6 +3,7 @@
 //! It does not know instruction sets, nor how executions are found.
 
 pub mod ast;
+mod bell;
 mod define;
 pub mod eval;
 pub mod exec;
@@ -11,6 +12,7 @@ pub mod interp;
 pub mod lex;
 pub mod load;
 pub mod names;
+mod open;
 pub mod parse;
 pub mod plan;
 pub mod plan_eval;

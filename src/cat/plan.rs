@@ -3,7 +3,7 @@
 //! Functions are inlined, variants decided, and names resolved to base sets and relations. It
 //! does not know executions; the simulator gives the base names their meaning.
 
-use crate::isa::ops::Tags;
+use crate::isa::ops::{Annotations, TAG_TABLE, Tags};
 
 /// Index of a node; a node only refers to nodes before it, but for fixpoint variables.
 pub type NodeId = u32;
@@ -30,6 +30,8 @@ pub enum BaseSet {
     Iw,
     /// Writes that are last in coherence order at their place; depends on co.
     Fw,
+    /// Events at places that final states show.
+    Observed,
     /// Explicit memory events (all of ours but initial writes are).
     Exp,
     /// Register reads and writes; present only for models that ask for them (`catdep`).
@@ -86,6 +88,10 @@ pub enum BaseRel {
     SameInstr,
     /// Events of the same thread, identity and initial writes left out.
     SameThread,
+    /// Memory events that have different values in every execution, and those that may have, but
+    /// need not. Known only for models that ask.
+    Differ,
+    MayDiffer,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -153,6 +159,9 @@ pub struct Check {
 pub struct FixGroup {
     pub bodies: Vec<NodeId>,
     pub is_set: Vec<bool>,
+    /// It does not grow with itself, and is what its bodies, evaluated one after the other
+    /// from nothing until they stand still, say. It then depends on the program alone.
+    pub iterated: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -168,6 +177,8 @@ pub struct Plan {
     pub names: Vec<(String, NodeId)>,
     /// The model asks for register events.
     pub catdep: bool,
+    /// What the model has beyond the annotations of the dialect.
+    pub annotations: Annotations,
 }
 
 impl Node {
@@ -251,6 +262,12 @@ impl Plan {
         }
     }
 
+    /// The names of annotations, as alternatives.
+    pub fn tag_names(&self, tags: Tags) -> String {
+        let fixed = TAG_TABLE.iter().filter(|(t, ..)| t.meets(tags)).map(|(_, n, _)| *n);
+        fixed.chain(self.annotations.of(tags)).collect::<Vec<_>>().join("|")
+    }
+
     /// One line a node and a check, for people.
     pub fn dump(&self) -> String {
         use std::fmt::Write;
@@ -258,11 +275,7 @@ impl Plan {
         for (i, node) in self.nodes.iter().enumerate() {
             let kind = if self.is_set[i] { 's' } else { 'r' };
             let text = match node {
-                Node::BaseSet(BaseSet::Tags(tags)) => {
-                    let names = crate::isa::ops::TAG_TABLE.iter();
-                    let names = names.filter(|(t, ..)| t.meets(*tags)).map(|(_, n, _)| *n);
-                    names.collect::<Vec<_>>().join("|")
-                }
+                Node::BaseSet(BaseSet::Tags(tags)) => self.tag_names(*tags),
                 Node::BaseSet(base) => format!("{base:?}"),
                 Node::BaseRel(base) => format!("{base:?}"),
                 Node::EmptySet => "{}".into(),

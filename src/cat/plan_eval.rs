@@ -120,11 +120,18 @@ impl PlanEval<'_> {
         // A monotone body gains at least one pair in each round but the last.
         let rounds = group.bodies.len() * (self.exec.n * self.exec.n + 1) + 1;
         for _ in 0..rounds {
-            for id in 0..self.plan.nodes.len() {
-                if self.free[id].contains(&g) && self.solvable(id, g) {
-                    self.node(id)?;
+            if group.iterated {
+                let before = self.solutions[g as usize].clone();
+                for (i, body) in group.bodies.iter().enumerate() {
+                    self.inner(g)?;
+                    self.solutions[g as usize][i] = self.values[*body as usize].clone();
                 }
+                if self.solutions[g as usize] == before {
+                    return Ok(());
+                }
+                continue;
             }
+            self.inner(g)?;
             let next: Vec<_> =
                 group.bodies.iter().map(|b| self.values[*b as usize].clone()).collect();
             let over = next == self.solutions[g as usize];
@@ -134,6 +141,16 @@ impl PlanEval<'_> {
             }
         }
         Err(Diag::new("a recursive definition never settles"))
+    }
+
+    /// Computes the nodes inside a fixpoint once.
+    fn inner(&mut self, g: u32) -> Result<()> {
+        for id in 0..self.plan.nodes.len() {
+            if self.free[id].contains(&g) && self.solvable(id, g) {
+                self.node(id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a node inside `g` is not inside a further group that `g` itself solves.

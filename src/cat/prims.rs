@@ -71,8 +71,9 @@ impl<S, R> Value<'_, S, R> {
             Value::Universe => "`_`",
             Value::Set(_) => "a set of events",
             Value::Rel(_) => "a relation",
-            Value::Event(_) => "an event",
-            Value::Pair(..) => "a pair of events",
+            Value::Event(_) | Value::Member(_) => "an event",
+            Value::Pair(..) | Value::MemberPair(_) => "a pair of events",
+            Value::Singles(_) | Value::Families(..) => "a set of relations",
             Value::Tag(_) => "a tag",
             Value::Values(_) => "a set of values",
             Value::Tuple(_) => "a tuple",
@@ -88,6 +89,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         match value {
             Value::Rel(r) => Ok(r),
             Value::Pair(a, b) => Ok(self.alg.rel_of(&[(a, b)])),
+            Value::MemberPair(r) => Ok(r),
             Value::Empty => Ok(self.alg.rel_of(&[])),
             Value::Universe => Ok(self.alg.full_rel()),
             other => {
@@ -101,6 +103,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         match value {
             Value::Set(s) => Ok(s),
             Value::Event(e) => Ok(self.alg.set_of(&[e])),
+            Value::Member(s) => Ok(s),
             Value::Empty => Ok(self.alg.set_of(&[])),
             Value::Universe => Ok(self.alg.base_set(BaseSet::All)),
             other => {
@@ -247,6 +250,8 @@ impl<'m, A: Algebra> Eval<'m, A> {
             Value::Tag(_) => Value::Values(Rc::new(vec![value])),
             Value::Event(e) => Value::Set(self.alg.set_of(&[e])),
             Value::Pair(a, b) => Value::Rel(self.alg.rel_of(&[(a, b)])),
+            Value::Member(s) => Value::Set(s),
+            Value::MemberPair(r) => Value::Rel(r),
             other => other,
         }
     }
@@ -270,6 +275,11 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Ok(match (elem, set) {
             (Value::Universe, _) => return self.error(span, "`_` cannot be an element"),
             (_, Value::Universe) => Value::Universe,
+            (Value::Member(s), Value::Empty) => Value::Set(s),
+            (Value::MemberPair(r), Value::Empty) => Value::Rel(r),
+            (Value::MemberPair(r), Value::Rel(more)) => {
+                Value::Rel(self.alg.rel_op(BinOp::Union, &r, &more))
+            }
             (Value::Event(e), Value::Empty) => Value::Set(self.alg.set_of(&[e])),
             (Value::Pair(a, b), Value::Empty) => Value::Rel(self.alg.rel_of(&[(a, b)])),
             (Value::Pair(a, b), Value::Rel(r)) => {
@@ -382,6 +392,14 @@ impl<'m, A: Algebra> Eval<'m, A> {
             Prim::Other(name) => match arg {
                 Value::Empty => Ok(Value::Empty),
                 Value::Rel(r) if self.alg.pairs(&r) == Some(Vec::new()) => Ok(Value::Rel(r)),
+                Value::Rel(r) if name == "different-values" => {
+                    // Values are no part of what a model sees: where they decide, that is said.
+                    let open = self.alg.base_rel(BaseRel::MayDiffer);
+                    let open = self.alg.rel_op(BinOp::Inter, &r, &open);
+                    self.flag(open, "different-values-not-known", span)?;
+                    let differ = self.alg.base_rel(BaseRel::Differ);
+                    Ok(Value::Rel(self.alg.rel_op(BinOp::Inter, &r, &differ)))
+                }
                 _ => self.error(span, format!("`{name}` has no meaning for executions here")),
             },
         }

@@ -9,7 +9,11 @@ use super::graph::{DEPTH, Graph};
 use super::load::Model;
 use super::plan::*;
 use crate::diag::Diag;
+use crate::isa::ops::{Annotations, tag};
 use std::fmt;
+
+/// How deep facts are looked for that only few terms need.
+const FAR: usize = 16;
 
 /// Why there is no plan.
 #[derive(Clone, Debug)]
@@ -50,10 +54,15 @@ struct Group {
     /// Empty until the group is solved.
     bodies: Vec<NodeId>,
     is_set: Vec<bool>,
+    /// See [`FixGroup::iterated`].
+    iterated: bool,
 }
 
 struct Stager {
     graph: Graph,
+    /// See [`Graph::new`].
+    locks: bool,
+    annotations: Annotations,
     groups: Vec<Group>,
     /// Groups that have variables and no bodies yet.
     open: Vec<usize>,
@@ -73,7 +82,9 @@ fn id_of(v: &Either) -> NodeId {
 impl Stager {
     fn new(model: &Model) -> Stager {
         Stager {
-            graph: Graph::new(model.arch),
+            graph: Graph::new(model.arch, model.has_bell()),
+            locks: model.has_bell(),
+            annotations: model.annotations(),
             groups: Vec::new(),
             open: Vec::new(),
             checks: Vec::new(),
@@ -123,6 +134,59 @@ impl Stager {
                 Node::Complement(a) => todo.push((a, !flipped)),
                 Node::Diff(a, b) => todo.extend([(a, flipped), (b, !flipped)]),
                 _ => todo.extend(self.parts(id).into_iter().map(|p| (p, flipped))),
+            }
+        }
+        true
+    }
+
+    /// Whether `root` depends on nothing but the program and the variables of `group`.
+    fn is_static_but(&self, root: NodeId, group: u32) -> bool {
+        let mut seen = vec![false; self.graph.nodes.len()];
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            if std::mem::replace(&mut seen[id as usize], true) {
+                continue;
+            }
+            match self.graph.get(id) {
+                Node::FixVar(g, _) if *g != group => return false,
+                node if node.is_choice() => return false,
+                _ => todo.extend(self.parts(id)),
+            }
+        }
+        true
+    }
+
+    /// Whether a set or relation over a variable is the union of what it is over the members of
+    /// the variable: no operation looks at two places of the variable at once, or takes it away.
+    fn is_linear(&self, root: NodeId, var: NodeId) -> bool {
+        let group = match self.graph.get(var) {
+            Node::FixVar(g, _) => *g,
+            _ => return false,
+        };
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            if id == var {
+                continue;
+            }
+            let open = |x: NodeId| self.mentions(x, group);
+            match *self.graph.get(id) {
+                Node::Union(a, b) if open(a) && open(b) => todo.extend([a, b]),
+                Node::Diff(a, b) if open(a) && !open(b) => todo.push(a),
+                Node::Inter(a, b)
+                | Node::Seq(a, b)
+                | Node::Cross(a, b)
+                | Node::RestrictDomain(a, b)
+                | Node::RestrictRange(a, b)
+                    if open(a) != open(b) =>
+                {
+                    todo.push(if open(a) { a } else { b });
+                }
+                Node::Inverse(a) | Node::IdentityOn(a) | Node::Domain(a) | Node::Range(a)
+                    if open(a) =>
+                {
+                    todo.push(a);
+                }
+                _ => return false,
             }
         }
         true
@@ -210,7 +274,8 @@ impl Stager {
 
     /// Keeps what checks and drawings need, in an order in which operands come first.
     fn finish(self, catdep: bool) -> Plan {
-        let mut plan = Plan { catdep, ..Plan::default() };
+        let annotations = self.annotations.clone();
+        let mut plan = Plan { catdep, annotations, ..Plan::default() };
         let mut new_ids: Vec<Option<NodeId>> = vec![None; self.graph.nodes.len()];
         let mut new_groups: Vec<Option<u32>> = vec![None; self.groups.len()];
         let mut todo: Vec<NodeId> = self.shows.iter().rev().map(|s| s.1).collect();
@@ -234,6 +299,7 @@ impl Stager {
                     plan.groups.push(FixGroup {
                         bodies: Vec::new(),
                         is_set: self.groups[g as usize].is_set.clone(),
+                        iterated: self.groups[g as usize].iterated,
                     });
                     (plan.groups.len() - 1) as u32
                 })
@@ -342,7 +408,11 @@ impl Algebra for Stager {
 
     /// The order that the simulator searches, which must contain the constraint.
     fn coherence(&mut self, s: &NodeId, r: &NodeId, place: &Place) -> Result<NodeId, Halt> {
-        let writes = self.graph.base_set(BaseSet::W);
+        let mut writes = self.graph.base_set(BaseSet::W);
+        if self.locks {
+            let taken = self.graph.base_set(BaseSet::Tags(tag::C_LKW));
+            writes = self.graph.union(writes, taken);
+        }
         if !self.graph.within(*s, writes, DEPTH) {
             let message = "only writes have a coherence order to take here";
             return Err(Halt::Unstageable(message.into()));
@@ -374,6 +444,57 @@ impl Algebra for Stager {
 
     fn choose(&mut self, _: usize) -> Option<usize> {
         None
+    }
+
+    fn member(&mut self, is_set: bool) -> Option<Either> {
+        let group = self.groups.len();
+        let var = self.graph.fix_var(group as u32, 0, is_set);
+        let (vars, is_set) = (vec![var], vec![is_set]);
+        self.groups.push(Group { vars, bodies: Vec::new(), is_set, iterated: false });
+        Some(self.either(var))
+    }
+
+    fn by_target(&mut self, var: &NodeId, pairs: &NodeId) -> bool {
+        let targets = self.graph.range(*pairs);
+        self.graph.within(targets, *var, FAR) && self.is_linear(*pairs, *var)
+    }
+
+    /// The sources that the search gives to looks at locks, where it tries all that are asked for.
+    fn pick(&mut self, of: &NodeId, pairs: &NodeId, place: &Place) -> Result<NodeId, Halt> {
+        let g = &mut self.graph;
+        let tags = |g: &mut Graph, tags| g.base_set(BaseSet::Tags(tags));
+        let (taken, free) = (tags(g, tag::C_LKW), tags(g, tag::C_UL));
+        let (looks_taken, looks_free) = (tags(g, tag::C_LF | tag::C_RL), tags(g, tag::C_RU));
+        let init = g.base_set(BaseSet::Iw);
+        let free = g.union(free, init);
+        let loc = g.base_rel(BaseRel::Loc);
+        let (po, ext) = (g.base_rel(BaseRel::Po), g.base_rel(BaseRel::Ext));
+        let earlier = g.union(po, ext);
+        let sources = g.domain(*pairs);
+        let tried = self.locks
+            && (g.within(*of, looks_taken, FAR) && g.within(sources, taken, FAR)
+                || g.within(*of, looks_free, FAR) && g.within(sources, free, FAR))
+            && g.within(*pairs, loc, FAR)
+            && g.within(*pairs, earlier, FAR);
+        if !tried {
+            let message = "which values there are is not known yet";
+            return Err(Halt::Unstageable(message.into()));
+        }
+        let rf = g.base_rel(BaseRel::Rf);
+        let chosen = g.inter(*pairs, rf);
+        let reached = g.range(chosen);
+        let missing = g.diff(*of, reached);
+        if !g.is_empty(missing) {
+            self.record(Check {
+                kind: CheckKind::Require,
+                shape: Shape::Empty,
+                negated: false,
+                node: missing,
+                name: place.name.clone(),
+                place: place.at.clone(),
+            });
+        }
+        Ok(chosen)
     }
 
     fn check(
@@ -421,7 +542,8 @@ impl Algebra for Stager {
             .map(|(i, set)| self.graph.fix_var(group as u32, i as u32, *set))
             .collect();
         let out = vars.iter().map(|v| self.either(*v)).collect();
-        self.groups.push(Group { vars, bodies: Vec::new(), is_set: is_set.to_vec() });
+        let is_set = is_set.to_vec();
+        self.groups.push(Group { vars, bodies: Vec::new(), is_set, iterated: false });
         self.open.push(group);
         Some(out)
     }
@@ -436,7 +558,10 @@ impl Algebra for Stager {
             return Ok(bodies.into_iter().map(|b| self.either(b)).collect());
         }
         if bodies.iter().any(|b| !self.is_monotone(*b, g)) {
-            return Err("a recursive definition that does not grow with itself".into());
+            if bodies.iter().any(|b| !self.is_static_but(*b, g)) {
+                return Err("a recursive definition that does not grow with itself".into());
+            }
+            self.groups[group].iterated = true;
         }
         if let [body] = bodies[..]
             && let Some(closure) = self.closure(body, self.groups[group].vars[0], g)

@@ -7,6 +7,7 @@ mod check;
 mod common;
 mod compile;
 mod completions;
+mod conf;
 mod confidence;
 mod cpu;
 mod crash;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
+use litmake::lang::c11::macros::Macros;
 use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;
@@ -17,6 +18,7 @@ use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 
 use super::common;
+use super::conf::{self, Conf};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
 ///
@@ -29,6 +31,8 @@ use super::common;
   litmake sim --model tests/my.cat @tests/all a model of your own, and a list of tests
   litmake sim -I ~/herd/libdir --model aarch64.cat MP.litmus
                                               a model of herd's own library
+  litmake sim -I ~/linux/tools/memory-model --conf linux-kernel.cfg MP+polocks.litmus
+                                              the Linux kernel's own model
   litmake sim --explain '1:X0=1; 1:X2=0' MP.litmus
                                               why an outcome is forbidden")]
 pub struct Args {
@@ -44,14 +48,27 @@ pub struct Args {
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
 
+    /// A bell file: the annotations that the model has beyond those of the dialect
+    #[arg(long, value_name = "FILE")]
+    bell: Option<String>,
+
+    /// A macro file: what functions that C tests call stand for
+    #[arg(long, value_name = "FILE")]
+    macros: Option<String>,
+
+    /// A configuration file of herd's, for the model, bell file, macros and variants that it names;
+    /// what is given beside it comes first
+    #[arg(long, value_name = "FILE")]
+    conf: Option<String>,
+
     /// Set a variant that the model asks about (such as `mixed`), or that says which accesses
     /// are single: `lse2`, `lpae` or `avx`
     #[arg(long, value_name = "NAME")]
     variant: Vec<String>,
 
-    /// How often the body of a loop may run; a test that was cut says so
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    unroll: u32,
+    /// How often the body of a loop may run; a test that was cut says so [default: 2]
+    #[arg(long, value_name = "N")]
+    unroll: Option<u32>,
 
     /// Give up on a test after this many seconds
     #[arg(long, value_name = "S")]
@@ -136,6 +153,7 @@ pub fn main(args: Args) -> ExitCode {
 /// Models by architecture, loaded when the first test asks.
 struct Models<'a> {
     args: &'a Args,
+    conf: &'a Conf,
     loaded: Mutex<HashMap<Arch, Arc<OnceLock<Result<Arc<Model>>>>>>,
 }
 
@@ -149,11 +167,18 @@ impl Models<'_> {
     }
 
     fn load(&self, arch: Arch) -> Result<Model> {
-        let name = self.args.model.as_deref().unwrap_or(arch.default_model());
+        let (args, conf) = (self.args, self.conf);
+        let name = args.model.as_ref().or(conf.model.as_ref()).map(String::as_str);
         let mut options = LoadOptions::new(arch);
-        options.include_dirs = self.args.include.clone();
-        options.variants = self.args.variant.clone();
-        Model::load(&cat::load(name, &options)?)
+        options.include_dirs = [args.include.clone(), conf.include.clone()].concat();
+        options.variants = [args.variant.clone(), conf.variants.clone()].concat();
+        options.bell = args.bell.clone().or(conf.bell.clone());
+        let macros = match args.macros.as_ref().or(conf.macros.as_ref()) {
+            Some(name) => Macros::read(&conf::find(name, "macro file", &options.include_dirs)?)?,
+            None => Macros::default(),
+        };
+        let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;
+        Model::load_with(&model, macros)
     }
 }
 
@@ -164,16 +189,21 @@ fn run(args: &Args) -> Result<bool> {
         Some(_) => return Err(Diag::new("--timeout wants a number of seconds above 0")),
         None => None,
     };
-    if args.unroll == 0 {
+    let conf = match &args.conf {
+        Some(name) => conf::read(&conf::find(name, "configuration file", &args.include)?)?,
+        None => Conf::default(),
+    };
+    let unroll = args.unroll.or(conf.unroll).unwrap_or(Options::default().unroll);
+    if unroll == 0 {
         return Err(Diag::new("--unroll wants at least 1: a loop's body runs that often"));
     }
     let paths = list::tests(&args.inputs)?;
-    let options = Options { unroll: args.unroll, timeout, engine: args.engine.into() };
+    let options = Options { unroll, timeout, engine: args.engine.into() };
     let mut features = Features::default();
-    for name in &args.variant {
+    for name in args.variant.iter().chain(&conf.variants) {
         features.add(name);
     }
-    let models = Models { args, loaded: Mutex::default() };
+    let models = Models { args, conf: &conf, loaded: Mutex::default() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
     let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {

@@ -408,7 +408,7 @@ fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
         Op::Un { a, .. } => [Some(*a), None, None],
         Op::Bin { a, b, .. } => [Some(*a), Some(*b), None],
         Op::Select { cond, yes, no, .. } => [Some(*cond), Some(*yes), Some(*no)],
-        Op::Load { addr, .. } => [Some(*addr), None, None],
+        Op::Load { addr, .. } | Op::Touch { addr, .. } => [Some(*addr), None, None],
         Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => {
             [Some(*addr), Some(*src), None]
         }
@@ -421,6 +421,7 @@ fn uses(op: &Op) -> impl Iterator<Item = Temp> + use<> {
         | Op::ReadReg { .. }
         | Op::Choose { .. }
         | Op::Fence { .. }
+        | Op::Control { .. }
         | Op::Jump { .. }
         | Op::Halt => [None, None, None],
     };

@@ -75,6 +75,13 @@ tags! {
     C_VOLATILE = "VOLATILE": "C",
     /// atomic_signal_fence; orders only within a thread.
     C_SIGNAL = "SIGNAL": "C",
+    // Locks as the Linux kernel has them: the read and the write of taking one, releasing one,
+    // a try that fails, a look that finds it taken, and free.
+    C_LKR = "LKR": "C", C_LKW = "LKW": "C", C_UL = "UL": "C",
+    C_LF = "LF": "C", C_RL = "RL": "C", C_RU = "RU": "C",
+    /// A part of an operation of several events, which program order puts in their order. No
+    /// model sees it.
+    C_PART = "part": "",
     // AArch64 (and AArch32's LDA/STL).
     A = "A": "AArch64 ARM",
     Q = "Q": "AArch64 ARM",
@@ -113,6 +120,52 @@ tags! {
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
 }
+
+/// Annotations that a model declares, beside those of [`TAG_TABLE`]: each name has a bit of its
+/// own, of those that no fixed annotation has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    names: Vec<String>,
+}
+
+impl Annotations {
+    /// The bit of the first; all fixed annotations lie below.
+    const FIRST: u32 = 96;
+    /// The most that there can be.
+    pub const MOST: usize = (128 - Self::FIRST) as usize;
+
+    /// Adds a name, where it is new; false where there is no room.
+    pub fn add(&mut self, name: &str) -> bool {
+        if self.get(name).is_some() {
+            return true;
+        }
+        if self.names.len() >= Self::MOST {
+            return false;
+        }
+        self.names.push(name.to_string());
+        true
+    }
+
+    pub fn get(&self, name: &str) -> Option<Tags> {
+        let i = self.names.iter().position(|n| n == name)?;
+        Some(Tags(1 << (Self::FIRST + i as u32)))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// The names of those in a set of annotations.
+    pub fn of(&self, tags: Tags) -> impl Iterator<Item = &str> {
+        self.names().filter(move |n| self.get(n).is_some_and(|t| t.meets(tags)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+const _: () = assert!(TAG_TABLE.len() <= Annotations::FIRST as usize);
 
 /// Where a register read's value goes inside its instruction; herd's cat files ask for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -294,6 +347,20 @@ pub enum Op {
     },
     Fence {
         tags: Tags,
+    },
+    /// An event at a place that neither reads nor writes it (a lock is asked for, a grace period
+    /// waited for).
+    Touch {
+        addr: Temp,
+        size: u8,
+        tags: Tags,
+    },
+    /// What is executed from here on depends by control on no branch that comes after the
+    /// entry of the same depth. `enter` is that entry. Only structured code has it: elsewhere all
+    /// that comes after a branch depends on it.
+    Control {
+        depth: u16,
+        enter: bool,
     },
     /// Executes one list or the other; what is inside depends on `cond` by control inside the
     /// instruction. A temporary that both sides assign is usable after.

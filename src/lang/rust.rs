@@ -530,6 +530,7 @@ impl Writer<'_> {
                 None => self.builtin(name, args),
             },
             ExprKind::Member { .. } => refuse("such member"),
+            ExprKind::Annotated(_) => refuse("primitive of the Linux kernel"),
         }
     }
 

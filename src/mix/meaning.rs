@@ -214,7 +214,9 @@ impl Follow<'_> {
                     }
                 }
             }
-            Op::Rmw { .. } | Op::StoreEx { .. } => return None,
+            Op::Rmw { .. } | Op::StoreEx { .. } | Op::Touch { .. } | Op::Control { .. } => {
+                return None;
+            }
             Op::Fence { tags } => {
                 let _ = write!(self.effects, "fence {tags:?}; ");
             }

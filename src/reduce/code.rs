@@ -261,6 +261,7 @@ fn with_child(kind: &ExprKind, i: usize, new: Expr) -> Option<ExprKind> {
         (ExprKind::Cond(_, b, _), 1) => b,
         (ExprKind::Cond(_, _, c), 2) => c,
         (ExprKind::Call(_, args), i) => args.get_mut(i)?,
+        (ExprKind::Annotated(a), i) => a.args.get_mut(i)?,
         _ => return None,
     };
     *slot = new;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::expr::{ExprId, Exprs, Var, truth};
 use super::program::Program;
-use super::unfold::Path;
+use super::unfold::{Path, PathEvent};
 use crate::isa::ops::Val;
 
 type Range = (u16, u32, u8);
@@ -16,7 +16,8 @@ type Range = (u16, u32, u8);
 const MOST: usize = 24;
 const ROUNDS: usize = 6;
 
-struct Domains {
+/// The values that may be found at each accessed range.
+pub struct Domains {
     /// `None`: anything.
     values: FxHashMap<Range, Option<Vec<Val>>>,
 }
@@ -49,7 +50,7 @@ pub fn feasible<'p>(
 }
 
 impl Domains {
-    fn new(program: &Program, exprs: &Exprs, paths: &[Vec<Path>]) -> Domains {
+    pub fn new(program: &Program, exprs: &Exprs, paths: &[Vec<Path>]) -> Domains {
         let mut d = Domains { values: FxHashMap::default() };
         let accesses = || paths.iter().flatten().flat_map(|p| &p.events).filter(|e| e.is_access());
         for e in accesses() {
@@ -101,8 +102,19 @@ impl Domains {
         d
     }
 
+    /// The values that a read can return; `None` for anything.
+    pub fn at(&self, read: &PathEvent) -> Option<Vec<Val>> {
+        self.values.get(&(read.loc, read.off, read.size))?.clone()
+    }
+
     /// The values that an expression can have on a path; `None` for anything.
-    fn possible(&self, exprs: &Exprs, thread: usize, path: &Path, e: ExprId) -> Option<Vec<Val>> {
+    pub fn possible(
+        &self,
+        exprs: &Exprs,
+        thread: usize,
+        path: &Path,
+        e: ExprId,
+    ) -> Option<Vec<Val>> {
         if let Some(v) = exprs.as_const(e) {
             return Some(vec![v]);
         }

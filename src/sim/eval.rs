@@ -393,7 +393,8 @@ impl Values {
                 _ => self.clear(body.var, frame),
             }
         }
-        loop {
+        // What grows settles before that; what does not might never.
+        for _ in 0..bodies.len() * (frame.n * frame.n + 1) + 1 {
             let mut changed = false;
             for body in bodies {
                 for step in &body.steps {

@@ -9,7 +9,6 @@ use crate::cat::exec::{Exec, rel_has};
 use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 use crate::cat::plan_eval::{Val, values};
 use crate::diag::Result;
-use crate::isa::ops::TAG_TABLE;
 use crate::rel::Rel;
 
 /// Relations that need no further words.
@@ -277,10 +276,7 @@ impl Deriver<'_> {
             return Some(name.to_string());
         }
         match &self.plan.nodes[set as usize] {
-            Node::BaseSet(BaseSet::Tags(tags)) => {
-                let names = TAG_TABLE.iter().filter(|(t, ..)| t.meets(*tags)).map(|(_, n, _)| *n);
-                Some(names.collect::<Vec<_>>().join("|"))
-            }
+            Node::BaseSet(BaseSet::Tags(tags)) => Some(self.plan.tag_names(*tags)),
             _ => None,
         }
     }

@@ -344,6 +344,16 @@ impl Exprs {
         }
     }
 
+    /// Whether a value is what a read returned, as it was.
+    pub fn is_var(&self, mut id: ExprId, var: Var) -> bool {
+        while let Expr::Un(UnOp::ZeroExt { from }, inner, _) = self.get(id)
+            && self.bits_of(inner) <= from
+        {
+            id = inner;
+        }
+        matches!(self.get(id), Expr::Var(v, _) if v == var)
+    }
+
     /// Calls `f` on each read that a value depends on.
     pub fn each_var(&self, id: ExprId, f: &mut dyn FnMut(Var)) {
         match self.get(id) {

@@ -17,7 +17,7 @@ use crate::rel::{Rel, Set};
 pub const UNDEFINED: &str = "undef";
 
 /// The base sets that a skeleton gives; those of annotations and final writes follow.
-const SETS: [BaseSet; 14] = [
+const SETS: [BaseSet; 15] = [
     BaseSet::R,
     BaseSet::W,
     BaseSet::M,
@@ -32,9 +32,10 @@ const SETS: [BaseSet; 14] = [
     BaseSet::AddrPort,
     BaseSet::DataPort,
     BaseSet::Const,
+    BaseSet::Observed,
 ];
 
-const RELS: [BaseRel; 21] = [
+const RELS: [BaseRel; 23] = [
     BaseRel::Po,
     BaseRel::Loc,
     BaseRel::Int,
@@ -56,6 +57,8 @@ const RELS: [BaseRel; 21] = [
     BaseRel::SameInstr,
     BaseRel::SameThread,
     BaseRel::Id,
+    BaseRel::Differ,
+    BaseRel::MayDiffer,
 ];
 
 /// What reads-from and coherence do not change.

@@ -8,6 +8,7 @@ use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{self, Symbols};
+use crate::lang::c11::lower::{self, Dialect};
 use crate::litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value,
 };
@@ -89,11 +90,12 @@ fn layout(ty: &Type, pointer: u8) -> (u8, u32, bool) {
 
 impl Program {
     pub fn new(test: &Test) -> Result<Program> {
-        Program::with(test, &mut Bodies::default())
+        Program::with(test, &mut Bodies::default(), None)
     }
 
-    /// The same, with threads that were lowered before.
-    pub fn with(test: &Test, bodies: &mut Bodies) -> Result<Program> {
+    /// The same, with threads that were lowered before, and with what a model adds to C.
+    pub fn with(test: &Test, bodies: &mut Bodies, dialect: Option<&Dialect>) -> Result<Program> {
+        let dialect = dialect.filter(|_| test.arch == Arch::C);
         let mut locations = Locations::default();
         let features = test.features();
         let isa = isa::with(test.arch, features);
@@ -101,7 +103,9 @@ impl Program {
         for item in &test.init {
             if let Place::Mem { name, .. } = &item.place {
                 let i = locations.get(name);
-                if let Some(ty) = &item.ty {
+                if let (Some(ty), Some(dialect)) = (&item.ty, dialect) {
+                    locations.give_type(i, &lower::object_in(dialect, ty), pointer);
+                } else if let Some(ty) = &item.ty {
                     locations.give_type(i, ty, pointer);
                 } else if let Some(InitValue::Array(values)) = &item.value {
                     let ty = Type::Array(Box::new(Type::INT), values.len() as u64);
@@ -118,9 +122,13 @@ impl Program {
                     };
                     bodies.thread(isa, features, &test.source, lines, &mut locations)?
                 }
-                Body::C(f) => {
-                    crate::lang::c11::lower::thread(&test.source, f, &test.helpers, &mut locations)?
-                }
+                Body::C(f) => match dialect {
+                    None => lower::thread(&test.source, f, &test.helpers, &mut locations)?,
+                    Some(dialect) => {
+                        let helpers = &test.helpers;
+                        lower::thread_in(&test.source, f, helpers, &mut locations, dialect)?
+                    }
+                },
             });
         }
         let mut lowering = Lowering {
@@ -129,6 +137,7 @@ impl Program {
             threads,
             types: FxHashMap::default(),
             compared: Vec::new(),
+            own_events: dialect.is_some_and(|d| d.kernel),
         };
         for item in &test.init {
             lowering.init(item)?;
@@ -145,6 +154,7 @@ struct Lowering<'t> {
     types: FxHashMap<(usize, Reg), Type>,
     /// What the comparisons read so far look at.
     compared: Vec<Shown>,
+    own_events: bool,
 }
 
 impl Lowering<'_> {
@@ -284,7 +294,8 @@ impl Lowering<'_> {
                 if let Some(i) = code.regs.iter().position(|r| r.name == name) {
                     return Ok(Some(i as Reg));
                 }
-                if init {
+                // Kernel-style tests do without declarations.
+                if init || self.own_events {
                     return Ok(Some(code.reg(name, 32, true)));
                 }
                 let near = nearest(name, code.regs.iter().map(|r| r.name.as_str()));
@@ -428,6 +439,7 @@ impl Lowering<'_> {
             filter,
             condition,
             quantifier: self.test.condition.quantifier,
+            own_events: self.own_events,
         })
     }
 

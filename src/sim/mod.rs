@@ -33,7 +33,9 @@ use crate::cat::plan::{CheckKind, Plan};
 use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
-use crate::litmus::{Quantifier, Test};
+use crate::lang::c11::lower::Dialect;
+use crate::lang::c11::macros::Macros;
+use crate::litmus::{Arch, Quantifier, Test};
 use bodies::Bodies;
 use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
@@ -84,6 +86,10 @@ pub struct Model {
     cat: cat::Model,
     /// `None` for a model that only the interpreter can run.
     fast: Option<Fast>,
+    /// What the model adds to C, where it has annotations of its own.
+    dialect: Option<Dialect>,
+    /// It asks for the values of events.
+    compares: bool,
 }
 
 /// A staged model.
@@ -98,6 +104,11 @@ impl Model {
     /// Stages and compiles a cat model. One that cannot be staged is interpreted, one execution
     /// after the other.
     pub fn load(model: &cat::Model) -> Result<Model> {
+        Model::load_with(model, Macros::default())
+    }
+
+    /// Loads a model with the macros that stand for its primitives in C tests.
+    pub fn load_with(model: &cat::Model, macros: Macros) -> Result<Model> {
         let fast = match cat::stage::stage(model) {
             Ok(plan) => {
                 let program = steps::Program::new(&plan).map_err(|e| {
@@ -109,7 +120,19 @@ impl Model {
             Err(StageError::Unstageable(_)) => None,
             Err(StageError::Invalid(diag)) => return Err(diag),
         };
-        Ok(Model { name: model.name.clone(), cat: model.clone(), fast })
+        let dialect = (model.has_bell() || !macros.is_empty()).then(|| Dialect {
+            macros,
+            kernel: model.has_bell(),
+            annotations: model.annotations(),
+            fenced: !model.has_variant("lkmmv2"),
+        });
+        Ok(Model {
+            name: model.name.clone(),
+            cat: model.clone(),
+            fast,
+            dialect,
+            compares: model.compares_values(),
+        })
     }
 
     /// Whether every execution is given to the interpreter.
@@ -163,7 +186,7 @@ pub struct Simulator {
 impl Simulator {
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
-        let program = Program::with(test, &mut self.bodies)?;
+        let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
         let mut found = Found::default();
         let deadline = options.timeout.map(|t| start + t);
         // Flags of an interpreted model, by number.
@@ -222,13 +245,17 @@ impl Simulator {
         let exprs = &self.exprs;
         let cells = cells_of(program, &paths);
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
+        let domains = model.compares.then(|| domain::Domains::new(program, exprs, &paths));
         let paths: Vec<Vec<&Path>> = if options.engine == Engine::Exhaustive {
             paths.iter().map(|ps| ps.iter().collect()).collect()
         } else {
             domain::feasible(program, exprs, &paths)
         };
         let mut look = |picked: Vec<&Path>, found: &mut Found| {
-            let skeleton = Skeleton::new(program, &cells, picked);
+            let mut skeleton = Skeleton::new(program, &cells, picked);
+            if let Some(domains) = &domains {
+                skeleton.compare_values(exprs, domains);
+            }
             found.stats.skeletons += 1;
             let Some(fast) = fast else {
                 let mut judge = Interpreted::new(&model.cat, names);
@@ -311,8 +338,9 @@ fn unfold_all(
     register_events: bool,
 ) -> Result<(Vec<Vec<Path>>, bool)> {
     let limits = Limits { unroll, max_paths: 1 << 14, max_steps: 10_000, register_events };
-    // A model that follows values itself needs the accesses that they go through.
-    let mut private = match register_events {
+    // A model that follows values itself needs the accesses that they go through. In C every access
+    // has annotations and so makes an event; what is left out here could be no open address.
+    let mut private = match register_events || program.arch == Arch::C {
         true => vec![None; program.locations.len()],
         false => private_locations(program),
     };

@@ -18,6 +18,8 @@ pub struct Program {
     pub filter: Option<Cond>,
     pub condition: Cond,
     pub quantifier: Quantifier,
+    /// Its events may be others than reads, writes and fences: a model with a bell file has them.
+    pub own_events: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -4,8 +4,10 @@
 //! Initial writes come first, then each thread's events in program order. An access that
 //! overlaps another of a different extent is split into cells, one event a cell.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::domain::Domains;
 use super::expr::{ExprId, Exprs, Var};
 use super::program::{Program, What};
 use super::unfold::{Kind, Path, PathEvent, Taint};
@@ -26,6 +28,16 @@ pub struct Place {
 pub struct Cells {
     pub places: Vec<Place>,
     by_loc: Vec<SmallVec<[u16; 4]>>,
+    /// What matters under models with events of their own.
+    own: Option<Box<Own>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Own {
+    /// The places where locks are taken: no value is written there.
+    locks: Vec<u16>,
+    /// The places that final states show.
+    observed: Vec<u16>,
 }
 
 impl Cells {
@@ -39,12 +51,17 @@ impl Cells {
                 list.push((from, to));
             }
         };
+        let mut locks: Vec<(u16, u32, u8)> = Vec::new();
         for e in accesses {
             note(e.loc, e.off, e.off + u32::from(e.size));
+            if e.kind == Kind::LockWrite {
+                locks.push((e.loc, e.off, e.size));
+            }
         }
         let mut cells = Cells {
             places: Vec::with_capacity(ranges.len()),
             by_loc: vec![SmallVec::new(); ranges.len()],
+            own: None,
         };
         for (loc, list) in ranges.iter().enumerate() {
             let mut borders: SmallVec<[u32; 4]> = SmallVec::new();
@@ -61,7 +78,38 @@ impl Cells {
                 }
             }
         }
+        if program.own_events {
+            let mut own = Own::default();
+            for (loc, off, size) in locks {
+                own.locks.extend(cells.covering(loc, off, size));
+            }
+            for o in &program.observed {
+                own.observed.extend(cells.meeting(o.what).map(|(c, _)| c));
+            }
+            cells.own = Some(Box::new(own));
+        }
         cells
+    }
+
+    fn is_lock(&self, cell: u16) -> bool {
+        self.own.as_ref().is_some_and(|own| own.locks.contains(&cell))
+    }
+
+    fn is_observed(&self, cell: u16) -> bool {
+        self.own.as_ref().is_some_and(|own| own.observed.contains(&cell))
+    }
+
+    /// The cells of an observed place, with how far each lies into it, in bytes.
+    fn meeting(&self, what: What) -> impl Iterator<Item = (u16, i64)> + '_ {
+        let (cells, off, size) = match what {
+            What::Mem { loc, off, size } => (&self.by_loc[usize::from(loc)][..], off, size),
+            What::Reg { .. } => (&[][..], 0, 0),
+        };
+        cells.iter().filter_map(move |c| {
+            let p = self.places[usize::from(*c)];
+            let inside = p.off < off + u32::from(size) && off < p.off + u32::from(p.size);
+            inside.then(|| (*c, i64::from(p.off) - i64::from(off)))
+        })
     }
 
     pub fn covering(&self, loc: u16, off: u32, size: u8) -> impl Iterator<Item = u16> + '_ {
@@ -81,8 +129,10 @@ pub struct Event {
     /// Index in its thread's path.
     pub index: u16,
     pub instance: u16,
-    /// The cell of a memory event.
+    /// The cell of an event at a place.
     pub cell: Option<u16>,
+    /// Whether final states show it.
+    pub observed: bool,
     pub reg: u16,
     pub port: Port,
     pub value: Source,
@@ -114,7 +164,12 @@ impl Event {
     }
 
     pub fn is_memory(&self) -> bool {
-        self.cell.is_some()
+        self.reads() || self.writes()
+    }
+
+    fn same(&self, other: &Event) -> bool {
+        self.thread.is_some()
+            && (self.thread, self.index, self.cell) == (other.thread, other.index, other.cell)
     }
 
     pub fn is_init(&self) -> bool {
@@ -143,6 +198,14 @@ pub struct Skeleton<'p> {
     first: Vec<Vec<(u16, u16)>>,
     /// The events of each thread.
     threads: Vec<std::ops::Range<usize>>,
+    /// What is known of events' values, where that matters.
+    values: Option<Values>,
+}
+
+/// Which events have different values, and of which that is not known.
+struct Values {
+    differ: Rel,
+    may_differ: Rel,
 }
 
 impl<'p> Skeleton<'p> {
@@ -162,6 +225,7 @@ impl<'p> Skeleton<'p> {
                 index: 0,
                 instance: 0,
                 cell: Some(c as u16),
+                observed: cells.is_observed(c as u16),
                 reg: 0,
                 port: Port::None,
                 value: Source::Init(initial_value(location, place.off, place.size)),
@@ -183,6 +247,7 @@ impl<'p> Skeleton<'p> {
                     index: index as u16,
                     instance: e.instance,
                     cell: None,
+                    observed: false,
                     reg: e.reg,
                     port: e.port,
                     value: Source::None,
@@ -197,6 +262,12 @@ impl<'p> Skeleton<'p> {
                         let number = events.len() as u16;
                         let mut part = event.clone();
                         part.cell = Some(cell);
+                        part.observed = cells.is_observed(cell);
+                        if e.tags.meets(tag::C_UL) {
+                            // What is read from a release is known; where it comes in coherence
+                            // is for the model to say.
+                            part.value = Source::Init(Val::ZERO);
+                        }
                         if e.writes() {
                             writes[usize::from(cell)].push(number);
                             part.value = Source::Part {
@@ -233,14 +304,111 @@ impl<'p> Skeleton<'p> {
                 let w = &events[usize::from(*w)];
                 w.thread == r.thread && w.index >= r.index
             };
+            if r.kind == Kind::LockRead {
+                let of_lock = |w: &u16| source_of(r.tags, &events[usize::from(*w)], read.cell);
+                let all = (0..events.len() as u16).filter(|w| of_lock(w) && !later(w));
+                read.candidates = all.collect();
+                continue;
+            }
             let writes = &writes[usize::from(read.cell)];
             read.candidates = writes.iter().copied().filter(|w| !later(w)).collect();
+            if cells.own.is_some() {
+                read.candidates.retain(|w| events[usize::from(*w)].kind != Kind::LockWrite);
+            }
         }
-        Skeleton { paths, events, reads, writes, first, threads }
+        Skeleton { paths, events, reads, writes, first, threads, values: None }
     }
 
     pub fn len(&self) -> usize {
         self.events.len()
+    }
+
+    /// What reads return in every execution, where that is one value.
+    fn known_values(&self, exprs: &Exprs) -> FxHashMap<Var, Val> {
+        let mut known = FxHashMap::default();
+        loop {
+            let before = known.len();
+            for r in self.reads.iter().filter(|r| r.shift == 0) {
+                let written = |w: &u16| self.written(exprs, &known, &self.events[usize::from(*w)]);
+                let mut all = r.candidates.iter().map(written);
+                if let Some(Some(first)) = all.next()
+                    && all.all(|v| v == Some(first))
+                {
+                    known.insert(r.var, first);
+                }
+            }
+            if known.len() == before {
+                return known;
+            }
+        }
+    }
+
+    fn written(&self, exprs: &Exprs, known: &FxHashMap<Var, Val>, w: &Event) -> Option<Val> {
+        match w.value {
+            Source::Init(v) => Some(v),
+            Source::Part { value, shift: 0, whole: true, .. } => {
+                exprs.eval(value, &|v| known.get(&v).copied())
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a memory event in every execution, where there is one.
+    fn value_of(&self, exprs: &Exprs, known: &FxHashMap<Var, Val>, e: &Event) -> Option<Val> {
+        if e.writes() {
+            return self.written(exprs, known, e);
+        }
+        let read = self.reads.iter().find(|r| self.events[usize::from(r.event)].same(e))?;
+        known.get(&read.var).copied()
+    }
+
+    /// Finds out which events have different values, as far as the domains of places tell.
+    pub fn compare_values(&mut self, exprs: &Exprs, domains: &Domains) {
+        let n = self.len();
+        let known = self.known_values(exprs);
+        let of = |e: &Event| -> Option<Vec<Val>> {
+            if let Some(v) = self.value_of(exprs, &known, e) {
+                return Some(vec![v]);
+            }
+            let Some(thread) = e.thread.map(usize::from) else {
+                return match e.value {
+                    Source::Init(v) => Some(vec![v]),
+                    _ => None,
+                };
+            };
+            let path = self.paths[thread];
+            let event = &path.events[usize::from(e.index)];
+            match e.writes() {
+                true => domains.possible(exprs, thread, path, event.value),
+                false => domains.at(event),
+            }
+        };
+        let reads =
+            |e: &Event| self.reads.iter().find(|r| self.events[usize::from(r.event)].same(e));
+        let copies = |r: &Event, w: &Event| match (reads(r), w.value) {
+            (Some(r), Source::Part { value, .. }) => exprs.is_var(value, r.var),
+            _ => false,
+        };
+        let memory = |e: &usize| self.events[*e].is_memory();
+        let all: Vec<(usize, Option<Vec<Val>>)> =
+            (0..n).filter(memory).map(|e| (e, of(&self.events[e]))).collect();
+        let mut values = Values { differ: Rel::empty(n), may_differ: Rel::empty(n) };
+        for (a, x) in &all {
+            for (b, y) in &all {
+                let (e, f) = (&self.events[*a], &self.events[*b]);
+                if a == b || copies(e, f) || copies(f, e) {
+                    continue;
+                }
+                let apart = match (x, y) {
+                    (Some(x), Some(y)) if x.len() == 1 && x == y => continue,
+                    (Some(x), Some(y)) => x.iter().all(|v| !y.contains(v)),
+                    _ => false,
+                };
+                let to = if apart { &mut values.differ } else { &mut values.may_differ };
+                to.insert(*a, *b);
+            }
+        }
+        self.values = Some(values);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -256,28 +424,37 @@ impl<'p> Skeleton<'p> {
     /// A set that neither reads-from nor coherence changes.
     pub fn set(&self, base: BaseSet, out: &mut Set) {
         out.clear();
+        match base {
+            BaseSet::All => self.fill(out, |_| true),
+            BaseSet::R => self.fill(out, Event::reads),
+            BaseSet::W => self.fill(out, Event::writes),
+            BaseSet::M => self.fill(out, Event::is_memory),
+            BaseSet::Exp => self.fill(out, |e| !e.is_init() && e.is_memory()),
+            BaseSet::F => self.fill(out, |e| e.kind == Kind::Fence),
+            BaseSet::Branch => self.fill(out, |e| matches!(e.kind, Kind::Branch | Kind::Decision)),
+            BaseSet::Bcc => self.fill(out, |e| e.kind == Kind::Branch),
+            BaseSet::Rmw => self.fill(out, |e| e.kind == Kind::ReadWrite),
+            BaseSet::Iw => self.fill(out, Event::is_init),
+            BaseSet::Rreg => self.fill(out, |e| e.kind == Kind::RegRead),
+            BaseSet::Wreg => self.fill(out, |e| e.kind == Kind::RegWrite),
+            BaseSet::AddrPort => {
+                self.fill(out, |e| e.kind == Kind::RegRead && e.port == Port::Addr)
+            }
+            BaseSet::DataPort => {
+                self.fill(out, |e| e.kind == Kind::RegRead && e.port == Port::Data)
+            }
+            BaseSet::Const => self.fill(out, |e| e.is_memory() && e.is_const),
+            BaseSet::Tags(tags) => self.fill(out, |e| e.tags.meets(tags)),
+            BaseSet::Observed => self.fill(out, |e| e.observed),
+            // Depends on coherence; the search gives it.
+            BaseSet::Fw => {}
+        }
+    }
+
+    /// The events of which something is true.
+    fn fill(&self, out: &mut Set, inside: impl Fn(&Event) -> bool) {
         for (i, e) in self.events.iter().enumerate() {
-            let inside = match base {
-                BaseSet::All => true,
-                BaseSet::R => e.reads(),
-                BaseSet::W => e.writes(),
-                BaseSet::M | BaseSet::Exp if e.is_init() && base == BaseSet::Exp => false,
-                BaseSet::M | BaseSet::Exp => e.is_memory(),
-                BaseSet::F => e.kind == Kind::Fence,
-                BaseSet::Branch => matches!(e.kind, Kind::Branch | Kind::Decision),
-                BaseSet::Bcc => e.kind == Kind::Branch,
-                BaseSet::Rmw => e.kind == Kind::ReadWrite,
-                BaseSet::Iw => e.is_init(),
-                BaseSet::Rreg => e.kind == Kind::RegRead,
-                BaseSet::Wreg => e.kind == Kind::RegWrite,
-                BaseSet::AddrPort => e.kind == Kind::RegRead && e.port == Port::Addr,
-                BaseSet::DataPort => e.kind == Kind::RegRead && e.port == Port::Data,
-                BaseSet::Const => e.is_memory() && e.is_const,
-                BaseSet::Tags(tags) => e.tags.meets(tags),
-                // Depends on coherence; the search gives it.
-                BaseSet::Fw => false,
-            };
-            if inside {
+            if inside(e) {
                 out.insert(i);
             }
         }
@@ -290,8 +467,12 @@ impl<'p> Skeleton<'p> {
             BaseRel::Id => out.add_identity(),
             BaseRel::Po => {
                 for (i, e) in self.events.iter().enumerate().filter(|(_, e)| !e.is_init()) {
-                    let from = self.instance_range(i).end;
-                    out.insert_range(i, from..self.thread_range(e).end);
+                    let instance = self.instance_range(i);
+                    out.insert_range(i, instance.end..self.thread_range(e).end);
+                    if e.tags.meets(tag::C_PART) {
+                        let part = |j: &usize| self.events[*j].tags.meets(tag::C_PART);
+                        (i + 1..instance.end).filter(part).for_each(|j| out.insert(i, j));
+                    }
                 }
             }
             BaseRel::Loc => {
@@ -370,6 +551,8 @@ impl<'p> Skeleton<'p> {
                 }
             }
             BaseRel::RfReg => self.register_reads(out),
+            BaseRel::Differ => self.values.iter().for_each(|v| out.copy_from(&v.differ)),
+            BaseRel::MayDiffer => self.values.iter().for_each(|v| out.copy_from(&v.may_differ)),
             BaseRel::Rf | BaseRel::Co => {}
         }
     }
@@ -499,21 +682,21 @@ impl<'p> Skeleton<'p> {
     }
 
     /// The events that an observed place's final value is read from: cells, with how far each
-    /// lies into the place, in bits (below 0 where it begins before the place).
+    /// lies into the place, in bits (below 0 where it begins before the place). A lock's keeps
+    /// its initial value.
     pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, i32)> {
-        match what {
-            What::Reg { .. } => Vec::new(),
-            What::Mem { loc, off, size } => cells.by_loc[usize::from(loc)]
-                .iter()
-                .filter_map(|c| {
-                    let p = cells.places[usize::from(*c)];
-                    let inside = p.off < off + u32::from(size) && off < p.off + u32::from(p.size);
-                    // They overlap, so that the distance is less than an access.
-                    inside.then(|| (*c, (i64::from(p.off) - i64::from(off)) as i32 * 8))
-                })
-                .collect(),
-        }
+        let written = cells.meeting(what).filter(|(c, _)| !cells.is_lock(*c));
+        // They overlap, so that the distance is less than an access.
+        written.map(|(c, distance)| (c, distance as i32 * 8)).collect()
     }
+}
+
+/// Whether a look at a lock can be at what an event of its place did: one that finds the lock
+/// taken, at the taking of it; one that finds it free, at a release or the initial state.
+fn source_of(read: Tags, w: &Event, cell: u16) -> bool {
+    let free = w.is_init() || w.tags.meets(tag::C_UL);
+    let fits = if read.meets(tag::C_RU) { free } else { w.kind == Kind::LockWrite };
+    w.cell == Some(cell) && fits
 }
 
 /// `sum` with the `bits` low bits of a cell's value laid over it at `shift`.

@@ -360,7 +360,7 @@ impl Compiler<'_> {
             Node::FixVar(..) => unreachable!("handled above"),
             Node::Fix(group, index) => {
                 let g = &self.plan.groups[group as usize];
-                let bodies = g.bodies.clone();
+                let (bodies, iterated) = (g.bodies.clone(), g.iterated);
                 let kinds = g.is_set.clone();
                 let mut vars = Vec::new();
                 for (v, is_set) in kinds.iter().enumerate() {
@@ -374,6 +374,10 @@ impl Compiler<'_> {
                     let end = self.node(*node, bound);
                     let steps = self.inner.pop().unwrap_or_default();
                     solved.push(Body { var: *var, is_set, steps, end: end? });
+                    if iterated {
+                        // Later bodies see other values of the variables.
+                        self.slots.retain(|(node, _), _| !self.open[*node as usize]);
+                    }
                 }
                 // Every variable of the group is solved by the one loop.
                 for (v, slot) in vars.iter().enumerate() {

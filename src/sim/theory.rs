@@ -61,7 +61,9 @@ impl Theory {
                 Node::Complement(a) | Node::Diff(_, a) => Some(*a),
                 _ => None,
             };
-            if negated.is_some_and(|a| inside[a as usize].is_some()) {
+            if negated.is_some_and(|a| {
+                inside[a as usize].is_some_and(|g| !plan.groups[g as usize].iterated)
+            }) {
                 return Err("a negation inside a fixpoint");
             }
             if let Node::Fix(g, _) = node {
@@ -359,15 +361,19 @@ impl Values {
     ) {
         let group = &t.plan.groups[g as usize];
         let inner = &t.inner[g as usize];
-        let vars: Vec<(NodeId, NodeId)> = inner
-            .iter()
-            .filter_map(|x| match t.plan.nodes[*x as usize] {
-                Node::FixVar(_, v) => Some((*x, group.bodies[v as usize])),
-                _ => None,
-            })
-            .collect();
+        let var = |x: &NodeId| match t.plan.nodes[*x as usize] {
+            Node::FixVar(_, v) => Some((v, *x)),
+            _ => None,
+        };
+        let mut vars: Vec<(u32, NodeId)> = inner.iter().filter_map(var).collect();
+        vars.sort_unstable();
+        let vars: Vec<(NodeId, NodeId)> =
+            vars.into_iter().map(|(v, x)| (x, group.bodies[v as usize])).collect();
         for (var, _) in &vars {
             self.vec(which)[*var as usize].clear();
+        }
+        if group.iterated {
+            return self.iterate(t, &vars, inner, skeleton);
         }
         loop {
             for x in inner {
@@ -387,6 +393,34 @@ impl Values {
                     *old = new;
                     changed = true;
                 }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// A definition that does not grow with itself, body by body. It is static.
+    fn iterate(
+        &mut self,
+        t: &Theory,
+        vars: &[(NodeId, NodeId)],
+        inner: &[NodeId],
+        skeleton: Option<&Skeleton>,
+    ) {
+        let none = Base::new(0);
+        for _ in 0..vars.len() * (self.n * self.n + 1) + 1 {
+            let mut changed = false;
+            for (var, body) in vars {
+                for x in inner {
+                    if !matches!(t.plan.nodes[*x as usize], Node::FixVar(..)) {
+                        self.compute(t, *x, Which::Now, &none, skeleton);
+                    }
+                }
+                let new = self.at(t, Which::Now, *body).clone();
+                let old = &mut self.now[*var as usize];
+                changed |= *old != new;
+                *old = new;
             }
             if !changed {
                 return;

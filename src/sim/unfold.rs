@@ -40,6 +40,13 @@ pub enum Kind {
     Write,
     /// One event that is both (C11).
     ReadWrite,
+    /// A look at a lock, and the taking of one: from which event the one reads and in which
+    /// order the others come is searched for like that of reads and writes, which they are only
+    /// where the model says so.
+    LockRead,
+    LockWrite,
+    /// At a place that it neither reads nor writes.
+    Touch,
     Fence,
     /// A conditional branch.
     Branch,
@@ -82,16 +89,18 @@ pub struct PathEvent {
 }
 
 impl PathEvent {
+    /// Whether it is at a place.
     pub fn is_access(&self) -> bool {
-        matches!(self.kind, Kind::Read | Kind::Write | Kind::ReadWrite)
+        self.reads() || self.writes() || self.kind == Kind::Touch
     }
 
+    /// Whether it reads from another event, as a lock's may.
     pub fn reads(&self) -> bool {
-        matches!(self.kind, Kind::Read | Kind::ReadWrite)
+        matches!(self.kind, Kind::Read | Kind::ReadWrite | Kind::LockRead)
     }
 
     pub fn writes(&self) -> bool {
-        matches!(self.kind, Kind::Write | Kind::ReadWrite)
+        matches!(self.kind, Kind::Write | Kind::ReadWrite | Kind::LockWrite)
     }
 }
 
@@ -146,6 +155,9 @@ pub enum Stuck {
     Share(u16),
 }
 
+/// What reads or writes with one of these looks at a lock, or takes it.
+const LOCK: Tags = tag::C_LKW.with(tag::C_LF).with(tag::C_RL).with(tag::C_RU);
+
 /// Of a line that a path has not been at.
 const NEVER: u32 = u32::MAX;
 
@@ -173,6 +185,8 @@ struct State<'c> {
     /// How often each backward target was entered again.
     entered: SmallVec<[(u32, u32); 4]>,
     private: PrivateMemory,
+    /// What [`Op::Control`] comes back to, outermost first.
+    control: SmallVec<[Taint; 0]>,
     accesses: u16,
     instance: u16,
     steps: usize,
@@ -263,6 +277,7 @@ impl<'p> Unfolder<'p> {
             reservation: None,
             entered: SmallVec::new(),
             private: PrivateMemory::default(),
+            control: SmallVec::new(),
             accesses: 0,
             instance: 0,
             steps: 0,
@@ -555,6 +570,30 @@ impl<'p> Unfolder<'p> {
             Op::Fence { tags } => {
                 let event = self.event(state, Kind::Fence, *tags, hang);
                 self.push(state, event)?;
+            }
+            Op::Touch { addr, size, tags } => {
+                let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
+                    return self.addresses(state, *addr, *size, exprs);
+                };
+                if self.is_private(access.loc) {
+                    return Err(Stuck::Share(access.loc));
+                }
+                let mut event = self.event(state, Kind::Touch, *tags, hang);
+                event.loc = access.loc;
+                event.off = access.off;
+                event.size = access.size;
+                event.addr = access.addr.taint.or(hang.taint.picked());
+                self.push(state, event)?;
+            }
+            Op::Control { depth, enter } => {
+                let depth = usize::from(*depth);
+                if *enter {
+                    state.control.truncate(depth);
+                    state.control.push(state.ctrl);
+                } else if let Some(before) = state.control.get(depth) {
+                    state.ctrl = *before;
+                    state.control.truncate(depth);
+                }
             }
             Op::If { cond, yes, no } => {
                 let c = self.get(state, *cond)?;
@@ -863,7 +902,8 @@ impl<'p> Unfolder<'p> {
         }
         let var = Var { thread: self.thread as u16, access: state.accesses };
         let value = exprs.var(var, size.saturating_mul(8));
-        let mut event = self.event(state, Kind::Read, tags, hang);
+        let kind = if tags.meets(LOCK) { Kind::LockRead } else { Kind::Read };
+        let mut event = self.event(state, kind, tags, hang);
         event.loc = loc;
         event.off = off;
         event.size = size;
@@ -899,7 +939,8 @@ impl<'p> Unfolder<'p> {
             state.private.store(loc, off, size, Cell { value, taint, from: 0, by_ctrl: 0 });
             return Ok(());
         }
-        let mut event = self.event(state, Kind::Write, tags, hang);
+        let kind = if tags.meets(LOCK) { Kind::LockWrite } else { Kind::Write };
+        let mut event = self.event(state, kind, tags, hang);
         event.loc = loc;
         event.off = off;
         event.size = size;

@@ -18,7 +18,7 @@ use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_al
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
 use crate::diag::{Diag, Result, Source};
-use crate::isa::ops::TAG_TABLE;
+use crate::isa::ops::{Annotations, TAG_TABLE};
 use crate::litmus::{Test, read};
 use crate::rel::Rel;
 
@@ -93,10 +93,13 @@ impl Simulator {
         options: &Options,
         limit: usize,
     ) -> Result<Answer> {
-        let program = Program::new(test)?;
+        let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
         let (paths, _) =
             unfold_all(&mut self.exprs, test, &program, options.unroll, model.registers())?;
+        let annotations = model.cat.annotations();
         let cells = cells_of(&program, &paths);
+        let domains =
+            model.compares.then(|| super::domain::Domains::new(&program, &self.exprs, &paths));
         let mut paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
         for paths in &mut paths {
             paths.retain(|path| path.wrong.is_none());
@@ -113,7 +116,10 @@ impl Simulator {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
                 }
-                let skeleton = Skeleton::new(&program, &cells, picked);
+                let mut skeleton = Skeleton::new(&program, &cells, picked);
+                if let Some(domains) = &domains {
+                    skeleton.compare_values(&self.exprs, domains);
+                }
                 let mut flags = Vec::new();
                 let (mut compiled, mut interpreted);
                 let inner: Option<&mut dyn Judge> = match &model.fast {
@@ -146,7 +152,14 @@ impl Simulator {
                     stopped(result, test, model, options, &found)?;
                 }
                 answer.more |= full && any;
-                let view = View { program: &program, cells: &cells, skeleton: &skeleton, test };
+                let annotations = &annotations;
+                let view = View {
+                    program: &program,
+                    cells: &cells,
+                    skeleton: &skeleton,
+                    test,
+                    annotations,
+                };
                 for (rf, co) in judge.kept {
                     if let Some(one) = view.execution(model, &self.exprs, &wanted, &rf, &co)? {
                         answer.looked_at += 1;
@@ -221,6 +234,8 @@ struct View<'v> {
     cells: &'v Cells,
     skeleton: &'v Skeleton<'v>,
     test: &'v Test,
+    /// Of the model, beyond those of the dialect.
+    annotations: &'v Annotations,
 }
 
 impl View<'_> {
@@ -280,6 +295,8 @@ impl View<'_> {
             match event.kind {
                 Kind::Read => show(read()),
                 Kind::ReadWrite => format!("{}->{}", show(read()), show(written())),
+                // What is at a lock, the model says.
+                Kind::LockRead | Kind::LockWrite | Kind::Touch => String::new(),
                 _ => show(written()),
             }
         };
@@ -321,6 +338,7 @@ impl View<'_> {
             Kind::Read => "R",
             Kind::Write => "W",
             Kind::ReadWrite => "RW",
+            Kind::LockRead | Kind::LockWrite | Kind::Touch => "L",
             Kind::Fence => "F",
             Kind::Branch | Kind::Decision => "B",
             Kind::RegRead => "Rreg",
@@ -330,8 +348,8 @@ impl View<'_> {
         let tags = TAG_TABLE.iter().filter(|(t, _, archs)| {
             t.meets(event.tags) && (*archs == "*" || archs.split(' ').any(|a| a == arch))
         });
-        let tags: Vec<&str> =
-            tags.map(|(_, n, _)| *n).filter(|n| !matches!(*n, "AFTER" | "NoRet")).collect();
+        let tags = tags.map(|(_, n, _)| *n).filter(|n| !matches!(*n, "AFTER" | "NoRet"));
+        let tags: Vec<&str> = tags.chain(self.annotations.of(event.tags)).collect();
         let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(",")) };
         let place = event.cell.map(|c| {
             let place = self.cells.places[usize::from(c)];
@@ -342,7 +360,10 @@ impl View<'_> {
             }
         });
         let text = match place {
-            Some(place) => format!("{kind}{tags}{place}={}", value_of(e)),
+            Some(place) => match value_of(e) {
+                value if value.is_empty() => format!("{kind}{tags}{place}"),
+                value => format!("{kind}{tags}{place}={value}"),
+            },
             None => format!("{kind}{tags}"),
         };
         let code = event.thread.and_then(|t| self.program.threads.get(usize::from(t)));

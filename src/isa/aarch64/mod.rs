@@ -272,7 +272,7 @@ fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
         Op::Un { a, .. } => used.extend([*a]),
         Op::Bin { a, b, .. } => used.extend([*a, *b]),
         Op::Select { cond, yes, no, .. } => used.extend([*cond, *yes, *no]),
-        Op::Load { addr, .. } => used.extend([*addr]),
+        Op::Load { addr, .. } | Op::Touch { addr, .. } => used.extend([*addr]),
         Op::Store { addr, src, .. } | Op::StoreEx { addr, src, .. } => used.extend([*addr, *src]),
         Op::Rmw { addr, body, new, .. } => {
             used.extend([*addr, *new]);
@@ -284,6 +284,6 @@ fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
         }
         Op::Branch { cond, .. } | Op::Assume { cond } => used.extend([*cond]),
         Op::JumpTo { addr } => used.extend([*addr]),
-        Op::Fence { .. } | Op::Jump { .. } | Op::Halt => {}
+        Op::Fence { .. } | Op::Control { .. } | Op::Jump { .. } | Op::Halt => {}
     }
 }

@@ -100,12 +100,112 @@ pub enum ExprKind {
     SizeofType(Type),
     SizeofExpr(Box<Expr>),
     Call(String, Vec<Expr>),
+    /// `__load{once}(x)` and its kin.
+    Annotated(Box<Annotated>),
     Index(Box<Expr>, Box<Expr>),
     Member {
         base: Box<Expr>,
         arrow: bool,
         name: String,
     },
+}
+
+/// A primitive of which models are written, with annotations that a model declares. Macros
+/// stand for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Annotated {
+    pub primitive: Primitive,
+    pub tags: Vec<String>,
+    /// `+` in `__atomic_op{noreturn}(x, +, 1)`.
+    pub op: Option<Change>,
+    pub args: Vec<Expr>,
+}
+
+/// What an atomic operation makes of the old value and its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Op(BinaryOp),
+    /// `&~`: the bits of the operand are cleared.
+    Clear,
+}
+
+impl Change {
+    pub fn text(self) -> &'static str {
+        match self {
+            Change::Op(op) => op.text(),
+            Change::Clear => "&~",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Primitive {
+    Load,
+    Store,
+    Fence,
+    Exchange,
+    CompareExchange,
+    Op,
+    OpReturn,
+    FetchOp,
+    AddUnless,
+    Srcu,
+    Lock,
+    Unlock,
+    TryLock,
+    IsLocked,
+}
+
+impl Primitive {
+    /// Each with its name and the number of its arguments, operators left out.
+    const ALL: [(Primitive, &str, usize); 14] = [
+        (Primitive::Load, "__load", 1),
+        (Primitive::Store, "__store", 2),
+        (Primitive::Fence, "__fence", 0),
+        (Primitive::Exchange, "__xchg", 2),
+        (Primitive::CompareExchange, "__cmpxchg", 3),
+        (Primitive::Op, "__atomic_op", 2),
+        (Primitive::OpReturn, "__atomic_op_return", 2),
+        (Primitive::FetchOp, "__atomic_fetch_op", 2),
+        (Primitive::AddUnless, "__atomic_add_unless", 3),
+        (Primitive::Srcu, "__srcu", 1),
+        (Primitive::Lock, "__lock", 1),
+        (Primitive::Unlock, "__unlock", 1),
+        (Primitive::TryLock, "__trylock", 1),
+        (Primitive::IsLocked, "__islocked", 1),
+    ];
+
+    pub fn named(name: &str) -> Option<Primitive> {
+        Self::ALL.iter().find(|(_, n, _)| *n == name).map(|(p, ..)| *p)
+    }
+
+    fn row(self) -> (Primitive, &'static str, usize) {
+        Self::ALL.into_iter().find(|(p, ..)| *p == self).unwrap_or(Self::ALL[0])
+    }
+
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    pub fn arity(self) -> usize {
+        self.row().2
+    }
+
+    /// Whether an operator stands between its arguments.
+    pub fn changes(self) -> bool {
+        matches!(self, Primitive::Op | Primitive::OpReturn | Primitive::FetchOp)
+    }
+
+    /// Whether it is written with annotations in braces: always, never, or either way.
+    pub fn braces(self) -> Option<bool> {
+        match self {
+            Primitive::Lock | Primitive::Unlock | Primitive::TryLock | Primitive::IsLocked => {
+                Some(false)
+            }
+            Primitive::Op => None,
+            _ => Some(true),
+        }
+    }
 }
 
 /// An integer constant, with what its spelling says about its type.
@@ -313,6 +413,7 @@ impl Expr {
                 f(c);
             }
             ExprKind::Call(_, args) => args.iter_mut().for_each(f),
+            ExprKind::Annotated(a) => a.args.iter_mut().for_each(f),
         }
     }
 }
@@ -344,6 +445,7 @@ fn each_child<'a>(kind: &'a ExprKind, f: &mut dyn FnMut(&'a Expr)) {
             f(c);
         }
         ExprKind::Call(_, args) => args.iter().for_each(f),
+        ExprKind::Annotated(a) => a.args.iter().for_each(f),
     }
 }
 

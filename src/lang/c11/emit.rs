@@ -575,6 +575,8 @@ impl Rewrite<'_> {
                 ExprKind::Member { base: below(base), arrow: *arrow, name: name.clone() }
             }
             ExprKind::Call(name, args) => return self.call(name, args, e.span),
+            // No compiler takes it; what it says of it names the place.
+            ExprKind::Annotated(_) => return e.clone(),
         };
         Expr::new(kind, e.span)
     }

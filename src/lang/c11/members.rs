@@ -142,6 +142,7 @@ impl Look {
                 self.anywhere.insert(name.clone());
             }
             ExprKind::Call(_, args) => args.iter().for_each(|e| self.expr(e, params)),
+            ExprKind::Annotated(a) => a.args.iter().for_each(|e| self.expr(e, params)),
             ExprKind::Unary(_, inner)
             | ExprKind::Cast(_, inner)
             | ExprKind::Member { base: inner, .. }

@@ -6,6 +6,7 @@ pub mod ast;
 pub mod emit;
 mod lex;
 pub mod lower;
+pub mod macros;
 pub mod members;
 pub mod outline;
 mod parse;
@@ -14,6 +15,7 @@ mod print;
 pub mod readonly;
 mod respell;
 pub mod types;
+mod untyped;
 
 pub use lower::{Options, PlainAtomic};
 pub use parse::{parse_function, parse_type};

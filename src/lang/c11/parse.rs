@@ -39,7 +39,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
+    pub fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
         Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0 })
     }
 
@@ -444,7 +444,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
+    pub fn statements_to_brace(&mut self) -> Result<Vec<Stmt>> {
         let mut out = Vec::new();
         while !self.eat("}") {
             if self.peek() == Tok::End {

@@ -1,6 +1,6 @@
 //! Reads expressions, with C's precedences.
 
-use super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
+use super::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, IntLit, Primitive, UnaryOp};
 use super::lex::{Kind, Tok};
 use super::parse::{MAX_DEPTH, Parser};
 use crate::diag::{Diag, Result, Span};
@@ -190,13 +190,10 @@ impl Parser<'_> {
                         outer => format!("{outer}_{rest}"),
                     };
                 }
-                if self.is("{") && name.starts_with("__") {
-                    return Err(Diag::at(
-                        self.source,
-                        start,
-                        format!("`{name}{{...}}` is a primitive of the Linux kernel model"),
-                    )
-                    .help("this is a front end for C11; use the operations of <stdatomic.h>"));
+                if name.starts_with("__")
+                    && let Some(primitive) = Primitive::named(&name)
+                {
+                    return self.annotated(primitive, start);
                 }
                 if !self.eat("(") {
                     return self.make(ExprKind::Name(name), start);
@@ -214,6 +211,95 @@ impl Parser<'_> {
                 self.make(ExprKind::Call(name, args), start)
             }
             _ => Err(self.unexpected("an expression")),
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// A primitive, from behind its name.
+    fn annotated(&mut self, primitive: Primitive, start: Span) -> Result<Expr> {
+        let name = primitive.name();
+        let mut tags = Vec::new();
+        let braces = self.is("{");
+        if let Some(wanted) = primitive.braces()
+            && wanted != braces
+        {
+            let expected = match wanted {
+                true => format!("`{{` and annotations behind `{name}`"),
+                false => format!("`(` behind `{name}`, which takes no annotations"),
+            };
+            return Err(self.unexpected(&expected));
+        }
+        if self.eat("{") {
+            loop {
+                tags.push(self.tag()?);
+                if self.eat("}") {
+                    break;
+                }
+                self.expect(",", "or `}` after an annotation")?;
+            }
+        }
+        let (mut args, mut op) = (Vec::new(), None);
+        // `__fence{mb}` has no arguments, and no parentheses.
+        if primitive.arity() > 0 {
+            self.expect("(", &format!("and arguments behind `{name}`"))?;
+            loop {
+                if primitive.changes() && args.len() == 1 && op.is_none() {
+                    op = Some(self.change()?);
+                } else {
+                    args.push(self.assignment()?);
+                }
+                if self.eat(")") {
+                    break;
+                }
+                self.expect(",", "or `)` after an argument")?;
+            }
+            // The value that ends a section of SRCU is an argument more.
+            let most = primitive.arity() + usize::from(primitive == Primitive::Srcu);
+            if !(primitive.arity()..=most).contains(&args.len()) {
+                let (want, got) = (primitive.arity(), args.len());
+                let s = if want == 1 { "" } else { "s" };
+                let message = format!("`{name}` takes {want} argument{s}, found {got}");
+                return Err(Diag::at(self.source, start.to(self.last_span()), message));
+            }
+        }
+        self.make(ExprKind::Annotated(Box::new(Annotated { primitive, tags, op, args })), start)
+    }
+
+    /// An annotation: words joined by `-`.
+    fn tag(&mut self) -> Result<String> {
+        let mut tag = String::new();
+        loop {
+            match self.peek() {
+                Tok::Word(w, _) => tag.push_str(w),
+                _ => return Err(self.unexpected("an annotation, such as `once`")),
+            }
+            self.skip();
+            if !self.eat("-") {
+                return Ok(tag);
+            }
+            tag.push('-');
+        }
+    }
+
+    /// The operator of an atomic operation.
+    fn change(&mut self) -> Result<Change> {
+        let op = match self.peek() {
+            Tok::Punct("&") if matches!(self.peek_at(1), Tok::Punct("~")) => {
+                self.skip();
+                Some(Change::Clear)
+            }
+            Tok::Punct(p) => BinaryOp::of(p)
+                .filter(|op| matches!(op.text(), "+" | "-" | "&" | "|" | "^"))
+                .map(Change::Op),
+            _ => None,
+        };
+        match op {
+            Some(op) => {
+                self.skip();
+                Ok(op)
+            }
+            None => Err(self.unexpected("an operator: `+`, `-`, `&`, `|`, `^` or `&~`")),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Writes the tree as C. What is written reads back as the same tree.
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use super::ast::{Annotated, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::int_name;
 use crate::litmus::Type;
 use std::fmt::Write;
@@ -239,7 +239,9 @@ fn level(e: &Expr) -> u8 {
         | ExprKind::SizeofType(_)
         | ExprKind::Step { prefix: true, .. } => UNARY,
         ExprKind::Step { .. } | ExprKind::Index(..) | ExprKind::Member { .. } => POSTFIX,
-        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::Call(..) => PRIMARY,
+        ExprKind::Int(_) | ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::Annotated(_) => {
+            PRIMARY
+        }
     }
 }
 
@@ -312,6 +314,7 @@ pub fn print_expr(e: &Expr) -> String {
             let args: Vec<String> = args.iter().map(|a| operand(a, ASSIGN)).collect();
             format!("{f}({})", args.join(", "))
         }
+        ExprKind::Annotated(a) => annotated(a),
         ExprKind::Index(a, i) => format!("{}[{}]", operand(a, POSTFIX), print_expr(i)),
         ExprKind::Member { base, arrow, name } => {
             let dot = if *arrow { "->" } else { "." };
@@ -320,6 +323,21 @@ pub fn print_expr(e: &Expr) -> String {
             format!("{}{dot}{name}", operand(base, least))
         }
     }
+}
+
+fn annotated(a: &Annotated) -> String {
+    let mut out = a.primitive.name().to_string();
+    if !a.tags.is_empty() {
+        let _ = write!(out, "{{{}}}", a.tags.join(","));
+    }
+    let mut args: Vec<String> = a.args.iter().map(|e| operand(e, ASSIGN)).collect();
+    if let Some(op) = a.op {
+        args.insert(args.len().min(1), op.text().to_string());
+    }
+    if !args.is_empty() {
+        let _ = write!(out, "({})", args.join(", "));
+    }
+    out
 }
 
 fn binary(op: BinaryOp, a: &Expr, b: &Expr) -> String {

@@ -79,6 +79,7 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
             }
         }
         ExprKind::Call(_, args) => args.iter().for_each(|e| expr(e, out)),
+        ExprKind::Annotated(a) => a.args.iter().for_each(|e| expr(e, out)),
         ExprKind::Unary(UnaryOp::Deref, inner) => pointer(inner, out),
         ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => expr(inner, out),
         ExprKind::Member { base, .. } => expr(base, out),

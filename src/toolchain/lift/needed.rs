@@ -142,10 +142,11 @@ fn backwards(
                 want(temps, *cond, all);
             }
             Op::Branch { cond, .. } | Op::Assume { cond } => want(temps, *cond, all),
-            Op::JumpTo { addr } => want(temps, *addr, all),
+            Op::JumpTo { addr } | Op::Touch { addr, .. } => want(temps, *addr, all),
             Op::Const { .. }
             | Op::Choose { .. }
             | Op::Fence { .. }
+            | Op::Control { .. }
             | Op::Jump { .. }
             | Op::Halt => {}
         }

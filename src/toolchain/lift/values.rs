@@ -709,7 +709,8 @@ impl<'a> Step<'a> {
                 self.put(*dst, None);
                 self.run(body, certain);
             }
-            Op::Fence { .. } => self.facts.event = true,
+            Op::Fence { .. } | Op::Touch { .. } => self.facts.event = true,
+            Op::Control { .. } => {}
             Op::If { cond, yes, no } => match self.get(*cond) {
                 Some(Known::Val(v)) => self.run(if truth(v) { yes } else { no }, certain),
                 _ => self.both(&[], *cond, yes, no),

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit};
+use super::super::macros::unknown;
 use super::super::types::ValueType;
 use super::build::{Src, Value};
 use super::expr::{Place, volatile};
+use super::kernel::KERNEL_HELP;
 use super::{Home, Lower};
 use crate::diag::{Diag, Result, Span, nearest};
 use crate::isa::ops::{BinOp, Op, Port, Tags, UnOp, tag};
@@ -261,12 +263,13 @@ impl Lower<'_> {
             false => format!("unknown function `{name}`"),
         };
         let diag = self.error(span, message);
+        if let Some(dialect) = self.dialect.filter(|d| !d.macros.is_empty()) {
+            return unknown(&dialect.macros, diag, name);
+        }
         let helpers = self.helpers.iter().map(|f| f.name.as_str());
         let known = NAMES.iter().copied().chain(helpers);
         match nearest(name, known) {
-            _ if kernel => {
-                diag.help("this is a front end for C11; use the operations of <stdatomic.h>")
-            }
+            _ if kernel => diag.help(KERNEL_HELP),
             Some(n) => diag.help(format!("did you mean `{n}`?")),
             None => diag.help("expected an operation of <stdatomic.h> or a function of the test"),
         }

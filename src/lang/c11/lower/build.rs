@@ -422,6 +422,15 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    pub fn control(&mut self, depth: u16, enter: bool) -> Result<()> {
+        self.flush();
+        let inst = self.base;
+        self.open(inst)?;
+        self.emit(inst, Op::Control { depth, enter });
+        self.flush();
+        Ok(())
+    }
+
     // Control.
 
     pub fn label(&mut self) -> LabelId {

@@ -20,12 +20,15 @@ use std::cell::OnceCell;
 mod atomic;
 mod build;
 mod expr;
+mod kernel;
 
 pub(super) use atomic::{Gives, gives, is_builtin};
 pub(in crate::lang) use expr::literal_type;
+pub use kernel::Dialect;
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::{ValueType, erase};
+use super::untyped;
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::isa::Symbols;
 use crate::isa::ops::{Code, Reg, UnOp, Val};
@@ -62,6 +65,28 @@ pub fn thread<'a>(
     thread_with(source, f, helpers, symbols, Options::default())
 }
 
+/// The code of a thread under a model that adds to C.
+pub fn thread_in(
+    source: &Source,
+    f: &Function,
+    helpers: &[Function],
+    symbols: &mut dyn Symbols,
+    dialect: &Dialect,
+) -> Result<Code> {
+    let meant = |f: &Function| -> Result<Function> {
+        let f = dialect.macros.expand(source, f, helpers)?;
+        Ok(if dialect.kernel { untyped::function(f) } else { f })
+    };
+    let f = meant(f)?;
+    let helpers: Vec<Function> = helpers.iter().map(meant).collect::<Result<_>>()?;
+    lower(source, &f, &helpers, symbols, Options::default(), Some(dialect))
+}
+
+/// The type that an object has then.
+pub fn object_in(dialect: &Dialect, ty: &crate::litmus::Type) -> crate::litmus::Type {
+    if dialect.kernel { untyped::object(ty) } else { ty.clone() }
+}
+
 pub fn thread_with<'a>(
     source: &'a Source,
     f: &'a Function,
@@ -69,10 +94,23 @@ pub fn thread_with<'a>(
     symbols: &mut dyn Symbols,
     options: Options,
 ) -> Result<Code> {
+    lower(source, f, helpers, symbols, options, None)
+}
+
+fn lower<'a>(
+    source: &'a Source,
+    f: &'a Function,
+    helpers: &'a [Function],
+    symbols: &mut dyn Symbols,
+    options: Options,
+    dialect: Option<&'a Dialect>,
+) -> Result<Code> {
     let mut l = Lower {
         source,
         helpers,
         options,
+        dialect,
+        depth: 0,
         b: Builder::new(source),
         vars: Vec::with_capacity(f.params.len() + f.body.len()),
         scopes: vec![HashMap::with_capacity_and_hasher(
@@ -174,6 +212,10 @@ struct Lower<'a> {
     source: &'a Source,
     helpers: &'a [Function],
     options: Options,
+    /// What the model adds to C.
+    dialect: Option<&'a Dialect>,
+    /// Of the statements around that something depends on by control.
+    depth: u16,
     b: Builder<'a>,
     vars: Vec<Var>,
     /// Names in sight, innermost last.
@@ -185,6 +227,10 @@ struct Lower<'a> {
 impl<'a> Lower<'a> {
     fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, span, message)
+    }
+
+    fn is_kernel(&self) -> bool {
+        self.dialect.is_some_and(|d| d.kernel)
     }
 
     fn frame(&mut self) -> &mut Frame<'a> {
@@ -293,7 +339,24 @@ impl<'a> Lower<'a> {
         out
     }
 
+    /// A statement. In kernel-style tests, as in herd, what comes after one does not depend on
+    /// what it branches on.
     fn statement(&mut self, s: &'a Stmt) -> Result<()> {
+        use StmtKind::{DoWhile, For, If, While};
+        let branches = matches!(s.kind, If { .. } | While { .. } | DoWhile { .. } | For { .. });
+        if !(branches && self.is_kernel()) {
+            return self.statement_here(s);
+        }
+        let depth = self.depth;
+        self.b.control(depth, true)?;
+        self.depth += 1;
+        let out = self.statement_here(s);
+        self.depth = depth;
+        out?;
+        self.b.control(depth, false)
+    }
+
+    fn statement_here(&mut self, s: &'a Stmt) -> Result<()> {
         self.b.flush();
         self.b.at(s.span);
         match &s.kind {

@@ -219,7 +219,12 @@ fn refused_calls() {
         (
             "READ_ONCE(*x)",
             "`READ_ONCE` is a primitive of the Linux kernel",
-            "use the operations of <stdatomic.h>",
+            "`--model linux-kernel.cat --bell linux-kernel.bell --macros linux-kernel.def`",
+        ),
+        (
+            "__store{once}(*x, 1)",
+            "annotated primitives mean something under a model with a bell file only",
+            "`--conf linux-kernel.cfg`",
         ),
         ("atomic_load(l)", "this is no pointer", "declare it as one"),
         ("atomic_load(&l)", "on a local variable", "use a shared location"),

@@ -43,10 +43,19 @@ fn diagnostics() {
              1 | P0(int* x) { x = 1.5; }\n   |                  ^^^",
         ),
         (
-            "P0(int* x) { int r = __load{once}(x); }",
-            "t.litmus:1:22: error: `__load{...}` is a primitive of the Linux kernel model\n \
-             1 | P0(int* x) { int r = __load{once}(x); }\n   |                      ^^^^^^\n  \
-             help: this is a front end for C11; use the operations of <stdatomic.h>",
+            "P0(int* x) { int r = __load(*x); }",
+            "t.litmus:1:28: error: expected `{` and annotations behind `__load`, found `(`\n \
+             1 | P0(int* x) { int r = __load(*x); }\n   |                            ^",
+        ),
+        (
+            "P0(int* x) { __store{once}(*x); }",
+            "t.litmus:1:14: error: `__store` takes 2 arguments, found 1\n \
+             1 | P0(int* x) { __store{once}(*x); }\n   |              ^^^^^^^^^^^^^^^^^",
+        ),
+        (
+            "P0(int* x) { __atomic_op{once}(x, 1, 2); }",
+            "t.litmus:1:35: error: expected an operator: `+`, `-`, `&`, `|`, `^` or `&~`, found `1`\n \
+             1 | P0(int* x) { __atomic_op{once}(x, 1, 2); }\n   |                                   ^",
         ),
         (
             "P0(int* x, int x) { }",
@@ -303,11 +312,37 @@ fn some_expr() -> impl Strategy<Value = Expr> {
             e.clone().prop_map(move |x| new(ExprKind::SizeofExpr(b(x)))),
             (some_name(), prop::collection::vec(e.clone(), 0..3))
                 .prop_map(|(f, args)| Expr::call(&f, args)),
+            (some_primitive(), prop::collection::vec("[a-z]{1,3}(-[a-z]{1,3})?", 1..3), e.clone())
+                .prop_map(move |((primitive, op), tags, x)| {
+                    let tags = match primitive.braces() {
+                        Some(false) => Vec::new(),
+                        _ => tags,
+                    };
+                    let op = op.filter(|_| primitive.changes());
+                    let op = op.or(primitive.changes().then_some(Change::Clear));
+                    let args = vec![x; primitive.arity()];
+                    let own = Annotated { primitive, tags, op, args };
+                    new(ExprKind::Annotated(Box::new(own)))
+                }),
             (e, any::<bool>(), some_name()).prop_map(move |(x, arrow, name)| {
                 new(ExprKind::Member { base: b(x), arrow, name })
             }),
         ]
     })
+}
+
+fn some_primitive() -> impl Strategy<Value = (Primitive, Option<Change>)> {
+    let primitive = prop::sample::select(vec![
+        Primitive::Load,
+        Primitive::Store,
+        Primitive::Fence,
+        Primitive::Op,
+        Primitive::FetchOp,
+        Primitive::AddUnless,
+        Primitive::TryLock,
+    ]);
+    let op = prop::sample::select(vec![BinaryOp::Add, BinaryOp::Or]);
+    (primitive, prop::option::of(op.prop_map(Change::Op)))
 }
 
 fn some_statement() -> impl Strategy<Value = Stmt> {

@@ -273,6 +273,8 @@ fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>) {
             | Op::StoreEx { .. }
             | Op::Assume { .. }
             | Op::Fence { .. }
+            | Op::Touch { .. }
+            | Op::Control { .. }
             | Op::Branch { .. }
             | Op::Jump { .. }
             | Op::JumpTo { .. }

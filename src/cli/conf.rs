@@ -1,0 +1,111 @@
+//! herd's configuration files, which name a model with all that belongs to it: one option a line.
+
+use std::path::{Path, PathBuf};
+
+use litmake::diag::{Diag, Result, Source, Span};
+
+/// What a configuration file says of a simulation.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Conf {
+    pub model: Option<String>,
+    pub bell: Option<String>,
+    pub macros: Option<String>,
+    pub variants: Vec<String>,
+    pub include: Vec<PathBuf>,
+    pub unroll: Option<u32>,
+}
+
+/// Options that change what a test means and that there is nothing for here.
+const REFUSED: &[&str] = &[
+    "skipcheck",
+    "skipchecks",
+    "strictskip",
+    "initwrites",
+    "optace",
+    "through",
+    "kinds",
+    "conds",
+    "rename",
+    "names",
+    "excl",
+    "nonames",
+    "dirty",
+    "cycles",
+    "restrict",
+];
+
+/// Reads a configuration file. How executions are drawn and printed is passed over.
+pub fn read(source: &Source) -> Result<Conf> {
+    let mut conf = Conf::default();
+    let mut start = 0;
+    for line in source.text.split_inclusive('\n') {
+        let at = start + (line.len() - line.trim_start().len());
+        start += line.len();
+        let text = line.split('#').next().unwrap_or("").trim();
+        let (key, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let value = value.trim().trim_matches('"');
+        let span = Span::new(at, at + text.len());
+        match key {
+            "model" | "cat" => conf.model = Some(value.to_string()),
+            "bell" => conf.bell = Some(value.to_string()),
+            "macros" => conf.macros = Some(value.to_string()),
+            "variant" => conf.variants.extend(value.split(',').map(|v| v.trim().to_string())),
+            "include" | "I" => conf.include.push(PathBuf::from(value)),
+            "unroll" => match value.parse() {
+                Ok(n) => conf.unroll = Some(n),
+                Err(_) => {
+                    let message = format!("`{value}` is no number of turns of a loop");
+                    return Err(Diag::at(source, span, message));
+                }
+            },
+            _ if REFUSED.contains(&key) => {
+                let message = format!("the option `{key}` of herd is not supported");
+                return Err(Diag::at(source, span, message)
+                    .help("take the line out: without it, a model is run as it is written"));
+            }
+            _ => {}
+        }
+    }
+    Ok(conf)
+}
+
+/// The text of a file that is named by its path, or lies in one of the folders.
+pub fn find(name: &str, what: &str, folders: &[PathBuf]) -> Result<Source> {
+    let places = std::iter::once(PathBuf::from(name)).chain(folders.iter().map(|d| d.join(name)));
+    for path in places {
+        match std::fs::read(&path) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                return Ok(Source::new(path.display().to_string(), text));
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(_) if Path::new(&path).is_dir() => {}
+            Err(e) => return Err(Diag::new(format!("cannot read {}: {e}", path.display()))),
+        }
+    }
+    Err(Diag::new(format!("there is no {what} `{name}`"))
+        .help("give its path, or `-I` with the folder that holds it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_a_model_is_read_and_the_rest_passed_over() {
+        let text = "# ours\nmacros a.def\nbell a.bell\n model a.cat\nvariant one,two\n\
+            graph columns\nunroll 3\nedgeattr hb,color,red\n";
+        let conf = read(&Source::new("a.cfg", text)).unwrap();
+        assert_eq!(conf.macros.as_deref(), Some("a.def"));
+        assert_eq!(conf.bell.as_deref(), Some("a.bell"));
+        assert_eq!(conf.model.as_deref(), Some("a.cat"));
+        assert_eq!(conf.variants, ["one", "two"]);
+        assert_eq!(conf.unroll, Some(3));
+    }
+
+    #[test]
+    fn what_would_change_an_answer_is_refused() {
+        let error = read(&Source::new("a.cfg", "model a.cat\nskipchecks rcu\n")).unwrap_err();
+        assert!(error.to_string().starts_with("a.cfg:2:1: error: the option `skipchecks`"));
+    }
+}

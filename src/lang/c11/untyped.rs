@@ -1,0 +1,93 @@
+//! Kernel-style tests as herd reads them: every variable is an `int` that may hold an address.
+//!
+//! Such tests store pointers in `int`s, leave locals undeclared, and use in one block what
+//! another declares. So locals are hoisted to the function and declared where they are not, and
+//! every shared object has one size. It does not know primitives.
+
+use rustc_hash::FxHashSet;
+
+use super::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use crate::diag::Span;
+use crate::litmus::Type;
+
+/// The type that an object has here.
+pub fn object(ty: &Type) -> Type {
+    match ty.bare() {
+        Type::Array(t, n) => Type::Array(Box::new(object(t)), *n),
+        Type::Void => Type::Void,
+        _ => Type::INT,
+    }
+}
+
+/// The function with all locals at its beginning, each an `int`, and parameters that point to
+/// objects of [`object`] types.
+pub fn function(mut f: Function) -> Function {
+    for p in &mut f.params {
+        p.ty = match p.ty.bare() {
+            Type::Pointer(t) => Type::Pointer(Box::new(match object(t) {
+                Type::Void => Type::INT,
+                t => t,
+            })),
+            _ => Type::INT,
+        };
+    }
+    if f.ret.bare() != &Type::Void {
+        f.ret = Type::INT;
+    }
+    let mut names =
+        Names { seen: f.params.iter().map(|p| p.name.clone()).collect(), locals: Vec::new() };
+    f.body.iter_mut().for_each(|s| names.statement(s));
+    let declare =
+        |name: String| Declarator { name, ty: Type::INT, init: None, span: Span::default() };
+    if !names.locals.is_empty() {
+        let all = names.locals.into_iter().map(declare).collect();
+        f.body.insert(0, Stmt::new(StmtKind::Decl(all), Span::default()));
+    }
+    f
+}
+
+struct Names {
+    seen: FxHashSet<String>,
+    locals: Vec<String>,
+}
+
+impl Names {
+    fn note(&mut self, name: &str) {
+        if self.seen.insert(name.to_string()) {
+            self.locals.push(name.to_string());
+        }
+    }
+
+    fn statement(&mut self, s: &mut Stmt) {
+        s.each_part_mut(&mut |part| match part {
+            Part::Expr(e) => self.expr(e),
+            Part::Stmt(s) => self.statement(s),
+        });
+        if let StmtKind::Decl(list) = &mut s.kind {
+            let span = s.span;
+            let mut out = Vec::new();
+            for d in std::mem::take(list) {
+                self.note(&d.name);
+                if let Some(init) = d.init {
+                    let target = Box::new(Expr::new(ExprKind::Name(d.name), d.span));
+                    let set = ExprKind::Assign(None, target, Box::new(init));
+                    out.push(Stmt::new(StmtKind::Expr(Expr::new(set, d.span)), span));
+                }
+            }
+            s.kind = match out.len() {
+                0 => StmtKind::Empty,
+                1 => out.remove(0).kind,
+                _ => StmtKind::Block(out),
+            };
+        }
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        match &mut e.kind {
+            ExprKind::Name(n) => self.note(n),
+            ExprKind::Cast(ty, _) if ty.bare() != &Type::Void => *ty = Type::INT,
+            _ => {}
+        }
+        e.each_child_mut(&mut |c| self.expr(c));
+    }
+}
