@@ -226,6 +226,16 @@ impl Loader<'_> {
         }))
     }
 
+    /// The file of this name in the first of the folders after `-I` that has one.
+    fn in_folders(&self, file: &str) -> Result<Option<Found>> {
+        for dir in &self.options.include_dirs {
+            if let Some(found) = self.try_path(&dir.join(file))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     fn try_built_in(&self, file: &str) -> Option<Found> {
         let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == file)?;
         Some(Found { key: format!("<built-in>/{name}"), folder: None, text: text.to_string() })
@@ -237,10 +247,8 @@ impl Loader<'_> {
         if is_path && let Some(found) = self.try_path(Path::new(name))? {
             return Ok(found);
         }
-        for dir in &self.options.include_dirs {
-            if let Some(found) = self.try_path(&dir.join(&file))? {
-                return Ok(found);
-            }
+        if let Some(found) = self.in_folders(&file)? {
+            return Ok(found);
         }
         if let Some(found) = self.try_built_in(&file) {
             return Ok(found);
@@ -263,10 +271,8 @@ impl Loader<'_> {
         if let Some(found) = self.try_path(Path::new(name))? {
             return Ok(found);
         }
-        for dir in &self.options.include_dirs {
-            if let Some(found) = self.try_path(&dir.join(name))? {
-                return Ok(found);
-            }
+        if let Some(found) = self.in_folders(name)? {
+            return Ok(found);
         }
         Err(Diag::new(format!("there is no bell file `{name}`"))
             .help("give its path, or `-I` with the folder that holds it"))
@@ -277,10 +283,8 @@ impl Loader<'_> {
         let Some(folder) = &from.folder else {
             return Ok(self.try_built_in(name));
         };
-        for dir in &self.options.include_dirs {
-            if let Some(found) = self.try_path(&dir.join(name))? {
-                return Ok(Some(found));
-            }
+        if let Some(found) = self.in_folders(name)? {
+            return Ok(Some(found));
         }
         if let Some(found) = self.try_path(&folder.join(name))? {
             return Ok(Some(found));

@@ -139,6 +139,21 @@ impl Stager {
         true
     }
 
+    /// Forbids executions in which a set or relation has members.
+    fn require_empty(&mut self, node: NodeId, place: &Place) {
+        if self.graph.is_empty(node) {
+            return;
+        }
+        self.record(Check {
+            kind: CheckKind::Require,
+            shape: Shape::Empty,
+            negated: false,
+            node,
+            name: place.name.clone(),
+            place: place.at.clone(),
+        });
+    }
+
     /// Whether `root` depends on nothing but the program and the variables of `group`.
     fn is_static_but(&self, root: NodeId, group: u32) -> bool {
         let mut seen = vec![false; self.graph.nodes.len()];
@@ -429,16 +444,7 @@ impl Algebra for Stager {
         let asked = self.graph.restrict_domain(asked, *s);
         let asked = self.graph.restrict_range(asked, *s);
         let missing = self.graph.diff(asked, co);
-        if !self.graph.is_empty(missing) {
-            self.record(Check {
-                kind: CheckKind::Require,
-                shape: Shape::Empty,
-                negated: false,
-                node: missing,
-                name: place.name.clone(),
-                place: place.at.clone(),
-            });
-        }
+        self.require_empty(missing, place);
         Ok(order)
     }
 
@@ -484,16 +490,7 @@ impl Algebra for Stager {
         let chosen = g.inter(*pairs, rf);
         let reached = g.range(chosen);
         let missing = g.diff(*of, reached);
-        if !g.is_empty(missing) {
-            self.record(Check {
-                kind: CheckKind::Require,
-                shape: Shape::Empty,
-                negated: false,
-                node: missing,
-                name: place.name.clone(),
-                place: place.at.clone(),
-            });
-        }
+        self.require_empty(missing, place);
         Ok(chosen)
     }
 

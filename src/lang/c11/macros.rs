@@ -117,12 +117,12 @@ struct Call<'c> {
     span: Span,
 }
 
-impl Expander<'_> {
+impl<'e> Expander<'e> {
     fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, span, message)
     }
 
-    fn find(&self, name: &str) -> Option<&Macro> {
+    fn find(&self, name: &str) -> Option<&'e Macro> {
         match self.own.iter().any(|f| f.name == name) {
             true => None,
             false => self.macros.list.get(name),
@@ -146,12 +146,13 @@ impl Expander<'_> {
     fn statement_here(&mut self, s: &mut Stmt) -> Result<()> {
         if let StmtKind::Expr(e) = &mut s.kind
             && let ExprKind::Call(name, args) = &mut e.kind
-            && let Some(Body::Statements(_)) = self.find(name).map(|m| &m.body)
+            && let Some(Macro { params, body: Body::Statements(body) }) = self.find(name)
         {
             for arg in args.iter_mut() {
                 self.expr(arg)?;
             }
-            s.kind = self.statements_of(name, args, e.span)?;
+            let call = self.call(name, params, args, e.span)?;
+            s.kind = self.statements_of(body, &call)?;
             return Ok(());
         }
         let mut result = Ok(());
@@ -167,17 +168,12 @@ impl Expander<'_> {
     }
 
     /// What a call of a macro of statements stands for, expanded.
-    fn statements_of(&mut self, name: &str, args: &[Expr], span: Span) -> Result<StmtKind> {
-        let macros = self.macros;
-        let Some(Macro { params, body: Body::Statements(body) }) = macros.list.get(name) else {
-            return Ok(StmtKind::Empty);
-        };
-        let call = self.call(name, params, args, span)?;
-        let mut body = body.clone();
+    fn statements_of(&mut self, body: &[Stmt], call: &Call) -> Result<StmtKind> {
+        let mut body = body.to_vec();
         for s in &mut body {
-            self.put_in(s, &call)?;
+            self.put_in(s, call)?;
         }
-        self.inside(span, |e| e.statements(&mut body))?;
+        self.inside(call.span, |e| e.statements(&mut body))?;
         Ok(StmtKind::Block(body))
     }
 
@@ -191,14 +187,9 @@ impl Expander<'_> {
         result?;
         self.sized(e)?;
         let ExprKind::Call(name, args) = &e.kind else { return Ok(()) };
-        let macros = self.macros;
-        let found = match self.find(name) {
-            Some(_) => macros.list.get(name),
-            None => None,
-        };
-        let Some(Macro { params, body }) = found else {
+        let Some(Macro { params, body }) = self.find(name) else {
             // Macro files that leave it out mean the primitive of that name.
-            if name == "atomic_add_unless" && args.len() == 3 && !macros.is_empty() {
+            if name == "atomic_add_unless" && args.len() == 3 && !self.macros.is_empty() {
                 let primitive = Primitive::AddUnless;
                 let own = Annotated { primitive, tags: Vec::new(), op: None, args: args.clone() };
                 *e = Expr::new(ExprKind::Annotated(Box::new(own)), e.span);

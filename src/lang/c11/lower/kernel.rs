@@ -10,7 +10,7 @@ use super::super::types::ValueType;
 use super::Lower;
 use super::build::Value;
 use super::expr::Place;
-use crate::diag::{Result, Span, nearest};
+use crate::diag::{Diag, Result, Span, nearest};
 use crate::isa::ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 use crate::litmus::Type;
 
@@ -129,20 +129,17 @@ impl Lower<'_> {
                 Ok(self.b.void())
             }
             Primitive::Lock => {
-                let addr = self.address_of(&args[0])?;
-                let at = self.at(&addr, &[])?;
+                let at = self.at_object(&args[0])?;
                 self.take(at)?;
                 Ok(self.b.void())
             }
             Primitive::Unlock => {
-                let addr = self.address_of(&args[0])?;
-                let at = self.at(&addr, &[])?;
+                let at = self.at_object(&args[0])?;
                 self.touch(at, tag::C_UL);
                 Ok(self.b.void())
             }
             Primitive::TryLock => {
-                let addr = self.address_of(&args[0])?;
-                let at = self.at(&addr, &[])?;
+                let at = self.at_object(&args[0])?;
                 self.either_way(
                     at,
                     |l, out| {
@@ -154,8 +151,7 @@ impl Lower<'_> {
                 )
             }
             Primitive::IsLocked => {
-                let addr = self.address_of(&args[0])?;
-                let at = self.at(&addr, &[])?;
+                let at = self.at_object(&args[0])?;
                 self.either_way(
                     at,
                     |l, out| l.look(at, tag::C_RL, 1, out),
@@ -231,10 +227,13 @@ impl Lower<'_> {
         }
         match self.place(e)? {
             Place::Memory { addr, ty } => Ok((addr, ty)),
-            Place::Local(_) => Err(self
-                .error(e.span, "this is a local variable")
-                .help("use a shared location, which is a parameter of the function")),
+            Place::Local(_) => Err(self.is_local(e.span)),
         }
+    }
+
+    fn is_local(&self, span: Span) -> Box<Diag> {
+        self.error(span, "this is a local variable")
+            .help("use a shared location, which is a parameter of the function")
     }
 
     /// An address that is an argument.
@@ -242,9 +241,7 @@ impl Lower<'_> {
         let value = self.expr(e)?;
         match self.pointed(&value, e.span)? {
             Place::Memory { addr, .. } => Ok(addr),
-            Place::Local(_) => Err(self
-                .error(e.span, "this is a local variable")
-                .help("use a shared location, which is a parameter of the function")),
+            Place::Local(_) => Err(self.is_local(e.span)),
         }
     }
 
@@ -259,6 +256,12 @@ impl Lower<'_> {
         needed.push(addr);
         let inst = self.b.access_home(&needed);
         Ok(At { inst, addr: self.b.use_in(addr, inst, Port::Addr)? })
+    }
+
+    /// The instruction of an operation that needs nothing but the address that is its argument.
+    fn at_object(&mut self, e: &Expr) -> Result<At> {
+        let addr = self.address_of(e)?;
+        self.at(&addr, &[])
     }
 
     fn read_part(&mut self, at: At, tags: Tags, dst: Temp) {
