@@ -53,6 +53,11 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
 pub mod rows {
     use super::{mask, ones};
 
+    /// Whether `a` has nothing that `b` lacks.
+    pub fn within(a: &[u64], b: &[u64]) -> bool {
+        a.iter().zip(b).all(|(a, b)| a & !b == 0)
+    }
+
     /// Word by word. Plain indices, so that it is fast however the crate is split for
     /// compilation.
     #[inline(always)]
@@ -295,6 +300,10 @@ impl Set {
         self.bits.iter().all(|w| *w == 0)
     }
 
+    pub fn subset_of(&self, other: &Set) -> bool {
+        rows::within(&self.bits, &other.bits)
+    }
+
     pub fn len(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
@@ -472,7 +481,7 @@ impl Rel {
     }
 
     pub fn subset_of(&self, other: &Rel) -> bool {
-        self.bits.iter().zip(&other.bits).all(|(a, b)| a & !b == 0)
+        rows::within(&self.bits, &other.bits)
     }
 
     pub fn set_union(&mut self, a: &Rel, b: &Rel) {

@@ -178,6 +178,30 @@ fn a_model_that_cannot_be_staged_is_interpreted() {
     assert!(answer.ends_with(" 0 3 [\"communication\"] false false"), "{answer}");
 }
 
+/// A definition over the program alone may shrink with itself: it ends where a round has nothing
+/// new, and has no value where every round has.
+#[test]
+fn what_does_not_grow_ends_or_is_refused() {
+    let ends = "\"Own\"\ninclude \"cos.cat\"\nlet rec odd = po \\ odd\n\
+        acyclic odd | rf | co | fr as order\nflag ~empty odd as some\n";
+    let never = "\"Own\"\ninclude \"cos.cat\"\nlet next = po \\ (po; po)\n\
+        let rec odd = (next \\ odd) | odd; odd\nflag ~empty odd as some\n";
+    let test = "AArch64 three\n{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\n\
+        P0 | P1 ;\nMOV W0,#1 | MOV W0,#1 ;\nSTR W0,[X1] | STR W0,[X1] ;\n\
+        LDR W2,[X3] | LDR W2,[X3] ;\nLDR W4,[X3] | ;\nexists (0:X2=0 /\\ 1:X2=0)\n";
+    let model = own(Arch::AArch64, ends);
+    assert!(!model.is_interpreted());
+    assert!(agree(test, &model, ends));
+    let found = answer(test, &model, Engine::Auto).expect("it can be simulated");
+    assert!(found.ends_with(" [] false false"), "{found}");
+    let model = own(Arch::AArch64, never);
+    assert!(!model.is_interpreted());
+    for engine in [Engine::Auto, Engine::Exhaustive, Engine::Enumerate, Engine::Solve] {
+        let error = answer(test, &model, engine).expect_err("no value to give it");
+        assert!(error.contains("never settles"), "{engine:?}: {error}");
+    }
+}
+
 /// An AMO is one event, which both reads and writes.
 #[test]
 fn a_riscv_amo_is_one_event_for_the_model() {

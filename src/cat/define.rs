@@ -8,7 +8,9 @@ use super::eval::{Algebra, Env, Eval, Outcome, SetOrRel, Stop, Value, ValueOf, s
 use crate::diag::Span;
 use std::rc::Rc;
 
-const MAX_ROUNDS: usize = 10_000;
+/// A recursive definition that has new members in every one of so many rounds has no value.
+pub const MAX_ROUNDS: usize = 10_000;
+pub const NEVER_SETTLES: &str = "this recursive definition never settles";
 
 impl<'m, A: Algebra> Eval<'m, A> {
     pub(super) fn define(&mut self, l: &'m Let, env: Env) -> Outcome<Env> {
@@ -184,7 +186,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             }
             old = new;
         }
-        self.error(values[0].span, "this recursive definition never settles")
+        self.error(values[0].span, NEVER_SETTLES)
     }
 
     /// Whether `new` has nothing that `old` lacks.

@@ -4,7 +4,7 @@
 
 pub mod ast;
 mod bell;
-mod define;
+pub mod define;
 pub mod eval;
 pub mod exec;
 pub mod graph;

@@ -159,8 +159,9 @@ pub struct Check {
 pub struct FixGroup {
     pub bodies: Vec<NodeId>,
     pub is_set: Vec<bool>,
-    /// It does not grow with itself, and is what its bodies, evaluated one after the other
-    /// from nothing until they stand still, say. It then depends on the program alone.
+    /// It does not grow with itself, and is what its bodies, evaluated one after the other from
+    /// nothing until none has a member that it lacked before, say. It then depends on the program
+    /// alone.
     pub iterated: bool,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It is the plain meaning of plans: the simulator's levels and shortcuts are tested against it.
 
+use super::define::{MAX_ROUNDS, NEVER_SETTLES};
 use super::eval::Failed;
 use super::exec::{Exec, Verdict, rel_has};
 use super::plan::*;
@@ -9,9 +10,24 @@ use crate::diag::{Diag, Result};
 use crate::rel::{Rel, Set};
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Val {
+pub enum Value {
     Set(Set),
     Rel(Rel),
+}
+
+impl Value {
+    pub fn empty(is_set: bool, n: usize) -> Value {
+        if is_set { Value::Set(Set::empty(n)) } else { Value::Rel(Rel::empty(n)) }
+    }
+
+    /// Whether it has nothing that `old`, of the same kind, lacks.
+    pub fn is_within(&self, old: &Value) -> bool {
+        match (self, old) {
+            (Value::Set(new), Value::Set(old)) => new.subset_of(old),
+            (Value::Rel(new), Value::Rel(old)) => new.subset_of(old),
+            _ => false,
+        }
+    }
 }
 
 /// What a staged model says of an execution.
@@ -20,8 +36,8 @@ pub fn run(plan: &Plan, exec: &Exec) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     for check in &plan.checks {
         let answer = match &values[check.node as usize] {
-            Val::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),
-            Val::Rel(r) => rel_has(check.shape, r),
+            Value::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),
+            Value::Rel(r) => rel_has(check.shape, r),
         };
         let holds = answer.is_ok() != check.negated;
         match (check.kind, holds) {
@@ -49,7 +65,7 @@ pub fn run(plan: &Plan, exec: &Exec) -> Result<Verdict> {
 }
 
 /// The value of each node; of variables, the last one tried.
-pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Val>> {
+pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Value>> {
     let n = plan.nodes.len();
     // The groups whose variables each node depends on and does not solve.
     let mut free: Vec<Vec<u32>> = Vec::with_capacity(n);
@@ -72,11 +88,11 @@ pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Val>> {
         plan,
         exec,
         free,
-        values: plan.is_set.iter().map(|s| nothing(*s, exec.n)).collect(),
+        values: plan.is_set.iter().map(|s| Value::empty(*s, exec.n)).collect(),
         solutions: plan
             .groups
             .iter()
-            .map(|g| g.is_set.iter().map(|s| nothing(*s, exec.n)).collect())
+            .map(|g| g.is_set.iter().map(|s| Value::empty(*s, exec.n)).collect())
             .collect(),
     };
     for id in 0..n {
@@ -87,16 +103,12 @@ pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Val>> {
     Ok(eval.values)
 }
 
-fn nothing(is_set: bool, n: usize) -> Val {
-    if is_set { Val::Set(Set::empty(n)) } else { Val::Rel(Rel::empty(n)) }
-}
-
 struct PlanEval<'p> {
     plan: &'p Plan,
     exec: &'p Exec,
     free: Vec<Vec<u32>>,
-    values: Vec<Val>,
-    solutions: Vec<Vec<Val>>,
+    values: Vec<Value>,
+    solutions: Vec<Vec<Value>>,
 }
 
 impl PlanEval<'_> {
@@ -116,21 +128,12 @@ impl PlanEval<'_> {
     fn solve(&mut self, g: u32) -> Result<()> {
         let group = &self.plan.groups[g as usize];
         self.solutions[g as usize] =
-            group.is_set.iter().map(|s| nothing(*s, self.exec.n)).collect();
+            group.is_set.iter().map(|s| Value::empty(*s, self.exec.n)).collect();
+        if group.iterated {
+            return self.iterate(g);
+        }
         // A monotone body gains at least one pair in each round but the last.
-        let rounds = group.bodies.len() * (self.exec.n * self.exec.n + 1) + 1;
-        for _ in 0..rounds {
-            if group.iterated {
-                let before = self.solutions[g as usize].clone();
-                for (i, body) in group.bodies.iter().enumerate() {
-                    self.inner(g)?;
-                    self.solutions[g as usize][i] = self.values[*body as usize].clone();
-                }
-                if self.solutions[g as usize] == before {
-                    return Ok(());
-                }
-                continue;
-            }
+        loop {
             self.inner(g)?;
             let next: Vec<_> =
                 group.bodies.iter().map(|b| self.values[*b as usize].clone()).collect();
@@ -140,7 +143,24 @@ impl PlanEval<'_> {
                 return Ok(());
             }
         }
-        Err(Diag::new("a recursive definition never settles"))
+    }
+
+    fn iterate(&mut self, g: u32) -> Result<()> {
+        let bodies = &self.plan.groups[g as usize].bodies;
+        for _ in 0..MAX_ROUNDS {
+            let mut over = true;
+            for (i, body) in bodies.iter().enumerate() {
+                self.inner(g)?;
+                let new = self.values[*body as usize].clone();
+                let old = &mut self.solutions[g as usize][i];
+                over &= new.is_within(old);
+                *old = new;
+            }
+            if over {
+                return Ok(());
+            }
+        }
+        Err(Diag::new(NEVER_SETTLES))
     }
 
     /// Computes the nodes inside a fixpoint once.
@@ -167,15 +187,15 @@ impl PlanEval<'_> {
 
     fn set(&self, id: NodeId) -> Result<&Set> {
         match &self.values[id as usize] {
-            Val::Set(s) => Ok(s),
-            Val::Rel(_) => Err(Diag::new("the plan takes a relation for a set")),
+            Value::Set(s) => Ok(s),
+            Value::Rel(_) => Err(Diag::new("the plan takes a relation for a set")),
         }
     }
 
     fn rel(&self, id: NodeId) -> Result<&Rel> {
         match &self.values[id as usize] {
-            Val::Rel(r) => Ok(r),
-            Val::Set(_) => Err(Diag::new("the plan takes a set for a relation")),
+            Value::Rel(r) => Ok(r),
+            Value::Set(_) => Err(Diag::new("the plan takes a set for a relation")),
         }
     }
 
@@ -185,39 +205,39 @@ impl PlanEval<'_> {
         b: NodeId,
         sets: impl Fn(&Set, &Set) -> Set,
         rels: impl Fn(&Rel, &Rel) -> Rel,
-    ) -> Result<Val> {
+    ) -> Result<Value> {
         Ok(match &self.values[a as usize] {
-            Val::Set(x) => Val::Set(sets(x, self.set(b)?)),
-            Val::Rel(x) => Val::Rel(rels(x, self.rel(b)?)),
+            Value::Set(x) => Value::Set(sets(x, self.set(b)?)),
+            Value::Rel(x) => Value::Rel(rels(x, self.rel(b)?)),
         })
     }
 
-    fn plain(&self, node: &Node) -> Result<Val> {
+    fn plain(&self, node: &Node) -> Result<Value> {
         let n = self.exec.n;
-        let restricted = |f: fn(&mut Rel, &Rel, &Set), r, s| -> Result<Val> {
+        let restricted = |f: fn(&mut Rel, &Rel, &Set), r, s| -> Result<Value> {
             let mut out = Rel::empty(n);
             f(&mut out, self.rel(r)?, self.set(s)?);
-            Ok(Val::Rel(out))
+            Ok(Value::Rel(out))
         };
         Ok(match *node {
-            Node::BaseSet(base) => Val::Set(self.exec.set(base)),
-            Node::BaseRel(base) => Val::Rel(self.exec.rel(base)),
-            Node::EmptySet => Val::Set(Set::empty(n)),
-            Node::EmptyRel | Node::FixVar(..) | Node::Fix(..) => Val::Rel(Rel::empty(n)),
+            Node::BaseSet(base) => Value::Set(self.exec.set(base)),
+            Node::BaseRel(base) => Value::Rel(self.exec.rel(base)),
+            Node::EmptySet => Value::Set(Set::empty(n)),
+            Node::EmptyRel | Node::FixVar(..) | Node::Fix(..) => Value::Rel(Rel::empty(n)),
             Node::Union(a, b) => self.either(a, b, Set::union, Rel::union)?,
             Node::Inter(a, b) => self.either(a, b, Set::inter, Rel::inter)?,
             Node::Diff(a, b) => self.either(a, b, Set::diff, Rel::diff)?,
             Node::Complement(a) => match &self.values[a as usize] {
-                Val::Set(s) => Val::Set(s.complement()),
-                Val::Rel(r) => Val::Rel(r.complement()),
+                Value::Set(s) => Value::Set(s.complement()),
+                Value::Rel(r) => Value::Rel(r.complement()),
             },
-            Node::Seq(a, b) => Val::Rel(self.rel(a)?.seq(self.rel(b)?)),
-            Node::Inverse(a) => Val::Rel(self.rel(a)?.inverse()),
-            Node::Plus(a) => Val::Rel(self.rel(a)?.closure()),
-            Node::Cross(a, b) => Val::Rel(Rel::cross(self.set(a)?, self.set(b)?)),
-            Node::IdentityOn(a) => Val::Rel(Rel::identity_on(self.set(a)?)),
-            Node::Domain(a) => Val::Set(self.rel(a)?.domain()),
-            Node::Range(a) => Val::Set(self.rel(a)?.range()),
+            Node::Seq(a, b) => Value::Rel(self.rel(a)?.seq(self.rel(b)?)),
+            Node::Inverse(a) => Value::Rel(self.rel(a)?.inverse()),
+            Node::Plus(a) => Value::Rel(self.rel(a)?.closure()),
+            Node::Cross(a, b) => Value::Rel(Rel::cross(self.set(a)?, self.set(b)?)),
+            Node::IdentityOn(a) => Value::Rel(Rel::identity_on(self.set(a)?)),
+            Node::Domain(a) => Value::Set(self.rel(a)?.domain()),
+            Node::Range(a) => Value::Set(self.rel(a)?.range()),
             Node::RestrictDomain(r, s) => restricted(Rel::set_restrict_domain, r, s)?,
             Node::RestrictRange(r, s) => restricted(Rel::set_restrict_range, r, s)?,
         })

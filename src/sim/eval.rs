@@ -10,6 +10,7 @@ use super::skeleton::Skeleton;
 use super::small::{self, Small};
 use super::specialise::Live;
 use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
+use crate::cat::define::{MAX_ROUNDS, NEVER_SETTLES};
 use crate::cat::plan::{BaseSet, CheckKind, Shape};
 use crate::rel::{Rel, Set, rows};
 
@@ -118,6 +119,28 @@ pub(super) struct Values {
     /// Where the skeleton has few events, `small` holds the relations, and where not, `rels`.
     rels: Vec<u64>,
     small: Vec<Small>,
+    /// A recursive definition that does not grow with itself has no value here.
+    unsettled: bool,
+}
+
+/// What became of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    /// It lost members, and gained none.
+    Less,
+    /// It gained some.
+    More,
+}
+
+impl Change {
+    fn of(same: bool, less: impl Fn() -> bool) -> Change {
+        match same {
+            true => Change::None,
+            false if less() => Change::Less,
+            false => Change::More,
+        }
+    }
 }
 
 /// A model's program at work on a skeleton.
@@ -393,44 +416,57 @@ impl Values {
                 _ => self.clear(body.var, frame),
             }
         }
-        // What grows settles before that; what does not might never.
-        for _ in 0..bodies.len() * (frame.n * frame.n + 1) + 1 {
-            let mut changed = false;
+        // What grows settles long before that; what does not, which is static, might never.
+        let most = MAX_ROUNDS.max(bodies.len() * (frame.n * frame.n + 1) + 1);
+        for _ in 0..most {
+            let mut going = false;
             for body in bodies {
                 for step in &body.steps {
                     self.run(step, frame, view);
                 }
-                changed |= self.settle(body, frame);
+                going |= match self.settle(body, frame) {
+                    Change::None => false,
+                    // From nothing, the end of what grows and of what does not.
+                    Change::Less => !matches!(view, View::None),
+                    Change::More => true,
+                };
             }
-            if !changed {
+            if !going {
                 return;
             }
         }
+        self.unsettled = true;
     }
 
-    /// Gives a variable the value of its body; whether that changed it.
-    fn settle(&mut self, body: &Body, frame: &Frame) -> bool {
+    /// Gives a variable the value of its body.
+    fn settle(&mut self, body: &Body, frame: &Frame) -> Change {
         let (var, end) = (body.var as usize, body.end as usize);
         if frame.small && !body.is_set {
-            let changed = self.small[var] != self.small[end];
-            self.small[var] = self.small[end];
-            return changed;
+            let (old, new) = (self.small[var], self.small[end]);
+            self.small[var] = new;
+            return Change::of(old == new, || new.is_within(&old));
         }
         let stride = if body.is_set { frame.words } else { frame.words * frame.n };
         let bits = if body.is_set { &mut self.sets } else { &mut self.rels };
         let (var, end) = (var * stride, end * stride);
-        let changed = bits[var..var + stride] != bits[end..end + stride];
-        if changed {
+        let (old, new) = (&bits[var..var + stride], &bits[end..end + stride]);
+        let change = Change::of(old == new, || rows::within(new, old));
+        if change != Change::None {
             bits.copy_within(end..end + stride, var);
         }
-        changed
+        change
     }
 }
 
 impl Machine {
     /// Computes what is static; false where a static requirement fails. `choices` are those
     /// with which the search starts: they only become more decided.
-    pub fn bind(&mut self, program: &Program, skeleton: &Skeleton, choices: &Choices) -> bool {
+    pub fn bind(
+        &mut self,
+        program: &Program,
+        skeleton: &Skeleton,
+        choices: &Choices,
+    ) -> Result<bool, String> {
         let mut set = Set::empty(skeleton.len());
         let mut rel = Rel::empty(skeleton.len());
         let frame = &mut self.frame;
@@ -442,6 +478,7 @@ impl Machine {
         frame.writes.extend_from_slice(set.words());
         let frame = &self.frame;
         self.values.make_room(program, frame);
+        self.values.unsettled = false;
         for step in &program.statics {
             match &step.code {
                 Code::StaticSet(base) => {
@@ -455,11 +492,14 @@ impl Machine {
                 _ => self.values.run(step, frame, View::None),
             }
         }
+        if self.values.unsettled {
+            return Err(NEVER_SETTLES.into());
+        }
         if !program.static_requires.iter().all(|t| self.holds(t, t.low)) {
-            return false;
+            return Ok(false);
         }
         self.specialise(program, choices);
-        true
+        Ok(true)
     }
 
     /// The requirement that is broken for good, by its index among the checks; of the first
@@ -546,7 +586,7 @@ pub struct Compiled<'m> {
 }
 
 impl Judge for Compiled<'_> {
-    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool {
+    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> Result<bool, String> {
         self.machine.bind(self.program, skeleton, choices)
     }
 

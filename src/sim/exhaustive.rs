@@ -25,7 +25,7 @@ pub struct Exhaustive<'s> {
 
 impl Exhaustive<'_> {
     pub fn run(&self, judge: &mut dyn Judge, found: &mut Found) -> Result<(), Stop> {
-        if !judge.bind(self.skeleton, &Choices::start(self.skeleton)) {
+        if !judge.bind(self.skeleton, &Choices::start(self.skeleton)).map_err(Stop::Model)? {
             return Ok(());
         }
         let reads = &self.skeleton.reads;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cat::exec::{Exec, rel_has};
 use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
-use crate::cat::plan_eval::{Val, values};
+use crate::cat::plan_eval::{Value, values};
 use crate::diag::Result;
 use crate::rel::Rel;
 
@@ -57,8 +57,8 @@ pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<(String, 
     let mut out = Vec::new();
     for check in plan.checks.iter().filter(|c| c.kind == CheckKind::Require) {
         let answer = match &values[check.node as usize] {
-            Val::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),
-            Val::Rel(r) => rel_has(check.shape, r),
+            Value::Set(s) => s.iter().next().map_or(Ok(()), |e| Err(vec![e])),
+            Value::Rel(r) => rel_has(check.shape, r),
         };
         if answer.is_ok() != check.negated {
             continue;
@@ -90,15 +90,15 @@ pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<(String, 
         });
     }
     let shows = plan.shows.iter().filter_map(|(name, id)| match &values[*id as usize] {
-        Val::Rel(r) => Some((name.clone(), r.clone())),
-        Val::Set(_) => None,
+        Value::Rel(r) => Some((name.clone(), r.clone())),
+        Value::Set(_) => None,
     });
     Ok((out, shows.collect()))
 }
 
 struct Deriver<'p> {
     plan: &'p Plan,
-    values: &'p [Val],
+    values: &'p [Value],
     names: &'p FxHashMap<NodeId, &'p str>,
     /// Edges that are being derived: none is derived from itself.
     open: FxHashSet<(NodeId, usize, usize)>,
@@ -125,7 +125,7 @@ impl Deriver<'_> {
     }
 
     fn has(&self, node: NodeId, a: usize, b: usize) -> bool {
-        matches!(&self.values[node as usize], Val::Rel(r) if r.contains(a, b))
+        matches!(&self.values[node as usize], Value::Rel(r) if r.contains(a, b))
     }
 
     /// Relations that say little about an edge.
@@ -186,8 +186,8 @@ impl Deriver<'_> {
             Node::Diff(x, _) => self.chain(x, a, b),
             Node::Seq(x, y) => {
                 let n = match &self.values[x as usize] {
-                    Val::Rel(r) => r.universe(),
-                    Val::Set(_) => return None,
+                    Value::Rel(r) => r.universe(),
+                    Value::Set(_) => return None,
                 };
                 for m in 0..n {
                     if self.has(x, a, m)
@@ -246,7 +246,7 @@ impl Deriver<'_> {
 
     /// A shortest way from `a` to `b` in at least one step.
     fn path(&self, node: NodeId, a: usize, b: usize) -> Option<Vec<(usize, usize)>> {
-        let Val::Rel(r) = &self.values[node as usize] else { return None };
+        let Value::Rel(r) = &self.values[node as usize] else { return None };
         let mut from = vec![usize::MAX; r.universe()];
         let mut todo = std::collections::VecDeque::from([a]);
         while let Some(x) = todo.pop_front() {

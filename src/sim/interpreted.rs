@@ -124,9 +124,9 @@ impl<'m> Interpreted<'m> {
 }
 
 impl Judge for Interpreted<'_> {
-    fn bind(&mut self, skeleton: &Skeleton, _: &Choices) -> bool {
+    fn bind(&mut self, skeleton: &Skeleton, _: &Choices) -> Result<bool, String> {
         self.exec = skeleton_exec(skeleton);
-        true
+        Ok(true)
     }
 
     fn possible(&mut self, _: &Choices, _: Look) -> bool {

@@ -90,7 +90,7 @@ const FEW: u64 = 8;
 pub trait Judge {
     /// Prepares for a skeleton; false where no execution of it is allowed. All choices that are
     /// judged afterwards decide more than these.
-    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool;
+    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> Result<bool, String>;
 
     /// Whether a partial execution may still become an allowed one. True is always sound.
     fn possible(&mut self, choices: &Choices, look: Look) -> bool;
@@ -287,7 +287,7 @@ impl<'s> Search<'s> {
             Decision::Read(i) => reads[*i].candidates.len() != 1,
             Decision::Last(cell) => writes[usize::from(*cell)].len() > 2,
         });
-        if !self.judge.bind(self.skeleton, &self.choices) {
+        if !self.judge.bind(self.skeleton, &self.choices).map_err(Stop::Model)? {
             return Ok(());
         }
         self.count_leaves();

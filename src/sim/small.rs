@@ -52,6 +52,11 @@ impl Small {
         Small(out)
     }
 
+    /// Whether it has nothing that `other` lacks.
+    pub(super) fn is_within(&self, other: &Small) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
+    }
+
     #[inline(always)]
     pub(super) fn union(&self, b: &Small) -> Small {
         Small::by_row(|i| self.0[i] | b.0[i])

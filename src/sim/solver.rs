@@ -16,6 +16,7 @@ use super::reasons::{Atom, Explain};
 use super::search::{Found, Outcome, Stop, first_open, guesses, holds};
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::theory::{Base, Check, Theory, Values};
+use crate::cat::define::NEVER_SETTLES;
 use crate::isa::ops::Val;
 
 /// Coherence among at most so many writes of a cell is made transitive beforehand; among more,
@@ -373,6 +374,9 @@ impl<'s> Solver<'s> {
 
     /// Bounds on all nodes; false where no execution is allowed.
     fn prepare(&mut self) -> Result<bool, Stop> {
+        if self.values.unsettled {
+            return Err(Stop::Model(NEVER_SETTLES.into()));
+        }
         self.values.bound(self.theory, &self.low, &self.high, true);
         let theory = self.theory;
         Ok(theory.requires.iter().all(|c| self.values.may_hold(theory, c)))

@@ -5,7 +5,9 @@
 //! not know how executions are searched for, nor values of reads.
 
 use super::skeleton::Skeleton;
+use crate::cat::define::MAX_ROUNDS;
 use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+pub use crate::cat::plan_eval::Value;
 use crate::rel::{Rel, Set};
 
 /// A check, with closures that its shape makes superfluous taken away.
@@ -154,17 +156,7 @@ impl Theory {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    Set(Set),
-    Rel(Rel),
-}
-
 impl Value {
-    fn empty(is_set: bool, n: usize) -> Value {
-        if is_set { Value::Set(Set::empty(n)) } else { Value::Rel(Rel::empty(n)) }
-    }
-
     fn hollow() -> Value {
         Value::Set(Set::hollow())
     }
@@ -227,6 +219,8 @@ pub struct Values {
     clock: u32,
     /// The values of a fixpoint's inner nodes, turn by turn, where they have been asked for.
     turns: Vec<Option<Vec<Vec<Value>>>>,
+    /// A recursive definition that does not grow with itself has no value here.
+    pub unsettled: bool,
 }
 
 impl Values {
@@ -248,6 +242,7 @@ impl Values {
             computed: vec![0; count],
             clock: 0,
             turns: vec![None; t.plan.groups.len()],
+            unsettled: false,
         };
         let none = Base::new(0);
         for id in &t.statics {
@@ -409,8 +404,8 @@ impl Values {
         skeleton: Option<&Skeleton>,
     ) {
         let none = Base::new(0);
-        for _ in 0..vars.len() * (self.n * self.n + 1) + 1 {
-            let mut changed = false;
+        for _ in 0..MAX_ROUNDS {
+            let mut over = true;
             for (var, body) in vars {
                 for x in inner {
                     if !matches!(t.plan.nodes[*x as usize], Node::FixVar(..)) {
@@ -419,13 +414,14 @@ impl Values {
                 }
                 let new = self.at(t, Which::Now, *body).clone();
                 let old = &mut self.now[*var as usize];
-                changed |= *old != new;
+                over &= new.is_within(old);
                 *old = new;
             }
-            if !changed {
+            if over {
                 return;
             }
         }
+        self.unsettled = true;
     }
 
     /// The values of a fixpoint's inner nodes on the execution at hand, turn by turn.

@@ -197,8 +197,12 @@ struct Keep<'j> {
 }
 
 impl Judge for Keep<'_> {
-    fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> bool {
-        self.inner.as_mut().is_none_or(|j| j.bind(skeleton, choices))
+    fn bind(
+        &mut self,
+        skeleton: &Skeleton,
+        choices: &Choices,
+    ) -> std::result::Result<bool, String> {
+        self.inner.as_mut().map_or(Ok(true), |j| j.bind(skeleton, choices))
     }
 
     fn possible(&mut self, choices: &Choices, look: Look) -> bool {
