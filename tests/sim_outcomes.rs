@@ -543,3 +543,25 @@ fn what_is_missing_for_a_kernel_style_test_is_said() {
         assert!(error.contains(message) && error.contains(help), "{body}: {error}");
     }
 }
+
+/// What a place holds that is a lock and something else is for no model to say.
+#[test]
+fn a_lock_that_is_something_else_too_is_refused() {
+    let model = kernel::model(true, true);
+    let test =
+        |body: &str| format!("C t\n{{}}\nP0(int *x, int *y) {{\n  {body}\n}}\nexists (x=0)\n");
+    for body in [
+        "put(x, 1); __lock(x);",
+        "__lock(x); int r = get(x);",
+        "__unlock(x); __lock(x); put(x, 1);",
+    ] {
+        let error = kernel_answer(&test(body), &model).unwrap_err();
+        assert!(error.contains("`x` is a lock, and is read or written as well"), "{body}: {error}");
+        assert!(error.contains("a location of its own"), "{body}: {error}");
+    }
+    for body in
+        ["put(y, 1); __lock(x); __unlock(x);", "__lock(x); int r = __islocked(x); __unlock(x);"]
+    {
+        kernel_answer(&test(body), &model).unwrap_or_else(|e| panic!("{body}: {e}"));
+    }
+}

@@ -243,7 +243,7 @@ impl Simulator {
         let (paths, cut) =
             unfold_all(&mut self.exprs, test, program, options.unroll, model.registers())?;
         let exprs = &self.exprs;
-        let cells = cells_of(program, &paths);
+        let cells = cells_of(test, program, &paths)?;
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
         let domains = model.compares.then(|| domain::Domains::new(program, exprs, &paths));
         let paths: Vec<Vec<&Path>> = if options.engine == Engine::Exhaustive {
@@ -371,9 +371,14 @@ fn unfold_all(
     }
 }
 
-fn cells_of(program: &Program, paths: &[Vec<Path>]) -> Cells {
+fn cells_of(test: &Test, program: &Program, paths: &[Vec<Path>]) -> Result<Cells> {
     let events = paths.iter().flatten().flat_map(|p| &p.events);
-    Cells::new(program, events.filter(|e| e.is_access()))
+    let cells = Cells::new(program, events.filter(|e| e.is_access()));
+    // What such a location holds is for no model to say.
+    let Some(loc) = cells.mixed_lock() else { return Ok(cells) };
+    let label = &program.locations[usize::from(loc)].name;
+    Err(Diag::new(format!("{}: `{label}` is a lock, and is read or written as well", test.name))
+        .help("give the lock a location of its own"))
 }
 
 /// Every choice of a path for each thread.

@@ -36,6 +36,8 @@ pub struct Cells {
 struct Own {
     /// The places where locks are taken: no value is written there.
     locks: Vec<u16>,
+    /// One of them that is accessed in other ways too.
+    mixed: Option<u16>,
     /// The places that final states show.
     observed: Vec<u16>,
 }
@@ -51,11 +53,13 @@ impl Cells {
                 list.push((from, to));
             }
         };
-        let mut locks: Vec<(u16, u32, u8)> = Vec::new();
+        let (mut locks, mut plain) = (Vec::new(), Vec::new());
         for e in accesses {
             note(e.loc, e.off, e.off + u32::from(e.size));
             if e.kind == Kind::LockWrite {
                 locks.push((e.loc, e.off, e.size));
+            } else if program.own_events && !matches!(e.kind, Kind::LockRead | Kind::Touch) {
+                plain.push((e.loc, e.off, e.size));
             }
         }
         let mut cells = Cells {
@@ -83,12 +87,22 @@ impl Cells {
             for (loc, off, size) in locks {
                 own.locks.extend(cells.covering(loc, off, size));
             }
+            own.mixed = plain
+                .into_iter()
+                .flat_map(|(l, o, s)| cells.covering(l, o, s))
+                .find(|c| own.locks.contains(c));
             for o in &program.observed {
                 own.observed.extend(cells.meeting(o.what).map(|(c, _)| c));
             }
             cells.own = Some(Box::new(own));
         }
         cells
+    }
+
+    /// The location of a lock that is accessed in other ways too, where there is one.
+    pub fn mixed_lock(&self) -> Option<u16> {
+        let cell = self.own.as_ref()?.mixed?;
+        Some(self.places[usize::from(cell)].loc)
     }
 
     fn is_lock(&self, cell: u16) -> bool {

@@ -97,7 +97,7 @@ impl Simulator {
         let (paths, _) =
             unfold_all(&mut self.exprs, test, &program, options.unroll, model.registers())?;
         let annotations = model.cat.annotations();
-        let cells = cells_of(&program, &paths);
+        let cells = cells_of(test, &program, &paths)?;
         let domains =
             model.compares.then(|| super::domain::Domains::new(&program, &self.exprs, &paths));
         let mut paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
