@@ -471,6 +471,42 @@ exists (0:r0=0 /\\ 1:r1=1)
     }
 }
 
+/// Code under a condition and then under it again, and under the contrary, is one block: what a
+/// register held before it (here the address of a variable on the stack) does not matter.
+#[test]
+fn what_is_written_on_both_sides_of_a_condition_is_written() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 2, memory_order_release);
+  atomic_thread_fence(memory_order_acq_rel);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r0 = 1;
+  int r1 = atomic_compare_exchange_weak_explicit(y, &r0, 2, memory_order_release, memory_order_relaxed);
+  atomic_store_explicit(x, 1, memory_order_release);
+}
+exists ([x]=2 /\\ [y]=2 /\\ 1:r1=1)
+",
+    );
+    if here("arm-linux-gnueabihf-gcc-12") {
+        let asked =
+            ["--storage", "globals", "--helpers", "--profile", "gcc-12-armv7-pic-O2", "t.litmus"];
+        let (status, text) = s.litmake(&[&["check"], &asked[..]].concat());
+        assert_eq!(status, 0, "{text}");
+        let (status, text) = s.litmake(&[&["compile"], &asked[..]].concat());
+        assert_eq!(status, 0, "{text}");
+        // This is what the code has to be for the test to mean anything.
+        for part in ["STREXEQ R0", "CMPEQ R0,#0", "MOVEQ R0,#1", "MOVNE R0,#0"] {
+            assert!(text.contains(part), "no {part}:\n{text}");
+        }
+    }
+}
+
 /// Mixes of some profiles, joined by their code and really linked, with and without the calls.
 fn both_ways(profiles: &[&str], gnu: bool, by: By) {
     let profiles: Vec<String> = profiles.iter().map(|p| p.to_string()).collect();

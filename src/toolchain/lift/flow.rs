@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::isa::ops::{Reg, Temp, Val, mask};
+use crate::isa::ops::{Op, Reg, Temp, Val, mask};
 use crate::litmus::Arch;
 
 use super::endian;
 use super::expand::{Flat, Kind, Node, memory_operand};
+use super::live::{Live, Sided, any_wanted, mentions, reads, written};
 use super::needed::{Matters, needed};
 use super::target::Target;
 use super::values::{Access, Facts, Known, Place, State, Step, World};
@@ -93,29 +94,6 @@ pub enum Action {
     Goto(usize),
 }
 
-/// What matters after an instruction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Live {
-    pub regs: Vec<u128>,
-    pub slots: BTreeSet<(i64, u8)>,
-}
-
-impl Live {
-    fn join(&mut self, other: &Live) -> bool {
-        let before = self.slots.len();
-        self.slots.extend(&other.slots);
-        let mut grown = before != self.slots.len();
-        if self.regs.len() < other.regs.len() {
-            self.regs.resize(other.regs.len(), 0);
-        }
-        for (a, b) in self.regs.iter_mut().zip(&other.regs) {
-            grown |= *b & !*a != 0;
-            *a |= b;
-        }
-        grown
-    }
-}
-
 pub struct Plan {
     pub actions: Vec<Action>,
     /// What matters after each instruction.
@@ -139,7 +117,7 @@ impl Decide<'_> {
     pub fn run(&self) -> Result<Plan, String> {
         let len = self.flat.nodes.len();
         let regs = self.flat.code.regs.len();
-        let empty = Live { regs: vec![0; regs], slots: BTreeSet::new() };
+        let empty = Live::nothing(regs);
         let mut before = vec![empty.clone(); len];
         let mut after = vec![empty.clone(); len];
         for round in 0.. {
@@ -306,93 +284,129 @@ impl Decide<'_> {
 
     fn before(&self, i: usize, action: &Action, after: &Live) -> Result<Live, String> {
         let facts = &self.analysis.facts[i];
+        let ops = &self.flat.nodes[i].ops;
         let mut live = after.clone();
-        // What it writes for sure does not matter before.
-        let kill = |live: &mut Live| {
-            for (reg, _, certain) in &facts.writes {
-                if *certain && let Some(l) = live.regs.get_mut(usize::from(*reg)) {
-                    *l = 0;
-                }
-            }
+        let sided = Sided::of(ops);
+        let stays = |c: &[Op]| !facts.writes.iter().any(|(r, ..)| reads(c, *r));
+        let mut temps = Vec::new();
+        let mut of = |ops: &[Op], regs: Vec<u128>| {
+            let (regs, wanted) = self.registers_before(i, action, ops, regs, after);
+            temps.push(wanted);
+            regs
         };
-        match action {
-            Action::Drop | Action::Goto(_) => {
-                kill(&mut live);
-                self.kill_slots(facts, &mut live);
-                // A write that may not happen keeps what was there.
+        // What matters after it says nothing of a condition that it changes.
+        let given = after.condition().filter(|c| stays(c));
+        match (&sided, given) {
+            (Some(s), given) => {
+                let side = |side: bool| match given {
+                    Some(_) => after.side(&s.condition, side),
+                    None => after.regs.clone(),
+                };
+                let sides = [false, true].map(|b| of(&s.ops[usize::from(b)], side(b)));
+                live.set_sides(&s.condition, sides);
             }
-            Action::Constants(_) => {
-                kill(&mut live);
-                self.kill_slots(facts, &mut live);
+            (None, Some(c)) => {
+                let sides = [false, true].map(|b| of(ops, after.side(c, b)));
+                live.set_sides(c, sides);
             }
-            Action::Keep | Action::Slots => {
-                let named = self.named_address(i);
-                let places: Vec<(Temp, Place)> =
-                    facts.accesses.iter().map(|a| (a.temp, a.place)).collect();
-                let address = |t: Temp| {
-                    let place = places.iter().find(|(temp, _)| *temp == t).map(|(_, p)| *p);
-                    match place {
-                        Some(Place::Location(..)) => !named,
-                        Some(Place::Stack(_)) => false,
-                        _ => true,
-                    }
-                };
-                // A move to a slot that nobody reads is none.
-                let moves = *action == Action::Slots;
-                let stored = |t: Temp| {
-                    let mut stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
-                    !moves || stores.any(|a| !is_stack(a) || live_store(a, after))
-                };
-                let matters = Matters { address: &address, stored: &stored };
-                let wanted = needed(&self.flat.nodes[i].ops, &mut live.regs, &matters);
-                let idle = |a: &Access| {
-                    moves && wanted.get(usize::from(a.temp)).is_none_or(|bits| *bits == 0)
-                };
-                for (reg, known) in &facts.reads {
-                    let r = usize::from(*reg);
-                    let written = facts.writes.iter().any(|(w, _, c)| w == reg && *c);
-                    let base = if written { 0 } else { after.regs[r] };
-                    let Some(slot) = live.regs.get_mut(r) else { continue };
-                    match known {
-                        // The operand names the place itself.
-                        Some(_) if named && self.only_in_address(i, *reg) => *slot = base,
-                        Some(Known::Val(v)) => {
-                            let location = self.world.location(Known::Val(*v)).is_some();
-                            if location && self.can_rename(i, *reg) {
-                                *slot = base;
-                            }
-                        }
-                        // `PUSH` and its like do not name the register of the stack.
-                        Some(Known::Stack(_) | Known::Frame)
-                            if named && facts.accesses.iter().all(is_stack) =>
-                        {
-                            *slot = base;
-                        }
-                        Some(_) => {}
-                        // A dependency is on the whole register; vectors are put together
-                        // from parts.
-                        None if self.target.arch != Arch::X86_64
-                            && self.flat.code.regs[r].bits <= 64 =>
-                        {
-                            *slot = u128::MAX;
-                        }
-                        None => {}
-                    }
-                }
-                self.kill_slots(facts, &mut live);
-                if self.is_stack_fence(i, after) {
-                    return Ok(live);
-                }
-                for a in &facts.accesses {
-                    if let Place::Stack(at) = a.place
-                        && (!a.store && !idle(a) || a.atomic)
-                    {
-                        live.slots.insert((at, a.size));
-                    }
-                }
+            (None, None) => live.set(of(ops, after.regs.clone())),
+        }
+        self.kill_slots(facts, &mut live);
+        let stays = matches!(action, Action::Keep | Action::Slots);
+        if !stays || self.is_stack_fence(i, after) {
+            return Ok(live);
+        }
+        let idle = |a: &Access| *action == Action::Slots && !any_wanted(&temps, a.temp);
+        for a in &facts.accesses {
+            if let Place::Stack(at) = a.place
+                && (!a.store && !idle(a) || a.atomic)
+            {
+                live.slots.insert((at, a.size));
             }
         }
         Ok(live)
+    }
+
+    /// The bits of registers that matter before an instruction, all of whose effect is `ops`,
+    /// given those that matter after it; and those of the temporaries.
+    fn registers_before(
+        &self,
+        i: usize,
+        action: &Action,
+        ops: &[Op],
+        mut live: Vec<u128>,
+        after: &Live,
+    ) -> (Vec<u128>, Vec<u128>) {
+        let facts = &self.analysis.facts[i];
+        let passed = live.clone();
+        let certain: Vec<Reg> = facts
+            .writes
+            .iter()
+            .filter(|(_, _, certain)| *certain)
+            .map(|(reg, ..)| *reg)
+            .chain(written(ops))
+            .collect();
+        if matches!(action, Action::Drop | Action::Goto(_) | Action::Constants(_)) {
+            // What it writes for sure does not matter before. A write that may not happen keeps
+            // what was there.
+            for reg in certain {
+                if let Some(l) = live.get_mut(usize::from(reg)) {
+                    *l = 0;
+                }
+            }
+            return (live, Vec::new());
+        }
+        let named = self.named_address(i);
+        let places: Vec<(Temp, Place)> = facts.accesses.iter().map(|a| (a.temp, a.place)).collect();
+        let address = |t: Temp| {
+            let place = places.iter().find(|(temp, _)| *temp == t).map(|(_, p)| *p);
+            match place {
+                Some(Place::Location(..)) => !named,
+                Some(Place::Stack(_)) => false,
+                _ => true,
+            }
+        };
+        // A move to a slot that nobody reads is none.
+        let moves = *action == Action::Slots;
+        let stored = |t: Temp| {
+            let mut stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
+            !moves || stores.any(|a| !is_stack(a) || live_store(a, after))
+        };
+        let matters = Matters { address: &address, stored: &stored };
+        let wanted = needed(ops, &mut live, &matters);
+        for (reg, known) in &facts.reads {
+            let r = usize::from(*reg);
+            // On this side of a condition, it is not read at all.
+            if !mentions(ops, *reg) {
+                continue;
+            }
+            let base = if certain.contains(reg) { 0 } else { passed[r] };
+            let Some(slot) = live.get_mut(r) else { continue };
+            match known {
+                // The operand names the place itself.
+                Some(_) if named && self.only_in_address(i, *reg) => *slot = base,
+                Some(Known::Val(v)) => {
+                    let location = self.world.location(Known::Val(*v)).is_some();
+                    if location && self.can_rename(i, *reg) {
+                        *slot = base;
+                    }
+                }
+                // `PUSH` and its like do not name the register of the stack.
+                Some(Known::Stack(_) | Known::Frame)
+                    if named && facts.accesses.iter().all(is_stack) =>
+                {
+                    *slot = base;
+                }
+                Some(_) => {}
+                // A dependency is on the whole register; vectors are put together
+                // from parts.
+                None if self.target.arch != Arch::X86_64 && self.flat.code.regs[r].bits <= 64 => {
+                    *slot = u128::MAX;
+                }
+                None => {}
+            }
+        }
+        (live, wanted)
     }
 
     fn kill_slots(&self, facts: &Facts, live: &mut Live) {

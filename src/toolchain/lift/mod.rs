@@ -10,6 +10,7 @@ mod copies;
 mod endian;
 mod expand;
 mod flow;
+mod live;
 pub mod locks;
 mod needed;
 pub mod target;

@@ -12,6 +12,7 @@ use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
 use super::endian::{self, Parts, Placed};
+use super::live::{is_pure, reads, straight};
 use super::locks;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +70,6 @@ pub struct When {
     condition: Vec<Op>,
     says: Temp,
     regs: Vec<(Reg, Option<Known>)>,
-}
-
-fn is_pure(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const { .. } | Op::ReadReg { .. } | Op::Un { .. } | Op::Bin { .. } | Op::Select { .. }
-    )
-}
-
-fn reads(ops: &[Op], register: Reg) -> bool {
-    ops.iter().any(|op| matches!(op, Op::ReadReg { reg, .. } if *reg == register))
 }
 
 impl State {
@@ -145,9 +135,14 @@ impl State {
         matches!(step.get(when.says), Some(Known::Val(v)) if !truth(v))
     }
 
-    /// Takes a condition to hold.
-    fn assume(&mut self, condition: &[Op]) {
-        if let Some(when) = self.when.take_if(|w| w.condition == condition) {
+    /// Takes a condition to hold, or not to.
+    fn assume(&mut self, condition: &[Op], holds: bool) {
+        let (asked, turned) = straight(condition);
+        let said = |w: &mut When| {
+            let (remembered, contrary) = straight(&w.condition);
+            remembered == asked && (contrary == turned) == holds
+        };
+        if let Some(when) = self.when.take_if(said) {
             for (reg, known) in &when.regs {
                 if let Some(r) = self.regs.get_mut(usize::from(*reg)) {
                     *r = *known;
@@ -745,10 +740,11 @@ impl<'a> Step<'a> {
     fn both(&mut self, condition: &[Op], says: Temp, yes: &[Op], no: &[Op]) {
         let (state, temps) = (self.state.clone(), self.temps.clone());
         let written = self.facts.writes.len();
-        self.state.assume(condition);
+        self.state.assume(condition, true);
         self.run(yes, false);
         let (on, after, left) = (self.on, self.state.clone(), std::mem::take(&mut self.temps));
         (self.state, self.temps, self.on) = (state, temps, true);
+        self.state.assume(condition, false);
         self.run(no, false);
         match (on, self.on) {
             (true, true) => {

@@ -200,7 +200,7 @@ impl Writer<'_> {
     fn free_registers(&self) -> Vec<String> {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         let name = |r: usize| self.flat.code.regs.get(r).map(|r| r.name.clone());
-        let mut live = |l: &super::flow::Live| {
+        let mut live = |l: &super::live::Live| {
             for (r, bits) in l.regs.iter().enumerate() {
                 if *bits != 0 {
                     taken.extend(name(r));
