@@ -6,12 +6,14 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::isa::ops::{Op, Reg, Temp, Val, mask};
 use crate::litmus::Arch;
 
+use super::condition::{Sided, mentions, reads, written};
 use super::endian;
 use super::expand::{Flat, Kind, Node, memory_operand};
-use super::live::{Live, Sided, any_wanted, mentions, reads, written};
+use super::live::{Live, any_wanted};
 use super::needed::{Matters, needed};
+use super::state::State;
 use super::target::Target;
-use super::values::{Access, Facts, Known, Place, State, Step, World};
+use super::values::{Access, Facts, Known, Place, Step, World};
 
 const MAX_STEPS: usize = 200_000;
 
@@ -100,10 +102,6 @@ pub struct Plan {
     pub after: Vec<Live>,
     /// What matters before the first.
     pub start: Live,
-}
-
-pub fn overlap(a: (i64, u8), b: (i64, u8)) -> bool {
-    a.0 < b.0 + i64::from(b.1) && b.0 < a.0 + i64::from(a.1)
 }
 
 pub struct Decide<'a> {
@@ -316,12 +314,14 @@ impl Decide<'_> {
         if !stays || self.is_stack_fence(i, after) {
             return Ok(live);
         }
-        let idle = |a: &Access| *action == Action::Slots && !any_wanted(&temps, a.temp);
         for a in &facts.accesses {
             if let Place::Stack(at) = a.place
-                && (!a.store && !idle(a) || a.atomic)
+                && (!a.store || a.atomic)
             {
-                live.slots.insert((at, a.size));
+                let all = mask(a.size.saturating_mul(8));
+                let moved = *action == Action::Slots && !a.atomic;
+                let bits = if moved { any_wanted(&temps, a.temp) & all } else { all };
+                live.add_slot((at, a.size), bits);
             }
         }
         Ok(live)
@@ -369,8 +369,12 @@ impl Decide<'_> {
         // A move to a slot that nobody reads is none.
         let moves = *action == Action::Slots;
         let stored = |t: Temp| {
-            let mut stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
-            !moves || stores.any(|a| !is_stack(a) || live_store(a, after))
+            let stores = facts.accesses.iter().filter(|a| a.store && a.temp == t);
+            let of = |a: &Access| match a.place {
+                Place::Stack(at) => after.of_slot((at, a.size)),
+                _ => u128::MAX,
+            };
+            if moves { stores.fold(0, |all, a| all | of(a)) } else { u128::MAX }
         };
         let matters = Matters { address: &address, stored: &stored };
         let wanted = needed(ops, &mut live, &matters);
@@ -417,7 +421,7 @@ impl Decide<'_> {
                 && !a.atomic
             {
                 let end = at + i64::from(a.size);
-                live.slots.retain(|(o, s)| *o < at || o + i64::from(*s) > end);
+                live.slots.retain(|(o, s), _| *o < at || o + i64::from(*s) > end);
             }
         }
     }
@@ -516,7 +520,7 @@ fn is_stack(a: &Access) -> bool {
 /// A store to a slot of the stack that something reads.
 pub fn live_store(a: &Access, after: &Live) -> bool {
     match a.place {
-        Place::Stack(at) => a.store && after.slots.iter().any(|slot| overlap(*slot, (at, a.size))),
+        Place::Stack(at) => a.store && after.of_slot((at, a.size)) != 0,
         _ => false,
     }
 }

@@ -2,15 +2,16 @@
 //! of that does not matter where a condition holds, so that instructions under one condition are
 //! seen as one block. It does not know what registers hold.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use crate::isa::ops::{Op, Reg, Temp, UnOp};
+use crate::isa::ops::{Op, Temp, mask};
 
 /// What matters before or after an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub regs: Vec<u128>,
-    pub slots: BTreeSet<(i64, u8)>,
+    /// Slots of the stack, by place and size, with their bits that matter.
+    pub slots: BTreeMap<(i64, u8), u128>,
     when: Option<When>,
 }
 
@@ -59,8 +60,10 @@ impl Live {
 
     /// Adds what matters on another way; whether that is more.
     pub fn join(&mut self, other: &Live) -> bool {
-        let before = (self.slots.len(), self.regs.clone(), self.when.clone());
-        self.slots.extend(&other.slots);
+        let before = self.clone();
+        for (slot, bits) in &other.slots {
+            *self.slots.entry(*slot).or_default() |= bits;
+        }
         let union = |a: Vec<u128>, b: Vec<u128>| -> Vec<u128> {
             let bits = |v: &[u128], i: usize| v.get(i).copied().unwrap_or(0);
             (0..a.len().max(b.len())).map(|i| bits(&a, i) | bits(&b, i)).collect()
@@ -72,76 +75,30 @@ impl Live {
             }
             None => self.regs = union(std::mem::take(&mut self.regs), other.regs.clone()),
         }
-        before != (self.slots.len(), self.regs.clone(), self.when.clone())
+        before != *self
     }
-}
 
-/// An instruction that does one thing where a condition holds and another where not.
-pub struct Sided {
-    /// The ops that find out, without a last turn to the contrary.
-    pub condition: Vec<Op>,
-    /// All that the instruction does where it does not hold, and where it does.
-    pub ops: [Vec<Op>; 2],
-}
-
-impl Sided {
-    pub fn of(ops: &[Op]) -> Option<Sided> {
-        let Some((Op::If { cond, yes, no }, before)) = ops.split_last() else {
-            return None;
-        };
-        if !before.iter().all(is_pure) {
-            return None;
+    /// Bits of a slot matter, which may be none.
+    pub fn add_slot(&mut self, slot: (i64, u8), bits: u128) {
+        if bits != 0 {
+            *self.slots.entry(slot).or_default() |= bits;
         }
-        let (condition, turned) = match before.last() {
-            Some(Op::Un { dst, .. }) if dst == cond => straight(before),
-            _ => (before, false),
-        };
-        let side = |ops: &[Op]| [before, ops].concat();
-        let ops = if turned { [side(yes), side(no)] } else { [side(no), side(yes)] };
-        Some(Sided { condition: condition.to_vec(), ops })
+    }
+
+    /// The bits that matter of what is stored to a slot; all, where another size is read.
+    pub fn of_slot(&self, slot: (i64, u8)) -> u128 {
+        let meets = self.slots.iter().filter(|(s, _)| overlap(**s, slot));
+        meets.fold(0, |all, (s, bits)| {
+            all | if *s == slot { *bits } else { mask(slot.1.saturating_mul(8)) }
+        })
     }
 }
 
-/// Ops that find out whether a condition holds, without a last turn to the contrary; and whether
-/// there is one.
-pub fn straight(condition: &[Op]) -> (&[Op], bool) {
-    match condition.split_last() {
-        Some((Op::Un { op: UnOp::IsZero, .. }, rest)) => (rest, true),
-        _ => (condition, false),
-    }
+/// The bits of a temporary that matter on one side or the other.
+pub fn any_wanted(sides: &[Vec<u128>], t: Temp) -> u128 {
+    sides.iter().fold(0, |all, bits| all | bits.get(usize::from(t)).copied().unwrap_or(0))
 }
 
-/// Whether an op, run again where the registers that it reads are the same, says the same.
-pub fn is_pure(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const { .. } | Op::ReadReg { .. } | Op::Un { .. } | Op::Bin { .. } | Op::Select { .. }
-    )
-}
-
-pub fn reads(ops: &[Op], register: Reg) -> bool {
-    ops.iter().any(|op| matches!(op, Op::ReadReg { reg, .. } if *reg == register))
-}
-
-/// Whether a register is read anywhere in ops.
-pub fn mentions(ops: &[Op], register: Reg) -> bool {
-    ops.iter().any(|op| match op {
-        Op::ReadReg { reg, .. } => *reg == register,
-        Op::If { yes, no, .. } => mentions(yes, register) || mentions(no, register),
-        Op::Rmw { body, .. } => mentions(body, register),
-        _ => false,
-    })
-}
-
-/// The registers that ops write whatever comes.
-pub fn written(ops: &[Op]) -> impl Iterator<Item = Reg> {
-    ops.iter().filter_map(|op| match op {
-        Op::WriteReg { reg, .. } => Some(*reg),
-        _ => None,
-    })
-}
-
-/// Whether a temporary matters, on one side or the other.
-pub fn any_wanted(sides: &[Vec<u128>], t: Temp) -> bool {
-    sides.iter().any(|bits| bits.get(usize::from(t)).is_some_and(|b| *b != 0))
+fn overlap(a: (i64, u8), b: (i64, u8)) -> bool {
+    a.0 < b.0 + i64::from(b.1) && b.0 < a.0 + i64::from(a.1)
 }

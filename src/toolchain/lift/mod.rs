@@ -6,6 +6,7 @@
 //! understood is refused by name and never guessed.
 
 mod calls;
+mod condition;
 mod copies;
 mod endian;
 mod expand;
@@ -13,6 +14,7 @@ mod flow;
 mod live;
 pub mod locks;
 mod needed;
+mod state;
 pub mod target;
 mod values;
 mod write;
@@ -27,8 +29,9 @@ use crate::toolchain::image::{Function, Image, pad};
 use endian::Parts;
 use expand::{Expand, Kind};
 use flow::Analysis;
+use state::State;
 use target::Target;
-use values::{Known, State, World};
+use values::{Known, World};
 
 /// How often calls through registers are looked up before it is too much.
 const MAX_ROUNDS: usize = 64;
@@ -241,7 +244,7 @@ fn start(
             *r = Some(value);
         }
     }
-    State { regs, slots, when: None }
+    State::new(regs, slots)
 }
 
 /// What an instruction at an address waits for.

@@ -19,8 +19,8 @@ pub fn needed(ops: &[Op], live: &mut [u128], matters: &Matters) -> Vec<u128> {
 pub struct Matters<'a> {
     /// Whether its address does.
     pub address: &'a dyn Fn(Temp) -> bool,
-    /// Whether what is stored does.
-    pub stored: &'a dyn Fn(Temp) -> bool,
+    /// Which bits do of what is stored.
+    pub stored: &'a dyn Fn(Temp) -> u128,
 }
 
 fn gather(ops: &[Op], out: &mut HashMap<Temp, u128>) {
@@ -121,9 +121,7 @@ fn backwards(
                 if (matters.address)(*src) {
                     want(temps, *addr, all);
                 }
-                if (matters.stored)(*src) {
-                    want(temps, *src, mask(size.saturating_mul(8)));
-                }
+                want(temps, *src, (matters.stored)(*src) & mask(size.saturating_mul(8)));
             }
             Op::Rmw { dst, addr, new, body, .. } => {
                 want(temps, *new, all);

@@ -1,4 +1,5 @@
-//! What registers and stack slots are known to hold: the effect of one instruction's micro-ops.
+//! What registers and stack slots are known to hold: the effect of one instruction's micro-ops
+//! on a [`State`].
 //!
 //! What comes out of shared memory is never known, so that no dependency on it is lost. It does
 //! not know instruction sets.
@@ -11,9 +12,10 @@ use crate::litmus::Arch;
 use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
+use super::condition::{is_pure, reads};
 use super::endian::{self, Parts, Placed};
-use super::live::{is_pure, reads, straight};
 use super::locks;
+use super::state::State;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
@@ -44,126 +46,13 @@ impl Known {
     }
 
     /// Whether an address in the frame is in it.
-    fn is_frame(self) -> bool {
+    pub fn is_frame(self) -> bool {
         matches!(self, Known::Stack(_) | Known::Frame | Known::Top(_))
     }
 
     /// Unless only a run tells what it is.
     fn certain(self) -> Option<Known> {
         (!matches!(self, Known::Within(..) | Known::Low(_))).then_some(self)
-    }
-}
-
-/// What is known at one instruction.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    pub regs: Vec<Option<Known>>,
-    pub slots: BTreeMap<i64, (u8, Known)>,
-    /// What instructions under one condition leave to others under the same.
-    pub when: Option<When>,
-}
-
-/// What registers hold where a condition holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct When {
-    /// The ops that find out whether it does, and the temporary that then says so.
-    condition: Vec<Op>,
-    says: Temp,
-    regs: Vec<(Reg, Option<Known>)>,
-}
-
-impl State {
-    /// Keeps what both sides agree on; whether anything was lost.
-    pub fn join(&mut self, other: &State, world: &World) -> bool {
-        let when = self.common(other, world);
-        let mut lost = self.when != when;
-        self.when = when;
-        for (mine, theirs) in self.regs.iter_mut().zip(&other.regs) {
-            if mine.is_some() && mine != theirs {
-                let frame = |k: &Option<Known>| k.is_some_and(Known::is_frame);
-                let new = match frame(mine) || frame(theirs) {
-                    true => Some(Known::Frame),
-                    false => world.either(*mine, *theirs),
-                };
-                lost |= *mine != new;
-                *mine = new;
-            } else if mine.is_none() && theirs.is_some_and(Known::is_frame) {
-                *mine = Some(Known::Frame);
-                lost = true;
-            }
-        }
-        let before = self.slots.len();
-        self.slots.retain(|at, v| other.slots.get(at) == Some(v));
-        lost || before != self.slots.len()
-    }
-
-    /// What both know where a condition holds: a value that is there in any case is there then too.
-    fn common(&self, other: &State, world: &World) -> Option<When> {
-        let when = self.when.as_ref().or(other.when.as_ref())?;
-        // Where it does not hold, nothing is lost.
-        for (never, rest) in [(self, other), (other, self)] {
-            if never.excludes(when, world) {
-                return rest.under(&when.condition).cloned();
-            }
-        }
-        let listed = |s: &State, reg: Reg| {
-            let when = s.under(&when.condition)?;
-            when.regs.iter().find(|(r, _)| *r == reg).map(|(_, known)| *known)
-        };
-        let value = |s: &State, reg: Reg| {
-            listed(s, reg).unwrap_or_else(|| s.regs.get(usize::from(reg)).copied().flatten())
-        };
-        let count = self.regs.len().min(other.regs.len()) as Reg;
-        let named = (0..count).filter(|r| listed(self, *r).or(listed(other, *r)).is_some());
-        let regs: Vec<(Reg, Option<Known>)> = named
-            .map(|r| (r, value(self, r)))
-            .filter(|(r, known)| known.is_some() && *known == value(other, *r))
-            .collect();
-        let When { condition, says, .. } = when.clone();
-        (!regs.is_empty()).then_some(When { condition, says, regs })
-    }
-
-    /// What is remembered of this condition.
-    fn under(&self, condition: &[Op]) -> Option<&When> {
-        self.when.as_ref().filter(|w| w.condition == condition)
-    }
-
-    /// Whether a condition is known not to hold.
-    fn excludes(&self, when: &When, world: &World) -> bool {
-        let mut step = Step::new(world, self.clone());
-        step.run(&when.condition, true);
-        matches!(step.get(when.says), Some(Known::Val(v)) if !truth(v))
-    }
-
-    /// Takes a condition to hold, or not to.
-    fn assume(&mut self, condition: &[Op], holds: bool) {
-        let (asked, turned) = straight(condition);
-        let said = |w: &mut When| {
-            let (remembered, contrary) = straight(&w.condition);
-            remembered == asked && (contrary == turned) == holds
-        };
-        if let Some(when) = self.when.take_if(said) {
-            for (reg, known) in &when.regs {
-                if let Some(r) = self.regs.get_mut(usize::from(*reg)) {
-                    *r = *known;
-                }
-            }
-        }
-    }
-
-    fn write(&mut self, reg: Reg, known: Option<Known>) {
-        if let Some(r) = self.regs.get_mut(usize::from(reg)) {
-            *r = known;
-        }
-        self.when.take_if(|w| reads(&w.condition, reg));
-        if let Some(when) = &mut self.when {
-            when.regs.retain(|(r, _)| *r != reg);
-        }
-    }
-
-    fn forget(&mut self, at: i64, size: u8) {
-        let end = at + i64::from(size);
-        self.slots.retain(|o, (s, _)| *o + i64::from(*s) <= at || end <= *o);
     }
 }
 
@@ -291,7 +180,7 @@ impl World<'_> {
     }
 
     /// What is known of a value that is one of two.
-    fn either(&self, a: Option<Known>, b: Option<Known>) -> Option<Known> {
+    pub fn either(&self, a: Option<Known>, b: Option<Known>) -> Option<Known> {
         let ((a, low), (b, other)) = (self.around(a?)?, self.around(b?)?);
         (a == b).then_some(Known::Within(a, low.filter(|_| low == other)))
     }
@@ -590,7 +479,7 @@ impl<'a> Step<'a> {
         Step { world, state, temps, facts: Facts::default(), out, on: true }
     }
 
-    fn get(&self, t: Temp) -> Option<Known> {
+    pub fn get(&self, t: Temp) -> Option<Known> {
         self.temps.get(usize::from(t)).copied().flatten()
     }
 
@@ -616,12 +505,21 @@ impl<'a> Step<'a> {
                     let condition = if ops[..i].iter().all(is_pure) { &ops[..i] } else { &[] };
                     self.both(condition, *cond, yes, no);
                 }
+                Op::Branch { cond, target } if !matches!(self.get(*cond), Some(Known::Val(_))) => {
+                    let mut taken = self.state.clone();
+                    if ops[..i].iter().all(is_pure) {
+                        taken.follow(&ops[..i], true);
+                        self.state.follow(&ops[..i], false);
+                    }
+                    self.facts.event = true;
+                    self.out.push((*target as usize, taken));
+                }
                 _ => self.op(op, true),
             }
         }
     }
 
-    fn run(&mut self, ops: &[Op], certain: bool) {
+    pub fn run(&mut self, ops: &[Op], certain: bool) {
         for op in ops {
             if !self.on {
                 return;
@@ -748,6 +646,7 @@ impl<'a> Step<'a> {
         self.run(no, false);
         match (on, self.on) {
             (true, true) => {
+                let other = self.state.clone();
                 self.state.join(&after, self.world);
                 let len = self.temps.len().max(left.len());
                 self.temps.resize(len, None);
@@ -759,23 +658,12 @@ impl<'a> Step<'a> {
                 }
                 let writes = &self.facts.writes[written..];
                 if !condition.is_empty() && !writes.iter().any(|(r, ..)| reads(condition, *r)) {
-                    self.remember(condition, says, &after);
+                    self.state.remember(condition, says, [&other, &after]);
                 }
             }
             (true, false) => (self.state, self.temps, self.on) = (after, left, true),
             _ => {}
         }
-    }
-
-    /// Keeps what is known where a condition holds and not where it does not.
-    fn remember(&mut self, condition: &[Op], says: Temp, held: &State) {
-        let pairs = held.regs.iter().zip(&self.state.regs).enumerate();
-        let regs: Vec<(Reg, Option<Known>)> = pairs
-            .filter(|(_, (yes, any))| yes != any)
-            .map(|(reg, (yes, _))| (reg as Reg, *yes))
-            .collect();
-        let condition = condition.to_vec();
-        self.state.when = (!regs.is_empty()).then_some(When { condition, says, regs });
     }
 
     fn access(

@@ -193,7 +193,7 @@ impl Registers {
 
 /// What matters before an instruction, of what matters after.
 fn matter(ops: &[Op], live: &mut [u128], address: bool) {
-    let matters = Matters { address: &|_| address, stored: &|_| true };
+    let matters = Matters { address: &|_| address, stored: &|_| u128::MAX };
     needed(ops, live, &matters);
 }
 

@@ -73,7 +73,7 @@ impl Writer<'_> {
             // Where it is in use; slots that are never in use together share a register.
             let mut busy: BTreeSet<usize> = users.iter().copied().collect();
             for (i, live) in self.plan.after.iter().enumerate() {
-                if shapes.iter().any(|shape| live.slots.contains(shape)) {
+                if shapes.iter().any(|shape| live.slots.contains_key(shape)) {
                     busy.insert(i);
                 }
             }
