@@ -507,6 +507,98 @@ exists ([x]=2 /\\ [y]=2 /\\ 1:r1=1)
     }
 }
 
+const OBJECT: &str = "C t
+{ uint8_t s[32]; }
+P0(uint8_t *s) {
+  *(int64_t *)s = 1;
+  atomic_store_explicit((atomic_int *)(s + 8), 1, memory_order_release);
+}
+P1(uint8_t *s) {
+  int r0 = atomic_load_explicit((atomic_int *)(s + 8), memory_order_acquire);
+  if (r0 == 1) { int64_t r1 = *(int64_t *)s; }
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+/// MIPS stores by halves what may lie across two words, which variables of bytes may.
+#[test]
+fn variables_are_aligned_for_their_members() {
+    let s = Scratch::new();
+    s.write("t.litmus", OBJECT);
+    for (compiler, profile) in [
+        ("mips64el-linux-gnuabi64-gcc-12", "gcc-12-mips64el-pic-O2"),
+        ("g++-12", "g++-12-x86_64-O2"),
+    ] {
+        if here(compiler) {
+            let args = ["check", "--storage", "globals", "--profile", profile, "t.litmus"];
+            let (status, text) = s.litmake(&args);
+            assert_eq!(status, 0, "{profile}: {text}");
+        }
+    }
+}
+
+/// A library saves all of a register, of which the code after it takes the part that was set.
+#[test]
+fn what_a_slot_of_the_stack_holds_matters_bit_by_bit() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{ uint8_t s[32]; }
+P0(uint8_t *s) {
+  __uint128_t r0 = atomic_load_explicit((_Atomic __uint128_t *)s, memory_order_acquire);
+  atomic_store_explicit((_Atomic uint8_t *)(s + 16), 1, memory_order_release);
+}
+P1(uint8_t *s) {
+  uint8_t r0 = atomic_load_explicit((_Atomic uint8_t *)(s + 16), memory_order_acquire);
+  atomic_store_explicit((_Atomic __uint128_t *)s, 1, memory_order_release);
+}
+exists (0:r0=1 /\\ 1:r0=1)
+",
+    );
+    if here("gcc-12") {
+        let (status, text) = s.litmake(&["compile", "--profile", "gcc-12-x86_64-Os", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+        // This is what the code has to be for the test to mean anything.
+        assert!(text.contains("movb (s+16),%bpl") && text.contains("%rbp"), "{text}");
+        let (status, text) = s.litmake(&["check", "--profile", "gcc-12-x86_64-Os", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
+/// Where a branch goes under a condition, what instructions left there under it is known again.
+#[test]
+fn what_holds_on_one_side_is_known_after_a_branch() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{}
+P0(atomic_int *z, int *x) {
+  *x = 1;
+  atomic_store_explicit(z, 1, memory_order_release);
+}
+P1(atomic_int *z, int *x) {
+  int r0 = atomic_load_explicit(z, memory_order_acquire);
+  if (r0 == 1) {
+    atomic_thread_fence(memory_order_acquire);
+    int r1 = *x;
+  }
+}
+exists (1:r0=1 /\\ 1:r1=0)
+",
+    );
+    if here("arm-linux-gnueabihf-gcc-12") {
+        let profile = "gcc-12-armv7-pic-O2";
+        let asked = ["--storage", "globals", "--helpers", "--profile", profile, "t.litmus"];
+        let (status, text) = s.litmake(&[&["compile"], &asked[..]].concat());
+        assert_eq!(status, 0, "{text}");
+        assert!(text.contains("MOVNE R3,#0"), "{text}");
+        let (status, text) = s.litmake(&[&["check"], &asked[..]].concat());
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
 /// Mixes of some profiles, joined by their code and really linked, with and without the calls.
 fn both_ways(profiles: &[&str], gnu: bool, by: By) {
     let profiles: Vec<String> = profiles.iter().map(|p| p.to_string()).collect();

@@ -68,6 +68,9 @@ impl EmitOptions {
     }
 }
 
+/// Locations of tests are aligned for every access that a machine makes at once.
+const LOCATION_ALIGNMENT: u32 = 16;
+
 /// What every emitted translation unit begins with.
 pub const HEADER: &str = "#include <stdatomic.h>\n#include <stdbool.h>\n#include <stddef.h>\n\
                           #include <stdint.h>\n\n";
@@ -81,6 +84,11 @@ pub fn emit_c(test: &Test, options: &EmitOptions) -> String {
             let mut line = print_declaration(&spelt, &options.global_name(&name));
             if options.storage == Storage::Statics {
                 line = format!("static {line}");
+            }
+            // Its bytes may be accessed as something wider, as a member of an object is.
+            if matches!(ty.bare(), Type::Array(..)) {
+                let align = if options.spell.is_some() { "alignas" } else { "_Alignas" };
+                line = format!("{align}({LOCATION_ALIGNMENT}) {line}");
             }
             match initial_value(test, &name) {
                 Some(v) if matches!(ty.bare(), Type::Int { .. }) => {

@@ -205,6 +205,7 @@ fn helpers_see_locations_as_their_threads_do() {
     let options = EmitOptions { storage: Storage::Statics, ..EmitOptions::default() };
     let text = emit_c(&outline(&t, true), &options);
     for part in [
+        "\n_Alignas(16) static atomic_int loc_s[2];\n",
         "atomic_int *s = (atomic_int *)&loc_s;\n  atomic_store(s, 1);",
         "do_P1_1(_Atomic int16_t *x) {\n  return atomic_load(x);",
         "do_P2_2(void) {\n  atomic_int *x = (atomic_int *)&loc_x;\n  return atomic_load(x);",
