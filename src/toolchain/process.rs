@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,26 @@ pub fn run(request: &Request) -> Ended {
     }
 }
 
+/// Limits memory and processor time of a program that has just started. From outside: a program
+/// that limits itself before it starts needs a copy of this process first, which costs a tenth of the
+/// time that reducing a finding takes.
+fn limit(child: &Child, request: &Request) {
+    let memory = request.memory_mib.saturating_mul(1 << 20);
+    let cpu = (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1));
+    // The second limit on processor time ends what does not heed the first.
+    for (what, soft, hard) in [
+        (libc::RLIMIT_AS, memory, memory),
+        (libc::RLIMIT_CPU, cpu, cpu + 5),
+        (libc::RLIMIT_CORE, 0, 0),
+    ] {
+        let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+        // SAFETY: the limit outlives the call, and the child, not waited for yet, keeps its number.
+        unsafe {
+            libc::prlimit(child.id() as libc::pid_t, what, &limit, std::ptr::null_mut());
+        }
+    }
+}
+
 fn once(request: &Request) -> Ended {
     let mut command = Command::new(request.program);
     command
@@ -98,27 +118,11 @@ fn once(request: &Request) -> Ended {
     {
         command.env("PATH", path);
     }
-    let memory = request.memory_mib.saturating_mul(1 << 20);
-    let cpu = (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1));
-    // SAFETY: only setrlimit is called between fork and exec, which is allowed there.
-    unsafe {
-        command.pre_exec(move || {
-            // The second limit on processor time ends what does not heed the first.
-            for (what, limit, hard) in [
-                (libc::RLIMIT_AS, memory, memory),
-                (libc::RLIMIT_CPU, cpu, cpu + 5),
-                (libc::RLIMIT_CORE, 0, 0),
-            ] {
-                let limit = libc::rlimit { rlim_cur: limit, rlim_max: hard };
-                libc::setrlimit(what, &limit);
-            }
-            Ok(())
-        });
-    }
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(e) => return Ended::NotStarted(e),
     };
+    limit(&child, request);
     let (out, err) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         let read = |pipe: Option<Box<dyn Read + Send>>| {
@@ -259,6 +263,19 @@ mod tests {
     fn the_slow_are_ended_with_their_children() {
         let ended = sh("sleep 1000 & sleep 1000", Duration::from_millis(50), 1000);
         assert!(matches!(ended, Ended::TooSlow), "{ended:?}");
+    }
+
+    #[test]
+    fn memory_is_limited_of_children_too() {
+        // The limits are there a moment after the start.
+        let asked =
+            "for i in 1 2 3 4 5 6 7 8 9; do test $(ulimit -v) = unlimited && sleep 0.2; done";
+        let script =
+            format!("{asked}; sh -c 'ulimit -v; ulimit -c'; head -c 200m /dev/zero | tail -c 200m");
+        let ended = sh(&script, Duration::from_secs(60), 100);
+        let Ended::Exit { code, stdout, .. } = ended else { panic!("{ended:?}") };
+        assert_eq!(String::from_utf8_lossy(&stdout), "102400\n0\n");
+        assert_ne!(code, 0);
     }
 
     #[test]
