@@ -219,6 +219,19 @@ fn an_archive_is_as_good_as_its_files() {
     assert_eq!(status, 1, "{text}");
     let (status, text) = s.litmake(&["sim", "t.tar/tests/sb.litmus", "t.tar"]);
     assert_eq!((status, text.matches("Observation sb ").count()), (0, 2), "{text}");
+    // So is their folder.
+    let (status, folder) = s.litmake(&["sim", "tests"]);
+    let (_, archive) = s.litmake(&["sim", "t.tar"]);
+    let observed = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|l| l.starts_with("Observation "));
+        lines.map(str::to_string).collect()
+    };
+    assert_eq!((status, observed(&folder)), (0, observed(&archive)), "{folder}");
+    std::fs::create_dir(s.dir.path().join("none")).unwrap();
+    let (status, text) = s.litmake(&["sim", "none"]);
+    assert_eq!((status, text.contains("there is no test in the folder none")), (2, true), "{text}");
+    let (status, text) = s.litmake(&["sim", "t.tar/tests/no.litmus"]);
+    assert_eq!((status, text.contains("it is not in the archive")), (2, true), "{text}");
     // Made anew with one test changed.
     s.write("tests/mp.litmus", &MP.replace("C mp", "C mp-renamed"));
     tar(&s);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use litmake::diag::{Diag, Result};
-use litmake::litmus::{list, pack};
+use litmake::diag::Result;
+use litmake::litmus::list;
 use litmake::mix::By;
 use litmake::pipeline::types::Storage;
 use litmake::report::Report;
@@ -67,8 +67,9 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
-    #[arg(required = true, value_name = "FILE|@LIST")]
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
+    /// to the list)
+    #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
     #[command(flatten)]
@@ -112,12 +113,7 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let paths = list::tests(&args.inputs)?;
-    for path in &paths {
-        if !path.is_file() && pack::member_of(path).is_none() {
-            return Err(Diag::new(format!("there is no file {}", path.display())));
-        }
-    }
+    let paths = list::existing(&args.inputs)?;
     if args.run {
         super::crash::whole(args.split)?;
     }

@@ -17,7 +17,7 @@ use litmake::devices::Class;
 use litmake::devices::record::results;
 use litmake::devices::tuning::entry;
 use litmake::diag::{Diag, Result, Source};
-use litmake::litmus::{self, Quantifier, list};
+use litmake::litmus::{self, Quantifier, list, pack};
 use litmake::mutate::mcm::Suite;
 use litmake::pipeline::load::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
@@ -44,8 +44,9 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
-    #[arg(required_unless_present = "suite", value_name = "FILE|@LIST")]
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
+    /// to the list)
+    #[arg(required_unless_present = "suite", value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
     /// The tests of a suite: x86-mutants, x86-conformance or x86 for both; mutants, conformance,
@@ -190,7 +191,7 @@ fn say(text: &str) {
 }
 
 fn read(path: &PathBuf) -> Result<litmus::Test> {
-    let text = std::fs::read_to_string(path)
+    let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     litmus::read(&Source::new(path.display().to_string(), text))
 }
@@ -283,7 +284,7 @@ fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
     for name in &args.suite {
         out.extend(in_suite(name)?.into_iter().map(Ok));
     }
-    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
+    let paths = list::tests(&args.inputs)?;
     out.extend(paths.iter().map(read));
     Ok(out)
 }

@@ -1,6 +1,6 @@
 //! `litmake diff`: what changes from one compiler, version, level or architecture to another.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result, nearest};
@@ -43,8 +43,9 @@ pub struct Args {
     #[arg(long, default_value_t = 500, value_name = "N", requires = "family")]
     sample: u64,
 
-    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
-    #[arg(value_name = "FILE|@LIST", conflicts_with = "family")]
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
+    /// to the list)
+    #[arg(value_name = "FILE|FOLDER|@LIST", conflicts_with = "family")]
     inputs: Vec<String>,
 
     #[command(flatten)]
@@ -124,11 +125,7 @@ fn tests(args: &Args) -> Result<serde_json::Value> {
         let made = serde_json::json!({ "families": family, "sample": args.sample, "seed": 1 });
         return Ok(made);
     }
-    let paths = list::arguments(&args.inputs, &|p| std::fs::read_to_string(p))?;
-    let missing: Option<&PathBuf> = paths.iter().find(|p| !p.is_file());
-    if let Some(path) = missing {
-        return Err(Diag::new(format!("there is no file {}", path.display())));
-    }
+    let paths = list::existing(&args.inputs)?;
     let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
     Ok(serde_json::json!({ "files": files }))
 }

@@ -36,8 +36,9 @@ use super::conf::{self, Conf};
   litmake sim --explain '1:X0=1; 1:X2=0' MP.litmus
                                               why an outcome is forbidden")]
 pub struct Args {
-    /// Tests, or lists of tests (@LIST: one path a line, relative to the list)
-    #[arg(required = true, value_name = "FILE|@LIST")]
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
+    /// to the list)
+    #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
 
     /// The model: a built-in name or a cat file [default: by architecture]

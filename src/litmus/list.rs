@@ -45,10 +45,18 @@ pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// [`arguments`] from the disk, with the tests in an archive in its place.
+/// [`arguments`] from the disk, with the tests in a folder or an archive in its place.
 pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in arguments(args, &|p| std::fs::read_to_string(p))? {
+        if is_test(&path) {
+            paths.push(path);
+            continue;
+        }
+        if path.is_dir() {
+            in_folder(&path, &mut paths)?;
+            continue;
+        }
         if !pack::is_archive(&path) || !path.is_file() {
             paths.push(path);
             continue;
@@ -57,13 +65,44 @@ pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
             |e: io::Error| Diag::new(format!("cannot read the archive {}: {e}", path.display()));
         let file = std::fs::File::open(&path).map_err(cannot)?;
         pack::members(&file, |member, _| {
-            if member.name.ends_with(".litmus") {
+            if is_test(Path::new(&member.name)) {
                 paths.push(path.join(member.name));
             }
         })
         .map_err(cannot)?;
     }
     Ok(paths)
+}
+
+/// [`tests`] of which each must be there.
+pub fn existing(args: &[String]) -> Result<Vec<PathBuf>> {
+    let paths = tests(args)?;
+    match paths.iter().find(|p| !p.is_file() && pack::member_of(p).is_none()) {
+        Some(path) => Err(Diag::new(format!("there is no file {}", path.display()))),
+        None => Ok(paths),
+    }
+}
+
+/// Whether a file is a test by its name.
+fn is_test(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "litmus")
+}
+
+/// The tests in a folder and in those within it, by name.
+fn in_folder(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let before = paths.len();
+    for entry in walkdir::WalkDir::new(folder).follow_links(true).sort_by_file_name() {
+        let entry = entry
+            .map_err(|e| Diag::new(format!("cannot read the folder {}: {e}", folder.display())))?;
+        if entry.file_type().is_file() && is_test(entry.path()) {
+            paths.push(entry.into_path());
+        }
+    }
+    if paths.len() == before {
+        return Err(Diag::new(format!("there is no test in the folder {}", folder.display()))
+            .help("tests are files whose names end in `.litmus`"));
+    }
+    Ok(())
 }
 
 fn expand(

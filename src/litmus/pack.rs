@@ -4,10 +4,13 @@
 //! It does not read tests. A test in an archive goes by the archive's path and its own:
 //! `corpus.tar/arm/mp.litmus`.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 const BLOCK: usize = 512;
 /// A member larger than this is no test.
@@ -29,32 +32,64 @@ pub fn is_archive(path: &Path) -> bool {
 
 /// The archive and the member that a path names, where it names one.
 pub fn member_of(path: &Path) -> Option<(PathBuf, String)> {
-    let mut at = path.parent()?;
-    loop {
-        if is_archive(at) && at.is_file() {
-            let name = path.strip_prefix(at).ok()?;
-            return Some((at.to_path_buf(), name.to_string_lossy().into_owned()));
-        }
-        at = at.parent()?;
-    }
+    let archive = path.ancestors().skip(1).find(|at| is_archive(at) && at.is_file())?;
+    let name = path.strip_prefix(archive).ok()?;
+    Some((archive.to_path_buf(), name.to_string_lossy().into_owned()))
 }
 
 /// Reads a file, or a member of an archive.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    match std::fs::read(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
-            let Some((archive, name)) = member_of(path) else { return Err(e) };
-            let file = File::open(&archive)?;
-            let mut found = None;
+    match member_of(path) {
+        Some((archive, name)) => in_archive(&archive, &name),
+        None => whole(path),
+    }
+}
+
+/// An archive that is open, with what lies in it; and the time and size that it had then.
+struct Opened {
+    path: PathBuf,
+    stamp: (Option<SystemTime>, u64),
+    file: File,
+    members: HashMap<String, Member>,
+}
+
+/// The archive that was read last: tests are asked for one after the other.
+static LAST: Mutex<Option<Arc<Opened>>> = Mutex::new(None);
+
+fn in_archive(archive: &Path, name: &str) -> io::Result<Vec<u8>> {
+    let stamp = std::fs::metadata(archive).map(|m| (m.modified().ok(), m.len()))?;
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let opened = match last.filter(|o| o.path == archive && o.stamp == stamp) {
+        Some(opened) => opened,
+        None => {
+            let file = File::open(archive)?;
+            let mut all = HashMap::new();
             members(&file, |member, _| {
-                if member.name == name {
-                    found = Some(member);
-                }
+                all.insert(member.name.clone(), member);
             })?;
-            let missing = || io::Error::new(io::ErrorKind::NotFound, "it is not in the archive");
-            read_member(&file, &found.ok_or_else(missing)?)
+            let opened =
+                Arc::new(Opened { path: archive.to_path_buf(), stamp, file, members: all });
+            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.clone());
+            opened
         }
-        other => other,
+    };
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "it is not in the archive");
+    read_member(&opened.file, opened.members.get(name).ok_or_else(missing)?)
+}
+
+/// [`std::fs::read`] for files most of which are small: nothing is asked about them before they
+/// are read.
+fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut out = Vec::new();
+    let mut piece = [0; 1 << 14];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(out),
+            Ok(n) => out.extend_from_slice(&piece[..n]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
     }
 }
 
