@@ -72,7 +72,7 @@ fn shown(plan: &Plan, exec: &litmake::cat::exec::Exec, name: &str) -> Rel {
     let values = plan_eval::values(plan, exec).unwrap_or_else(|e| panic!("{e}"));
     let node = plan.shows.iter().find(|(n, _)| n == name).map(|(_, id)| *id as usize);
     match node.map(|id| &values[id]) {
-        Some(plan_eval::Val::Rel(r)) => r.clone(),
+        Some(plan_eval::Value::Rel(r)) => r.clone(),
         _ => Rel::empty(exec.n),
     }
 }
@@ -96,7 +96,7 @@ fn main() {
         let base = |name: &str| {
             let node = deps.shows.iter().find(|(n, _)| n == name).map(|(_, id)| *id as usize);
             match node.map(|id| &values[id]) {
-                Some(plan_eval::Val::Rel(r)) => r.clone(),
+                Some(plan_eval::Value::Rel(r)) => r.clone(),
                 _ => empty.clone(),
             }
         };

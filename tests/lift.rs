@@ -520,6 +520,35 @@ P1(uint8_t *s) {
 exists (1:r0=1 /\\ 1:r1=0)
 ";
 
+/// `lwu` of what lies on the stack: the upper half is cleared.
+#[test]
+fn an_unsigned_part_of_a_slot_is_extended_on_mips() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{ _Atomic uint32_t x; _Atomic uint32_t y; }
+P0(_Atomic uint32_t *y, _Atomic uint32_t *x) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, -1, memory_order_release);
+}
+P1(_Atomic uint32_t *y, _Atomic uint32_t *x) {
+  uint32_t r0 = atomic_load_explicit(y, memory_order_acquire);
+  uint32_t r1 = atomic_load_explicit(x + (r0 & 128) / 128 - (r0 > 0), memory_order_relaxed);
+}
+exists (1:r0=-1 /\\ 1:r1=0)
+",
+    );
+    if here("mips64el-linux-gnuabi64-gcc-12") {
+        let (status, text) = s.litmake(&["compile", "--profile", "gcc-12-mips64el-O0", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+        // This is what the code has to be for the test to mean anything.
+        assert!(text.contains(",32"), "{text}");
+        let (status, text) = s.litmake(&["check", "--profile", "gcc-12-mips64el-O0", "t.litmus"]);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
 /// MIPS stores by halves what may lie across two words, which variables of bytes may.
 #[test]
 fn variables_are_aligned_for_their_members() {

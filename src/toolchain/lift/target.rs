@@ -408,6 +408,9 @@ impl Target {
             let up = format!("slli {to},{from},{count}");
             return Some(vec![up, format!("sr{kind}i {to},{to},{count}")]);
         }
+        if self.arch == Arch::Mips && (bytes, signed) == (4, false) {
+            return Some(vec![format!("dsll {to},{from},32"), format!("dsrl {to},{to},32")]);
+        }
         let line = match (self.arch, bytes, signed) {
             (Arch::AArch64, 4, false) => self.copy(to, from, 4),
             (Arch::AArch64, 1 | 2, false) => {
@@ -520,5 +523,6 @@ mod tests {
         // A condition that is in use stays.
         assert_eq!(extended(Arch::Ppc, "r3", 1, 8, false), ["clrldi r11,r3,56"]);
         assert_eq!(extended(Arch::Mips, "$2", 4, 8, true), ["addu $16,$2,$0"]);
+        assert_eq!(extended(Arch::Mips, "$2", 4, 8, false), ["dsll $16,$2,32", "dsrl $16,$16,32"]);
     }
 }
