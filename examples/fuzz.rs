@@ -1,7 +1,7 @@
 //! Feeds broken texts to the readers and to the evaluator for a while:
-//! `cargo run --release --example fuzz -- (litmus|cat|sim) SECONDS SEED PATH...`
+//! `cargo run --release --example fuzz -- (litmus|cat|macros|sim) SECONDS SEED PATH...`
 //!
-//! Paths are files, or folders that are searched for `.litmus`, `.cat` and `.bell`. Each input
+//! Paths are files, or folders that are searched for `.litmus`, `.cat`, `.bell` and `.def`. Each input
 //! is a file of them with a few changes. A panic, and an input that takes longer than
 //! [`SLOW`], is written to the working folder; one that does not end within [`HUNG`] is
 //! written too, and ends the run. Exit status 1 where there were any.
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use litmake::cat::{self, LoadOptions, StageError, load};
 use litmake::diag::Source;
-use litmake::litmus::{self, Arch};
+use litmake::lang::c11::macros::Macros;
+use litmake::litmus::{self, Arch, Body};
 use litmake::sim::{Model, Options, Simulator};
 
 const SLOW: Duration = Duration::from_secs(5);
@@ -159,7 +160,10 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) {
         let mut entries: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
         entries.sort();
         entries.iter().for_each(|p| collect(p, out));
-    } else if path.extension().is_some_and(|e| e == "litmus" || e == "cat" || e == "bell") {
+    } else if path
+        .extension()
+        .is_some_and(|e| ["litmus", "cat", "bell", "def"].iter().any(|x| e == *x))
+    {
         out.push(path.to_path_buf());
     }
 }
@@ -184,6 +188,31 @@ fn litmus_reader(text: &str) {
             }
         }
         Err(diag) => drop(diag.to_string()),
+    }
+}
+
+/// Reads macros, and has a test call each of them, as a value and as a statement.
+fn macro_reader(text: &str) {
+    let macros = match Macros::read(&Source::new("fuzz.def", text)) {
+        Ok(macros) => macros,
+        Err(diag) => return drop(diag.to_string()),
+    };
+    for name in macros.names() {
+        for args in ["", "x", "*x", "x, 1", "r, x, 1"] {
+            let call = format!("{name}({args})");
+            let text = format!(
+                "C t\n{{}}\nP0(int *x) {{\n  int r = {call};\n  {call};\n  if ({call}) r = 1;\n}}\n\
+                 exists (x=0)\n"
+            );
+            let Ok(test) = litmus::read(&Source::new("calls.litmus", text)) else { continue };
+            for body in &test.threads {
+                if let Body::C(f) = body
+                    && let Err(diag) = macros.expand(&test.source, f, &test.helpers)
+                {
+                    drop(diag.to_string());
+                }
+            }
+        }
     }
 }
 
@@ -220,14 +249,19 @@ fn simulated(text: &str, simulator: &mut Simulator, models: &[(Arch, Model)]) {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let [_, kind, seconds, seed, paths @ ..] = &args[..] else {
-        eprintln!("usage: fuzz (litmus|cat|sim) SECONDS SEED PATH...");
+        eprintln!("usage: fuzz (litmus|cat|macros|sim) SECONDS SEED PATH...");
         std::process::exit(2);
     };
     let seconds: u64 = seconds.parse().unwrap_or(60);
     let seed: u64 = seed.parse().unwrap_or(1);
     let mut files = Vec::new();
     paths.iter().for_each(|p| collect(Path::new(p), &mut files));
-    let wanted = |p: &PathBuf| p.extension().is_some_and(|e| e == "litmus") != (kind == "cat");
+    let endings: &[&str] = match kind.as_str() {
+        "cat" => &["cat", "bell"],
+        "macros" => &["def"],
+        _ => &["litmus"],
+    };
+    let wanted = |p: &PathBuf| p.extension().is_some_and(|e| endings.iter().any(|x| e == *x));
     let texts: Vec<String> = files
         .iter()
         .filter(|p| wanted(p))
@@ -273,6 +307,7 @@ fn main() {
         *current.lock().unwrap_or_else(PoisonError::into_inner) = (began, text.clone());
         let work = std::panic::AssertUnwindSafe(|| match kind.as_str() {
             "litmus" => litmus_reader(&text),
+            "macros" => macro_reader(&text),
             "cat" => {
                 if let (Some(model), Some(test)) = (model(&text), &sample) {
                     let options =
