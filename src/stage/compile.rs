@@ -145,7 +145,7 @@ fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
 
 impl Map for Stage {
     fn batch(&self) -> usize {
-        64
+        192
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
