@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
+use litmake::litmus::list::is_test;
 use litmake::pipeline::plan::Plan;
 use litmake::pipeline::query::Workspace;
 use litmake::stage::{self, Built};
@@ -62,7 +63,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             let has = |extension: &str| {
                 changed.iter().any(|p| p.extension().is_some_and(|e| e == extension))
             };
-            let only_tests = changed.iter().all(|p| p.extension().is_some_and(|e| e == "litmus"));
+            let only_tests = changed.iter().all(|p| is_test(p));
             if !only_tests && (workspace.refresh() || has("cat")) {
                 // The pipeline, a profile or a model: plan again, from what is there now.
                 let planned = Arc::unwrap_or_clone(workspace.plan());

@@ -84,7 +84,7 @@ pub fn existing(args: &[String]) -> Result<Vec<PathBuf>> {
 }
 
 /// Whether a file is a test by its name.
-fn is_test(path: &Path) -> bool {
+pub fn is_test(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "litmus")
 }
 

@@ -195,7 +195,7 @@ impl Files {
                 let matcher = glob(&pattern.to_string_lossy()).map(|g| g.compile_matcher());
                 return matcher.is_ok_and(|m| m.is_match(short) || m.is_match(path));
             }
-            below && path.extension().is_some_and(|e| e == "litmus")
+            below && list::is_test(path)
         })
     }
 
@@ -226,8 +226,7 @@ impl Files {
                     let matcher = glob(&path.to_string_lossy()).map_err(at)?.compile_matcher();
                     walk(&base(&path), |p| matcher.is_match(p), &mut out);
                 } else if path.is_dir() {
-                    let litmus = |p: &Path| p.extension().is_some_and(|e| e == "litmus");
-                    walk(&path, litmus, &mut out);
+                    walk(&path, list::is_test, &mut out);
                 }
             }
             if out.len() == before {
