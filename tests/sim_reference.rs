@@ -178,6 +178,42 @@ fn a_model_that_cannot_be_staged_is_interpreted() {
     assert!(answer.ends_with(" 0 3 [\"communication\"] false false"), "{answer}");
 }
 
+/// What only a flag asks for that no execution can raise is not computed; the others are raised
+/// where they were.
+#[test]
+fn flags_that_cannot_be_raised_hide_no_others() {
+    let text = "\"Own\"\ninclude \"cos.cat\"\nlet hb = (po | rf)+\n\
+        let none = (F * F) & loc\nlet conflict = ext & loc & (W * W) \\ ((IW * _) | (_ * IW))\n\
+        acyclic po-loc | rf | co | fr as coherence\n\
+        flag ~empty (none \\ (hb | hb^-1)) as never\n\
+        undefined_unless empty (none & (hb | hb^-1)) as never-either\n\
+        flag empty none & hb as always\n\
+        flag ~empty (conflict \\ (hb | hb^-1)) as race\n\
+        flag ~empty (po & (rf^-1; co)) as odd\n\
+        undefined_unless empty ((rf & ext) \\ (co; po)) as communication\n";
+    let mut seen: std::collections::BTreeSet<&str> = Default::default();
+    for arch in [Arch::AArch64, Arch::C] {
+        let model = own(arch, text);
+        assert!(!model.is_interpreted());
+        for seed in 0..60 {
+            let rng = &mut Rng::new(seed);
+            let size = small(rng);
+            let test = match arch {
+                Arch::C => random::c11(rng, size),
+                _ => random::aarch64(rng, size, false),
+            };
+            if agree(&test, &model, text)
+                && let Ok(answer) = answer(&test, &model, Engine::Enumerate)
+            {
+                let flags = ["never", "always", "race", "odd", "undef"];
+                seen.extend(flags.into_iter().filter(|f| answer.contains(&format!("\"{f}"))));
+            }
+        }
+    }
+    assert!(["always", "race", "undef"].iter().all(|f| seen.contains(f)), "{seen:?}");
+    assert!(!seen.contains(&"never"), "{seen:?}");
+}
+
 /// A definition over the program alone may shrink with itself: it ends where a round has nothing
 /// new, and has no value where every round has.
 #[test]

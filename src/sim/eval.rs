@@ -598,7 +598,7 @@ impl Judge for Compiled<'_> {
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
         // The last decision was followed by a look at all requirements.
-        if !self.machine.live.flags_possible {
+        if self.machine.live.flags.is_empty() {
             return Ok(Some(SmallVec::new()));
         }
         self.machine.complete(choices);
@@ -608,9 +608,7 @@ impl Judge for Compiled<'_> {
     }
 
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {
-        if !self.machine.live.flags_possible
-            || self.machine.live.flags.iter().all(|t| raised.contains(&t.check))
-        {
+        if self.machine.live.flags.iter().all(|t| raised.contains(&t.check)) {
             return false;
         }
         self.machine.complete(choices);

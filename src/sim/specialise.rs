@@ -65,9 +65,8 @@ pub(super) struct Live {
     pub(super) rf_done: (u64, usize),
     pub(super) co_done: (u64, usize),
     pub(super) requires: Vec<Test>,
+    /// Those that can be raised.
     pub(super) flags: Vec<Test>,
-    /// Some flag can be raised.
-    pub(super) flags_possible: bool,
 }
 
 /// What specialising knows of slots.
@@ -208,16 +207,56 @@ impl Code {
     }
 }
 
+impl Work<'_> {
+    /// The requirement holds whatever is decided.
+    fn is_trivial(&self, test: &Test) -> bool {
+        !test.is_set && !test.negated && self.facts.empty[test.early as usize]
+    }
+
+    fn is_never_raised(&self, test: &Test) -> bool {
+        let kind = self.program.checks[test.check].kind;
+        let empty = !test.is_set && self.facts.empty[test.early as usize];
+        match test.negated {
+            true => empty && kind == CheckKind::Flag,
+            false => empty && kind == CheckKind::UndefinedUnless,
+        }
+    }
+
+    /// A test on the slots that stand for its own, which have been asked for last.
+    fn test(&self, test: &Test) -> Test {
+        let mut test = test.clone();
+        test.steps = self.live.steps.len();
+        if !test.is_set {
+            test.low = self.facts.stands[test.low as usize];
+            test.early = self.facts.stands[test.early as usize];
+        }
+        test
+    }
+}
+
 fn is_zero(bits: &[u64]) -> bool {
     bits.iter().all(|w| *w == 0)
 }
 
+/// Specialising at work.
+struct Work<'w> {
+    program: &'w Program,
+    choices: &'w Choices,
+    facts: Facts,
+    /// Which of the program's steps have been dealt with.
+    done: Vec<bool>,
+    live: Live,
+    /// What the slots so far depend on.
+    needs: Vec<Needs>,
+    set_needs: Vec<Needs>,
+}
+
 impl Machine {
-    /// Makes [`Live`].
+    /// Makes [`Live`]: what requirements and flags ask for, in their order, and nothing else.
     pub(super) fn specialise(&mut self, program: &Program, choices: &Choices) {
         let none =
             |(s, known): (usize, &bool)| *known && self.values.is_empty(s as Slot, &self.frame);
-        let mut facts = Facts {
+        let facts = Facts {
             empty: program.static_rels.iter().enumerate().map(none).collect(),
             open: vec![false; program.rels as usize],
             stands: (0..program.rels).collect(),
@@ -226,41 +265,31 @@ impl Machine {
         let mut live = std::mem::take(&mut self.live);
         live.clear();
         self.root.copy_from(&self.values, &self.frame);
-        let mut needs: Vec<Needs> = vec![Needs::default(); program.rels as usize];
-        let mut set_needs: Vec<Needs> = vec![Needs::default(); program.sets as usize];
-        // How many live steps stand for the first so many steps of the program.
-        let mut at = Vec::with_capacity(program.dynamics.len() + 1);
-        at.push(0);
-        for step in &program.dynamics {
-            if let Some(step) = self.simplify(step, &mut facts)
-                && self.varies(&step, &mut facts, choices)
-            {
-                live.needs.push(step.note_needs(&mut needs, &mut set_needs));
-                live.steps.push(step);
-            }
-            at.push(live.steps.len());
-        }
-        let Facts { empty, stands, .. } = facts;
-        let rename = |t: &Test| {
-            let mut t = t.clone();
-            t.steps = at[t.steps];
-            if !t.is_set {
-                t.low = stands[t.low as usize];
-                t.early = stands[t.early as usize];
-            }
-            t
+        let mut work = Work {
+            program,
+            choices,
+            facts,
+            done: vec![false; program.dynamics.len()],
+            live,
+            needs: vec![Needs::default(); program.rels as usize],
+            set_needs: vec![Needs::default(); program.sets as usize],
         };
-        let trivial = |t: &Test| !t.is_set && !t.negated && empty[t.early as usize];
-        live.requires.extend(program.requires.iter().map(rename).filter(|t| !trivial(t)));
-        live.flags.extend(program.flags.iter().map(rename));
-        live.flags_possible = live.flags.iter().any(|t| {
-            let never = trivial(t) && program.checks[t.check].kind == CheckKind::UndefinedUnless
-                || !t.is_set
-                    && t.negated
-                    && empty[t.early as usize]
-                    && program.checks[t.check].kind == CheckKind::Flag;
-            !never
-        });
+        for test in &program.requires {
+            self.demand(test.early, test.is_set, &mut work);
+            if !work.is_trivial(test) {
+                let test = work.test(test);
+                work.live.requires.push(test);
+            }
+        }
+        for test in &program.flags {
+            self.demand(test.early, test.is_set, &mut work);
+            if !work.is_never_raised(test) {
+                self.demand(test.low, test.is_set, &mut work);
+                let test = work.test(test);
+                work.live.flags.push(test);
+            }
+        }
+        let mut live = work.live;
         if live.steps.iter().any(|s| matches!(s.code, Code::Fix(_))) {
             self.root.copy_from(&self.values, &self.frame);
         }
@@ -273,6 +302,51 @@ impl Machine {
         live.rf_done = (choices.rf_stamp, live.steps.len());
         live.co_done = (choices.co_stamp, live.steps.len());
         self.live = live;
+    }
+
+    /// Sees to it that a slot is known at both ends, or computed by live steps. What an empty
+    /// operand makes empty asks for none of the others.
+    fn demand(&mut self, slot: Slot, is_set: bool, work: &mut Work) {
+        let program = work.program;
+        let makers = if is_set { &program.set_makers } else { &program.rel_makers };
+        let Some(maker) = makers[slot as usize] else { return };
+        let mut todo: SmallVec<[(u32, usize); 32]> = SmallVec::new();
+        todo.push((maker, 0));
+        while let Some((step, next)) = todo.last_mut() {
+            let at = *step as usize;
+            if work.done[at] {
+                todo.pop();
+                continue;
+            }
+            let inputs = &program.inputs[at];
+            if *next < inputs.len()
+                && !self.is_empty_anyway(&program.dynamics[at].code, &work.facts)
+            {
+                let input = inputs[*next];
+                *next += 1;
+                if !work.done[input as usize] {
+                    todo.push((input, 0));
+                }
+                continue;
+            }
+            todo.pop();
+            work.done[at] = true;
+            if let Some(step) = self.simplify(&program.dynamics[at], &mut work.facts)
+                && self.varies(&step, &mut work.facts, work.choices)
+            {
+                let needs = step.note_needs(&mut work.needs, &mut work.set_needs);
+                work.live.needs.push(needs);
+                work.live.steps.push(step);
+            }
+        }
+    }
+
+    /// Whether what is known already makes a step's result empty.
+    fn is_empty_anyway(&self, code: &Code, facts: &Facts) -> bool {
+        let none = |s: Slot| facts.empty[facts.stands[s as usize] as usize];
+        let no_set =
+            |s: Slot| !facts.open_sets[s as usize] && is_zero(self.values.set(s, &self.frame));
+        matches!(code.simple(none, no_set), Simple::Empty)
     }
 
     /// A step on what is known by now; none where its result is empty or a copy.

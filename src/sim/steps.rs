@@ -7,6 +7,8 @@
 //! there; on a complete execution both bounds are the value itself. This module does not know
 //! any execution.
 
+use smallvec::SmallVec;
+
 use crate::cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +80,43 @@ impl Code {
         )
     }
 
+    /// The slots that are read, and whether each is a set.
+    fn each_operand(&self, f: &mut dyn FnMut(Slot, bool)) {
+        match self {
+            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::SetDiff(a, b) => {
+                f(*a, true);
+                f(*b, true);
+            }
+            Code::Cross(a, b) => {
+                f(*a, true);
+                f(*b, true);
+            }
+            Code::SetComplement(a) | Code::IdentityOn(a) => f(*a, true),
+            Code::Domain(r) | Code::Range(r) | Code::RelComplement(r) => f(*r, false),
+            Code::Inverse(r) | Code::Plus(r) => f(*r, false),
+            Code::RelUnion(a, b) | Code::RelInter(a, b) => {
+                f(*a, false);
+                f(*b, false);
+            }
+            Code::RelDiff(a, b) | Code::Seq(a, b) => {
+                f(*a, false);
+                f(*b, false);
+            }
+            Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => {
+                f(*r, false);
+                f(*s, true);
+            }
+            Code::Fix(bodies) => {
+                for body in bodies {
+                    body.steps.iter().for_each(|s| s.code.each_operand(f));
+                    f(body.end, body.is_set);
+                }
+            }
+            Code::FinalWrites(_) | Code::Rf(_) | Code::Co(_) => {}
+            Code::StaticSet(_) | Code::EmptySet | Code::StaticRel(_) | Code::EmptyRel => {}
+        }
+    }
+
     pub(super) fn gives_relation(&self) -> bool {
         !matches!(
             self,
@@ -111,7 +150,7 @@ pub(super) struct Test {
     /// Slot of the value on complete executions, and of the bound that decides early.
     pub(super) low: Slot,
     pub(super) early: Slot,
-    /// How many of the dynamic steps must have run.
+    /// How many of a skeleton's live steps must have run.
     pub(super) steps: usize,
 }
 
@@ -122,6 +161,11 @@ pub struct Program {
     pub(super) dynamics: Vec<Step>,
     pub(super) sets: u32,
     pub(super) rels: u32,
+    /// The dynamic steps whose results each dynamic step takes.
+    pub(super) inputs: Vec<SmallVec<[u32; 2]>>,
+    /// The dynamic step that makes each relation, and each set, that depends on the search.
+    pub(super) rel_makers: Vec<Option<u32>>,
+    pub(super) set_makers: Vec<Option<u32>>,
     /// Which relations are known once a skeleton is.
     pub(super) static_rels: Vec<bool>,
     /// Which sets depend on the search.
@@ -201,7 +245,7 @@ impl Program {
                 is_set: plan.is_set[node as usize],
                 low,
                 early,
-                steps: c.dynamics.len(),
+                steps: 0,
             };
             match check.kind {
                 CheckKind::Require if is_static => static_requires.push(test),
@@ -223,7 +267,11 @@ impl Program {
                 _ => {}
             }
         }
+        let (rel_makers, set_makers, inputs) = makers(&c);
         Ok(Program {
+            inputs,
+            rel_makers,
+            set_makers,
             static_rels,
             dynamic_sets,
             statics: c.statics,
@@ -237,6 +285,41 @@ impl Program {
             registers: plan.catdep,
         })
     }
+}
+
+/// What makes each relation and each set, and what each dynamic step takes of it.
+#[expect(clippy::type_complexity, reason = "the three belong together once, here")]
+fn makers(c: &Compiler) -> (Vec<Option<u32>>, Vec<Option<u32>>, Vec<SmallVec<[u32; 2]>>) {
+    let mut rels = vec![None; c.rels as usize];
+    let mut sets = vec![None; c.sets as usize];
+    for (i, step) in c.dynamics.iter().enumerate() {
+        let made = Some(i as u32);
+        match &step.code {
+            Code::Fix(bodies) => {
+                for body in bodies {
+                    let of = if body.is_set { &mut sets } else { &mut rels };
+                    of[body.var as usize] = made;
+                }
+            }
+            code if code.gives_relation() => rels[step.out as usize] = made,
+            _ => sets[step.out as usize] = made,
+        }
+    }
+    let inputs = c.dynamics.iter().enumerate().map(|(i, step)| {
+        let mut inputs = SmallVec::new();
+        step.code.each_operand(&mut |slot, is_set| {
+            let of = if is_set { &sets } else { &rels };
+            if let Some(maker) = of[slot as usize]
+                && maker != i as u32
+                && !inputs.contains(&maker)
+            {
+                inputs.push(maker);
+            }
+        });
+        inputs
+    });
+    let inputs = inputs.collect();
+    (rels, sets, inputs)
 }
 
 /// Marks the sets that steps compute.
