@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,10 @@ pub fn is_archive(path: &Path) -> bool {
 
 /// The archive and the member that a path names, where it names one.
 pub fn member_of(path: &Path) -> Option<(PathBuf, String)> {
+    // Few paths are taken apart.
+    if !path.as_os_str().as_bytes().windows(5).any(|w| w == b".tar/") {
+        return None;
+    }
     let archive = path.ancestors().skip(1).find(|at| is_archive(at) && at.is_file())?;
     let name = path.strip_prefix(archive).ok()?;
     Some((archive.to_path_buf(), name.to_string_lossy().into_owned()))
@@ -80,17 +85,10 @@ fn in_archive(archive: &Path, name: &str) -> io::Result<Vec<u8>> {
 /// [`std::fs::read`] for files most of which are small: nothing is asked about them before they
 /// are read.
 fn whole(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let mut out = Vec::new();
-    let mut piece = [0; 1 << 14];
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(out),
-            Ok(n) => out.extend_from_slice(&piece[..n]),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
+    let mut out = Vec::with_capacity(1 << 12);
+    // A `File` that is read to its end asks for its size and place first; what is taken of it not.
+    File::open(path)?.take(u64::MAX).read_to_end(&mut out)?;
+    Ok(out)
 }
 
 /// [`read`] for texts.

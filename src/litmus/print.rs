@@ -115,7 +115,9 @@ impl Printer<'_> {
             Quantifier::NotExists => "~exists",
             Quantifier::Forall => "forall",
         };
-        let mut out = format!("{word} (");
+        let mut out = String::with_capacity(64);
+        out.push_str(word);
+        out.push_str(" (");
         self.prop(&condition.prop, Above::Top, &mut out);
         out.push(')');
         out
