@@ -129,6 +129,8 @@ pub struct Search<'s> {
     observed: Vec<Observed>,
     /// What each event writes, where no read decides it.
     constant: Vec<Option<Val>>,
+    /// Every access is one read of what no read decides: a value follows from the source alone.
+    direct: bool,
     /// Room for coherence to be kept in.
     spare: Vec<Coherence>,
 }
@@ -219,10 +221,14 @@ impl<'s> Search<'s> {
             accesses: accesses(&skeleton.reads),
             observed,
             constant: Vec::new(),
+            direct: false,
             spare: Vec::new(),
         };
         let constant = (0..skeleton.len()).map(|e| search.written_now(e, &|_| None));
         search.constant = constant.collect();
+        let known = |w: &u16| search.constant[usize::from(*w)].is_some();
+        search.direct = search.accesses.len() == skeleton.reads.len()
+            && skeleton.reads.iter().all(|r| r.shift == 0 && r.candidates.iter().all(known));
         search.order_decisions();
         search
     }
@@ -278,6 +284,7 @@ impl<'s> Search<'s> {
         for (i, read) in self.skeleton.reads.iter().enumerate() {
             if let [source] = read.candidates[..] {
                 self.sources[i] = Some(source);
+                self.note_value(i, Some(source));
                 self.choices.rf_low.insert(usize::from(source), usize::from(read.event));
             }
         }
@@ -364,6 +371,7 @@ impl<'s> Search<'s> {
         for w in &read.candidates {
             let source = usize::from(*w);
             self.sources[i] = Some(*w);
+            self.note_value(i, Some(*w));
             for other in &read.candidates {
                 if other != w {
                     self.choices.rf_high.remove(usize::from(*other), event);
@@ -379,12 +387,21 @@ impl<'s> Search<'s> {
                 self.choices.rf_high.insert(usize::from(*other), event);
             }
             self.sources[i] = None;
+            self.note_value(i, None);
             any |= found;
             if found && self.enough(fixed) {
                 return Ok(true);
             }
         }
         Ok(any)
+    }
+
+    /// The value of a read from its source, where nothing else decides it.
+    fn note_value(&mut self, i: usize, source: Option<u16>) {
+        if self.direct {
+            let Access { thread, access, .. } = self.accesses[i];
+            self.values[thread][access] = source.and_then(|w| self.constant[usize::from(w)]);
+        }
     }
 
     fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
@@ -548,6 +565,9 @@ impl<'s> Search<'s> {
 
     /// Values of reads that follow from what is decided, and whether no constraint is broken.
     fn propagate(&mut self) -> bool {
+        if self.direct {
+            return self.constraints_hold();
+        }
         for vs in &mut self.values {
             vs.fill(None);
         }
@@ -578,8 +598,13 @@ impl<'s> Search<'s> {
                 break;
             }
         }
+        self.constraints_hold()
+    }
+
+    /// Whether the values so far break no condition of a path.
+    fn constraints_hold(&self) -> bool {
         let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-        for path in &skeleton.paths {
+        for path in &self.skeleton.paths {
             for (expr, want) in &path.constraints {
                 if let Some(v) = self.exprs.eval(*expr, &lookup)
                     && truth(v) != *want
