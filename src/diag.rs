@@ -77,20 +77,24 @@ pub struct Diag {
 pub type Result<T> = std::result::Result<T, Box<Diag>>;
 
 impl Diag {
+    #[cold]
     pub fn new(message: impl Into<String>) -> Box<Diag> {
         Box::new(Diag { message: message.into(), source: None, span: None, help: None })
     }
 
+    #[cold]
     pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::new(message).or_at(source, span)
     }
 
+    #[cold]
     pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Diag> {
         self.help = Some(help.into());
         self
     }
 
     /// Gives a place to a diagnostic that has none yet.
+    #[cold]
     pub fn or_at(mut self: Box<Self>, source: &Source, span: Span) -> Box<Diag> {
         if self.source.is_none() {
             let (source, span) = source.shown(span);

@@ -147,6 +147,7 @@ fn many_unordered_stores_are_no_trouble() {
         let timeout = Some(std::time::Duration::from_secs(300));
         let options = Options { engine, timeout, ..Options::default() };
         let found = Simulator::default().simulate(&test, &model, &options).expect("an answer");
-        assert_eq!(found.states, [[("[x]".to_string(), "2".to_string())]], "{engine:?}");
+        let one = litmake::sim::State::from([("[x]".into(), "2".into())]);
+        assert_eq!(found.states, [one], "{engine:?}");
     }
 }

@@ -23,7 +23,7 @@ fn states(text: &str) -> Result<Vec<String>, String> {
         let outcomes = Simulator::default().simulate(&test, &model, &options);
         let outcomes = outcomes.map_err(|e| e.to_string())?;
         assert!(!outcomes.cut, "cut:\n{text}");
-        let line = |s: &Vec<(String, String)>| {
+        let line = |s: &litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         Ok::<_, String>(outcomes.states.iter().map(line).collect::<Vec<_>>())
@@ -378,7 +378,7 @@ fn kernel_answer(text: &str, model: &Model) -> Result<(Vec<String>, Vec<String>)
         let options = Options { engine, ..Options::default() };
         let outcomes = Simulator::default().simulate(&test, model, &options);
         let outcomes = outcomes.map_err(|e| e.to_string())?;
-        let line = |s: &Vec<(String, String)>| {
+        let line = |s: &litmake::sim::State| {
             s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
         };
         let states = outcomes.states.iter().map(line).collect::<Vec<_>>();

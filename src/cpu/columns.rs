@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::diag::{Diag, Result};
 use crate::isa::ops::Val;
 use crate::litmus::Test;
+use crate::sim::State;
 use crate::sim::expr::{mask, sign_extend};
 use crate::sim::program::{Cond, Observable, Program, Rhs};
 use crate::sim::search::Outcome;
@@ -31,11 +32,7 @@ pub struct Columns {
 
 impl Columns {
     /// The columns of a test, expecting what these states show.
-    pub fn new(
-        test: &Test,
-        program: &Program,
-        states: &[Vec<(String, String)>],
-    ) -> Result<Columns> {
+    pub fn new(test: &Test, program: &Program, states: &[State]) -> Result<Columns> {
         let count = program.observed.len();
         if count > MAX_COLUMNS {
             return Err(Diag::new(format!(
@@ -117,7 +114,7 @@ fn constants(cond: &Cond, out: &mut [BTreeSet<Val>]) {
 }
 
 /// The values that a state shows, by column.
-fn each_value(program: &Program, state: &[(String, String)], f: &mut dyn FnMut(usize, Val)) {
+fn each_value(program: &Program, state: &State, f: &mut dyn FnMut(usize, Val)) {
     for (shown, (_, text)) in program.shown.iter().zip(state) {
         let inner = text.trim_start_matches('{').trim_end_matches('}');
         let texts = if shown.array { inner.split(',').collect() } else { vec![inner] };
@@ -130,7 +127,7 @@ fn each_value(program: &Program, state: &[(String, String)], f: &mut dyn FnMut(u
 }
 
 /// The outcome that a state shows; what it does not show is 0.
-pub fn outcome(program: &Program, state: &[(String, String)]) -> Option<Outcome> {
+pub fn outcome(program: &Program, state: &State) -> Option<Outcome> {
     let mut out: Outcome = std::iter::repeat_n(Val::ZERO, program.observed.len()).collect();
     let mut count = 0;
     each_value(program, state, &mut |column, value| {

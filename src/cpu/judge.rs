@@ -17,7 +17,7 @@ use crate::sim::search::{Outcome, holds};
 use crate::sim::{self, Model, Options, Simulator};
 
 /// A final state: labels and values, in printing order.
-pub type State = Vec<(String, String)>;
+pub use crate::sim::State;
 
 /// `0:rax=1; [x]=2;`
 pub fn text(state: &State) -> String {
@@ -27,7 +27,7 @@ pub fn text(state: &State) -> String {
 
 /// A state as reports have it, without brackets.
 pub fn named(state: &State) -> BTreeMap<String, String> {
-    state.iter().map(|(k, v)| (litmus::bare(k).to_string(), v.clone())).collect()
+    state.iter().map(|(k, v)| (litmus::bare(k).to_string(), v.to_string())).collect()
 }
 
 /// Models by dialect, loaded when the first test asks.

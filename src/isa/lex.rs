@@ -160,6 +160,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error at the current token: this was expected, that was found.
+    #[cold]
     pub fn expected(&self, what: &str) -> Box<Diag> {
         self.fail(&format!("expected {what}, found {}", self.found()))
     }

@@ -6,6 +6,7 @@ use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, 
 use super::c11::print_declaration;
 use super::c11::types::{is_bool, qualify};
 use crate::litmus::{Body, Test, Type};
+use std::sync::Arc;
 
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\
                           using namespace std;\n\n";
@@ -97,8 +98,8 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, String> {
 /// A type as C++ writes it.
 fn spell(ty: &Type) -> Type {
     let inner = match ty.bare() {
-        Type::Pointer(t) => Type::Pointer(Box::new(spell(t))),
-        Type::Array(t, n) => Type::Array(Box::new(spell(t)), *n),
+        Type::Pointer(t) => Type::Pointer(Arc::new(spell(t))),
+        Type::Array(t, n) => Type::Array(Arc::new(spell(t)), *n),
         _ if is_bool(ty) => Type::Named("bool".into()),
         t => t.clone(),
     };
@@ -106,5 +107,5 @@ fn spell(ty: &Type) -> Type {
         true => Type::Named(format!("std::atomic<{}>", print_declaration(&inner, "").trim())),
         false => inner,
     };
-    qualify(&named, ty.is_const(), ty.is_volatile(), false)
+    qualify(named, ty.is_const(), ty.is_volatile(), false)
 }

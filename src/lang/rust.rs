@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use super::c11::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
@@ -725,7 +726,7 @@ impl Writer<'_> {
             return refuse("volatile atomic objects");
         }
         let of = ValueType::of(t).ok_or("unsupported: an atomic operation on this type")?;
-        let atomic = Type::Atomic(Box::new(t.bare().clone()));
+        let atomic = Type::Atomic(Arc::new(t.bare().clone()));
         let text = self.convert(p.clone(), &ValueType::Pointer(atomic.into()))?.text;
         Ok((text, of))
     }
@@ -866,7 +867,7 @@ fn as_type(ty: &ValueType) -> Result<Type, Refused> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Int { bytes: 1, signed: false },
-        ValueType::Pointer(t) => Type::Pointer(Box::new(Type::clone(t))),
+        ValueType::Pointer(t) => Type::Pointer(Arc::new(Type::clone(t))),
         ValueType::Void => return refuse("such local"),
     })
 }

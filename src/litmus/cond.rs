@@ -5,6 +5,7 @@ use super::state::{At, array, place, thread_prefix, unsupported, value};
 use super::types;
 use super::{Arch, CmpOp, Condition, Observed, Operand, Place, Prop, Quantifier, Value};
 use crate::diag::{Result, Span};
+use std::sync::Arc;
 
 /// Words that end the code of a test.
 pub const FINAL_WORDS: &[&str] =
@@ -150,7 +151,7 @@ impl Reader<'_, '_> {
         let ty = match tokens.first() {
             None => None,
             Some(&"*") => Some(
-                tokens.iter().fold(super::Type::Void, |t, _| super::Type::Pointer(Box::new(t))),
+                tokens.iter().fold(super::Type::Void, |t, _| super::Type::Pointer(Arc::new(t))),
             ),
             Some(_) => Some(
                 types::from_tokens(&tokens, self.arch)
@@ -240,7 +241,11 @@ impl Reader<'_, '_> {
 
     /// `\/` binds weakest, then `/\`, then `=>` (to the right), then `not`: herd's order.
     fn prop(&mut self) -> Result<Prop> {
-        let mut parts = vec![self.conjunction()?];
+        let first = self.conjunction()?;
+        if self.s.peek() != Some(b'\\') {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
         while self.s.eat_text("\\/") {
             self.s.blanks()?;
             parts.push(self.conjunction()?);
@@ -249,7 +254,11 @@ impl Reader<'_, '_> {
     }
 
     fn conjunction(&mut self) -> Result<Prop> {
-        let mut parts = vec![self.implication()?];
+        let first = self.implication()?;
+        if self.s.peek() != Some(b'/') {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
         while self.s.eat_text("/\\") {
             self.s.blanks()?;
             parts.push(self.implication()?);
@@ -260,7 +269,11 @@ impl Reader<'_, '_> {
     fn implication(&mut self) -> Result<Prop> {
         // What follows `=>` lies one level deeper in the tree.
         let depth = self.depth;
-        let mut parts = vec![self.unary()?];
+        let first = self.unary()?;
+        if self.s.peek() != Some(b'=') {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
         while self.s.eat_text("=>") {
             self.s.blanks()?;
             self.depth += 1;
@@ -274,6 +287,7 @@ impl Reader<'_, '_> {
         Ok(prop)
     }
 
+    #[cold]
     fn too_deep(&self) -> Box<crate::diag::Diag> {
         self.s
             .error(self.s.here(), "this proposition is nested too deeply")

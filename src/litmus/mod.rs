@@ -23,6 +23,7 @@ pub use read::read;
 pub use write::write;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::diag::{Diag, Source, Span};
 use crate::lang::c11::ast::Function;
@@ -225,11 +226,11 @@ pub enum Type {
         bytes: u8,
         signed: bool,
     },
-    Pointer(Box<Type>),
-    Array(Box<Type>, u64),
-    Atomic(Box<Type>),
-    Const(Box<Type>),
-    Volatile(Box<Type>),
+    Pointer(Arc<Type>),
+    Array(Arc<Type>, u64),
+    Atomic(Arc<Type>),
+    Const(Arc<Type>),
+    Volatile(Arc<Type>),
     Void,
     /// `struct` or a name this room has no layout for; kept as written.
     Named(String),

@@ -3,6 +3,7 @@
 //! Registers are kept as written; which of them exist is for `isa` to say.
 
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 use super::scan::Scanner;
 use super::types::{self, MAX_TYPE_TOKENS};
@@ -427,7 +428,7 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
             let whole = tokens.last().map_or(*span, |(_, last)| span.to(*last));
             // `*x=y` says that x is a pointer, and not to what.
             let ty = if *first == "*" && words.iter().all(|w| *w == "*") {
-                words.iter().fold(Type::Void, |t, _| Type::Pointer(Box::new(t)))
+                words.iter().fold(Type::Void, |t, _| Type::Pointer(Arc::new(t)))
             } else {
                 types::from_tokens(&words, arch).map_err(|m| s.error(whole, m))?
             };
@@ -470,7 +471,7 @@ fn array_type(s: &mut Scanner, start: usize, place: &Place, ty: Option<Type>) ->
     if s.peek() == Some(b'[') {
         return Err(s.error(s.here(), "arrays have one dimension here"));
     }
-    Ok(Type::Array(Box::new(elem), n))
+    Ok(Type::Array(Arc::new(elem), n))
 }
 
 fn initial_value(

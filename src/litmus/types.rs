@@ -1,6 +1,7 @@
 //! C types in initial states and `locations`: names, sizes, and their text.
 
 use super::{Arch, Type};
+use std::sync::Arc;
 
 /// More stars and qualifiers than this are an error, so that types stay shallow.
 pub const MAX_TYPE_TOKENS: usize = 16;
@@ -36,7 +37,7 @@ pub fn named(word: &str, arch: Arch) -> Type {
             _ => plain(rest, arch),
         };
         if let Some(inner) = inner {
-            return Type::Atomic(Box::new(inner));
+            return Type::Atomic(Arc::new(inner));
         }
     }
     Type::Named(word.to_string())
@@ -111,7 +112,7 @@ pub fn from_tokens(tokens: &[&str], arch: Arch) -> Result<Type, String> {
     ty = qualify(ty, atomic, constant, volatile);
     for token in &tokens[stars..] {
         ty = match *token {
-            "*" => Type::Pointer(Box::new(ty)),
+            "*" => Type::Pointer(Arc::new(ty)),
             "_Atomic" => qualify(ty, true, false, false),
             "const" => qualify(ty, false, true, false),
             "volatile" => qualify(ty, false, false, true),
@@ -127,13 +128,13 @@ fn qualify(ty: Type, atomic: bool, constant: bool, volatile: bool) -> Type {
     let (a, c, v) = (ty.is_atomic(), ty.is_const(), ty.is_volatile());
     let mut ty = ty.bare().clone();
     if atomic || a {
-        ty = Type::Atomic(Box::new(ty));
+        ty = Type::Atomic(Arc::new(ty));
     }
     if volatile || v {
-        ty = Type::Volatile(Box::new(ty));
+        ty = Type::Volatile(Arc::new(ty));
     }
     if constant || c {
-        ty = Type::Const(Box::new(ty));
+        ty = Type::Const(Arc::new(ty));
     }
     ty
 }
@@ -190,8 +191,8 @@ pub fn normal(ty: &Type) -> Type {
         Type::Atomic(t) => qualify(normal(t), true, false, false),
         Type::Const(t) => qualify(normal(t), false, true, false),
         Type::Volatile(t) => qualify(normal(t), false, false, true),
-        Type::Pointer(t) => Type::Pointer(Box::new(normal(t))),
-        Type::Array(t, n) => Type::Array(Box::new(normal(t)), *n),
+        Type::Pointer(t) => Type::Pointer(Arc::new(normal(t))),
+        Type::Array(t, n) => Type::Array(Arc::new(normal(t)), *n),
         Type::Int { .. } | Type::Void | Type::Named(_) => ty.clone(),
     }
 }

@@ -4,6 +4,7 @@
 //! different places is one part. It does not know what compiles it, nor instruction sets.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::lang::c11::ast::{Expr, Function, Stmt, StmtKind};
 use crate::lang::c11::emit::{local_type, locals, observed_locals};
@@ -492,7 +493,7 @@ impl Cut<'_> {
             let n = names.len();
             let (var, own) = (format!("var{n}"), format!("own{n}"));
             names.insert(word.to_string(), var.clone());
-            params.push(print_declaration(&Type::Pointer(Box::new(ty.clone())), &own));
+            params.push(print_declaration(&Type::Pointer(Arc::new(ty.clone())), &own));
             let first = match fresh.iter().any(|f| f == word) && !reads(text, word) {
                 true => "0".to_string(),
                 false => format!("*{own}"),
@@ -505,7 +506,7 @@ impl Cut<'_> {
         }
         for (name, own, place, ty) in outs {
             names.insert(name, own.clone());
-            params.push(print_declaration(&Type::Pointer(Box::new(ty)), &own));
+            params.push(print_declaration(&Type::Pointer(Arc::new(ty)), &own));
             args.push((own, place));
         }
         // A call may be a fence.

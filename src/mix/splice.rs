@@ -5,6 +5,7 @@
 //! changes them, else moved there from registers that no part uses. It does not know compilers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
@@ -245,10 +246,10 @@ impl Thread<'_> {
             let table = format!("P{}_addresses", self.thread);
             all.push((base.clone(), table.clone()));
             let at = |name: &String| Value::Addr { name: name.clone(), index: 0 };
-            let to = Type::Pointer(Box::new(Type::Void));
+            let to = Type::Pointer(Arc::new(Type::Void));
             self.init.push(InitItem {
                 place: Place::Mem { name: table, index: None },
-                ty: Some(Type::Array(Box::new(to), self.tabled.len() as u64)),
+                ty: Some(Type::Array(Arc::new(to), self.tabled.len() as u64)),
                 value: Some(InitValue::Array(self.tabled.iter().map(at).collect())),
                 span: Span::default(),
             });

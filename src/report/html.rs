@@ -263,7 +263,7 @@ fn drawn(outcome: &State, run: &evidence::Execution) -> witness::Execution {
         fr,
         others: Vec::new(),
         failures: failures.collect(),
-        state: outcome.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+        state: outcome.iter().map(|(k, v)| (k.into(), v.into())).collect(),
     }
 }
 

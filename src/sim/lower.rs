@@ -1,7 +1,9 @@
 //! From a test to the program that the simulator runs: locations with their layout, threads as
 //! micro-ops, what is observed. The only part of this room that reads a test.
 
+use compact_str::format_compact;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};
@@ -108,7 +110,7 @@ impl Program {
                 } else if let Some(ty) = &item.ty {
                     locations.give_type(i, ty, pointer);
                 } else if let Some(InitValue::Array(values)) = &item.value {
-                    let ty = Type::Array(Box::new(Type::INT), values.len() as u64);
+                    let ty = Type::Array(Arc::new(Type::INT), values.len() as u64);
                     locations.give_type(i, &ty, pointer);
                 }
             }
@@ -321,7 +323,7 @@ impl Lowering<'_> {
                     return Err(Diag::at(self.source(), span, "no such register"));
                 };
                 let info = &self.threads[*thread].regs[usize::from(reg)];
-                let label = format!("{thread}:{}", info.name);
+                let label = format_compact!("{thread}:{}", info.name);
                 let declared = ty.cloned().or_else(|| self.types.get(&(*thread, reg)).cloned());
                 let (bits, signed) = match declared {
                     Some(ty) => {
@@ -357,8 +359,8 @@ impl Lowering<'_> {
                     .unwrap_or(u32::MAX)
                     .saturating_mul(u32::from(if known { location.elem } else { 4 }));
                 let label = match index {
-                    Some(i) => format!("{name}[{i}]"),
-                    None => format!("[{name}]"),
+                    Some(i) => format_compact!("{name}[{i}]"),
+                    None => format_compact!("[{name}]"),
                 };
                 Observable { label, what: What::Mem { loc, off, size: elem }, bits, signed }
             }
@@ -395,7 +397,7 @@ impl Lowering<'_> {
             let element = self.observable(&place, None, span)?;
             parts.push(add(observed, element));
         }
-        Ok(Shown { label: name.to_string(), parts, array: true })
+        Ok(Shown { label: name.into(), parts, array: true })
     }
 
     fn finish(mut self) -> Result<Program> {

@@ -26,6 +26,7 @@ pub mod witness;
 use std::cell::Cell as Flag;
 use std::time::{Duration, Instant};
 
+use compact_str::{CompactString, ToCompactString, format_compact};
 use smallvec::SmallVec;
 
 use crate::cat;
@@ -145,11 +146,14 @@ impl Model {
     }
 }
 
+/// A final state: label and value of what is shown. Most of both are short.
+pub type State = Vec<(CompactString, CompactString)>;
+
 /// What a simulation found.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
-    /// Each final state, as label and value of what is shown, sorted.
-    pub states: Vec<Vec<(String, String)>>,
+    /// Each final state, sorted.
+    pub states: Vec<State>,
     /// How many of the outcomes satisfy the condition, and how many do not.
     pub positive: u64,
     pub negative: u64,
@@ -512,10 +516,7 @@ fn escaped(paths: &[Vec<Path>], exprs: &Exprs, private: &[Option<u16>]) -> Optio
     found
 }
 
-fn states(
-    program: &Program,
-    outcomes: &rustc_hash::FxHashSet<Outcome>,
-) -> Vec<Vec<(String, String)>> {
+fn states(program: &Program, outcomes: &rustc_hash::FxHashSet<Outcome>) -> Vec<State> {
     let parts: SmallVec<[usize; 8]> =
         program.shown.iter().flat_map(|s| s.parts.iter().copied()).collect();
     let mut seen: Vec<Outcome> = outcomes
@@ -528,17 +529,17 @@ fn states(
 }
 
 /// A final state as it is shown, from the values of the shown parts in order.
-pub fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> Vec<(String, String)> {
+pub fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> State {
     let column = |s: &Shown| {
         if let ([i], false) = (&s.parts[..], s.array) {
             let value = values.next().unwrap_or(Val::ZERO);
             return (s.label.clone(), show(program, value, &program.observed[*i]));
         }
         let parts = s.parts.iter().zip(&mut values);
-        let texts: Vec<String> =
+        let texts: Vec<CompactString> =
             parts.map(|(i, v)| show(program, v, &program.observed[*i])).collect();
         let text = texts.join(",");
-        (s.label.clone(), if s.array { format!("{{{text}}}") } else { text })
+        (s.label.clone(), if s.array { format_compact!("{{{text}}}") } else { text.into() })
     };
     program.shown.iter().map(column).collect()
 }
@@ -551,9 +552,9 @@ fn signed(v: Val, o: &Observable) -> Val {
     }
 }
 
-fn show(program: &Program, v: Val, o: &Observable) -> String {
+fn show(program: &Program, v: Val, o: &Observable) -> CompactString {
     match (v, o.what) {
-        (Val::Code(at), What::Reg { thread, .. }) => show_label(program, thread.into(), at),
+        (Val::Code(at), What::Reg { thread, .. }) => show_label(program, thread.into(), at).into(),
         _ => show_value(program, v, o.bits, o.signed),
     }
 }
@@ -566,27 +567,27 @@ fn show_label(program: &Program, thread: usize, at: u32) -> String {
     }
 }
 
-fn show_value(program: &Program, v: Val, bits: u8, signed: bool) -> String {
+fn show_value(program: &Program, v: Val, bits: u8, signed: bool) -> CompactString {
     match v {
         Val::Int(x) if signed => match i64::try_from(sign_extend(x, bits)) {
-            Ok(small) => small.to_string(),
-            Err(_) => sign_extend(x, bits).to_string(),
+            Ok(small) => small.to_compact_string(),
+            Err(_) => sign_extend(x, bits).to_compact_string(),
         },
         Val::Int(x) => match u64::try_from(x) {
-            Ok(small) => small.to_string(),
-            Err(_) => x.to_string(),
+            Ok(small) => small.to_compact_string(),
+            Err(_) => x.to_compact_string(),
         },
         Val::Ptr { loc, off } => {
             let location = &program.locations[usize::from(loc)];
             let elem = i64::from(location.elem.max(1));
             if off == 0 {
-                location.name.clone()
+                location.name.as_str().into()
             } else if off % elem == 0 {
-                format!("{}[{}]", location.name, off / elem)
+                format_compact!("{}[{}]", location.name, off / elem)
             } else {
-                format!("{}+{off}", location.name)
+                format_compact!("{}+{off}", location.name)
             }
         }
-        Val::Code(at) => format!("label:{at}"),
+        Val::Code(at) => format_compact!("label:{at}"),
     }
 }

@@ -1,6 +1,8 @@
 //! What the simulator runs: threads as micro-ops, locations with initial contents, and what is
 //! observed. Made from a test by [`Program::new`]; from here on no text format matters.
 
+use compact_str::CompactString;
+
 use crate::isa::ops::{Code, Reg, Val};
 use crate::litmus::{Arch, CmpOp, Quantifier};
 
@@ -38,7 +40,7 @@ pub struct Location {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observable {
     /// As it is printed (`0:X1`, `[x]`, `x[1]`).
-    pub label: String,
+    pub label: CompactString,
     pub what: What,
     pub bits: u8,
     pub signed: bool,
@@ -47,7 +49,7 @@ pub struct Observable {
 /// A column of the final states: one observed place, or the elements of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    pub label: String,
+    pub label: CompactString,
     pub parts: Vec<usize>,
     pub array: bool,
 }

@@ -14,7 +14,7 @@ use super::program::{Cond, Program};
 use super::search::{Found, Judge, Look, Search, holds};
 use super::skeleton::{Cells, Skeleton};
 use super::unfold::{Kind, Path};
-use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
+use super::{Model, Options, Simulator, State, cells_of, each_choice, stopped, unfold_all};
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
 use crate::diag::{Diag, Result, Source};
@@ -50,7 +50,7 @@ pub struct Execution {
     /// Dependencies, and what the model shows.
     pub others: Vec<(String, Pairs)>,
     pub failures: Vec<Failure>,
-    pub state: Vec<(String, String)>,
+    pub state: State,
 }
 
 impl Execution {
@@ -293,8 +293,9 @@ impl View<'_> {
             };
             let bits =
                 event.cell.map_or(64, |c| self.cells.places[usize::from(c)].size.saturating_mul(8));
-            let show = |v: Option<_>| {
-                v.map_or("?".to_string(), |v| super::show_value(self.program, v, bits, false))
+            let show = |v: Option<_>| match v {
+                Some(v) => super::show_value(self.program, v, bits, false).into_string(),
+                None => "?".to_string(),
             };
             match event.kind {
                 Kind::Read => show(read()),

@@ -45,7 +45,7 @@ impl Allowed {
                     let bare = litmus::bare(label);
                     locals.get(bare).cloned().unwrap_or_else(|| bare.to_string())
                 };
-                state.iter().map(|(l, v)| (name(l), v.clone())).collect()
+                state.iter().map(|(l, v)| (name(l), v.to_string())).collect()
             })
             .collect();
         states.sort();

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -462,8 +463,8 @@ pub fn locations(test: &Test) -> Vec<InitItem> {
 
 fn unqualified(ty: &Type) -> Type {
     match ty.bare() {
-        Type::Array(element, n) => Type::Array(Box::new(unqualified(element)), *n),
-        Type::Pointer(to) => Type::Pointer(Box::new(unqualified(to))),
+        Type::Array(element, n) => Type::Array(Arc::new(unqualified(element)), *n),
+        Type::Pointer(to) => Type::Pointer(Arc::new(unqualified(to))),
         ty => ty.clone(),
     }
 }

@@ -65,7 +65,7 @@ impl Rng {
     }
 }
 
-type States = Vec<Vec<(String, String)>>;
+type States = Vec<litmake::sim::State>;
 
 fn simulate(test: &Test, model: &Model, unroll: u32) -> Result<States, String> {
     let options = Options { unroll, timeout: Some(Duration::from_secs(20)), ..Options::default() };

@@ -3,6 +3,7 @@
 use litmake::litmus::{
     Arch, Body, CmpOp, InitValue, Operand, Place, Prop, Quantifier, Test, Type, Value,
 };
+use std::sync::Arc;
 
 use crate::read;
 
@@ -70,7 +71,7 @@ fn initial_states() {
          P0 ;\n L: NOP ;\n",
     );
     let int8 = Type::Int { bytes: 1, signed: true };
-    let boxed = |t: &Type| Box::new(t.clone());
+    let boxed = |t: &Type| Arc::new(t.clone());
     let pointer = |t: &Type| Type::Pointer(boxed(t));
     let label = Value::Label { thread: Some(0), name: "L".to_string() };
     assert_eq!(one(&test, 0), (&reg(0, "X1"), None, Some(&addr("x", 0))));
@@ -103,7 +104,7 @@ fn arrays() {
     let test = read(
         "C T\n{ int x[2]; uint64_t y[2] = {1, &x[1]}; }\nP0 () {}\nforall (x={0,0} /\\ y[0]=1)\n",
     );
-    assert_eq!(test.init[0].ty, Some(Type::Array(Box::new(Type::INT), 2)));
+    assert_eq!(test.init[0].ty, Some(Type::Array(Arc::new(Type::INT), 2)));
     assert_eq!(test.init[0].value, None);
     assert_eq!(test.init[1].value, Some(InitValue::Array(vec![Value::Int(1), addr("x", 1)])));
     let zeros = Operand::Array(vec![Value::Int(0), Value::Int(0)]);
@@ -185,7 +186,7 @@ fn c_functions() {
     let helpers: Vec<&str> = test.helpers.iter().map(|h| h.name.as_str()).collect();
     assert_eq!(helpers, ["f", "g"]);
     assert_eq!(test.locations.len(), 3);
-    assert_eq!(test.locations[2].ty, Some(Type::Pointer(Box::new(Type::INT))));
+    assert_eq!(test.locations[2].ty, Some(Type::Pointer(Arc::new(Type::INT))));
     assert_eq!(test.filter, Some(eq(mem("x"), 1)));
 }
 

@@ -10,6 +10,7 @@ use litmake::litmus::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn arch() -> impl Strategy<Value = Arch> {
     proptest::sample::select(Arch::ALL.to_vec())
@@ -100,14 +101,14 @@ fn ty() -> impl Strategy<Value = Type> {
             .prop_map(|(bytes, signed)| Type::Int { bytes, signed }),
         Just(Type::Named("spinlock_t".to_string())),
         Just(Type::Named("struct s".to_string())),
-        Just(Type::Pointer(Box::new(Type::Void))),
+        Just(Type::Pointer(Arc::new(Type::Void))),
     ];
     base.prop_recursive(3, 6, 1, |inner| {
         prop_oneof![
-            inner.clone().prop_map(|t| Type::Pointer(Box::new(t))),
-            inner.clone().prop_map(|t| Type::Atomic(Box::new(t))),
-            inner.clone().prop_map(|t| Type::Const(Box::new(t))),
-            inner.prop_map(|t| Type::Volatile(Box::new(t))),
+            inner.clone().prop_map(|t| Type::Pointer(Arc::new(t))),
+            inner.clone().prop_map(|t| Type::Atomic(Arc::new(t))),
+            inner.clone().prop_map(|t| Type::Const(Arc::new(t))),
+            inner.prop_map(|t| Type::Volatile(Arc::new(t))),
         ]
     })
 }
@@ -133,7 +134,7 @@ fn init_item(arch: Arch, threads: usize) -> impl Strategy<Value = InitItem> {
     let array = (location(), ty(), vec(value(), 1..4), any::<bool>()).prop_map(
         |(name, ty, values, given)| InitItem {
             place: Place::Mem { name, index: None },
-            ty: Some(Type::Array(Box::new(ty), values.len() as u64)),
+            ty: Some(Type::Array(Arc::new(ty), values.len() as u64)),
             value: given.then_some(InitValue::Array(values)),
             span: Span::default(),
         },

@@ -14,6 +14,7 @@ use crate::diag::Span;
 use crate::litmus::{Body, InitValue, Place, Test, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Where the shared locations of a test live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,7 +197,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     for (ty, _, name) in &outs {
         out.params.push(Param {
             name: name.clone(),
-            ty: Type::Pointer(Box::new(ty.clone())),
+            ty: Type::Pointer(Arc::new(ty.clone())),
             span: Span::default(),
         });
     }
@@ -305,7 +306,7 @@ pub(super) fn pointer_to(location: &Type) -> Type {
         Type::Array(element, _) => element,
         _ => location,
     };
-    Type::Pointer(Box::new(pointee.clone()))
+    Type::Pointer(Arc::new(pointee.clone()))
 }
 
 /// The shared locations of a test with the types they are declared with where they are variables:
@@ -321,7 +322,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
                 true => ty.bare(),
                 false => old.bare(),
             };
-            *old = qualify(base, constant, false, atomic);
+            *old = qualify(base.clone(), constant, false, atomic);
         }
     };
     for item in &test.init {
@@ -333,7 +334,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
         if let Body::C(f) = body {
             for p in &f.params {
                 if let Type::Pointer(ty) = p.ty.bare() {
-                    add(&p.name, &qualify(ty.bare(), ty.is_const(), false, ty.is_atomic()));
+                    add(&p.name, &qualify(ty.bare().clone(), ty.is_const(), false, ty.is_atomic()));
                 }
             }
         }
@@ -609,7 +610,7 @@ impl Rewrite<'_> {
         let out = self.expr(p);
         match self.pointee(p) {
             Some(ty) if ty.is_atomic() && self.options.plain_atomic == PlainAtomic::NonAtomic => {
-                let ty = qualify(ty.bare(), ty.is_const(), ty.is_volatile(), false);
+                let ty = qualify(ty.bare().clone(), ty.is_const(), ty.is_volatile(), false);
                 Box::new(cast(ty, out))
             }
             _ => Box::new(out),
@@ -656,11 +657,11 @@ impl Rewrite<'_> {
             let old = out[i].clone();
             if i == 0 && flag {
                 let named = Type::Named("atomic_flag".to_string());
-                out[i] = cast(qualify(&named, constant, volatile, false), old);
+                out[i] = cast(qualify(named, constant, volatile, false), old);
             } else if i == 0 && ty.is_atomic() != atomic {
-                out[i] = cast(qualify(ty.bare(), constant, volatile, atomic), old);
+                out[i] = cast(qualify(ty.bare().clone(), constant, volatile, atomic), old);
             } else if i > 0 && ty.is_atomic() && takes_pointer(name, i) {
-                out[i] = cast(qualify(ty.bare(), constant, volatile, false), old);
+                out[i] = cast(qualify(ty.bare().clone(), constant, volatile, false), old);
             }
         }
         let name = match name {
@@ -682,7 +683,7 @@ fn takes_pointer(name: &str, arg: usize) -> bool {
 
 fn cast(pointee: Type, e: Expr) -> Expr {
     let span = e.span;
-    Expr::new(ExprKind::Cast(Type::Pointer(Box::new(pointee)), Box::new(e)), span)
+    Expr::new(ExprKind::Cast(Type::Pointer(Arc::new(pointee)), Box::new(e)), span)
 }
 
 /// A constant, in two halves where C has none so large.

@@ -4,6 +4,7 @@
 //! It knows neither compilers nor how a test is emitted; the result is a test like any other.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
 use super::emit::{pointer_to, shared_locations};
@@ -105,7 +106,7 @@ impl Pass<'_> {
                 ExprKind::Unary(UnaryOp::Addr, a) => match &a.kind {
                     ExprKind::Name(n) => {
                         let ty = self.types.get(n)?;
-                        (n, Type::Pointer(Box::new(ty.clone())))
+                        (n, Type::Pointer(Arc::new(ty.clone())))
                     }
                     _ => return None,
                 },

@@ -8,6 +8,7 @@ use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Type;
+use std::sync::Arc;
 
 /// Bound of the nesting of statements, of parentheses, and of the height of expressions.
 pub(super) const MAX_DEPTH: u32 = 96;
@@ -103,7 +104,12 @@ impl<'a> Parser<'a> {
         if self.eat(punct) {
             return Ok(());
         }
-        Err(self.unexpected(&format!("`{punct}` {place}")))
+        Err(self.missing(punct, place))
+    }
+
+    #[cold]
+    fn missing(&self, punct: &str, place: &str) -> Box<Diag> {
+        self.unexpected(&format!("`{punct}` {place}"))
     }
 
     fn end(&self, place: &str) -> Result<()> {
@@ -113,6 +119,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    #[cold]
     pub fn unexpected(&self, expected: &str) -> Box<Diag> {
         let found = match self.peek() {
             Tok::Word(w, _) => format!("`{w}`"),
@@ -141,6 +148,7 @@ impl<'a> Parser<'a> {
         out
     }
 
+    #[cold]
     pub fn too_deep(&self, span: Span) -> Box<Diag> {
         Diag::at(self.source, span, "this is nested too deeply")
             .help(format!("at most {MAX_DEPTH} levels are read"))
@@ -283,7 +291,7 @@ impl<'a> Parser<'a> {
             let span = start.to(self.last_span());
             return Err(Diag::at(self.source, span, "`long` is written more than twice"));
         }
-        Ok(qualify(&ty, constant, volatile, atomic))
+        Ok(qualify(ty, constant, volatile, atomic))
     }
 
     /// `__attribute__((...))`, which says nothing that matters here.
@@ -341,7 +349,7 @@ impl<'a> Parser<'a> {
                 }
                 self.skip();
             }
-            base = qualify(&Type::Pointer(Box::new(base)), constant, volatile, atomic);
+            base = qualify(Type::Pointer(Arc::new(base)), constant, volatile, atomic);
         }
         // In parentheses: a declarator whose base is known only after them.
         if self.is("(") && matches!(self.peek_at(1), Tok::Punct("*" | "(")) {
@@ -353,7 +361,7 @@ impl<'a> Parser<'a> {
             let (inner, name) = self.declarator(hole, parts + 1)?;
             self.expect(")", "after the declarator")?;
             let base = self.arrays(base, parts)?;
-            return Ok((fill(inner, &base), name));
+            return Ok((fill(&inner, &base), name));
         }
         let name = match self.peek() {
             Tok::Word(_, Kind::Name) => Some(self.name("a name")?),
@@ -380,7 +388,7 @@ impl<'a> Parser<'a> {
             self.expect("]", "after the number of elements")?;
             sizes.push(size);
         }
-        Ok(sizes.into_iter().rev().fold(base, |t, n| Type::Array(Box::new(t), n)))
+        Ok(sizes.into_iter().rev().fold(base, |t, n| Type::Array(Arc::new(t), n)))
     }
 
     // Functions and statements.
@@ -396,7 +404,7 @@ impl<'a> Parser<'a> {
             if !self.eat("*") {
                 break;
             }
-            ret = Type::Pointer(Box::new(ret));
+            ret = Type::Pointer(Arc::new(ret));
         }
         while self.is_word("__attribute__") {
             self.attribute()?;
@@ -619,14 +627,14 @@ impl<'a> Parser<'a> {
 }
 
 /// Puts a type in the place of the hole that a declarator in parentheses was read around.
-fn fill(ty: Type, base: &Type) -> Type {
+fn fill(ty: &Type, base: &Type) -> Type {
     match ty {
         Type::Named(n) if n.is_empty() => base.clone(),
-        Type::Pointer(t) => Type::Pointer(Box::new(fill(*t, base))),
-        Type::Array(t, n) => Type::Array(Box::new(fill(*t, base)), n),
-        Type::Atomic(t) => Type::Atomic(Box::new(fill(*t, base))),
-        Type::Const(t) => Type::Const(Box::new(fill(*t, base))),
-        Type::Volatile(t) => Type::Volatile(Box::new(fill(*t, base))),
-        t => t,
+        Type::Pointer(t) => Type::Pointer(Arc::new(fill(t, base))),
+        Type::Array(t, n) => Type::Array(Arc::new(fill(t, base)), *n),
+        Type::Atomic(t) => Type::Atomic(Arc::new(fill(t, base))),
+        Type::Const(t) => Type::Const(Arc::new(fill(t, base))),
+        Type::Volatile(t) => Type::Volatile(Arc::new(fill(t, base))),
+        t => t.clone(),
     }
 }

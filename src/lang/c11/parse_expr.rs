@@ -19,7 +19,29 @@ impl Parser<'_> {
 
     /// An expression without a comma at its top.
     pub fn assignment(&mut self) -> Result<Expr> {
-        self.nested(Self::assignment_here)
+        match self.lone() {
+            Some(e) => Ok(e),
+            None => self.nested(Self::assignment_here),
+        }
+    }
+
+    /// A number or a name with nothing before or after it that could belong to it: most operands
+    /// are one, and need none of the levels of precedence.
+    #[inline]
+    fn lone(&mut self) -> Option<Expr> {
+        if !matches!(self.peek_at(1), Tok::Punct(")" | "," | ";")) {
+            return None;
+        }
+        let kind = match self.peek() {
+            Tok::Int(lit) => ExprKind::Int(lit),
+            Tok::Word(w, Kind::Name) if !(w.starts_with("__") || matches!(w, "true" | "false")) => {
+                ExprKind::Name(w.to_string())
+            }
+            _ => return None,
+        };
+        let span = self.span();
+        self.skip();
+        Some(Expr::new(kind, span))
     }
 
     fn make(&self, kind: ExprKind, start: Span) -> Result<Expr> {

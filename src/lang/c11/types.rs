@@ -2,7 +2,7 @@
 //!
 //! Sizes are those of LP64; plain `char` is signed. It does not read text: the parser does.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
@@ -123,7 +123,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let boolean = || Type::Named(BOOL.to_string());
     let mut types = FxHashMap::default();
     types.insert("bool".to_string(), boolean());
-    let atomic = |t: Type| Type::Atomic(Box::new(t));
+    let atomic = |t: Type| Type::Atomic(Arc::new(t));
     for (name, bytes, signed) in INT_NAMES {
         let ty = Type::Int { bytes: *bytes, signed: *signed };
         types.insert(format!("atomic_{name}"), atomic(ty.clone()));
@@ -176,32 +176,49 @@ pub fn is_bool(ty: &Type) -> bool {
 
 /// The type below, with these qualifiers added to the ones it has, in the one order that this
 /// room writes them: const, volatile, atomic.
-pub fn qualify(ty: &Type, constant: bool, volatile: bool, atomic: bool) -> Type {
+pub fn qualify(ty: Type, constant: bool, volatile: bool, atomic: bool) -> Type {
+    let qualified = matches!(ty, Type::Atomic(_) | Type::Const(_) | Type::Volatile(_));
+    if !(constant || volatile || atomic || qualified) {
+        return ty;
+    }
     let (constant, volatile, atomic) =
         (constant || ty.is_const(), volatile || ty.is_volatile(), atomic || ty.is_atomic());
     let mut out = ty.bare().clone();
     if atomic {
-        out = Type::Atomic(Box::new(out));
+        out = Type::Atomic(Arc::new(out));
     }
     if volatile {
-        out = Type::Volatile(Box::new(out));
+        out = Type::Volatile(Arc::new(out));
     }
     if constant {
-        out = Type::Const(Box::new(out));
+        out = Type::Const(Arc::new(out));
     }
     out
 }
 
 /// The same type as the rest of the program knows it: booleans are bytes.
 pub fn erase(ty: &Type) -> Type {
+    if !names(ty) {
+        return ty.clone();
+    }
     match ty {
         Type::Named(_) if is_bool(ty) => Type::Int { bytes: 1, signed: false },
-        Type::Pointer(t) => Type::Pointer(Box::new(erase(t))),
-        Type::Array(t, n) => Type::Array(Box::new(erase(t)), *n),
-        Type::Atomic(t) => Type::Atomic(Box::new(erase(t))),
-        Type::Const(t) => Type::Const(Box::new(erase(t))),
-        Type::Volatile(t) => Type::Volatile(Box::new(erase(t))),
+        Type::Pointer(t) => Type::Pointer(Arc::new(erase(t))),
+        Type::Array(t, n) => Type::Array(Arc::new(erase(t)), *n),
+        Type::Atomic(t) => Type::Atomic(Arc::new(erase(t))),
+        Type::Const(t) => Type::Const(Arc::new(erase(t))),
+        Type::Volatile(t) => Type::Volatile(Arc::new(erase(t))),
         t => t.clone(),
+    }
+}
+
+/// Whether the name of a type stands in a type.
+fn names(ty: &Type) -> bool {
+    match ty {
+        Type::Named(_) => true,
+        Type::Pointer(t) | Type::Array(t, _) => names(t),
+        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => names(t),
+        Type::Int { .. } | Type::Void => false,
     }
 }
 
@@ -226,7 +243,7 @@ pub enum ValueType {
     },
     Bool,
     /// What it points to, qualifiers and all.
-    Pointer(Rc<Type>),
+    Pointer(Arc<Type>),
     Void,
 }
 
@@ -238,9 +255,7 @@ impl ValueType {
     pub fn of(ty: &Type) -> Option<ValueType> {
         match ty.bare() {
             Type::Int { bytes, signed } => Some(ValueType::Int { bytes: *bytes, signed: *signed }),
-            Type::Pointer(t) | Type::Array(t, _) => {
-                Some(ValueType::Pointer(Rc::new((**t).clone())))
-            }
+            Type::Pointer(t) | Type::Array(t, _) => Some(ValueType::Pointer(t.clone())),
             Type::Void => Some(ValueType::Void),
             Type::Named(_) if is_bool(ty) => Some(ValueType::Bool),
             _ => None,

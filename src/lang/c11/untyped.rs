@@ -5,6 +5,7 @@
 //! every shared object has one size. It does not know primitives.
 
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use crate::diag::Span;
@@ -13,7 +14,7 @@ use crate::litmus::Type;
 /// The type that an object has here.
 pub fn object(ty: &Type) -> Type {
     match ty.bare() {
-        Type::Array(t, n) => Type::Array(Box::new(object(t)), *n),
+        Type::Array(t, n) => Type::Array(Arc::new(object(t)), *n),
         Type::Void => Type::Void,
         _ => Type::INT,
     }
@@ -24,7 +25,7 @@ pub fn object(ty: &Type) -> Type {
 pub fn function(mut f: Function) -> Function {
     for p in &mut f.params {
         p.ty = match p.ty.bare() {
-            Type::Pointer(t) => Type::Pointer(Box::new(match object(t) {
+            Type::Pointer(t) => Type::Pointer(Arc::new(match object(t) {
                 Type::Void => Type::INT,
                 t => t,
             })),

@@ -4,6 +4,7 @@
 //! the call is jumped to from inside. What does not fit stays where it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::target::Target;
 use crate::diag::Span;
@@ -119,7 +120,7 @@ pub fn keep(
     if target.arch == Arch::X86_64 {
         let stack = format!("P{thread}_stack");
         let item = |place, ty, value| InitItem { place, ty, value, span: Span::default() };
-        let word = Box::new(Type::Int { bytes: 8, signed: true });
+        let word = Arc::new(Type::Int { bytes: 8, signed: true });
         let place = Place::Mem { name: stack.clone(), index: None };
         init.push(item(place, Some(Type::Array(word, 2)), None));
         let place = Place::Reg { thread, name: target.stack.to_string() };

@@ -1,6 +1,6 @@
 //! The operations of `<stdatomic.h>` and the compilers' `__atomic_` builtins.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -439,7 +439,7 @@ impl Lower<'_> {
             if bytes && matches!(a.ty, ValueType::Pointer(_)) {
                 let byte = Type::Int { bytes: 1, signed: true };
                 a.ty = match op {
-                    Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(Rc::new(byte)),
+                    Fetch::Op(BinaryOp::Add | BinaryOp::Sub) => ValueType::Pointer(Arc::new(byte)),
                     _ => long,
                 };
             }
@@ -575,7 +575,7 @@ impl Lower<'_> {
 /// A compare-exchange with its operands evaluated.
 struct Cas {
     addr: Value,
-    object: Rc<Type>,
+    object: Arc<Type>,
     expected: Value,
     desired: Value,
     weak: bool,

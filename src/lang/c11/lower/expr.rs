@@ -1,6 +1,6 @@
 //! Expressions: values, conversions, plain accesses.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
 use super::super::print_type;
@@ -14,7 +14,7 @@ use crate::litmus::Type;
 /// What can be read and assigned.
 pub(super) enum Place {
     Local(usize),
-    Memory { addr: Value, ty: Rc<Type> },
+    Memory { addr: Value, ty: Arc<Type> },
 }
 
 impl Lower<'_> {
@@ -126,7 +126,7 @@ impl Lower<'_> {
             (_, ValueType::Pointer(ty)) => Ok(Place::Memory { addr: p.clone(), ty: ty.clone() }),
             // Kernel-style tests keep addresses in integers.
             (_, ValueType::Int { .. }) if self.is_kernel() => {
-                Ok(Place::Memory { addr: p.clone(), ty: Rc::new(Type::INT) })
+                Ok(Place::Memory { addr: p.clone(), ty: Arc::new(Type::INT) })
             }
             _ => Err(self
                 .error(span, "this is no pointer")
@@ -138,7 +138,7 @@ impl Lower<'_> {
         match self.place(target)? {
             Place::Local(id) => {
                 let ty = value_as_type(&self.vars[id].value_type);
-                Ok(self.b.local(ValueType::Pointer(Rc::new(ty)), id))
+                Ok(self.b.local(ValueType::Pointer(Arc::new(ty)), id))
             }
             Place::Memory { addr, .. } => Ok(addr),
         }
@@ -582,7 +582,7 @@ impl Lower<'_> {
                 let ty = self.object_type(e)?;
                 self.value_type(&ty, e.span)?
             }
-            ExprKind::Unary(UnaryOp::Addr, a) => ValueType::Pointer(Rc::new(self.object_type(a)?)),
+            ExprKind::Unary(UnaryOp::Addr, a) => ValueType::Pointer(Arc::new(self.object_type(a)?)),
             ExprKind::Unary(UnaryOp::LogicalNot, _) => ValueType::INT,
             ExprKind::Unary(_, a) => self.type_of(a)?.promoted(),
             ExprKind::Step { target: a, .. } | ExprKind::Assign(_, a, _) => self.type_of(a)?,
@@ -640,7 +640,7 @@ fn value_as_type(ty: &ValueType) -> Type {
     match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
-        ValueType::Pointer(t) => Type::Pointer(Box::new((**t).clone())),
+        ValueType::Pointer(t) => Type::Pointer(Arc::new((**t).clone())),
         ValueType::Void => Type::Void,
     }
 }

@@ -219,7 +219,7 @@ impl Lower<'_> {
     }
 
     /// What `*x` names, where it is shared.
-    fn shared(&mut self, e: &Expr) -> Result<(Value, std::rc::Rc<Type>)> {
+    fn shared(&mut self, e: &Expr) -> Result<(Value, std::sync::Arc<Type>)> {
         if !matches!(e.kind, ExprKind::Unary(..) | ExprKind::Index(..)) {
             return Err(self
                 .error(e.span, "expected what a pointer points to")

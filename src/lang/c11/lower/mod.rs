@@ -225,6 +225,7 @@ struct Lower<'a> {
 }
 
 impl<'a> Lower<'a> {
+    #[cold]
     fn error(&self, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::at(self.source, span, message)
     }

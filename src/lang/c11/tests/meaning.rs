@@ -1,6 +1,7 @@
 //! Control flow, order of evaluation, names and helper functions.
 
 use super::*;
+use std::sync::Arc;
 
 fn with(list: &[(&'static str, u128)]) -> Vec<(&'static str, Val)> {
     list.iter().map(|(n, v)| (*n, Val::Int(*v))).collect()
@@ -232,8 +233,8 @@ fn locations_are_declared_with_their_types() {
     assert_eq!(
         names.0,
         [
-            ("x".to_string(), Type::Const(Box::new(Type::Atomic(Box::new(byte))))),
-            ("y".to_string(), Type::Volatile(Box::new(Type::Int { bytes: 8, signed: false }))),
+            ("x".to_string(), Type::Const(Arc::new(Type::Atomic(Arc::new(byte))))),
+            ("y".to_string(), Type::Volatile(Arc::new(Type::Int { bytes: 8, signed: false }))),
             ("z".to_string(), Type::INT),
         ]
     );

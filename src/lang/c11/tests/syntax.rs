@@ -5,6 +5,7 @@ use super::super::types::{BOOL, qualify};
 use super::super::{parse_type, print_function, print_type};
 use super::*;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn error(text: &str) -> String {
     match parse(text) {
@@ -155,8 +156,8 @@ fn deep_expressions_read_back() {
 #[test]
 fn types() {
     let int = |bytes, signed| Type::Int { bytes, signed };
-    let atomic = |t| Type::Atomic(Box::new(t));
-    let pointer = |t| Type::Pointer(Box::new(t));
+    let atomic = |t| Type::Atomic(Arc::new(t));
+    let pointer = |t| Type::Pointer(Arc::new(t));
     for (text, ty) in [
         ("int", int(4, true)),
         ("unsigned", int(4, false)),
@@ -171,10 +172,10 @@ fn types() {
         ("atomic<long>", atomic(int(8, true))),
         ("_Atomic(int*)", atomic(pointer(int(4, true)))),
         ("int * _Atomic *", pointer(atomic(pointer(int(4, true))))),
-        ("(int volatile)*", pointer(Type::Volatile(Box::new(int(4, true))))),
+        ("(int volatile)*", pointer(Type::Volatile(Arc::new(int(4, true))))),
         (
             "volatile const _Atomic int",
-            Type::Const(Box::new(Type::Volatile(Box::new(atomic(int(4, true)))))),
+            Type::Const(Arc::new(Type::Volatile(Arc::new(atomic(int(4, true)))))),
         ),
         ("bool", Type::Named(BOOL.to_string())),
         ("struct foo*", pointer(Type::Named("struct foo".to_string()))),
@@ -232,7 +233,7 @@ fn spans_point_into_the_text() {
 
 fn qualified(ty: BoxedStrategy<Type>) -> BoxedStrategy<Type> {
     (ty, any::<bool>(), any::<bool>(), any::<bool>())
-        .prop_map(|(t, c, v, a)| qualify(&t, c, v, a))
+        .prop_map(|(t, c, v, a)| qualify(t, c, v, a))
         .boxed()
 }
 
@@ -249,10 +250,10 @@ fn some_specifier() -> BoxedStrategy<Type> {
 
 fn some_type() -> impl Strategy<Value = Type> {
     some_specifier().prop_recursive(4, 8, 1, |inner| {
-        let pointer = inner.clone().prop_map(|t| Type::Pointer(Box::new(t)));
+        let pointer = inner.clone().prop_map(|t| Type::Pointer(Arc::new(t)));
         prop_oneof![
             qualified(pointer.boxed()),
-            (inner, 1u64..5).prop_map(|(t, n)| Type::Array(Box::new(t), n)),
+            (inner, 1u64..5).prop_map(|(t, n)| Type::Array(Arc::new(t), n)),
         ]
     })
 }
@@ -357,8 +358,8 @@ fn some_statement() -> impl Strategy<Value = Stmt> {
                 name,
                 ty: match shape {
                     0 => ty.clone(),
-                    1 => Type::Pointer(Box::new(ty.clone())),
-                    _ => Type::Array(Box::new(ty.clone()), 2),
+                    1 => Type::Pointer(Arc::new(ty.clone())),
+                    _ => Type::Array(Arc::new(ty.clone()), 2),
                 },
                 init,
                 span: Span::default(),

@@ -1,6 +1,7 @@
 //! What registers and locations of the lifter's own hold at the start. It does not know the text.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::diag::Span;
 use crate::litmus::{InitItem, InitValue, Place as Where, Type, Value};
@@ -15,7 +16,7 @@ impl Writer<'_> {
             ty: Some(match size {
                 1 | 2 | 4 | 8 | 16 => Type::Int { bytes: size as u8, signed: true },
                 n => Type::Array(
-                    Box::new(Type::Int { bytes: 8, signed: true }),
+                    Arc::new(Type::Int { bytes: 8, signed: true }),
                     n.div_ceil(8).into(),
                 ),
             }),

@@ -6,6 +6,7 @@
 
 use crate::diag::Span;
 use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
+use std::sync::Arc;
 
 use super::super::target::Target;
 use super::{Object, Writer};
@@ -119,7 +120,7 @@ impl Writer<'_> {
                 *entry = Value::Addr { name: self.name_of(object), index: 0 };
             }
         }
-        let ty = Type::Array(Box::new(Type::INT), entries.len() as u64);
+        let ty = Type::Array(Arc::new(Type::INT), entries.len() as u64);
         let pool = InitItem {
             place: Where::Mem { name: name.clone(), index: None },
             ty: Some(ty),
