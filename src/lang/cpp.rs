@@ -2,11 +2,12 @@
 //!
 //! What `c11::emit` says of the meaning holds here too; only types are written differently.
 
+use std::sync::Arc;
+
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, jumps};
 use super::c11::print_declaration;
 use super::c11::types::{is_bool, qualify};
 use crate::litmus::{Body, Test, Type};
-use std::sync::Arc;
 
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\
                           using namespace std;\n\n";

@@ -1,11 +1,12 @@
 //! What follows the code: `locations`, `filter`, and the condition.
 
+use std::sync::Arc;
+
 use super::scan::Scanner;
 use super::state::{At, array, place, thread_prefix, unsupported, value};
 use super::types;
 use super::{Arch, CmpOp, Condition, Observed, Operand, Place, Prop, Quantifier, Value};
 use crate::diag::{Result, Span};
-use std::sync::Arc;
 
 /// Words that end the code of a test.
 pub const FINAL_WORDS: &[&str] =

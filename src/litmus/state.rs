@@ -2,8 +2,9 @@
 //!
 //! Registers are kept as written; which of them exist is for `isa` to say.
 
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::scan::Scanner;
 use super::types::{self, MAX_TYPE_TOKENS};

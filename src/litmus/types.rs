@@ -1,7 +1,8 @@
 //! C types in initial states and `locations`: names, sizes, and their text.
 
-use super::{Arch, Type};
 use std::sync::Arc;
+
+use super::{Arch, Type};
 
 /// More stars and qualifiers than this are an error, so that types stay shallow.
 pub const MAX_TYPE_TOKENS: usize = 16;

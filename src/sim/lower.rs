@@ -1,9 +1,10 @@
 //! From a test to the program that the simulator runs: locations with their layout, threads as
 //! micro-ops, what is observed. The only part of this room that reads a test.
 
+use std::sync::Arc;
+
 use compact_str::format_compact;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};

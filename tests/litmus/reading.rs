@@ -1,9 +1,10 @@
 //! What texts mean.
 
+use std::sync::Arc;
+
 use litmake::litmus::{
     Arch, Body, CmpOp, InitValue, Operand, Place, Prop, Quantifier, Test, Type, Value,
 };
-use std::sync::Arc;
 
 use crate::read;
 

@@ -1,5 +1,7 @@
 //! Printing then reading gives the same test; no text makes the reader panic or hang.
 
+use std::sync::Arc;
+
 use litmake::diag::{Source, Span};
 use litmake::lang::c11;
 use litmake::litmus::canon::canonical_hash;
@@ -10,7 +12,6 @@ use litmake::litmus::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use std::sync::Arc;
 
 fn arch() -> impl Strategy<Value = Arch> {
     proptest::sample::select(Arch::ALL.to_vec())

@@ -3,12 +3,13 @@
 //! It knows syntax alone; which names mean what is for `lower`. Nesting is bounded, so that no
 //! text can exhaust the stack, here or in what walks the tree.
 
+use std::sync::Arc;
+
 use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
 use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Type;
-use std::sync::Arc;
 
 /// Bound of the nesting of statements, of parentheses, and of the height of expressions.
 pub(super) const MAX_DEPTH: u32 = 96;

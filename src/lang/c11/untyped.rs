@@ -4,8 +4,9 @@
 //! another declares. So locals are hoisted to the function and declared where they are not, and
 //! every shared object has one size. It does not know primitives.
 
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use crate::diag::Span;

@@ -1,7 +1,8 @@
 //! Control flow, order of evaluation, names and helper functions.
 
-use super::*;
 use std::sync::Arc;
+
+use super::*;
 
 fn with(list: &[(&'static str, u128)]) -> Vec<(&'static str, Val)> {
     list.iter().map(|(n, v)| (*n, Val::Int(*v))).collect()

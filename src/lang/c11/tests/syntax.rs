@@ -1,11 +1,12 @@
 //! Reading and printing, and what is said about text that is not C.
 
+use std::sync::Arc;
+
 use super::super::ast::*;
 use super::super::types::{BOOL, qualify};
 use super::super::{parse_type, print_function, print_type};
 use super::*;
 use proptest::prelude::*;
-use std::sync::Arc;
 
 fn error(text: &str) -> String {
     match parse(text) {

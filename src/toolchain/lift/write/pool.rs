@@ -4,9 +4,10 @@
 //! What is left of the stack is there too. The pool is private to its thread. The stack pointer,
 //! which nothing else is left to need, points to it.
 
+use std::sync::Arc;
+
 use crate::diag::Span;
 use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
-use std::sync::Arc;
 
 use super::super::target::Target;
 use super::{Object, Writer};
