@@ -16,7 +16,6 @@ use crate::sim::program::Program;
 use crate::sim::search::{Outcome, holds};
 use crate::sim::{self, Model, Options, Simulator};
 
-/// A final state: labels and values, in printing order.
 pub use crate::sim::State;
 
 /// `0:rax=1; [x]=2;`

@@ -867,7 +867,7 @@ fn as_type(ty: &ValueType) -> Result<Type, Refused> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Int { bytes: 1, signed: false },
-        ValueType::Pointer(t) => Type::Pointer(Arc::new(Type::clone(t))),
+        ValueType::Pointer(t) => Type::Pointer(t.clone()),
         ValueType::Void => return refuse("such local"),
     })
 }

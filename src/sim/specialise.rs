@@ -320,7 +320,7 @@ impl Machine {
             }
             let inputs = &program.inputs[at];
             if *next < inputs.len()
-                && !self.is_empty_anyway(&program.dynamics[at].code, &work.facts)
+                && !matches!(self.simple(&program.dynamics[at].code, &work.facts), Simple::Empty)
             {
                 let input = inputs[*next];
                 *next += 1;
@@ -341,12 +341,12 @@ impl Machine {
         }
     }
 
-    /// Whether what is known already makes a step's result empty.
-    fn is_empty_anyway(&self, code: &Code, facts: &Facts) -> bool {
-        let none = |s: Slot| facts.empty[facts.stands[s as usize] as usize];
+    /// What a step comes to by what is known. A copy is known to be empty as soon as what it copies.
+    fn simple(&self, code: &Code, facts: &Facts) -> Simple {
+        let none = |s: Slot| facts.empty[s as usize];
         let no_set =
             |s: Slot| !facts.open_sets[s as usize] && is_zero(self.values.set(s, &self.frame));
-        matches!(code.simple(none, no_set), Simple::Empty)
+        code.simple(none, no_set)
     }
 
     /// A step on what is known by now; none where its result is empty or a copy.
@@ -356,11 +356,7 @@ impl Machine {
         }
         let code = step.code.renamed(&facts.stands);
         let out = step.out as usize;
-        let none = |s: Slot| facts.empty[s as usize];
-        let no_set =
-            |s: Slot| !facts.open_sets[s as usize] && is_zero(self.values.set(s, &self.frame));
-        let simple = code.simple(none, no_set);
-        match simple {
+        match self.simple(&code, facts) {
             Simple::Empty => {
                 facts.empty[out] = true;
                 facts.open[out] = false;

@@ -83,22 +83,17 @@ impl Code {
     /// The slots that are read, and whether each is a set.
     fn each_operand(&self, f: &mut dyn FnMut(Slot, bool)) {
         match self {
-            Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::SetDiff(a, b) => {
-                f(*a, true);
-                f(*b, true);
-            }
-            Code::Cross(a, b) => {
+            Code::SetUnion(a, b)
+            | Code::SetInter(a, b)
+            | Code::SetDiff(a, b)
+            | Code::Cross(a, b) => {
                 f(*a, true);
                 f(*b, true);
             }
             Code::SetComplement(a) | Code::IdentityOn(a) => f(*a, true),
             Code::Domain(r) | Code::Range(r) | Code::RelComplement(r) => f(*r, false),
             Code::Inverse(r) | Code::Plus(r) => f(*r, false),
-            Code::RelUnion(a, b) | Code::RelInter(a, b) => {
-                f(*a, false);
-                f(*b, false);
-            }
-            Code::RelDiff(a, b) | Code::Seq(a, b) => {
+            Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::RelDiff(a, b) | Code::Seq(a, b) => {
                 f(*a, false);
                 f(*b, false);
             }

@@ -640,7 +640,7 @@ fn value_as_type(ty: &ValueType) -> Type {
     match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
-        ValueType::Pointer(t) => Type::Pointer(Arc::new((**t).clone())),
+        ValueType::Pointer(t) => Type::Pointer(t.clone()),
         ValueType::Void => Type::Void,
     }
 }
