@@ -180,7 +180,7 @@ fn errors_point_at_the_place() {
     );
     assert_eq!(
         invalid("empty RLX"),
-        "m.cat:1:7: error: `RLX` is an annotation of C tests, and this is a AArch64 test\n \
+        "m.cat:1:7: error: `RLX` is an annotation of C tests, and this test is AArch64\n \
          1 | empty RLX\n   |       ^^^\n  \
          help: choose a model of this architecture, or write `try .. with emptyset`"
     );

@@ -674,6 +674,67 @@ fn an_interrupt_keeps_what_was_done() {
     assert_eq!(status, 0, "{text}");
 }
 
+/// As with `| head`; and a full disk is an error that says so.
+#[test]
+fn a_reader_may_leave() {
+    let s = Scratch::new(BUGGY);
+    s.write("one.litmus", SB);
+    let full = Path::new("/dev/full");
+    for (args, wanted) in [
+        (&["--help"][..], 0),
+        (&["completions", "zsh"], 0),
+        (&["schema", "reference"], 0),
+        (&["graph", "p.yaml"], 0),
+        (&["sim", "one.litmus"], 0),
+        (&["run", "p.yaml"], 1),
+        (&["run", "p.yaml", "--dry-run"], 0),
+        (&["sim", "none.litmus"], 2),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status =
+            s.command(args).stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(wanted), "{args:?}");
+        if wanted == 0 && full.exists() {
+            let full = std::fs::File::options().write(true).open(full).unwrap();
+            let out = s.command(args).stdout(full).output().unwrap();
+            let text = String::from_utf8_lossy(&out.stderr);
+            assert!(!text.contains("panicked"), "{args:?}: {text}");
+            if args[0] != "--help" {
+                assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+                assert!(text.contains("cannot write the results"), "{args:?}: {text}");
+            }
+        }
+    }
+}
+
+/// An interrupt ends a command that prints as it goes, with what it printed whole.
+#[test]
+fn an_interrupt_leaves_whole_results() {
+    let s = Scratch::new(SOUND);
+    for i in 0..4000 {
+        s.write(&format!("many/t{i}.litmus"), &SB.replacen("SB", &format!("SB{i}"), 1));
+    }
+    let list: String = (0..4000).map(|i| format!("many/t{i}.litmus\n").repeat(50)).collect();
+    s.write("list", &list);
+    for jobs in ["-j1", "-j2"] {
+        let out = std::fs::File::create(s.path("out")).unwrap();
+        let mut child =
+            s.command(&["sim", jobs, "@list"]).stdout(out).stderr(Stdio::piped()).spawn().unwrap();
+        while std::fs::metadata(s.path("out")).unwrap().len() == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+        assert!(said.contains("stopped"), "{said}");
+        let text = std::fs::read_to_string(s.path("out")).unwrap();
+        let blocks = text.matches("\nHash=").count();
+        assert!(text.ends_with("\n\n") && blocks == text.matches("Test ").count(), "{jobs}");
+    }
+}
+
 #[test]
 fn watching_runs_what_an_edit_touches() {
     let s = Scratch::new(BUGGY);

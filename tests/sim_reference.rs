@@ -190,6 +190,10 @@ fn flags_that_cannot_be_raised_hide_no_others() {
         flag empty none & hb as always\n\
         flag ~empty (conflict \\ (hb | hb^-1)) as race\n\
         flag ~empty (po & (rf^-1; co)) as odd\n\
+        flag ~empty (R & W & F) as never-set\n\
+        flag ~empty W as writes\n\
+        undefined_unless ~empty IW as inits\n\
+        flag ~empty (F & (R | W | F)) as fences\n\
         undefined_unless empty ((rf & ext) \\ (co; po)) as communication\n";
     let mut seen: std::collections::BTreeSet<&str> = Default::default();
     for arch in [Arch::AArch64, Arch::C] {
@@ -205,13 +209,48 @@ fn flags_that_cannot_be_raised_hide_no_others() {
             if agree(&test, &model, text)
                 && let Ok(answer) = answer(&test, &model, Engine::Enumerate)
             {
-                let flags = ["never", "always", "race", "odd", "undef"];
+                let flags = ["never", "always", "race", "odd", "undef", "writes", "fences"];
                 seen.extend(flags.into_iter().filter(|f| answer.contains(&format!("\"{f}"))));
             }
         }
     }
-    assert!(["always", "race", "undef"].iter().all(|f| seen.contains(f)), "{seen:?}");
+    assert!(
+        ["always", "race", "undef", "writes", "fences"].iter().all(|f| seen.contains(f)),
+        "{seen:?}"
+    );
     assert!(!seen.contains(&"never"), "{seen:?}");
+}
+
+/// Definitions that use each other, some of which share a part: however often each is worked out,
+/// all come to the same.
+#[test]
+fn definitions_that_use_each_other() {
+    let text = "\"Own\"\ninclude \"cos.cat\"\n\
+        let rec a = (po & loc) | (b; c) | (rf & ext) | ([s]; d)\n\
+        and b = (b; c) | (a & loc) | co | (d; a)\n\
+        and c = (fr & ext) | (b; c) | ([s]; po; d)\n\
+        and s = range (a; rf) | F | domain (c & po)\n\
+        and d = (po \\ rf) & (a; po | rf | c)\n\
+        acyclic po-loc | rf | co | fr as coherence\n\
+        acyclic a & ext | d as order\n\
+        irreflexive b; c; rf as other\n\
+        flag ~empty (s & R) as some-reads\n\
+        flag ~empty (c; d) as chained\n";
+    let mut simulated = 0;
+    for arch in [Arch::AArch64, Arch::C] {
+        let model = own(arch, text);
+        assert!(!model.is_interpreted());
+        for seed in 0..80 {
+            let rng = &mut Rng::new(7000 + seed);
+            let size = small(rng);
+            let test = match arch {
+                Arch::C => random::c11(rng, size),
+                _ => random::aarch64(rng, size, false),
+            };
+            simulated += usize::from(agree(&test, &model, text));
+        }
+    }
+    assert!(simulated > 100, "only {simulated} answers");
 }
 
 /// A definition over the program alone may shrink with itself: it ends where a round has nothing

@@ -316,7 +316,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             return Diag::at(
                 source,
                 span,
-                format!("`{name}` is an annotation of {other} tests, and this is a {arch} test"),
+                format!("`{name}` is an annotation of {other} tests, and this test is {arch}"),
             )
             .help("choose a model of this architecture, or write `try .. with emptyset`");
         }

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result};
@@ -12,6 +12,9 @@ use litmake::engine::store::{GcOptions, Store, StoreOptions};
 use litmake::pipeline::load::Files;
 use litmake::pipeline::plan::profile_folders;
 use litmake::pipeline::profile::{Profile, Profiles};
+use signal_hook::consts::{SIGALRM, SIGINT};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 
 /// A cache larger than this is reduced at the end of a run.
 const DEFAULT_CAP: u64 = 10 << 30;
@@ -144,21 +147,36 @@ pub fn stop_asked() -> &'static AtomicBool {
 /// For commands that print as they go: the first interrupt asks them to stop after the result in
 /// hand, and to say how to go on; where that takes long, or at the second, the program ends.
 pub fn interruptible() -> &'static AtomicBool {
-    on_first_interrupt(|| {
-        std::thread::spawn(|| {
-            std::thread::sleep(Duration::from_millis(800));
-            eprintln!("\nlitmake: stopped; what was printed before is whole");
-            std::process::exit(INTERRUPTED.into());
-        });
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let end = || {
+            let said = "\nlitmake: stopped; what was printed before is whole\n";
+            // SAFETY: the bytes are there, and handlers may write.
+            unsafe { libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len()) };
+            low_level::exit(INTERRUPTED.into());
+        };
+        // SAFETY: it does what handlers may, no more.
+        let _ = unsafe { low_level::register(SIGALRM, end) };
+    });
+    // SAFETY: handlers may set the alarm.
+    on_first_interrupt(|| unsafe {
+        libc::alarm(1);
     })
 }
 
+/// `then` is called by a handler of signals. There is no thread that waits for them: starting one
+/// takes longer than many a command.
 fn on_first_interrupt(then: fn()) -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
-    // Where no handler can be set, an interrupt ends the program as it would anyhow.
-    let _ = ctrlc::set_handler(move || match STOP.swap(true, Ordering::Relaxed) {
-        true => std::process::exit(INTERRUPTED.into()),
-        false => then(),
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let asked = move || match STOP.swap(true, Ordering::Relaxed) {
+            true => low_level::exit(INTERRUPTED.into()),
+            false => then(),
+        };
+        // SAFETY: it does what handlers may, no more. Where none can be set, an interrupt ends the
+        // program as it would anyhow.
+        let _ = unsafe { low_level::register(SIGINT, asked) };
     });
     &STOP
 }
@@ -180,21 +198,26 @@ pub const INTERRUPTED: u8 = 130;
 /// The first interrupt asks the run to stop; where that takes long, or at the second, the cache
 /// is closed and the program ends.
 pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let handler = move || {
-        let first = COUNT.fetch_add(1, Ordering::Relaxed) == 0;
-        stop.store(true, Ordering::Relaxed);
-        let store = store.clone();
-        std::thread::spawn(move || {
-            if first {
-                std::thread::sleep(Duration::from_millis(700));
-            }
-            store.close();
-            eprintln!(
-                "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
-            );
-            std::process::exit(INTERRUPTED.into());
-        });
+    // Where no handler can be set, an interrupt ends the program as it would anyhow.
+    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
+    let end = move || {
+        store.close();
+        eprintln!(
+            "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
+        );
+        std::process::exit(INTERRUPTED.into());
     };
-    let _ = ctrlc::set_handler(handler);
+    std::thread::spawn(move || {
+        let mut late = Some(end.clone());
+        for _ in signals.forever() {
+            stop.store(true, Ordering::Relaxed);
+            match late.take() {
+                Some(end) => drop(std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(700));
+                    end();
+                })),
+                None => end(),
+            }
+        }
+    });
 }

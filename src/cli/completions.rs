@@ -13,6 +13,8 @@ pub struct Args {
 
 pub fn main(args: Args) -> ExitCode {
     let mut command = super::Cli::command();
-    clap_complete::generate(args.shell, &mut command, "litmake", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "litmake", &mut script);
+    print!("{}", String::from_utf8_lossy(&script));
     ExitCode::SUCCESS
 }

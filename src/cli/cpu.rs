@@ -1,7 +1,6 @@
 //! `litmake cpu`: tests on the processors at hand, in the log format of litmus7, and compared with
 //! what the model allows.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -185,11 +184,6 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// Prints; a reader that has seen enough, as `| head`, is no error.
-fn say(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
 fn read(path: &PathBuf) -> Result<litmus::Test> {
     let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
@@ -212,7 +206,7 @@ fn run(args: &Args) -> Result<u8> {
     if args.code {
         for test in &tests {
             let code = test.code(0)?;
-            say(&format!("{}{}\n", code.bodies, code.driver));
+            println!("{}{}", code.bodies, code.driver);
         }
         return Ok(status);
     }
@@ -241,9 +235,9 @@ fn run(args: &Args) -> Result<u8> {
                             table.row(test, all);
                         } else if args.json {
                             let line = json(&session, test, tallies, all, &environments);
-                            say(&format!("{line}\n"));
+                            println!("{line}");
                         } else if args.out.is_none() {
-                            say(&log::block(test, all));
+                            print!("{}", log::block(test, all));
                         } else {
                             eprintln!("{}", session.record(test, tallies, &setup).line());
                         }
@@ -270,9 +264,9 @@ fn run(args: &Args) -> Result<u8> {
         super::run::write(path, &all.write())?;
     }
     if args.table {
-        say(&table.text());
+        print!("{}", table.text());
     } else if !args.json && args.out.is_none() {
-        say(&log::trailer(&session.machine, &session.profile, &setup, &environments));
+        print!("{}", log::trailer(&session.machine, &session.profile, &setup, &environments));
     }
     Ok(status)
 }
@@ -338,7 +332,7 @@ fn one(
     let tallies = match session.tallies(test, ready, environments, setup, stop) {
         Ok(tallies) => tallies,
         Err(e @ (Trouble::Crash(_) | Trouble::Hang(_))) => {
-            say(&format!("crash: {name}: {e}\n"));
+            println!("crash: {name}: {e}");
             return Ok(true);
         }
         Err(e) => return Err((format!("{name}: {e}"), 3)),

@@ -1,5 +1,8 @@
 //! The command line: one file a subcommand. Only here is anything printed.
 
+#[macro_use]
+mod output;
+
 mod abi;
 mod baseline;
 mod cache;
@@ -18,6 +21,7 @@ mod explain;
 mod generate;
 mod graph;
 mod history;
+mod later;
 mod made;
 mod merge;
 mod mutants;
@@ -31,6 +35,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use later::Later;
 
 /// A make for litmus tests: finds concurrency bugs in compilers and in implementations of
 /// memory models, and redoes only what changed.
@@ -43,49 +48,49 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Args),
-    Check(check::Args),
-    Abi(abi::Args),
-    Compile(compile::Args),
-    Diff(diff::Args),
-    Sim(sim::Args),
-    Cpu(cpu::Args),
-    Explain(explain::Args),
-    Mutants(mutants::Args),
-    Confidence(confidence::Args),
-    Generate(generate::Args),
-    Graph(graph::Args),
-    Mutate(mutate::Args),
-    Merge(merge::Args),
-    Table(table::Args),
-    Baseline(baseline::Args),
-    Cache(cache::Args),
-    Doctor(doctor::Args),
-    Schema(schema::Args),
-    Completions(completions::Args),
+    Run(Later<run::Args>),
+    Check(Later<check::Args>),
+    Abi(Later<abi::Args>),
+    Compile(Later<compile::Args>),
+    Diff(Later<diff::Args>),
+    Sim(Later<sim::Args>),
+    Cpu(Later<cpu::Args>),
+    Explain(Later<explain::Args>),
+    Mutants(Later<mutants::Args>),
+    Confidence(Later<confidence::Args>),
+    Generate(Later<generate::Args>),
+    Graph(Later<graph::Args>),
+    Mutate(Later<mutate::Args>),
+    Merge(Later<merge::Args>),
+    Table(Later<table::Args>),
+    Baseline(Later<baseline::Args>),
+    Cache(Later<cache::Args>),
+    Doctor(Later<doctor::Args>),
+    Schema(Later<schema::Args>),
+    Completions(Later<completions::Args>),
 }
 
 pub fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Run(args) => run::main(args),
-        Command::Check(args) => check::main(args),
-        Command::Abi(args) => abi::main(args),
-        Command::Compile(args) => compile::main(args),
-        Command::Diff(args) => diff::main(args),
-        Command::Sim(args) => sim::main(args),
-        Command::Cpu(args) => cpu::main(args),
-        Command::Explain(args) => explain::main(args),
-        Command::Mutants(args) => mutants::main(args),
-        Command::Confidence(args) => confidence::main(args),
-        Command::Generate(args) => generate::main(args),
-        Command::Graph(args) => graph::main(args),
-        Command::Mutate(args) => mutate::main(args),
-        Command::Merge(args) => merge::main(args),
-        Command::Table(args) => table::main(args),
-        Command::Baseline(args) => baseline::main(args),
-        Command::Cache(args) => cache::main(args),
-        Command::Doctor(args) => doctor::main(args),
-        Command::Schema(args) => schema::main(args),
-        Command::Completions(args) => completions::main(args),
+        Command::Run(args) => run::main(args.0),
+        Command::Check(args) => check::main(args.0),
+        Command::Abi(args) => abi::main(args.0),
+        Command::Compile(args) => compile::main(args.0),
+        Command::Diff(args) => diff::main(args.0),
+        Command::Sim(args) => sim::main(args.0),
+        Command::Cpu(args) => cpu::main(args.0),
+        Command::Explain(args) => explain::main(args.0),
+        Command::Mutants(args) => mutants::main(args.0),
+        Command::Confidence(args) => confidence::main(args.0),
+        Command::Generate(args) => generate::main(args.0),
+        Command::Graph(args) => graph::main(args.0),
+        Command::Mutate(args) => mutate::main(args.0),
+        Command::Merge(args) => merge::main(args.0),
+        Command::Table(args) => table::main(args.0),
+        Command::Baseline(args) => baseline::main(args.0),
+        Command::Cache(args) => cache::main(args.0),
+        Command::Doctor(args) => doctor::main(args.0),
+        Command::Schema(args) => schema::main(args.0),
+        Command::Completions(args) => completions::main(args.0),
     }
 }

@@ -239,10 +239,9 @@ pub fn job_summary(report: &Report) {
 
 pub fn say(args: &Args, report: &Report) -> Result<()> {
     let style = Style { color: common::stdout_color(), verbose: args.verbose, quiet: args.quiet };
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(summary(report, style).as_bytes());
+    print!("{}", summary(report, style));
     if on_github() {
-        let _ = out.write_all(github::annotations(report).as_bytes());
+        print!("{}", github::annotations(report));
         job_summary(report);
     }
     if let Some(path) = &args.report {

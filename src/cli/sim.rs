@@ -205,8 +205,8 @@ fn run(args: &Args) -> Result<bool> {
         features.add(name);
     }
     let models = Models { args, conf: &conf, loaded: Mutex::default() };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or(cores).clamp(1, 256).min(paths.len().max(1));
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.unwrap_or_else(cores).clamp(1, 256).min(paths.len().max(1));
     let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {
         let text = pack::read_to_string(path)
             .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;

@@ -1,6 +1,7 @@
 //! Showing a run while it goes: bars on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,11 @@ impl Default for Plain {
     }
 }
 
+/// Where nobody hears, the run goes on.
+fn say(what: std::fmt::Arguments) {
+    let _ = writeln!(std::io::stderr(), "litmake: {what}");
+}
+
 impl Listener for Plain {
     fn event(&self, event: &Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,13 +139,13 @@ impl Listener for Plain {
                 totals.failed += failed;
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
-                    eprintln!(
-                        "litmake: {} of {} tasks, {} of them run, {} findings, {} failed",
+                    say(format_args!(
+                        "{} of {} tasks, {} of them run, {} findings, {} failed",
                         totals.done, totals.size, totals.executed, totals.findings, totals.failed
-                    );
+                    ));
                 }
             }
-            Event::Notice { message } => eprintln!("litmake: {message}"),
+            Event::Notice { message } => say(format_args!("{message}")),
             _ => {}
         }
     }

@@ -418,18 +418,30 @@ impl Values {
         }
         // What grows settles long before that; what does not, which is static, might never.
         let most = MAX_ROUNDS.max(bodies.len() * (frame.n * frame.n + 1) + 1);
+        // What is static may not grow with itself: where it ends is a matter of whole rounds.
+        let is_static = matches!(view, View::None);
+        let whole = is_static || bodies.len() > 64;
+        let mut waiting = u64::MAX;
         for _ in 0..most {
             let mut going = false;
-            for body in bodies {
+            for (k, body) in bodies.iter().enumerate() {
+                let own = 1 << (k % 64);
+                if !whole && waiting & own == 0 {
+                    continue;
+                }
+                waiting = waiting & !own | body.feeds;
                 for step in &body.steps {
                     self.run(step, frame, view);
                 }
-                going |= match self.settle(body, frame) {
-                    Change::None => false,
+                match self.settle(body, frame) {
+                    Change::None => {}
                     // From nothing, the end of what grows and of what does not.
-                    Change::Less => !matches!(view, View::None),
-                    Change::More => true,
-                };
+                    Change::Less if is_static => {}
+                    _ => {
+                        going = true;
+                        waiting |= body.readers;
+                    }
+                }
             }
             if !going {
                 return;
@@ -538,7 +550,7 @@ impl Machine {
         self.live.ran(end);
     }
 
-    fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
+    pub(super) fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
         let holds = self.holds(test, slot);
         match program.checks[test.check].kind {
             CheckKind::UndefinedUnless => !holds,
@@ -546,7 +558,7 @@ impl Machine {
         }
     }
 
-    fn holds(&self, test: &Test, at: Slot) -> bool {
+    pub(super) fn holds(&self, test: &Test, at: Slot) -> bool {
         let plain = if test.is_set {
             slot(&self.values.sets, at, self.frame.words).iter().all(|w| *w == 0)
         } else {

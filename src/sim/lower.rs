@@ -208,7 +208,7 @@ impl Lowering<'_> {
         let span = item.span;
         match &item.place {
             Place::Reg { thread, name } => {
-                let Some(reg) = self.register(*thread, name, span, true)? else {
+                let Some((reg, _)) = self.register(*thread, name, span, true)? else {
                     return Ok(());
                 };
                 if let Some(ty) = &item.ty {
@@ -267,15 +267,15 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The register of a thread; `None` for one that the code of the thread does not have and
-    /// that may be left out (`init`).
+    /// The register of a thread, and the bits that its name shows; `None` for one that the code
+    /// of the thread does not have and that may be left out (`init`).
     fn register(
         &mut self,
         thread: usize,
         name: &str,
         span: Span,
         init: bool,
-    ) -> Result<Option<Reg>> {
+    ) -> Result<Option<(Reg, u8)>> {
         let count = self.threads.len();
         let Some(code) = self.threads.get_mut(thread) else {
             return Err(Diag::at(
@@ -286,7 +286,7 @@ impl Lowering<'_> {
         };
         match isa::of(self.test.arch) {
             Some(isa) => match isa.register(name) {
-                Some(r) => Ok(Some(code.reg(&r.name, r.bits, r.signed))),
+                Some(r) => Ok(Some((code.reg(&r.name, r.bits, r.signed), r.shown_bits))),
                 None => Err(Diag::at(
                     &self.test.source,
                     span,
@@ -295,11 +295,11 @@ impl Lowering<'_> {
             },
             None => {
                 if let Some(i) = code.regs.iter().position(|r| r.name == name) {
-                    return Ok(Some(i as Reg));
+                    return Ok(Some((i as Reg, code.regs[i].bits)));
                 }
                 // Kernel-style tests do without declarations.
                 if init || self.own_events {
-                    return Ok(Some(code.reg(name, 32, true)));
+                    return Ok(Some((code.reg(name, 32, true), 32)));
                 }
                 let near = nearest(name, code.regs.iter().map(|r| r.name.as_str()));
                 let diag = Diag::at(
@@ -319,8 +319,7 @@ impl Lowering<'_> {
         let pointer = self.pointer_bytes();
         Ok(match place {
             Place::Reg { thread, name } => {
-                let shown = isa::of(self.test.arch).and_then(|i| i.register(name));
-                let Some(reg) = self.register(*thread, name, span, false)? else {
+                let Some((reg, shown)) = self.register(*thread, name, span, false)? else {
                     return Err(Diag::at(self.source(), span, "no such register"));
                 };
                 let info = &self.threads[*thread].regs[usize::from(reg)];
@@ -333,8 +332,7 @@ impl Lowering<'_> {
                     }
                     // A register without a type is an `int`, however wide it is.
                     None if isa::of(self.test.arch).is_some() => {
-                        let bits = shown.as_ref().map_or(info.bits, |s| s.shown_bits);
-                        let bits = bits.min(info.bits);
+                        let bits = shown.min(info.bits);
                         if bits > 64 || bits < 32 { (bits, info.signed) } else { (INT_BITS, true) }
                     }
                     None => (info.bits, info.signed),

@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 
 use super::eval::{Choices, Frame, Machine, Values, View};
 use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
-use crate::cat::plan::CheckKind;
 
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Needs {
@@ -208,20 +207,6 @@ impl Code {
 }
 
 impl Work<'_> {
-    /// The requirement holds whatever is decided.
-    fn is_trivial(&self, test: &Test) -> bool {
-        !test.is_set && !test.negated && self.facts.empty[test.early as usize]
-    }
-
-    fn is_never_raised(&self, test: &Test) -> bool {
-        let kind = self.program.checks[test.check].kind;
-        let empty = !test.is_set && self.facts.empty[test.early as usize];
-        match test.negated {
-            true => empty && kind == CheckKind::Flag,
-            false => empty && kind == CheckKind::UndefinedUnless,
-        }
-    }
-
     /// A test on the slots that stand for its own, which have been asked for last.
     fn test(&self, test: &Test) -> Test {
         let mut test = test.clone();
@@ -231,6 +216,12 @@ impl Work<'_> {
             test.early = self.facts.stands[test.early as usize];
         }
         test
+    }
+
+    /// Whether its answer depends on what is still to be decided.
+    fn is_open(&self, test: &Test) -> bool {
+        let open = if test.is_set { &self.facts.open_sets } else { &self.facts.open };
+        open[test.early as usize]
     }
 }
 
@@ -276,14 +267,15 @@ impl Machine {
         };
         for test in &program.requires {
             self.demand(test.early, test.is_set, &mut work);
-            if !work.is_trivial(test) {
-                let test = work.test(test);
+            let test = work.test(test);
+            if work.is_open(&test) || !self.holds(&test, test.early) {
                 work.live.requires.push(test);
             }
         }
         for test in &program.flags {
             self.demand(test.early, test.is_set, &mut work);
-            if !work.is_never_raised(test) {
+            let early = work.test(test);
+            if work.is_open(&early) || self.raised(program, &early, early.early) {
                 self.demand(test.low, test.is_set, &mut work);
                 let test = work.test(test);
                 work.live.flags.push(test);

@@ -61,6 +61,10 @@ pub(super) struct Body {
     /// These compute `end`. What they share with earlier bodies stands there.
     pub(super) steps: Vec<Step>,
     pub(super) end: Slot,
+    /// The bodies that take the variable, a bit for each, and the later ones that share steps of
+    /// this one; where there are more than 64, of no use.
+    pub(super) readers: u64,
+    pub(super) feeds: u64,
 }
 
 impl Code {
@@ -317,6 +321,53 @@ fn makers(c: &Compiler) -> (Vec<Option<u32>>, Vec<Option<u32>>, Vec<SmallVec<[u3
     (rels, sets, inputs)
 }
 
+/// Notes which bodies of a recursive definition take each other's variables and steps.
+fn note_readers(bodies: &mut [Body]) {
+    type Known = rustc_hash::FxHashMap<(Slot, bool), (u64, Option<usize>)>;
+    let mut readers = vec![0u64; bodies.len()];
+    let mut feeds = vec![0u64; bodies.len()];
+    let bit = |k: usize| 1u64 << (k % 64);
+    // By slot: the variables that go into a value, and the body whose step it is.
+    let mut known: Known = bodies
+        .iter()
+        .enumerate()
+        .map(|(k, body)| ((body.var, body.is_set), (bit(k), None)))
+        .collect();
+    for (k, body) in bodies.iter().enumerate() {
+        let mut note = |slot: Slot, is_set: bool, known: &Known| {
+            let Some((vars, of)) = known.get(&(slot, is_set)) else { return 0 };
+            if let Some(of) = of.filter(|of| *of != k) {
+                feeds[of] |= bit(k);
+            }
+            *vars
+        };
+        let mut all = 0;
+        for step in &body.steps {
+            let mut vars = 0;
+            step.code.each_operand(&mut |slot, is_set| vars |= note(slot, is_set, &known));
+            all |= vars;
+            match &step.code {
+                Code::Fix(inner) => {
+                    let made = inner.iter().map(|b| ((b.var, b.is_set), (vars, Some(k))));
+                    known.extend(made);
+                }
+                code => {
+                    known.insert((step.out, !code.gives_relation()), (vars, Some(k)));
+                }
+            }
+        }
+        all |= note(body.end, body.is_set, &known);
+        for (v, readers) in readers.iter_mut().enumerate() {
+            if all & bit(v) != 0 {
+                *readers |= bit(k);
+            }
+        }
+    }
+    for ((body, readers), feeds) in bodies.iter_mut().zip(readers).zip(feeds) {
+        (body.readers, body.feeds) = (readers, feeds);
+    }
+}
+
 /// Marks the sets that steps compute.
 fn note_sets(steps: &[Step], sets: &mut [bool]) {
     for step in steps {
@@ -451,12 +502,14 @@ impl Compiler<'_> {
                     self.inner.push(Vec::new());
                     let end = self.node(*node, bound);
                     let steps = self.inner.pop().unwrap_or_default();
-                    solved.push(Body { var: *var, is_set, steps, end: end? });
+                    let end = end?;
+                    solved.push(Body { var: *var, is_set, steps, end, readers: 0, feeds: 0 });
                     if iterated {
                         // Later bodies see other values of the variables.
                         self.slots.retain(|(node, _), _| !self.open[*node as usize]);
                     }
                 }
+                note_readers(&mut solved);
                 // Every variable of the group is solved by the one loop.
                 for (v, slot) in vars.iter().enumerate() {
                     self.vars.remove(&(group, v as u32, bound));

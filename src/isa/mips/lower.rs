@@ -11,12 +11,14 @@ use crate::isa::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
 
-pub fn reg_name(reg: R, names: &Names) -> String {
-    match reg.0 {
-        n @ 0..32 => format!("${n}"),
-        n @ 32..36 => format!("$a{}", n - 28),
-        _ => names.name(reg).unwrap_or("%").to_string(),
-    }
+const REGS: [&str; 36] = [
+    "$0", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14",
+    "$15", "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25", "$26", "$27",
+    "$28", "$29", "$30", "$31", "$a4", "$a5", "$a6", "$a7",
+];
+
+pub fn reg_name(reg: R, names: &Names) -> &str {
+    REGS.get(usize::from(reg.0)).copied().unwrap_or_else(|| names.name(reg).unwrap_or("%"))
 }
 
 pub struct Lower<'a> {
@@ -40,7 +42,7 @@ impl Lower<'_> {
             return self.e.int(0);
         }
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.read(reg, port)
     }
 
@@ -49,7 +51,7 @@ impl Lower<'_> {
             return;
         }
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.write(reg, src);
     }
 

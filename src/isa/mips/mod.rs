@@ -84,7 +84,7 @@ impl Isa for Mips {
 
     fn register(&self, name: &str) -> Option<RegName> {
         let name = match parse::register(name) {
-            Some(reg) => reg_name(reg, &Names::default()),
+            Some(reg) => reg_name(reg, &Names::default()).to_string(),
             None if parse::symbolic(name) => name.to_string(),
             None => return None,
         };

@@ -15,11 +15,14 @@ use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, 
 
 const W: u8 = 64;
 
-pub fn reg_name(reg: R, names: &Names) -> String {
-    match names.name(reg) {
-        Some(name) => name.to_string(),
-        None => format!("r{}", reg.0),
-    }
+const REGS: [&str; 32] = [
+    "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27",
+    "r28", "r29", "r30", "r31",
+];
+
+pub fn reg_name(reg: R, names: &Names) -> &str {
+    REGS.get(usize::from(reg.0)).copied().unwrap_or_else(|| names.name(reg).unwrap_or("%"))
 }
 
 /// Registers that final states do not show.
@@ -52,7 +55,7 @@ impl Lower<'_> {
 
     fn read_port(&mut self, reg: R, port: Port) -> Temp {
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.read(reg, port)
     }
 
@@ -63,7 +66,7 @@ impl Lower<'_> {
 
     pub fn write(&mut self, reg: R, src: Temp) {
         let name = reg_name(reg, self.names);
-        let reg = self.code.reg(&name, W, true);
+        let reg = self.code.reg(name, W, true);
         self.e.write(reg, src);
     }
 

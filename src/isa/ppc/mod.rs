@@ -65,7 +65,7 @@ impl Isa for Ppc {
 
     fn register(&self, name: &str) -> Option<RegName> {
         let name = match parse::register(name) {
-            Some(reg) => reg_name(reg, &Names::default()),
+            Some(reg) => reg_name(reg, &Names::default()).to_string(),
             None if is_symbolic(name) => name.to_string(),
             None => {
                 let v = vsx::register(name)?;

@@ -118,7 +118,7 @@ impl Lower<'_> {
     // Registers and constants.
 
     fn reg(&mut self, num: X) -> Reg {
-        self.code.reg(&regs::canonical(num), 64, true)
+        self.code.reg(regs::canonical(num), 64, true)
     }
 
     /// x0 is a constant: nothing depends on it.

@@ -72,7 +72,7 @@ impl Isa for RiscV {
 
     fn register(&self, name: &str) -> Option<RegName> {
         Some(RegName {
-            name: regs::canonical(regs::number(name)?),
+            name: regs::canonical(regs::number(name)?).to_string(),
             bits: 64,
             shown_bits: 64,
             signed: true,
