@@ -425,8 +425,8 @@ fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
     }
     entry.seconds = Some(outcomes.time.as_secs_f64());
     entry.hash = Some(text_hash(test));
-    let mut out = String::with_capacity(512 + 32 * entry.states.len());
-    let _ = std::fmt::Write::write_fmt(&mut out, format_args!("{entry}"));
+    let mut out = String::new();
+    entry.print(&mut out);
     out
 }
 
@@ -487,7 +487,7 @@ fn condition(test: &litmus::Test) -> String {
     litmus::condition_text(&test.condition, test.arch, &|place: &litmus::Place| match place {
         litmus::Place::Reg { thread, name } => {
             let full = isa.and_then(|i| i.register(name)).map_or(name.clone(), |r| r.name);
-            format!("{thread}:{full}")
+            [&*thread.to_string(), ":", &full].concat()
         }
         mem => litmus::place_brackets(mem),
     })

@@ -10,7 +10,7 @@ use super::{
 /// `0:X1`, `[x]` or `x[1]`, as conditions and final states show places.
 pub fn place_brackets(place: &Place) -> String {
     match place {
-        Place::Mem { name, index: None } => format!("[{name}]"),
+        Place::Mem { name, index: None } => ["[", name, "]"].concat(),
         place => place.to_string(),
     }
 }

@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::expr::{ExprId, Exprs, Var, truth};
+use super::path::{Path, PathEvent};
 use super::program::Program;
-use super::unfold::{Path, PathEvent};
 use crate::isa::ops::Val;
 
 type Range = (u16, u32, u8);

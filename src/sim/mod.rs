@@ -10,6 +10,7 @@ pub mod explain;
 pub mod expr;
 pub mod interpreted;
 pub mod lower;
+pub mod path;
 pub mod private;
 pub mod program;
 mod reasons;
@@ -42,11 +43,12 @@ use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
 use expr::{Exprs, mask, sign_extend};
 use interpreted::{Interpreted, UNDEFINED};
+use path::{Path, Wrong};
 use program::{Observable, Program, Shown, What};
 use search::{Found, Outcome, Search, Stats, Stop};
 use skeleton::{Cells, Skeleton};
 use theory::Theory;
-use unfold::{Limits, Path, Stuck, Unfolder};
+use unfold::{Limits, Stuck, Unfolder};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -404,7 +406,7 @@ fn each_choice<'p>(
 
 fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
     match stuck {
-        Stuck::At(unfold::Wrong { thread, line, message }) => {
+        Stuck::At(Wrong { thread, line, message }) => {
             let inst = program.threads[thread].insts.get(line);
             let text = inst.map_or("", |i| i.text.as_str());
             let message = format!("thread {thread}, `{text}`: {message}");

@@ -2,9 +2,10 @@
 //! no events. It does not decide what is private.
 
 use super::expr::{ExprId, Exprs, mask};
+use super::path::Taint;
 use super::program::Location;
 use super::skeleton::initial_value;
-use super::unfold::{Cell, Taint};
+use super::unfold::Cell;
 use crate::isa::ops::{BinOp, Val};
 
 /// The stores so far, in order.

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::domain::Domains;
 use super::expr::{ExprId, Exprs, Var};
+use super::path::{Kind, Path, PathEvent, Taint};
 use super::program::{Program, What};
-use super::unfold::{Kind, Path, PathEvent, Taint};
 use crate::cat::plan::{BaseRel, BaseSet};
 use crate::isa::ops::{Port, Tags, Val, tag};
 use crate::rel::{Rel, Set};
