@@ -11,6 +11,21 @@ use libmimalloc_sys as mi;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
+/// Memory is taken in pieces of 64 MiB where the environment says nothing else: what mimalloc
+/// notes of larger ones takes it longer than a short command. The first allocation comes before
+/// `main`, and so does this.
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+static SMALL_PIECES: extern "C" fn() = {
+    /// The number of `mi_option_arena_reserve`, in KiB.
+    const ARENA_RESERVE: mi::mi_option_t = 23;
+    extern "C" fn set() {
+        // SAFETY: options may be set at any time.
+        unsafe { mi::mi_option_set_default(ARENA_RESERVE, 64 << 10) }
+    }
+    set
+};
+
 /// Goes the short way where no alignment is asked for that is not there anyway.
 struct Allocator;
 

@@ -1,5 +1,5 @@
 //! How commands print: a reader that has seen enough, as `| head`, is no error, and any other
-//! failure to write is said once and ends the program. In this room these two stand for the
+//! failure to write is said once and ends the program. In this room these macros stand for the
 //! standard library's, which panic.
 
 use std::fmt::Arguments;

@@ -296,25 +296,17 @@ impl Reader<'_, '_> {
     }
 
     fn unary(&mut self) -> Result<Prop> {
-        let start = self.s.pos;
         if self.depth >= MAX_DEPTH {
             return Err(self.too_deep());
         }
         self.depth += 1;
         let prop = if self.s.eat(b'~') || self.word("not")? {
             self.s.blanks()?;
-            Prop::Not(Box::new(self.unary()?))
-        } else if self.s.eat(b'(') {
-            self.s.blanks()?;
-            let inner = self.prop()?;
-            if !self.s.eat(b')') {
-                return Err(self
-                    .s
-                    .expected("`)`, `/\\`, `\\/` or `=>`")
-                    .help(format!("the parenthesis opened at {}", self.at(start))));
-            }
-            self.s.blanks()?;
-            inner
+            // A parenthesis behind it is no level of its own: printing adds it.
+            let open = self.s.peek() == Some(b'(');
+            Prop::Not(Box::new(if open { self.group()? } else { self.unary()? }))
+        } else if self.s.peek() == Some(b'(') {
+            self.group()?
         } else if self.word("true")? {
             Prop::True
         } else if self.word("false")? {
@@ -324,6 +316,22 @@ impl Reader<'_, '_> {
         };
         self.depth -= 1;
         Ok(prop)
+    }
+
+    /// What is in parentheses.
+    fn group(&mut self) -> Result<Prop> {
+        let start = self.s.pos;
+        self.s.pos += 1;
+        self.s.blanks()?;
+        let inner = self.prop()?;
+        if !self.s.eat(b')') {
+            return Err(self
+                .s
+                .expected("`)`, `/\\`, `\\/` or `=>`")
+                .help(format!("the parenthesis opened at {}", self.at(start))));
+        }
+        self.s.blanks()?;
+        Ok(inner)
     }
 
     fn at(&self, offset: usize) -> String {
@@ -349,6 +357,10 @@ impl Reader<'_, '_> {
         }
         let left = self.place()?;
         let op = self.operator()?;
+        // It is printed as `not (x=1)`.
+        if op == CmpOp::Ne && self.depth >= MAX_DEPTH {
+            return Err(self.too_deep());
+        }
         if self.s.peek() == Some(b'{') {
             return self.array_content(start, left, op);
         }

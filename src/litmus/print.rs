@@ -25,8 +25,14 @@ fn int_text(n: i128) -> String {
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::Int(n) => int_text(*n),
-        Value::Addr { name, index: 0 } => name.clone(),
-        Value::Addr { name, index } => format!("{name}[{index}]"),
+        Value::Addr { name, index } => {
+            // By themselves these words would be something else.
+            let and = if matches!(&**name, "NOP" | "nop" | "ATOMIC_INIT") { "&" } else { "" };
+            match index {
+                0 => [and, name].concat(),
+                index => format!("{and}{name}[{index}]"),
+            }
+        }
         Value::Label { thread: Some(thread), name } => format!("P{thread}:{name}"),
         Value::Label { thread: None, name } => name.clone(),
     }

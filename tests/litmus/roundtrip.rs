@@ -329,3 +329,36 @@ proptest! {
         let _ = log::normal_state(&text);
     }
 }
+
+/// What fuzzing found: printing must not nest deeper than what is read, nor take `&` from a word
+/// that means something else without it.
+#[test]
+fn what_is_read_can_be_printed_and_read() {
+    let test = |init: &str, condition: &str| {
+        format!("AArch64 t\n{{ {init} }}\n P0 ;\n LDR W0,[X1] ;\nexists {condition}\n")
+    };
+    let nots = |n: usize, inner: &str| format!("{}({inner})", "not ".repeat(n));
+    let texts = [
+        test("0:X1=&NOP; 0:X2=&nop;", "0:X0=1"),
+        test("0:X1=x; 0:X2=&ATOMIC_INIT;", "0:X0=1 /\\ 0:X3=&NOP"),
+        test("0:X1=x;", &nots(100, "0:X0=1")),
+        test("0:X1=x;", &nots(126, "0:X0!=1")),
+        test("0:X1=x;", &nots(127, "0:X0=1")),
+        test("0:X1=x;", &format!("{}0:X0!=1{}", "(".repeat(127), ")".repeat(127))),
+    ];
+    for text in texts {
+        let source = |text: String| Source::new("t.litmus", text);
+        let first = match read(&source(text.clone())) {
+            Ok(test) => test,
+            Err(e) => {
+                assert!(e.to_string().contains("nested too deeply"), "{text}: {e}");
+                continue;
+            }
+        };
+        let printed = write(&first);
+        let again = read(&source(printed.clone())).unwrap_or_else(|e| panic!("{printed}: {e}"));
+        assert_eq!(first.condition.prop, again.condition.prop, "{printed}");
+        assert_eq!(printed, write(&again));
+    }
+    assert!(read(&Source::new("t.litmus", test("0:X1=x;", &nots(100, "0:X0=1")))).is_ok());
+}
