@@ -52,7 +52,7 @@ pub fn read(s: &mut Scanner, arch: Arch, threads: usize) -> Result<Final> {
     }
     let mut filter = None;
     if reader.word("filter")? {
-        filter = Some(reader.prop()?);
+        filter = Some(reader.whole()?);
     }
     let condition = reader.condition()?;
     reader.s.eat(b';');
@@ -69,6 +69,18 @@ pub fn read(s: &mut Scanner, arch: Arch, threads: usize) -> Result<Final> {
         return Err(reader.s.expected("the end of the test, or `/\\`, `\\/` or `=>`").help(help));
     }
     Ok(Final { locations, filter, condition })
+}
+
+/// How many levels a proposition has at most as it is printed.
+fn levels(prop: &Prop) -> usize {
+    match prop {
+        Prop::True | Prop::False => 1,
+        // `x!=1` is printed as `not (x=1)`.
+        Prop::Cmp(..) => 2,
+        Prop::Not(p) => 1 + levels(p),
+        Prop::And(ps) | Prop::Or(ps) => 1 + ps.iter().map(levels).max().unwrap_or(0),
+        Prop::Implies(p, q) => 1 + levels(p).max(levels(q)),
+    }
 }
 
 struct Reader<'s, 'a> {
@@ -197,7 +209,7 @@ impl Reader<'_, '_> {
                 .expected("`exists`, `~exists` or `forall`")
                 .help("a test ends with its condition, as in `exists (0:X0=1 /\\ x=2)`"));
         };
-        let prop = self.prop()?;
+        let prop = self.whole()?;
         let end = trimmed(self.s, start);
         Ok(Condition { quantifier, prop, span: Span::new(start, end) })
     }
@@ -252,6 +264,17 @@ impl Reader<'_, '_> {
             parts.push(self.conjunction()?);
         }
         Ok(super::or(parts))
+    }
+
+    /// What can be printed, with parentheses around it, and read again.
+    fn whole(&mut self) -> Result<Prop> {
+        let start = self.s.pos;
+        let prop = self.prop()?;
+        if levels(&prop) < MAX_DEPTH {
+            return Ok(prop);
+        }
+        self.s.pos = start;
+        Err(self.too_deep())
     }
 
     fn conjunction(&mut self) -> Result<Prop> {
@@ -357,10 +380,6 @@ impl Reader<'_, '_> {
         }
         let left = self.place()?;
         let op = self.operator()?;
-        // It is printed as `not (x=1)`.
-        if op == CmpOp::Ne && self.depth >= MAX_DEPTH {
-            return Err(self.too_deep());
-        }
         if self.s.peek() == Some(b'{') {
             return self.array_content(start, left, op);
         }
