@@ -433,38 +433,51 @@ impl Graph {
 
     /// Whether `a` is a part of `b` for certain.
     pub fn within(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
+        self.whole_within(a, b, depth).unwrap_or_else(|| {
+            let d = depth - 1;
+            let by_parts = match *self.get(a) {
+                Node::Union(x, y) => return self.within(x, b, d) && self.within(y, b, d),
+                Node::Inter(x, y) => self.within(x, b, d) || self.within(y, b, d),
+                Node::Domain(r) => self.ends_within(r, b, false, d),
+                Node::Range(r) => self.ends_within(r, b, true, d),
+                Node::Diff(x, _) | Node::RestrictDomain(x, _) | Node::RestrictRange(x, _) => {
+                    self.within(x, b, d)
+                }
+                _ => false,
+            };
+            by_parts || self.within_parts(a, b, d)
+        })
+    }
+
+    /// The same where it can be told without looking into either.
+    fn whole_within(&self, a: NodeId, b: NodeId, depth: usize) -> Option<bool> {
         if a == b || self.is_empty(a) {
-            return true;
+            return Some(true);
         }
         if depth == 0 {
-            return false;
+            return Some(false);
         }
-        let d = depth - 1;
-        let (na, nb) = (self.get(a), self.get(b));
-        if let (Node::BaseSet(x), Node::BaseSet(y)) = (na, nb) {
-            return self.base_within(*x, *y);
+        match (self.get(a), self.get(b)) {
+            (Node::BaseSet(x), Node::BaseSet(y)) => Some(self.base_within(*x, *y)),
+            (_, Node::BaseSet(BaseSet::All)) => Some(true),
+            _ => None,
         }
-        if *nb == Node::BaseSet(BaseSet::All) {
-            return true;
-        }
-        match *na {
-            Node::Union(x, y) => return self.within(x, b, d) && self.within(y, b, d),
-            Node::Inter(x, y) if self.within(x, b, d) || self.within(y, b, d) => return true,
-            Node::Domain(r) if self.ends_within(r, b, false, d) => return true,
-            Node::Range(r) if self.ends_within(r, b, true, d) => return true,
-            Node::Diff(x, _) | Node::RestrictDomain(x, _) | Node::RestrictRange(x, _)
-                if self.within(x, b, d) =>
-            {
-                return true;
-            }
-            _ => {}
-        }
-        match *nb {
-            Node::Union(x, y) => self.within(a, x, d) || self.within(a, y, d),
+    }
+
+    /// Whether `a` is a part of what `b` is made of, where no part of `a` that stands for it is
+    /// one of `b`.
+    fn within_parts(&self, a: NodeId, b: NodeId, d: usize) -> bool {
+        // The parts of `a` need not be looked at again: they would have been in `b`.
+        let whole = |x| match self.whole_within(a, x, d) {
+            Some(known) => known,
+            None => self.within_parts(a, x, d - 1),
+        };
+        match *self.get(b) {
+            Node::Union(x, y) => whole(x) || whole(y),
             Node::Inter(x, y) => self.within(a, x, d) && self.within(a, y, d),
             Node::Diff(x, y) => self.within(a, x, d) && self.disjoint(a, y, d),
             Node::Complement(x) => self.disjoint(a, x, d),
-            Node::Plus(x) => self.within(a, x, d),
+            Node::Plus(x) => whole(x),
             _ => false,
         }
     }

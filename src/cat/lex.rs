@@ -19,45 +19,23 @@ pub struct Token {
     pub span: Span,
 }
 
-const KEYWORDS: &[&str] = &[
-    "let",
-    "rec",
-    "and",
-    "when",
-    "acyclic",
-    "irreflexive",
-    "show",
-    "unshow",
-    "empty",
-    "subset",
-    "as",
-    "fun",
-    "in",
-    "undefined_unless",
-    "flag",
-    "assert",
-    "include",
-    "variant",
-    "begin",
-    "end",
-    "procedure",
-    "call",
-    "enum",
-    "debug",
-    "match",
-    "with",
-    "forall",
-    "from",
-    "do",
-    "try",
-    "if",
-    "then",
-    "else",
-    "catdep",
-    "instructions",
-    "default",
-    "not",
-];
+macro_rules! keywords {
+    ($($word:literal)*) => {
+        fn keyword(word: &str) -> Option<&'static str> {
+            match word {
+                $($word => Some($word),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+keywords! {
+    "acyclic" "and" "as" "assert" "begin" "call" "catdep" "debug" "default" "do" "else" "empty"
+    "end" "enum" "flag" "forall" "from" "fun" "if" "in" "include" "instructions" "irreflexive"
+    "let" "match" "not" "procedure" "rec" "show" "subset" "then" "try" "undefined_unless" "unshow"
+    "variant" "when" "with"
+}
 
 /// Longer signs stand before their beginnings.
 const SIGNS: &[&str] = &[
@@ -71,7 +49,7 @@ pub fn lex(source: &Source) -> Result<Vec<Token>> {
     if text.len() > u32::MAX as usize / 2 {
         return Err(Diag::new(format!("{} is too large for a model", source.name)));
     }
-    let mut tokens = Vec::new();
+    let mut tokens = Vec::with_capacity(text.len() / 4);
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -138,8 +116,8 @@ fn token(source: &Source, at: usize) -> Result<(Tok, usize)> {
     let len = name_len(rest);
     if len > 0 {
         let word = &rest[..len];
-        let tok = match KEYWORDS.iter().find(|k| **k == word) {
-            Some(k) => Tok::Sign(k),
+        let tok = match keyword(word) {
+            Some(word) => Tok::Sign(word),
             None => Tok::Name(word.into()),
         };
         return Ok((tok, len));

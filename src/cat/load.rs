@@ -41,7 +41,6 @@ pub struct Model {
     pub(super) roots: Vec<usize>,
     /// What the bell file declares, where there is one.
     bell: Option<Annotations>,
-    fingerprint: blake3::Hash,
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +54,24 @@ pub struct Loaded {
 impl Model {
     /// A hash over all that was read and all that decides what it means.
     pub fn fingerprint(&self) -> blake3::Hash {
-        self.fingerprint
+        let mut hash = blake3::Hasher::new();
+        let mut field = |text: &str| {
+            hash.update(&(text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        field(self.arch.name());
+        let mut variants: Vec<_> = self.variants.iter().map(|v| v.to_lowercase()).collect();
+        variants.sort();
+        variants.dedup();
+        field(&variants.join("\n"));
+        for file in &self.files {
+            field(&file.source.text);
+            let mut targets: Vec<_> = file.includes.iter().collect();
+            targets.sort();
+            field(&format!("{targets:?}"));
+        }
+        field(&format!("{:?}", self.roots));
+        hash.finalize()
     }
 
     /// The file that was asked for.
@@ -160,34 +176,14 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         None => None,
     };
 
-    let mut model = Model {
+    Ok(Model {
         name: name_or_path.to_string(),
         arch: options.arch,
         variants: options.variants.clone(),
         files: loader.loaded.into_iter().map(|f| f.1).collect(),
         roots,
         bell,
-        fingerprint: blake3::hash(b""),
-    };
-    let mut hash = blake3::Hasher::new();
-    let mut field = |text: &str| {
-        hash.update(&(text.len() as u64).to_le_bytes());
-        hash.update(text.as_bytes());
-    };
-    field(model.arch.name());
-    let mut variants: Vec<_> = model.variants.iter().map(|v| v.to_lowercase()).collect();
-    variants.sort();
-    variants.dedup();
-    field(&variants.join("\n"));
-    for file in &model.files {
-        field(&file.source.text);
-        let mut targets: Vec<_> = file.includes.iter().collect();
-        targets.sort();
-        field(&format!("{targets:?}"));
-    }
-    field(&format!("{:?}", model.roots));
-    model.fingerprint = hash.finalize();
-    Ok(model)
+    })
 }
 
 /// A file that was found.

@@ -21,7 +21,6 @@ mod explain;
 mod generate;
 mod graph;
 mod history;
-mod later;
 mod made;
 mod merge;
 mod mutants;
@@ -34,63 +33,53 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use later::Later;
+use clap::{Args, Command, FromArgMatches};
 
-/// A make for litmus tests: finds concurrency bugs in compilers and in implementations of
-/// memory models, and redoes only what changed.
-#[derive(Parser)]
-#[command(name = "litmake", version, propagate_version = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
+/// The command line with these subcommands, of which only the one that is `asked` for is set up,
+/// or all where it is none of them: setting up all takes longer than many a command.
+macro_rules! subcommands {
+    ($($name:ident)*) => {
+        fn command(asked: Option<&str>) -> Command {
+            let asked = asked.filter(|asked| [$(stringify!($name)),*].contains(asked));
+            let mut command = Command::new("litmake")
+                .version(env!("CARGO_PKG_VERSION"))
+                .propagate_version(true)
+                .about(
+                    "A make for litmus tests: finds concurrency bugs in compilers and in \
+                     implementations of memory models, and redoes only what changed",
+                )
+                .subcommand_required(true)
+                .arg_required_else_help(true);
+            $(if asked.is_none_or(|asked| asked == stringify!($name)) {
+                let own = Command::new(stringify!($name));
+                command = command.subcommand($name::Args::augment_args(own));
+            })*
+            command
+        }
+
+        /// Does what the subcommand `asked` for does.
+        fn run_subcommand(asked: &str, mut given: clap::ArgMatches) -> ExitCode {
+            match asked {
+                $(stringify!($name) => match $name::Args::from_arg_matches_mut(&mut given) {
+                    Ok(args) => $name::main(args),
+                    Err(wrong) => wrong.format(&mut command(Some(asked))).exit(),
+                },)*
+                _ => unreachable!("clap gives what it was told of"),
+            }
+        }
+    };
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Run(Later<run::Args>),
-    Check(Later<check::Args>),
-    Abi(Later<abi::Args>),
-    Compile(Later<compile::Args>),
-    Diff(Later<diff::Args>),
-    Sim(Later<sim::Args>),
-    Cpu(Later<cpu::Args>),
-    Explain(Later<explain::Args>),
-    Mutants(Later<mutants::Args>),
-    Confidence(Later<confidence::Args>),
-    Generate(Later<generate::Args>),
-    Graph(Later<graph::Args>),
-    Mutate(Later<mutate::Args>),
-    Merge(Later<merge::Args>),
-    Table(Later<table::Args>),
-    Baseline(Later<baseline::Args>),
-    Cache(Later<cache::Args>),
-    Doctor(Later<doctor::Args>),
-    Schema(Later<schema::Args>),
-    Completions(Later<completions::Args>),
+subcommands! {
+    run check abi compile diff sim cpu explain mutants confidence generate graph mutate merge table
+    baseline cache doctor schema completions
 }
 
 pub fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Run(args) => run::main(args.0),
-        Command::Check(args) => check::main(args.0),
-        Command::Abi(args) => abi::main(args.0),
-        Command::Compile(args) => compile::main(args.0),
-        Command::Diff(args) => diff::main(args.0),
-        Command::Sim(args) => sim::main(args.0),
-        Command::Cpu(args) => cpu::main(args.0),
-        Command::Explain(args) => explain::main(args.0),
-        Command::Mutants(args) => mutants::main(args.0),
-        Command::Confidence(args) => confidence::main(args.0),
-        Command::Generate(args) => generate::main(args.0),
-        Command::Graph(args) => graph::main(args.0),
-        Command::Mutate(args) => mutate::main(args.0),
-        Command::Merge(args) => merge::main(args.0),
-        Command::Table(args) => table::main(args.0),
-        Command::Baseline(args) => baseline::main(args.0),
-        Command::Cache(args) => cache::main(args.0),
-        Command::Doctor(args) => doctor::main(args.0),
-        Command::Schema(args) => schema::main(args.0),
-        Command::Completions(args) => completions::main(args.0),
+    let asked = std::env::args_os().nth(1);
+    let command = command(asked.as_deref().and_then(|asked| asked.to_str()));
+    match command.get_matches().remove_subcommand() {
+        Some((asked, given)) => run_subcommand(&asked, given),
+        None => unreachable!("one is required"),
     }
 }

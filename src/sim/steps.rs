@@ -139,6 +139,16 @@ pub(super) struct Step {
     pub(super) code: Code,
 }
 
+impl Step {
+    /// The slots that are given, and whether each is a set.
+    fn each_result(&self, f: &mut dyn FnMut(Slot, bool)) {
+        match &self.code {
+            Code::Fix(bodies) => bodies.iter().for_each(|body| f(body.var, body.is_set)),
+            code => f(self.out, !code.gives_relation()),
+        }
+    }
+}
+
 /// When a check can be looked at, and what it looks at.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
@@ -256,15 +266,11 @@ impl Program {
         note_sets(&c.dynamics, &mut dynamic_sets);
         let mut static_rels = vec![false; c.rels as usize];
         for step in &c.statics {
-            match &step.code {
-                Code::Fix(bodies) => {
-                    for body in bodies.iter().filter(|b| !b.is_set) {
-                        static_rels[body.var as usize] = true;
-                    }
+            step.each_result(&mut |slot, is_set| {
+                if !is_set {
+                    static_rels[slot as usize] = true;
                 }
-                code if code.gives_relation() => static_rels[step.out as usize] = true,
-                _ => {}
-            }
+            });
         }
         let (rel_makers, set_makers, inputs) = makers(&c);
         Ok(Program {
@@ -292,17 +298,10 @@ fn makers(c: &Compiler) -> (Vec<Option<u32>>, Vec<Option<u32>>, Vec<SmallVec<[u3
     let mut rels = vec![None; c.rels as usize];
     let mut sets = vec![None; c.sets as usize];
     for (i, step) in c.dynamics.iter().enumerate() {
-        let made = Some(i as u32);
-        match &step.code {
-            Code::Fix(bodies) => {
-                for body in bodies {
-                    let of = if body.is_set { &mut sets } else { &mut rels };
-                    of[body.var as usize] = made;
-                }
-            }
-            code if code.gives_relation() => rels[step.out as usize] = made,
-            _ => sets[step.out as usize] = made,
-        }
+        step.each_result(&mut |slot, is_set| {
+            let of = if is_set { &mut sets } else { &mut rels };
+            of[slot as usize] = Some(i as u32);
+        });
     }
     let inputs = c.dynamics.iter().enumerate().map(|(i, step)| {
         let mut inputs = SmallVec::new();
@@ -346,15 +345,9 @@ fn note_readers(bodies: &mut [Body]) {
             let mut vars = 0;
             step.code.each_operand(&mut |slot, is_set| vars |= note(slot, is_set, &known));
             all |= vars;
-            match &step.code {
-                Code::Fix(inner) => {
-                    let made = inner.iter().map(|b| ((b.var, b.is_set), (vars, Some(k))));
-                    known.extend(made);
-                }
-                code => {
-                    known.insert((step.out, !code.gives_relation()), (vars, Some(k)));
-                }
-            }
+            step.each_result(&mut |slot, is_set| {
+                known.insert((slot, is_set), (vars, Some(k)));
+            });
         }
         all |= note(body.end, body.is_set, &known);
         for (v, readers) in readers.iter_mut().enumerate() {
@@ -371,17 +364,13 @@ fn note_readers(bodies: &mut [Body]) {
 /// Marks the sets that steps compute.
 fn note_sets(steps: &[Step], sets: &mut [bool]) {
     for step in steps {
-        match &step.code {
-            Code::Fix(bodies) => {
-                for body in bodies {
-                    note_sets(&body.steps, sets);
-                    if body.is_set {
-                        sets[body.var as usize] = true;
-                    }
-                }
+        step.each_result(&mut |slot, is_set| {
+            if is_set {
+                sets[slot as usize] = true;
             }
-            code if !code.gives_relation() => sets[step.out as usize] = true,
-            _ => {}
+        });
+        if let Code::Fix(bodies) = &step.code {
+            bodies.iter().for_each(|body| note_sets(&body.steps, sets));
         }
     }
 }
