@@ -11,8 +11,8 @@ use crate::isa::ops::Val;
 use crate::litmus::Test;
 use crate::sim::State;
 use crate::sim::expr::{mask, sign_extend};
+use crate::sim::found::Outcome;
 use crate::sim::program::{Cond, Observable, Program, Rhs};
-use crate::sim::search::Outcome;
 
 /// Outcomes have fewer numbers than this, so that each thread's part fits into 32 bits.
 const MAX_OUTCOMES: u64 = u32::MAX as u64;

@@ -12,8 +12,8 @@ use crate::devices::record::{Cell, UNKNOWN};
 use crate::diag::Result;
 use crate::isa::ops::Val;
 use crate::litmus::{self, Arch, Test};
+use crate::sim::found::{Outcome, holds};
 use crate::sim::program::Program;
-use crate::sim::search::{Outcome, holds};
 use crate::sim::{self, Model, Options, Simulator};
 
 pub use crate::sim::State;

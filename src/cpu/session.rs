@@ -17,8 +17,8 @@ use crate::devices::record::{Record, UNKNOWN};
 use crate::diag::{Diag, Result};
 use crate::litmus::{Arch, Test};
 use crate::pipeline::profile::Profile;
+use crate::sim::found::holds;
 use crate::sim::program::Program;
-use crate::sim::search::holds;
 use crate::toolchain::compile;
 
 /// A test with what must be known of it to run it and to say what came out.

@@ -1,14 +1,17 @@
 //! Every candidate execution of a skeleton, one by one: the reference for the engines.
 //!
-//! It shares nothing with the search but the skeleton and the judge, and prunes nothing.
+//! It shares nothing with the search but the skeleton, the judge and when a value is none, and
+//! prunes nothing.
 
 use std::time::Instant;
 
 use super::eval::Choices;
 use super::expr::{Exprs, Var, mask, truth};
+use super::found::{Found, Outcome, Stop, holds};
 use super::program::{Program, What};
-use super::search::{Found, Judge, Outcome, Stop, holds};
+use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
+use super::valuation::is_stuck;
 use crate::isa::ops::Val;
 use crate::rel::Rel;
 
@@ -115,9 +118,10 @@ impl Exhaustive<'_> {
         }
         let lookup = |v: Var| values[place(v).0][place(v).1];
         let sources = sources.iter().copied();
-        if !found.record(outcome, self.skeleton, self.exprs, sources, &lookup) {
-            return;
+        if is_stuck(self.exprs, self.skeleton, sources, &lookup) {
+            return found.stuck();
         }
+        found.record(outcome);
         for flag in flags {
             if !found.flags.contains(flag) {
                 found.flags.push(*flag);
@@ -275,7 +279,7 @@ impl Exhaustive<'_> {
 }
 
 /// What a write stores, under values of reads.
-pub fn written(
+fn written(
     exprs: &Exprs,
     skeleton: &Skeleton,
     event: usize,

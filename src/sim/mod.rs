@@ -8,6 +8,7 @@ pub mod eval;
 pub mod exhaustive;
 pub mod explain;
 pub mod expr;
+pub mod found;
 pub mod interpreted;
 pub mod lower;
 pub mod path;
@@ -22,6 +23,7 @@ mod specialise;
 pub mod steps;
 mod theory;
 pub mod unfold;
+mod valuation;
 pub mod witness;
 
 use std::cell::Cell as Flag;
@@ -42,10 +44,11 @@ use bodies::Bodies;
 use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
 use expr::{Exprs, mask, sign_extend};
+use found::{Found, Outcome, Stats, Stop, holds};
 use interpreted::{Interpreted, UNDEFINED};
 use path::{Path, Wrong};
 use program::{Observable, Program, Shown, What};
-use search::{Found, Outcome, Search, Stats, Stop};
+use search::Search;
 use skeleton::{Cells, Skeleton};
 use theory::Theory;
 use unfold::{Limits, Stuck, Unfolder};
@@ -204,7 +207,7 @@ impl Simulator {
         let mut positive = 0;
         let mut negative = 0;
         for o in &found.outcomes {
-            if search::holds(&program.condition, &program, o) {
+            if holds(&program.condition, &program, o) {
                 positive += 1;
             } else {
                 negative += 1;

@@ -5,75 +5,15 @@
 //! which write is last at each observed place, the other reads, then the rest of coherence.
 //! Once the outcome is fixed, one consistent completion is enough.
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::eval::Choices;
-use super::expr::{Exprs, Var, mask, truth};
-use super::program::{Cond, Program, What};
-use super::skeleton::{CellRead, Cells, Skeleton, Source};
-use crate::isa::ops::Val;
+use super::expr::Exprs;
+use super::found::{Found, Outcome, Stop, holds};
+use super::program::{Cond, Program};
+use super::skeleton::{Cells, Skeleton};
+use super::valuation::Valuation;
 use crate::rel::Rel;
-
-/// Final values of the observed places, in the order of [`Program::observed`].
-pub type Outcome = SmallVec<[Val; 6]>;
-
-/// What a run over all skeletons of a test has found so far.
-#[derive(Default)]
-pub struct Found {
-    pub outcomes: FxHashSet<Outcome>,
-    /// Flags raised so far, by index among the model's checks.
-    pub flags: Vec<usize>,
-    pub stats: Stats,
-    /// Set where a value could not be computed.
-    pub trouble: Option<String>,
-}
-
-impl Found {
-    /// Adds the outcome of an allowed execution; false where it is none, since a value in it cannot
-    /// be computed.
-    pub(super) fn record(
-        &mut self,
-        outcome: Outcome,
-        skeleton: &Skeleton,
-        exprs: &Exprs,
-        sources: impl Iterator<Item = u16>,
-        lookup: &dyn Fn(Var) -> Option<Val>,
-    ) -> bool {
-        if is_stuck(skeleton, exprs, sources, lookup) {
-            self.stuck();
-            return false;
-        }
-        self.stats.executions += 1;
-        self.outcomes.insert(outcome);
-        true
-    }
-
-    /// Notes that a value could not be computed.
-    pub(super) fn stuck(&mut self) {
-        let message = "a value cannot be computed (arithmetic on addresses?)";
-        self.trouble.get_or_insert_with(|| message.to_string());
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    pub skeletons: u64,
-    /// Partial executions looked at.
-    pub nodes: u64,
-    /// Complete consistent executions.
-    pub executions: u64,
-    /// Skeletons that went to the solver.
-    pub solved: u64,
-}
-
-pub enum Stop {
-    TimedOut,
-    /// More partial executions than [`Search::node_limit`] allows.
-    Budget,
-    /// The model itself is at fault.
-    Model(String),
-}
 
 /// How much of a partial execution is worth a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +44,8 @@ pub trait Judge {
 }
 
 pub struct Search<'s> {
-    pub program: &'s Program,
-    pub cells: &'s Cells,
-    pub exprs: &'s Exprs,
-    pub skeleton: &'s Skeleton<'s>,
+    program: &'s Program,
+    skeleton: &'s Skeleton<'s>,
     pub judge: &'s mut dyn Judge,
     pub found: &'s mut Found,
     pub filter: Option<&'s Cond>,
@@ -117,31 +55,12 @@ pub struct Search<'s> {
     choices: Choices,
     /// The latest stamp given to choices.
     stamp: u64,
-    /// The source of each cell read, once decided.
-    sources: Vec<Option<u16>>,
+    values: Valuation<'s>,
     order: Vec<Decision>,
     /// See [`Search::count_leaves`].
     leaves: Vec<u64>,
-    /// The value of each access, once it follows from what is decided.
-    values: Vec<Vec<Option<Val>>>,
-    /// The reads that each access is made of.
-    accesses: Vec<Access>,
-    observed: Vec<Observed>,
-    /// What each event writes, where no read decides it.
-    constant: Vec<Option<Val>>,
-    /// Every access is one read of what no read decides: a value follows from the source alone.
-    direct: bool,
     /// Room for coherence to be kept in.
     spare: Vec<Coherence>,
-}
-
-/// The reads of one access, as a range, and the place of its value.
-#[derive(Clone, Copy)]
-struct Access {
-    first: usize,
-    end: usize,
-    thread: usize,
-    access: usize,
 }
 
 /// Coherence as it was before a decision.
@@ -158,11 +77,6 @@ enum Decision {
     Last(u16),
 }
 
-enum Observed {
-    Register(super::expr::ExprId),
-    Memory { cells: Vec<(u16, i32)>, initial: Val },
-}
-
 impl<'s> Search<'s> {
     #[expect(clippy::too_many_arguments, reason = "the search borrows every part of a run")]
     pub fn new(
@@ -174,108 +88,37 @@ impl<'s> Search<'s> {
         found: &'s mut Found,
         deadline: Option<std::time::Instant>,
     ) -> Search<'s> {
-        let choices = Choices::start(skeleton);
-        let observed = program
-            .observed
-            .iter()
-            .enumerate()
-            .map(|(i, o)| match o.what {
-                What::Reg { thread, .. } => Observed::Register(
-                    skeleton.paths[usize::from(thread)]
-                        .finals
-                        .iter()
-                        .find(|(k, _)| *k == i)
-                        .map_or(0, |(_, e)| *e),
-                ),
-                What::Mem { loc, off, size } => Observed::Memory {
-                    cells: Skeleton::observed_cells(cells, o.what),
-                    initial: super::skeleton::initial_value(
-                        &program.locations[usize::from(loc)],
-                        off,
-                        size,
-                    ),
-                },
-            })
-            .collect();
-        let values = skeleton
-            .paths
-            .iter()
-            .map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()])
-            .collect();
         let mut search = Search {
             program,
-            cells,
-            exprs,
             skeleton,
             judge,
             found,
             filter: program.filter.as_ref(),
             deadline,
             node_limit: u64::MAX,
-            sources: vec![None; skeleton.reads.len()],
-            choices,
+            choices: Choices::start(skeleton),
             stamp: 0,
+            values: Valuation::new(program, cells, exprs, skeleton),
             order: Vec::new(),
             leaves: Vec::new(),
-            values,
-            accesses: accesses(&skeleton.reads),
-            observed,
-            constant: Vec::new(),
-            direct: false,
             spare: Vec::new(),
         };
-        let constant = (0..skeleton.len()).map(|e| search.written_now(e, &|_| None));
-        search.constant = constant.collect();
-        let known = |w: &u16| search.constant[usize::from(*w)].is_some();
-        search.direct = search.accesses.len() == skeleton.reads.len()
-            && skeleton.reads.iter().all(|r| r.shift == 0 && r.candidates.iter().all(known));
         search.order_decisions();
         search
     }
 
     fn order_decisions(&mut self) {
-        let reads = &self.skeleton.reads;
-        let mut relevant = vec![false; reads.len()];
-        let mut vars: Vec<Var> = Vec::new();
-        for o in &self.observed {
-            if let Observed::Register(e) = o {
-                self.exprs.each_var(*e, &mut |v| vars.push(v));
-            }
-        }
-        let mut last = Vec::new();
-        let source_vars = |write: u16, vars: &mut Vec<Var>| {
-            if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
-                self.exprs.each_var(value, &mut |v| vars.push(v));
-            }
-        };
-        for o in &self.observed {
-            if let Observed::Memory { cells, .. } = o {
-                for (cell, _) in cells {
-                    if !last.contains(cell) {
-                        last.push(*cell);
-                        for w in &self.skeleton.writes[usize::from(*cell)] {
-                            source_vars(*w, &mut vars);
-                        }
-                    }
+        let relevant = self.values.relevant(self.values.shown_vars());
+        for want in [true, false] {
+            for (access, relevant) in self.values.accesses.iter().zip(&relevant) {
+                if *relevant == want {
+                    self.order.extend((access.first..access.end).map(Decision::Read));
                 }
             }
-        }
-        // A read whose value matters makes the reads matter that its sources depend on.
-        while let Some(v) = vars.pop() {
-            for (i, read) in reads.iter().enumerate() {
-                if read.var == v && !relevant[i] {
-                    relevant[i] = true;
-                    for w in &read.candidates {
-                        source_vars(*w, &mut vars);
-                    }
-                }
+            if want {
+                self.order.extend(self.values.shown_cells().into_iter().map(Decision::Last));
             }
         }
-        let pick = |want: bool| (0..reads.len()).filter(move |i| relevant[*i] == want);
-        let mut order: Vec<Decision> = pick.clone()(true).map(Decision::Read).collect();
-        order.extend(last.into_iter().map(Decision::Last));
-        order.extend(pick(false).map(Decision::Read));
-        self.order = order;
     }
 
     /// Searches this skeleton; what it finds goes to `found`.
@@ -283,8 +126,7 @@ impl<'s> Search<'s> {
         // Reads with one source are decided before anything is looked at.
         for (i, read) in self.skeleton.reads.iter().enumerate() {
             if let [source] = read.candidates[..] {
-                self.sources[i] = Some(source);
-                self.note_value(i, Some(source));
+                self.values.decide(i, Some(source));
                 self.choices.rf_low.insert(usize::from(source), usize::from(read.event));
             }
         }
@@ -328,10 +170,10 @@ impl<'s> Search<'s> {
     /// Explores below the first `level` decisions; true where a consistent execution was found.
     fn decide(&mut self, level: usize) -> Result<bool, Stop> {
         self.count()?;
-        if !self.propagate() {
+        if !self.values.follow() || self.values.broken_constraint().is_some() {
             return Ok(false);
         }
-        let outcome = self.outcome();
+        let outcome = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
         if let Some(outcome) = &outcome {
             if self.filter.is_some_and(|f| !holds(f, self.program, outcome)) {
                 return Ok(false);
@@ -370,8 +212,7 @@ impl<'s> Search<'s> {
         let mut any = false;
         for w in &read.candidates {
             let source = usize::from(*w);
-            self.sources[i] = Some(*w);
-            self.note_value(i, Some(*w));
+            self.values.decide(i, Some(*w));
             for other in &read.candidates {
                 if other != w {
                     self.choices.rf_high.remove(usize::from(*other), event);
@@ -386,22 +227,13 @@ impl<'s> Search<'s> {
             for other in &read.candidates {
                 self.choices.rf_high.insert(usize::from(*other), event);
             }
-            self.sources[i] = None;
-            self.note_value(i, None);
+            self.values.decide(i, None);
             any |= found;
             if found && self.enough(fixed) {
                 return Ok(true);
             }
         }
         Ok(any)
-    }
-
-    /// The value of a read from its source, where nothing else decides it.
-    fn note_value(&mut self, i: usize, source: Option<u16>) {
-        if self.direct {
-            let Access { thread, access, .. } = self.accesses[i];
-            self.values[thread][access] = source.and_then(|w| self.constant[usize::from(w)]);
-        }
     }
 
     fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
@@ -463,10 +295,16 @@ impl<'s> Search<'s> {
         let Some(cell) = self.skeleton.events[a].cell else { return };
         let Choices { co_low, co_high, .. } = &mut self.choices;
         // Both ends as they were before.
-        let writes = self.skeleton.writes[usize::from(cell)].iter().map(|w| usize::from(*w));
-        let before: SmallVec<[usize; 8]> =
-            writes.filter(|p| *p == a || co_low.contains(*p, a)).collect();
-        let after: SmallVec<[usize; 8]> = std::iter::once(b).chain(co_low.successors(b)).collect();
+        let (mut before, mut after) =
+            (SmallVec::<[usize; 8]>::new(), SmallVec::<[usize; 8]>::new());
+        for p in self.skeleton.writes[usize::from(cell)].iter().map(|w| usize::from(*w)) {
+            if p == a || co_low.contains(p, a) {
+                before.push(p);
+            }
+            if p == b || co_low.contains(b, p) {
+                after.push(p);
+            }
+        }
         for p in before {
             for s in &after {
                 co_low.insert(p, *s);
@@ -519,8 +357,11 @@ impl<'s> Search<'s> {
             return Ok(false);
         };
         let any = match outcome {
-            Some(outcome) => self.record(outcome.clone()),
-            None => self.solve_cycle(),
+            Some(outcome) => self.values.record(outcome.clone(), self.found),
+            None => {
+                let last = |cell| last_write(self.skeleton, &self.choices, cell);
+                self.values.solve_cycle(self.filter, &last, self.found)
+            }
         };
         if any {
             for flag in flags {
@@ -531,311 +372,10 @@ impl<'s> Search<'s> {
         }
         Ok(any)
     }
-
-    fn record(&mut self, outcome: Outcome) -> bool {
-        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-        let sources = self.sources.iter().flatten().copied();
-        self.found.record(outcome, self.skeleton, self.exprs, sources, &lookup)
-    }
-
-    /// Reads that depend on each other in a circle: every value that some store or the initial
-    /// state mentions is tried for one of them.
-    fn solve_cycle(&mut self) -> bool {
-        let Some((t, a)) = first_open(&self.values, self.found) else {
-            return false;
-        };
-        let saved = self.values.clone();
-        let mut any = false;
-        for guess in guesses(self.skeleton, self.exprs) {
-            self.values[t][a] = Some(guess);
-            let ok = self.propagate_from_guess() && self.agrees();
-            if ok {
-                match self.outcome() {
-                    Some(o) if self.filter.is_none_or(|f| holds(f, self.program, &o)) => {
-                        any |= self.record(o);
-                    }
-                    Some(_) => {}
-                    None => any |= self.solve_cycle(),
-                }
-            }
-            self.values.clone_from(&saved);
-        }
-        any
-    }
-
-    /// Values of reads that follow from what is decided, and whether no constraint is broken.
-    fn propagate(&mut self) -> bool {
-        if self.direct {
-            return self.constraints_hold();
-        }
-        for vs in &mut self.values {
-            vs.fill(None);
-        }
-        self.propagate_from_guess()
-    }
-
-    fn propagate_from_guess(&mut self) -> bool {
-        let skeleton = self.skeleton;
-        loop {
-            // Values found, and ones that others in turn may give.
-            let (mut changed, mut waiting) = (false, false);
-            for k in 0..self.accesses.len() {
-                let Access { first, end, thread, access } = self.accesses[k];
-                let open = self.values[thread][access].is_none();
-                if !open || self.sources[first..end].iter().any(Option::is_none) {
-                    continue;
-                }
-                match self.read_value(&skeleton.reads[first..end], first) {
-                    Some(v) => {
-                        self.values[thread][access] = Some(v);
-                        changed = true;
-                    }
-                    None if self.torn(first, end) => return false,
-                    None => waiting = true,
-                }
-            }
-            if !(changed && waiting) {
-                break;
-            }
-        }
-        self.constraints_hold()
-    }
-
-    /// Whether the values so far break no condition of a path.
-    fn constraints_hold(&self) -> bool {
-        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-        for path in &self.skeleton.paths {
-            for (expr, want) in &path.constraints {
-                if let Some(v) = self.exprs.eval(*expr, &lookup)
-                    && truth(v) != *want
-                {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// Whether the pieces of an access, all known, are of different addresses: they have no value
-    /// together, whatever the path takes it for.
-    fn torn(&self, first: usize, end: usize) -> bool {
-        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-        let eval = |e| self.exprs.eval(e, &lookup);
-        let settled = |s: &Option<u16>| s.is_some_and(|write| self.skeleton.settled(write, eval));
-        end - first > 1
-            && self.sources[first..end].iter().all(settled)
-            && self.read_value(&self.skeleton.reads[first..end], first).is_none()
-    }
-
-    /// The value of one access from the sources of its cells.
-    fn read_value(&self, reads: &[CellRead], first: usize) -> Option<Val> {
-        if reads.len() > 1 {
-            let sources = &self.sources[first..first + reads.len()];
-            if sources.iter().any(Option::is_none) {
-                return None;
-            }
-            let pieces = sources.iter().zip(reads);
-            let pieces = pieces.filter_map(|(s, r)| Some(((*s)?, i64::from(r.shift))));
-            let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-            let address = self.skeleton.address(pieces, |e| self.exprs.eval(e, &lookup));
-            if address.is_some() {
-                return address;
-            }
-        }
-        let mut sum = 0u128;
-        for (k, read) in reads.iter().enumerate() {
-            let source = self.sources[first + k]?;
-            match self.written(usize::from(source))? {
-                Val::Int(v) => sum |= v << read.shift,
-                other if reads.len() == 1 => return Some(other),
-                _ => return None,
-            }
-        }
-        Some(Val::Int(sum))
-    }
-
-    fn written(&self, event: usize) -> Option<Val> {
-        self.constant[event].or_else(|| {
-            let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-            self.written_now(event, &lookup)
-        })
-    }
-
-    fn written_now(&self, event: usize, lookup: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
-        match self.skeleton.events[event].value {
-            Source::None => None,
-            Source::Init(v) => Some(v),
-            Source::Part { value, shift, bits, whole } => match self.exprs.eval(value, lookup)? {
-                Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
-                other if whole => Some(other),
-                _ => None,
-            },
-        }
-    }
-
-    /// Whether every read has the value that its sources write. Pieces of different addresses have
-    /// none together.
-    fn agrees(&self) -> bool {
-        self.accesses.iter().all(|a| {
-            let known = self.values[a.thread][a.access];
-            let reads = &self.skeleton.reads[a.first..a.end];
-            known.is_none()
-                || match self.read_value(reads, a.first) {
-                    Some(v) => Some(v) == known,
-                    None => !self.torn(a.first, a.end),
-                }
-        })
-    }
-
-    /// The final values, where all are known.
-    fn outcome(&self) -> Option<Outcome> {
-        let lookup = |v: Var| self.values[usize::from(v.thread)][usize::from(v.access)];
-        let mut out = Outcome::new();
-        for (o, shown) in self.observed.iter().zip(&self.program.observed) {
-            let value = match o {
-                Observed::Register(e) => match self.exprs.eval(*e, &lookup)? {
-                    Val::Int(v) => Val::Int(v & mask(shown.bits)),
-                    other => other,
-                },
-                Observed::Memory { cells, initial } => {
-                    self.final_memory(cells, *initial, shown.bits)?
-                }
-            };
-            out.push(value);
-        }
-        Some(out)
-    }
-
-    fn final_memory(&self, cells: &[(u16, i32)], initial: Val, bits: u8) -> Option<Val> {
-        let mut sum = match initial {
-            Val::Int(v) => v,
-            other if cells.is_empty() => return Some(other),
-            _ => 0,
-        };
-        for (cell, shift) in cells {
-            let writes = &self.skeleton.writes[usize::from(*cell)];
-            let last = writes
-                .iter()
-                .find(|w| self.choices.co_high.row(usize::from(**w)).iter().all(|x| *x == 0))?;
-            match self.written(usize::from(*last))? {
-                Val::Int(v) => {
-                    let place = self.cells.places[usize::from(*cell)];
-                    sum = super::skeleton::lay(sum, v, place.size.saturating_mul(8), *shift);
-                }
-                other => return Some(other),
-            }
-        }
-        Some(Val::Int(sum & mask(bits)))
-    }
 }
 
-fn accesses(reads: &[CellRead]) -> Vec<Access> {
-    let mut all: Vec<Access> = Vec::with_capacity(reads.len());
-    for (i, read) in reads.iter().enumerate() {
-        match all.last_mut() {
-            Some(last) if reads[last.first].var == read.var => last.end = i + 1,
-            _ => all.push(Access {
-                first: i,
-                end: i + 1,
-                thread: usize::from(read.var.thread),
-                access: usize::from(read.var.access),
-            }),
-        }
-    }
-    all
-}
-
-/// Whether some write that is read, or some condition of a path, has no value though all that it is
-/// made of is known: arithmetic on addresses that means nothing here.
-fn is_stuck(
-    skeleton: &Skeleton,
-    exprs: &Exprs,
-    mut sources: impl Iterator<Item = u16>,
-    lookup: &dyn Fn(Var) -> Option<Val>,
-) -> bool {
-    let stuck = |e| {
-        let mut known = exprs.eval(e, lookup).is_none();
-        exprs.each_var(e, &mut |v| known = known && lookup(v).is_some());
-        known
-    };
-    let stored = |w: u16| match skeleton.events[usize::from(w)].value {
-        Source::Part { value, .. } => stuck(value),
-        Source::None | Source::Init(_) => false,
-    };
-    sources.any(stored)
-        || skeleton.paths.iter().flat_map(|p| &p.constraints).any(|(e, _)| stuck(*e))
-}
-
-/// The first read whose value is open; without one, values that are open for another reason
-/// are noted as trouble.
-pub(super) fn first_open(values: &[Vec<Option<Val>>], found: &mut Found) -> Option<(usize, usize)> {
-    let open = values
-        .iter()
-        .enumerate()
-        .find_map(|(t, vs)| vs.iter().position(Option::is_none).map(|a| (t, a)));
-    if open.is_none() {
-        found.stuck();
-    }
-    open
-}
-
-/// Every value that the initial state or a store of a constant mentions, and 0.
-pub(super) fn guesses(skeleton: &Skeleton, exprs: &Exprs) -> Vec<Val> {
-    let mut domain: Vec<Val> = vec![Val::ZERO];
-    for e in &skeleton.events {
-        let v = match e.value {
-            Source::Init(v) => Some(v),
-            Source::Part { value, .. } => exprs.as_const(value),
-            Source::None => None,
-        };
-        if let Some(v) = v
-            && !domain.contains(&v)
-        {
-            domain.push(v);
-        }
-    }
-    domain
-}
-
-/// Whether a proposition holds of an outcome.
-pub fn holds(cond: &Cond, program: &Program, outcome: &Outcome) -> bool {
-    use super::program::Rhs;
-    use crate::litmus::CmpOp;
-    match cond {
-        Cond::Const(b) => *b,
-        Cond::Not(c) => !holds(c, program, outcome),
-        Cond::And(cs) => cs.iter().all(|c| holds(c, program, outcome)),
-        Cond::Or(cs) => cs.iter().any(|c| holds(c, program, outcome)),
-        Cond::Cmp(i, op, rhs) => {
-            let bits = program.observed[*i].bits;
-            let (other, other_bits) = match rhs {
-                Rhs::Val(v) => (*v, bits),
-                Rhs::Observable(j) => (outcome[*j], program.observed[*j].bits),
-            };
-            match (outcome[*i], other) {
-                (Val::Int(a), Val::Int(b)) => {
-                    use super::expr::sign_extend;
-                    let signed = program.observed[*i].signed;
-                    let (x, y) = if signed {
-                        (sign_extend(a, bits), sign_extend(b & mask(other_bits), other_bits))
-                    } else {
-                        ((a & mask(bits)) as i128, (b & mask(other_bits)) as i128)
-                    };
-                    match op {
-                        CmpOp::Eq => x == y,
-                        CmpOp::Ne => x != y,
-                        CmpOp::Lt => x < y,
-                        CmpOp::Le => x <= y,
-                        CmpOp::Gt => x > y,
-                        CmpOp::Ge => x >= y,
-                    }
-                }
-                (a, b) => match op {
-                    CmpOp::Eq => a == b,
-                    CmpOp::Ne => a != b,
-                    _ => false,
-                },
-            }
-        }
-    }
+/// The last write of a cell, where it is decided.
+fn last_write(skeleton: &Skeleton, choices: &Choices, cell: u16) -> Option<u16> {
+    let is_last = |w: &u16| choices.co_high.row(usize::from(*w)).iter().all(|x| *x == 0);
+    skeleton.writes[usize::from(cell)].iter().copied().find(is_last)
 }

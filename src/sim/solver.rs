@@ -10,12 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::expr::{ExprId, Exprs, Var, mask, truth};
-use super::program::{Program, What};
+use super::expr::{ExprId, Exprs, Var};
+use super::found::{Found, Outcome, Stop, holds};
+use super::program::Program;
 use super::reasons::{Atom, Explain};
-use super::search::{Found, Outcome, Stop, first_open, guesses, holds};
-use super::skeleton::{Cells, Skeleton, Source, initial_value};
+use super::skeleton::{Cells, Skeleton, Source};
 use super::theory::{Base, Check, Theory, Values};
+use super::valuation::{Access, Observed, Valuation};
 use crate::cat::define::NEVER_SETTLES;
 use crate::isa::ops::Val;
 
@@ -52,11 +53,6 @@ impl Callbacks for Clock {
     }
 }
 
-enum Observed {
-    Register(ExprId),
-    Memory { cells: Vec<(u16, i32)>, initial: Val },
-}
-
 /// What a proposal turned out to be.
 #[expect(clippy::large_enum_variant, reason = "returned once a proposal and not kept")]
 enum Verdict {
@@ -68,7 +64,6 @@ enum Verdict {
 
 pub struct Solver<'s> {
     program: &'s Program,
-    cells: &'s Cells,
     exprs: &'s Exprs,
     skeleton: &'s Skeleton<'s>,
     theory: &'s Theory,
@@ -86,16 +81,14 @@ pub struct Solver<'s> {
     implied: FxHashSet<Vec<Lit>>,
     /// Assumed while outcomes already seen are ruled out.
     new_outcome: Lit,
-    /// The reads of each access, as a range, and whether an outcome or a path depends on it.
-    accesses: Vec<(usize, usize, bool)>,
-    observed: Vec<Observed>,
+    /// Accesses on whose values an outcome or a path depends.
+    relevant: Vec<Access>,
     values: Values,
     /// The bounds before anything is decided, and the proposal at hand.
     low: Base,
     high: Base,
     now: Base,
-    sources: Vec<u16>,
-    known: Vec<Vec<Option<Val>>>,
+    known: Valuation<'s>,
 }
 
 /// Adds to `found` the outcomes and flags of a skeleton.
@@ -130,25 +123,9 @@ impl<'s> Solver<'s> {
         let clock = Clock { deadline, calls: Cell::new(0), late: Cell::new(false) };
         let mut sat = batsat::Solver::new(SolverOpts::default(), clock);
         let new_outcome = Lit::new(sat.new_var_default(), true);
-        let observed = program.observed.iter().enumerate().map(|(i, o)| match o.what {
-            What::Reg { thread, .. } => {
-                let finals = &skeleton.paths[usize::from(thread)].finals;
-                Observed::Register(finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e))
-            }
-            What::Mem { loc, off, size } => {
-                let location = &program.locations[usize::from(loc)];
-                Observed::Memory {
-                    cells: Skeleton::observed_cells(cells, o.what),
-                    initial: initial_value(location, off, size),
-                }
-            }
-        });
-        let reads = skeleton.paths.iter().map(|p| p.events.iter().filter(|e| e.reads()).count());
         let mut solver = Solver {
-            observed: observed.collect(),
-            known: reads.map(|count| vec![None; count]).collect(),
+            known: Valuation::new(program, cells, exprs, skeleton),
             program,
-            cells,
             exprs,
             skeleton,
             theory,
@@ -162,12 +139,11 @@ impl<'s> Solver<'s> {
             facts: FxHashMap::default(),
             implied: FxHashSet::default(),
             new_outcome,
-            accesses: Vec::new(),
+            relevant: Vec::new(),
             values: Values::new(theory, skeleton),
             low: Base::new(n),
             high: Base::new(n),
             now: Base::new(n),
-            sources: vec![0; skeleton.reads.len()],
         };
         solver.add_reads();
         solver.add_coherence();
@@ -255,77 +231,40 @@ impl<'s> Solver<'s> {
     /// Which accesses matter to outcomes and paths; what they read from constant writes.
     fn add_accesses(&mut self) {
         let skeleton = self.skeleton;
-        let mut vars: Vec<Var> = Vec::new();
-        for o in &self.observed {
-            match o {
-                Observed::Register(e) => self.exprs.each_var(*e, &mut |v| vars.push(v)),
-                Observed::Memory { cells, .. } => {
-                    for w in cells.iter().flat_map(|(c, _)| &skeleton.writes[usize::from(*c)]) {
-                        self.vars_of(*w, &mut vars);
-                    }
-                }
-            }
-        }
+        let mut vars = self.known.shown_vars();
         for (e, _) in skeleton.paths.iter().flat_map(|p| &p.constraints) {
             self.exprs.each_var(*e, &mut |v| vars.push(v));
         }
         // Whether pieces belong together depends on what is written where.
-        let addresses = skeleton.holds_addresses(self.exprs);
-        let mut start = 0;
-        while start < skeleton.reads.len() {
-            let var = skeleton.reads[start].var;
-            let same = skeleton.reads[start..].iter().take_while(|r| r.var == var).count();
-            self.accesses.push((start, start + same, false));
-            if same > 1 && addresses {
-                vars.push(var);
-            }
-            start += same;
+        if skeleton.holds_addresses(self.exprs) {
+            let pieces = self.known.accesses.iter().filter(|a| a.end - a.first > 1);
+            vars.extend(pieces.map(|a| skeleton.reads[a.first].var));
         }
-        while let Some(v) = vars.pop() {
-            let access = self.accesses.iter().position(|a| skeleton.reads[a.0].var == v);
-            let Some(access) = access else { continue };
-            let (from, to, relevant) = &mut self.accesses[access];
-            if !std::mem::replace(relevant, true) {
-                let (from, to) = (*from, *to);
-                for w in skeleton.reads[from..to].iter().flat_map(|r| &r.candidates) {
-                    self.vars_of(*w, &mut vars);
-                }
-            }
-        }
-        for k in 0..self.accesses.len() {
-            let (from, to, relevant) = self.accesses[k];
-            if !relevant || to > from + 1 {
+        let relevant = self.known.relevant(vars);
+        let accesses = self.known.accesses.iter().zip(relevant);
+        self.relevant = accesses.filter(|(_, relevant)| *relevant).map(|(a, _)| *a).collect();
+        for k in 0..self.relevant.len() {
+            let Access { first, end, .. } = self.relevant[k];
+            if end > first + 1 {
                 continue;
             }
-            let read = &skeleton.reads[from];
+            let read = &skeleton.reads[first];
             for (c, w) in read.candidates.iter().enumerate() {
-                let value = match self.written(usize::from(*w)) {
+                let value = match self.known.written(usize::from(*w)) {
                     Some(Val::Int(v)) => Val::Int(v << read.shift),
                     Some(other) => other,
                     None => continue,
                 };
-                self.imply(vec![self.rf[from][c]], Fact::Read(read.var, value));
+                self.imply(vec![self.rf[first][c]], Fact::Read(read.var, value));
             }
-        }
-    }
-
-    fn vars_of(&self, write: u16, vars: &mut Vec<Var>) {
-        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
-            self.exprs.each_var(value, &mut |v| vars.push(v));
         }
     }
 
     /// Literals for the last writes of observed cells.
     fn add_last(&mut self) {
         let skeleton = self.skeleton;
-        let mut cells: Vec<u16> = Vec::new();
-        for o in &self.observed {
-            if let Observed::Memory { cells: of, .. } = o {
-                cells.extend(of.iter().map(|(c, _)| *c));
-            }
-        }
+        let mut cells = self.known.shown_cells();
         cells.sort_unstable();
-        cells.dedup();
         for cell in cells {
             let Some((_, rest)) = skeleton.writes[usize::from(cell)].split_first() else {
                 continue;
@@ -475,7 +414,7 @@ impl<'s> Solver<'s> {
         for (i, read) in skeleton.reads.iter().enumerate() {
             let k = self.rf[i].iter().position(|lit| self.is_true(*lit)).unwrap_or(0);
             let source = read.candidates.get(k).copied().unwrap_or(0);
-            self.sources[i] = source;
+            self.known.decide(i, Some(source));
             self.now.rf.insert(usize::from(source), usize::from(read.event));
         }
         self.now.co.copy_from(&self.low.co);
@@ -502,46 +441,32 @@ impl<'s> Solver<'s> {
         if !self.is_ordered() {
             return Verdict::Refuted;
         }
-        for values in &mut self.known {
-            values.fill(None);
-        }
-        self.propagate();
-        let relevant = |a: &(usize, usize, bool)| a.2;
-        let accesses: Vec<_> = self.accesses.iter().copied().filter(relevant).collect();
+        self.known.follow();
         // Each value has its literal before it is a reason for another.
-        for (from, ..) in &accesses {
-            let var = self.skeleton.reads[*from].var;
-            if let Some(value) = self.value(var) {
-                self.fact(Fact::Read(var, value));
-            }
+        let valued = |s: &Self, a: &Access| {
+            let var = s.skeleton.reads[a.first].var;
+            Some((*a, var, s.known.value(var)?))
+        };
+        let valued: Vec<_> = self.relevant.iter().filter_map(|a| valued(self, a)).collect();
+        for (_, var, value) in &valued {
+            self.fact(Fact::Read(*var, *value));
         }
-        for (from, to, _) in accesses {
-            let var = self.skeleton.reads[from].var;
-            if let Some(value) = self.value(var) {
-                let mut reasons = Vec::new();
-                for i in from..to {
-                    reasons.push(self.source_literal(i));
-                    self.write_reasons(self.sources[i], &mut reasons);
-                }
-                self.imply(reasons, Fact::Read(var, value));
-            }
+        for (access, var, value) in valued {
+            let reasons = self.access_reasons(access);
+            self.imply(reasons, Fact::Read(var, value));
         }
-        if let Some((from, to, _)) = self.accesses.iter().copied().find(|a| self.torn(a.0, a.1)) {
-            let mut reasons = Vec::new();
-            for i in from..to {
-                reasons.push(self.source_literal(i));
-                self.write_reasons(self.sources[i], &mut reasons);
-            }
+        if let Some(torn) = self.known.accesses.iter().copied().find(|a| self.known.torn(*a)) {
+            let reasons = self.access_reasons(torn);
             self.clause(reasons.into_iter().map(|r| !r).collect());
             return Verdict::Refuted;
         }
-        if let Some(broken) = self.broken_constraint() {
+        if let Some(broken) = self.known.broken_constraint() {
             let mut reasons = Vec::new();
             self.expr_reasons(broken, &mut reasons);
             self.clause(reasons.into_iter().map(|r| !r).collect());
             return Verdict::Refuted;
         }
-        let outcome = self.outcome();
+        let outcome = self.known.outcome(last_write(self.skeleton, &self.now));
         if let (Some(filter), Some(outcome)) = (&self.program.filter, &outcome)
             && !holds(filter, self.program, outcome)
         {
@@ -573,126 +498,34 @@ impl<'s> Solver<'s> {
         ordered
     }
 
-    fn value(&self, v: Var) -> Option<Val> {
-        self.known[usize::from(v.thread)][usize::from(v.access)]
-    }
-
-    /// Values of accesses that follow from the sources.
-    fn propagate(&mut self) {
-        loop {
-            let mut changed = false;
-            for k in 0..self.accesses.len() {
-                let (from, to, _) = self.accesses[k];
-                let var = self.skeleton.reads[from].var;
-                if self.value(var).is_none()
-                    && let Some(v) = self.read_value(from, to)
-                {
-                    self.known[usize::from(var.thread)][usize::from(var.access)] = Some(v);
-                    changed = true;
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
-    }
-
-    fn read_value(&self, from: usize, to: usize) -> Option<Val> {
-        if to - from > 1 {
-            let reads = &self.skeleton.reads;
-            let pieces = (from..to).map(|i| (self.sources[i], i64::from(reads[i].shift)));
-            let eval = |e| self.exprs.eval(e, &|v| self.value(v));
-            let address = self.skeleton.address(pieces, eval);
-            if address.is_some() {
-                return address;
-            }
-        }
-        let mut sum = 0u128;
-        for i in from..to {
-            match self.written(usize::from(self.sources[i]))? {
-                Val::Int(v) => sum |= v << self.skeleton.reads[i].shift,
-                other if to - from == 1 => return Some(other),
-                _ => return None,
-            }
-        }
-        Some(Val::Int(sum))
-    }
-
-    fn written(&self, event: usize) -> Option<Val> {
-        match self.skeleton.events[event].value {
-            Source::None => None,
-            Source::Init(v) => Some(v),
-            Source::Part { value, shift, bits, whole } => {
-                match self.exprs.eval(value, &|v| self.value(v))? {
-                    Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
-                    other if whole => Some(other),
-                    _ => None,
-                }
-            }
-        }
-    }
-
-    /// A path condition that the values break.
-    fn broken_constraint(&self) -> Option<ExprId> {
-        let constraints = self.skeleton.paths.iter().flat_map(|p| &p.constraints);
-        let broken = |(e, want): &&(ExprId, bool)| {
-            self.exprs.eval(*e, &|v| self.value(v)).is_some_and(|v| truth(v) != *want)
-        };
-        constraints.clone().find(broken).map(|(e, _)| *e)
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        let observed = self.observed.iter().zip(&self.program.observed);
-        observed.map(|(o, shown)| self.final_value(o, shown.bits)).collect()
-    }
-
-    fn final_value(&self, observed: &Observed, bits: u8) -> Option<Val> {
-        match observed {
-            Observed::Register(e) => match self.exprs.eval(*e, &|v| self.value(v))? {
-                Val::Int(v) => Some(Val::Int(v & mask(bits))),
-                other => Some(other),
-            },
-            Observed::Memory { cells, initial } => {
-                let mut sum = match *initial {
-                    Val::Int(v) => v,
-                    other if cells.is_empty() => return Some(other),
-                    _ => 0,
-                };
-                for (cell, shift) in cells {
-                    match self.written(usize::from(self.last_write(*cell)?))? {
-                        Val::Int(v) => {
-                            let place = self.cells.places[usize::from(*cell)];
-                            sum =
-                                super::skeleton::lay(sum, v, place.size.saturating_mul(8), *shift);
-                        }
-                        other => return Some(other),
-                    }
-                }
-                Some(Val::Int(sum & mask(bits)))
-            }
-        }
-    }
-
-    fn last_write(&self, cell: u16) -> Option<u16> {
-        let writes = &self.skeleton.writes[usize::from(cell)];
-        writes.iter().copied().find(|w| self.now.last.contains(usize::from(*w)))
-    }
-
     fn source_literal(&self, read: usize) -> Lit {
         let candidates = &self.skeleton.reads[read].candidates;
-        let k = candidates.iter().position(|w| *w == self.sources[read]).unwrap_or(0);
+        let source = self.known.source(read);
+        let k = candidates.iter().position(|w| Some(*w) == source).unwrap_or(0);
         self.rf[read][k]
     }
 
     /// Literals that give an expression the value that it has.
     fn expr_reasons(&self, e: ExprId, reasons: &mut Vec<Lit>) {
         self.exprs.each_var(e, &mut |v| {
-            if let Some(value) = self.value(v)
+            if let Some(value) = self.known.value(v)
                 && let Some(lit) = self.facts.get(&Fact::Read(v, value))
             {
                 reasons.push(*lit);
             }
         });
+    }
+
+    /// Literals that give an access the value that it has.
+    fn access_reasons(&self, of: Access) -> Vec<Lit> {
+        let mut reasons = Vec::new();
+        for read in of.first..of.end {
+            reasons.push(self.source_literal(read));
+            if let Some(source) = self.known.source(read) {
+                self.write_reasons(source, &mut reasons);
+            }
+        }
+        reasons
     }
 
     fn write_reasons(&self, write: u16, reasons: &mut Vec<Lit>) {
@@ -705,18 +538,18 @@ impl<'s> Solver<'s> {
     /// everything that they depend on.
     fn block(&mut self, while_new: bool) {
         let mut lits = Vec::new();
-        for i in 0..self.observed.len() {
+        for i in 0..self.known.observed.len() {
+            let last_write = last_write(self.skeleton, &self.now);
             let mut reasons = Vec::new();
-            let bits = self.program.observed[i].bits;
-            let Some(value) = self.final_value(&self.observed[i], bits) else {
+            let Some(value) = self.known.final_value(i, last_write) else {
                 lits = self.all_that_matters();
                 break;
             };
-            match &self.observed[i] {
+            match &self.known.observed[i] {
                 Observed::Register(e) => self.expr_reasons(*e, &mut reasons),
                 Observed::Memory { cells, .. } => {
                     for (cell, _) in cells {
-                        let Some(last) = self.last_write(*cell) else { continue };
+                        let Some(last) = last_write(*cell) else { continue };
                         reasons.extend(self.facts.get(&Fact::Last(last)));
                         self.write_reasons(last, &mut reasons);
                     }
@@ -737,18 +570,16 @@ impl<'s> Solver<'s> {
 
     fn all_that_matters(&self) -> Vec<Lit> {
         let mut lits = Vec::new();
-        for (from, to, relevant) in &self.accesses {
-            let known = self.value(self.skeleton.reads[*from].var).is_some();
-            if *relevant || !known {
-                lits.extend((*from..*to).map(|i| self.source_literal(i)));
-            }
+        let open = |a: &&Access| {
+            let var = self.skeleton.reads[a.first].var;
+            self.known.value(var).is_none() && !self.relevant.iter().any(|r| r.first == a.first)
+        };
+        for of in self.relevant.iter().chain(self.known.accesses.iter().filter(open)) {
+            lits.extend((of.first..of.end).map(|i| self.source_literal(i)));
         }
-        for o in &self.observed {
-            if let Observed::Memory { cells, .. } = o {
-                let last = cells.iter().filter_map(|(c, _)| self.last_write(*c));
-                lits.extend(last.filter_map(|w| self.facts.get(&Fact::Last(w))));
-            }
-        }
+        let last = self.known.shown_cells().into_iter();
+        let last = last.filter_map(last_write(self.skeleton, &self.now));
+        lits.extend(last.filter_map(|w| self.facts.get(&Fact::Last(w))));
         lits
     }
 
@@ -801,21 +632,15 @@ impl<'s> Solver<'s> {
         Some(self.rf[read][k])
     }
 
-    /// Whether the pieces of an access, all known, are of different addresses.
-    fn torn(&self, from: usize, to: usize) -> bool {
-        let eval = |e| self.exprs.eval(e, &|v| self.value(v));
-        let settled = |write: &u16| self.skeleton.settled(*write, eval);
-        to - from > 1
-            && self.sources[from..to].iter().all(settled)
-            && self.read_value(from, to).is_none()
-    }
-
     /// Records an allowed execution; false where no values go with it.
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
         let any = match outcome {
-            Some(outcome) => self.record(outcome),
-            None => self.solve_cycle(),
+            Some(outcome) => self.known.record(outcome, self.found),
+            None => {
+                let last = last_write(self.skeleton, &self.now);
+                self.known.solve_cycle(self.program.filter.as_ref(), &last, self.found)
+            }
         };
         if any {
             for flag in &theory.flags {
@@ -828,51 +653,16 @@ impl<'s> Solver<'s> {
         }
         any
     }
+}
 
-    fn record(&mut self, outcome: Outcome) -> bool {
-        let lookup = |v: Var| self.known[usize::from(v.thread)][usize::from(v.access)];
-        let sources = self.sources.iter().copied();
-        self.found.record(outcome, self.skeleton, self.exprs, sources, &lookup)
-    }
-
-    /// Reads that depend on each other in a circle: every value that some store or the initial
-    /// state mentions is tried for one of them, as in the other search.
-    fn solve_cycle(&mut self) -> bool {
-        let Some((t, a)) = first_open(&self.known, self.found) else {
-            return false;
-        };
-        let saved = self.known.clone();
-        let mut any = false;
-        for guess in guesses(self.skeleton, self.exprs) {
-            self.known[t][a] = Some(guess);
-            self.propagate();
-            if self.broken_constraint().is_none() && self.agrees() {
-                match self.outcome() {
-                    Some(o) => {
-                        let filter = self.program.filter.as_ref();
-                        if filter.is_none_or(|f| holds(f, self.program, &o)) {
-                            any |= self.record(o);
-                        }
-                    }
-                    None => any |= self.solve_cycle(),
-                }
-            }
-            self.known.clone_from(&saved);
-        }
-        any
-    }
-
-    /// Whether every access has the value that its sources write. Pieces of different addresses
-    /// have none together.
-    fn agrees(&self) -> bool {
-        self.accesses.iter().all(|(from, to, _)| {
-            let known = self.value(self.skeleton.reads[*from].var);
-            known.is_none()
-                || match self.read_value(*from, *to) {
-                    Some(v) => Some(v) == known,
-                    None => !self.torn(*from, *to),
-                }
-        })
+/// The last write of a cell in a proposal.
+fn last_write<'a>(
+    skeleton: &'a Skeleton,
+    now: &'a Base,
+) -> impl Fn(u16) -> Option<u16> + Copy + 'a {
+    |cell| {
+        let writes = &skeleton.writes[usize::from(cell)];
+        writes.iter().copied().find(|w| now.last.contains(usize::from(*w)))
     }
 }
 

@@ -9,11 +9,13 @@ use super::eval::{Choices, Compiled};
 use super::exhaustive::Exhaustive;
 use super::explain::{Failure, failures};
 use super::expr::Var;
+use super::found::{Found, holds};
 use super::interpreted::{Interpreted, choose, skeleton_exec};
 use super::path::{Kind, Path};
 use super::program::{Cond, Program};
-use super::search::{Found, Judge, Look, Search, holds};
+use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
+use super::valuation::written;
 use super::{Model, Options, Simulator, State, cells_of, each_choice, stopped, unfold_all};
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
@@ -286,10 +288,10 @@ impl View<'_> {
         let lookup = |v: Var| values[usize::from(v.thread)][usize::from(v.access)];
         let value_of = |e: usize| {
             let event = &skeleton.events[e];
-            let written = || super::exhaustive::written(exprs, skeleton, e, &lookup);
+            let stored = || written(exprs, skeleton, e, &lookup);
             let read = || {
                 let w = source(e as u16)?;
-                super::exhaustive::written(exprs, skeleton, w, &lookup)
+                written(exprs, skeleton, w, &lookup)
             };
             let bits =
                 event.cell.map_or(64, |c| self.cells.places[usize::from(c)].size.saturating_mul(8));
@@ -299,10 +301,10 @@ impl View<'_> {
             };
             match event.kind {
                 Kind::Read => show(read()),
-                Kind::ReadWrite => format!("{}->{}", show(read()), show(written())),
+                Kind::ReadWrite => format!("{}->{}", show(read()), show(stored())),
                 // What is at a lock, the model says.
                 Kind::LockRead | Kind::LockWrite | Kind::Touch => String::new(),
-                _ => show(written()),
+                _ => show(stored()),
             }
         };
         let events = (0..skeleton.len()).map(|e| self.event(e, &value_of)).collect();

@@ -1,0 +1,96 @@
+//! Outcomes, and what has been found of them so far. It does not know how they are found.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::expr::{mask, sign_extend};
+use super::program::{Cond, Program, Rhs};
+use crate::isa::ops::Val;
+use crate::litmus::CmpOp;
+
+/// Final values of the observed places, in the order of [`Program::observed`].
+pub type Outcome = SmallVec<[Val; 6]>;
+
+/// What a run over all skeletons of a test has found so far.
+#[derive(Default)]
+pub struct Found {
+    pub outcomes: FxHashSet<Outcome>,
+    /// Flags raised so far, by index among the model's checks.
+    pub flags: Vec<usize>,
+    pub stats: Stats,
+    /// Set where a value could not be computed.
+    pub trouble: Option<String>,
+}
+
+impl Found {
+    /// Adds the outcome of an allowed execution.
+    pub fn record(&mut self, outcome: Outcome) {
+        self.stats.executions += 1;
+        self.outcomes.insert(outcome);
+    }
+
+    /// Notes that a value could not be computed.
+    pub fn stuck(&mut self) {
+        let message = "a value cannot be computed (arithmetic on addresses?)";
+        self.trouble.get_or_insert_with(|| message.to_string());
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    pub skeletons: u64,
+    /// Partial executions looked at.
+    pub nodes: u64,
+    /// Complete consistent executions.
+    pub executions: u64,
+    /// Skeletons that went to the solver.
+    pub solved: u64,
+}
+
+pub enum Stop {
+    TimedOut,
+    /// More partial executions than were to be looked at.
+    Budget,
+    /// The model itself is at fault.
+    Model(String),
+}
+
+/// Whether a proposition holds of an outcome.
+pub fn holds(cond: &Cond, program: &Program, outcome: &Outcome) -> bool {
+    match cond {
+        Cond::Const(b) => *b,
+        Cond::Not(c) => !holds(c, program, outcome),
+        Cond::And(cs) => cs.iter().all(|c| holds(c, program, outcome)),
+        Cond::Or(cs) => cs.iter().any(|c| holds(c, program, outcome)),
+        Cond::Cmp(i, op, rhs) => {
+            let bits = program.observed[*i].bits;
+            let (other, other_bits) = match rhs {
+                Rhs::Val(v) => (*v, bits),
+                Rhs::Observable(j) => (outcome[*j], program.observed[*j].bits),
+            };
+            match (outcome[*i], other) {
+                (Val::Int(a), Val::Int(b)) => {
+                    let signed = program.observed[*i].signed;
+                    let (x, y) = if signed {
+                        (sign_extend(a, bits), sign_extend(b & mask(other_bits), other_bits))
+                    } else {
+                        ((a & mask(bits)) as i128, (b & mask(other_bits)) as i128)
+                    };
+                    match op {
+                        CmpOp::Eq => x == y,
+                        CmpOp::Ne => x != y,
+                        CmpOp::Lt => x < y,
+                        CmpOp::Le => x <= y,
+                        CmpOp::Gt => x > y,
+                        CmpOp::Ge => x >= y,
+                    }
+                }
+                (a, b) => match op {
+                    CmpOp::Eq => a == b,
+                    CmpOp::Ne => a != b,
+                    _ => false,
+                },
+            }
+        }
+    }
+}

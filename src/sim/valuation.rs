@@ -1,0 +1,415 @@
+//! What reads return and what places end with, once it is decided which writes reads take and
+//! which are last. It does not know how that is decided, nor any model.
+
+use smallvec::SmallVec;
+
+use super::expr::{ExprId, Exprs, Var, mask, truth};
+use super::found::{Found, Outcome, holds};
+use super::program::{Cond, Program, What};
+use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
+use crate::isa::ops::Val;
+
+/// The reads of one access, as a range, and the place of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub first: usize,
+    pub end: usize,
+    thread: usize,
+    access: usize,
+}
+
+/// What the outcome shows.
+pub(super) enum Observed {
+    Register(ExprId),
+    Memory { cells: Vec<(u16, i32)>, initial: Val },
+}
+
+pub(super) struct Valuation<'s> {
+    program: &'s Program,
+    cells: &'s Cells,
+    exprs: &'s Exprs,
+    skeleton: &'s Skeleton<'s>,
+    /// The source of each cell read, once decided.
+    sources: Vec<Option<u16>>,
+    /// The value of each access, once it follows from what is decided.
+    values: Vec<Vec<Option<Val>>>,
+    /// The reads that each access is made of.
+    pub accesses: Vec<Access>,
+    pub observed: Vec<Observed>,
+    /// What each event writes, where no read decides it.
+    constant: Vec<Option<Val>>,
+    /// Every access is one read of what no read decides: a value follows from the source alone.
+    direct: bool,
+}
+
+impl<'s> Valuation<'s> {
+    pub fn new(
+        program: &'s Program,
+        cells: &'s Cells,
+        exprs: &'s Exprs,
+        skeleton: &'s Skeleton<'s>,
+    ) -> Valuation<'s> {
+        let observed = program.observed.iter().enumerate().map(|(i, o)| match o.what {
+            What::Reg { thread, .. } => {
+                let finals = &skeleton.paths[usize::from(thread)].finals;
+                Observed::Register(finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e))
+            }
+            What::Mem { loc, off, size } => Observed::Memory {
+                cells: Skeleton::observed_cells(cells, o.what),
+                initial: initial_value(&program.locations[usize::from(loc)], off, size),
+            },
+        });
+        let reads = skeleton.paths.iter().map(|p| p.events.iter().filter(|e| e.reads()).count());
+        let accesses = accesses(&skeleton.reads);
+        let constant: Vec<_> =
+            (0..skeleton.len()).map(|e| written(exprs, skeleton, e, &|_| None)).collect();
+        let known = |w: &u16| constant[usize::from(*w)].is_some();
+        let direct = accesses.len() == skeleton.reads.len()
+            && skeleton.reads.iter().all(|r| r.shift == 0 && r.candidates.iter().all(known));
+        Valuation {
+            observed: observed.collect(),
+            values: reads.map(|count| vec![None; count]).collect(),
+            sources: vec![None; skeleton.reads.len()],
+            program,
+            cells,
+            exprs,
+            skeleton,
+            accesses,
+            constant,
+            direct,
+        }
+    }
+
+    /// Decides the source of a read, or that it is open.
+    #[inline]
+    pub fn decide(&mut self, read: usize, source: Option<u16>) {
+        self.sources[read] = source;
+        if self.direct {
+            let Access { thread, access, .. } = self.accesses[read];
+            self.values[thread][access] = source.and_then(|w| self.constant[usize::from(w)]);
+        }
+    }
+
+    pub fn source(&self, read: usize) -> Option<u16> {
+        self.sources[read]
+    }
+
+    pub fn value(&self, v: Var) -> Option<Val> {
+        self.values[usize::from(v.thread)][usize::from(v.access)]
+    }
+
+    fn eval(&self, e: ExprId) -> Option<Val> {
+        self.exprs.eval(e, &|v| self.value(v))
+    }
+
+    /// Finds the values that follow from the sources; false where an access is torn.
+    pub fn follow(&mut self) -> bool {
+        if self.direct {
+            return true;
+        }
+        for values in &mut self.values {
+            values.fill(None);
+        }
+        self.follow_on()
+    }
+
+    /// The same, from the values that there are.
+    fn follow_on(&mut self) -> bool {
+        loop {
+            // Values found, and ones that others in turn may give.
+            let (mut changed, mut waiting) = (false, false);
+            for k in 0..self.accesses.len() {
+                let of = self.accesses[k];
+                let open = self.values[of.thread][of.access].is_none();
+                if !open || self.sources[of.first..of.end].iter().any(Option::is_none) {
+                    continue;
+                }
+                match self.read_value(of) {
+                    Some(v) => {
+                        self.values[of.thread][of.access] = Some(v);
+                        changed = true;
+                    }
+                    None if self.torn(of) => return false,
+                    None => waiting = true,
+                }
+            }
+            if !(changed && waiting) {
+                return true;
+            }
+        }
+    }
+
+    /// A condition of a path that the values so far break.
+    pub fn broken_constraint(&self) -> Option<ExprId> {
+        for path in &self.skeleton.paths {
+            for (expr, want) in &path.constraints {
+                if self.eval(*expr).is_some_and(|v| truth(v) != *want) {
+                    return Some(*expr);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the pieces of an access, all known, are of different addresses: they have no value
+    /// together, whatever the path takes it for.
+    pub fn torn(&self, of: Access) -> bool {
+        let settled =
+            |s: &Option<u16>| s.is_some_and(|write| self.skeleton.settled(write, |e| self.eval(e)));
+        of.end - of.first > 1
+            && self.sources[of.first..of.end].iter().all(settled)
+            && self.read_value(of).is_none()
+    }
+
+    /// The value of one access from the sources of its cells.
+    fn read_value(&self, of: Access) -> Option<Val> {
+        let reads = &self.skeleton.reads[of.first..of.end];
+        let sources = &self.sources[of.first..of.end];
+        if reads.len() > 1 {
+            if sources.iter().any(Option::is_none) {
+                return None;
+            }
+            let pieces = sources.iter().zip(reads);
+            let pieces = pieces.filter_map(|(s, r)| Some(((*s)?, i64::from(r.shift))));
+            let address = self.skeleton.address(pieces, |e| self.eval(e));
+            if address.is_some() {
+                return address;
+            }
+        }
+        let mut sum = 0u128;
+        for (read, source) in reads.iter().zip(sources) {
+            match self.written(usize::from((*source)?))? {
+                Val::Int(v) => sum |= v << read.shift,
+                other if reads.len() == 1 => return Some(other),
+                _ => return None,
+            }
+        }
+        Some(Val::Int(sum))
+    }
+
+    pub fn written(&self, event: usize) -> Option<Val> {
+        let written = || written(self.exprs, self.skeleton, event, &|v| self.value(v));
+        self.constant[event].or_else(written)
+    }
+
+    /// Whether every read has the value that its sources write. Pieces of different addresses have
+    /// none together.
+    fn agrees(&self) -> bool {
+        self.accesses.iter().all(|of| {
+            let known = self.values[of.thread][of.access];
+            known.is_none()
+                || match self.read_value(*of) {
+                    Some(v) => Some(v) == known,
+                    None => !self.torn(*of),
+                }
+        })
+    }
+
+    /// The final values, where all are known. `last` is the last write of a cell.
+    pub fn outcome(&self, last: impl Fn(u16) -> Option<u16>) -> Option<Outcome> {
+        let mut out = Outcome::new();
+        for k in 0..self.observed.len() {
+            out.push(self.final_value(k, &last)?);
+        }
+        Some(out)
+    }
+
+    pub fn final_value(&self, k: usize, last: impl Fn(u16) -> Option<u16>) -> Option<Val> {
+        let bits = self.program.observed[k].bits;
+        let (cells, initial) = match &self.observed[k] {
+            Observed::Register(e) => match self.eval(*e)? {
+                Val::Int(v) => return Some(Val::Int(v & mask(bits))),
+                other => return Some(other),
+            },
+            Observed::Memory { cells, initial } => (cells, *initial),
+        };
+        let mut sum = match initial {
+            Val::Int(v) => v,
+            other if cells.is_empty() => return Some(other),
+            _ => 0,
+        };
+        for (cell, shift) in cells {
+            match self.written(usize::from(last(*cell)?))? {
+                Val::Int(v) => {
+                    let place = self.cells.places[usize::from(*cell)];
+                    sum = lay(sum, v, place.size.saturating_mul(8), *shift);
+                }
+                other => return Some(other),
+            }
+        }
+        Some(Val::Int(sum & mask(bits)))
+    }
+
+    /// Adds the outcome of an allowed execution; false where it is none, since a value in it cannot
+    /// be computed.
+    pub fn record(&self, outcome: Outcome, found: &mut Found) -> bool {
+        let sources = self.sources.iter().flatten().copied();
+        if is_stuck(self.exprs, self.skeleton, sources, &|v| self.value(v)) {
+            found.stuck();
+            return false;
+        }
+        found.record(outcome);
+        true
+    }
+
+    /// Reads of an allowed execution that depend on each other in a circle: every value that some
+    /// store or the initial state mentions is tried for one of them. Records the outcomes that pass
+    /// `filter`, if any.
+    pub fn solve_cycle(
+        &mut self,
+        filter: Option<&Cond>,
+        last: &dyn Fn(u16) -> Option<u16>,
+        found: &mut Found,
+    ) -> bool {
+        let mut all = self.values.iter().enumerate();
+        let open = all.find_map(|(t, of)| of.iter().position(Option::is_none).map(|a| (t, a)));
+        let Some((t, a)) = open else {
+            // Something is open for another reason.
+            found.stuck();
+            return false;
+        };
+        let saved = self.values.clone();
+        let mut any = false;
+        for guess in self.guesses() {
+            self.values[t][a] = Some(guess);
+            if self.follow_on() && self.broken_constraint().is_none() && self.agrees() {
+                match self.outcome(last) {
+                    Some(o) if filter.is_none_or(|f| holds(f, self.program, &o)) => {
+                        any |= self.record(o, found);
+                    }
+                    Some(_) => {}
+                    None => any |= self.solve_cycle(filter, last, found),
+                }
+            }
+            self.values.clone_from(&saved);
+        }
+        any
+    }
+
+    /// Every value that the initial state or a store of a constant mentions, and 0.
+    fn guesses(&self) -> SmallVec<[Val; 8]> {
+        let mut domain = SmallVec::from_iter([Val::ZERO]);
+        for e in &self.skeleton.events {
+            let v = match e.value {
+                Source::Init(v) => Some(v),
+                Source::Part { value, .. } => self.exprs.as_const(value),
+                Source::None => None,
+            };
+            if let Some(v) = v
+                && !domain.contains(&v)
+            {
+                domain.push(v);
+            }
+        }
+        domain
+    }
+
+    /// The cells that the outcome shows, each once.
+    pub fn shown_cells(&self) -> SmallVec<[u16; 8]> {
+        let mut all = SmallVec::new();
+        for o in &self.observed {
+            let Observed::Memory { cells, .. } = o else { continue };
+            for (cell, _) in cells {
+                if !all.contains(cell) {
+                    all.push(*cell);
+                }
+            }
+        }
+        all
+    }
+
+    /// The values that the outcome is made of.
+    pub fn shown_vars(&self) -> Vec<Var> {
+        let mut vars = Vec::new();
+        for o in &self.observed {
+            if let Observed::Register(e) = o {
+                self.exprs.each_var(*e, &mut |v| vars.push(v));
+            }
+        }
+        for cell in self.shown_cells() {
+            for w in &self.skeleton.writes[usize::from(cell)] {
+                self.vars_of(*w, &mut vars);
+            }
+        }
+        vars
+    }
+
+    fn vars_of(&self, write: u16, vars: &mut Vec<Var>) {
+        if let Source::Part { value, .. } = self.skeleton.events[usize::from(write)].value {
+            self.exprs.each_var(value, &mut |v| vars.push(v));
+        }
+    }
+
+    /// Which accesses some of these values can depend on.
+    pub fn relevant(&self, mut vars: Vec<Var>) -> SmallVec<[bool; 16]> {
+        let reads = &self.skeleton.reads;
+        let mut relevant = SmallVec::from_elem(false, self.accesses.len());
+        while let Some(v) = vars.pop() {
+            let Some(k) = self.accesses.iter().position(|a| reads[a.first].var == v) else {
+                continue;
+            };
+            if !std::mem::replace(&mut relevant[k], true) {
+                let Access { first, end, .. } = self.accesses[k];
+                for w in reads[first..end].iter().flat_map(|r| &r.candidates) {
+                    self.vars_of(*w, &mut vars);
+                }
+            }
+        }
+        relevant
+    }
+}
+
+fn accesses(reads: &[CellRead]) -> Vec<Access> {
+    let mut all: Vec<Access> = Vec::with_capacity(reads.len());
+    for (i, read) in reads.iter().enumerate() {
+        match all.last_mut() {
+            Some(last) if reads[last.first].var == read.var => last.end = i + 1,
+            _ => all.push(Access {
+                first: i,
+                end: i + 1,
+                thread: usize::from(read.var.thread),
+                access: usize::from(read.var.access),
+            }),
+        }
+    }
+    all
+}
+
+/// What an event writes, from the values of reads.
+pub(super) fn written(
+    exprs: &Exprs,
+    skeleton: &Skeleton,
+    event: usize,
+    lookup: &dyn Fn(Var) -> Option<Val>,
+) -> Option<Val> {
+    match skeleton.events[event].value {
+        Source::None => None,
+        Source::Init(v) => Some(v),
+        Source::Part { value, shift, bits, whole } => match exprs.eval(value, lookup)? {
+            Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
+            other if whole => Some(other),
+            _ => None,
+        },
+    }
+}
+
+/// Whether some write that is read, or some condition of a path, has no value though all that it is
+/// made of is known: arithmetic on addresses that means nothing here.
+pub(super) fn is_stuck(
+    exprs: &Exprs,
+    skeleton: &Skeleton,
+    mut sources: impl Iterator<Item = u16>,
+    lookup: &dyn Fn(Var) -> Option<Val>,
+) -> bool {
+    let stuck = |e| {
+        let mut known = exprs.eval(e, lookup).is_none();
+        exprs.each_var(e, &mut |v| known = known && lookup(v).is_some());
+        known
+    };
+    let stored = |w: u16| match skeleton.events[usize::from(w)].value {
+        Source::Part { value, .. } => stuck(value),
+        Source::None | Source::Init(_) => false,
+    };
+    let mut constraints = skeleton.paths.iter().flat_map(|p| &p.constraints);
+    sources.any(stored) || constraints.any(|(e, _)| stuck(*e))
+}
