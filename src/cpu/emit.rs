@@ -186,7 +186,7 @@ impl Emit<'_> {
         let thread = &self.program.threads[role];
         let isa = isa::of(self.test.arch);
         let mut registers = Vec::new();
-        for (r, info) in thread.regs.iter().enumerate() {
+        for (r, info) in thread.code.regs.iter().enumerate() {
             let Some(known) = isa.and_then(|i| i.register(&info.name)) else { continue };
             let name = known.name.to_ascii_lowercase();
             if known.bits != 64 {
@@ -352,7 +352,7 @@ impl Emit<'_> {
         let mut parts = Vec::new();
         for c in self.columns_of(role) {
             let What::Reg { reg, .. } = self.program.observed[c].what else { continue };
-            let local = &self.program.threads[role].regs[usize::from(reg)].name;
+            let local = &self.program.threads[role].code.regs[usize::from(reg)].name;
             let Some(k) = outs.iter().position(|(n, _)| n == local) else {
                 return Err(
                     self.refuse(format!("`{role}:{local}` is no local that can be observed"))
@@ -432,7 +432,7 @@ impl Emit<'_> {
     /// The widest access of the test: locations without a type are made to hold it.
     fn widest_access(&self) -> u32 {
         use crate::isa::ops::Op;
-        let ops = self.program.threads.iter().flat_map(|t| &t.insts).flat_map(|i| &i.ops);
+        let ops = self.program.threads.iter().flat_map(|t| &t.code.insts).flat_map(|i| &i.ops);
         let sizes = ops.filter_map(|op| match op {
             Op::Load { size, .. } | Op::Store { size, .. } => Some(u32::from(*size)),
             _ => None,

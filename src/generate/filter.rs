@@ -8,10 +8,10 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::ops::{Code, Op};
+use crate::isa::ops::Op;
 use crate::lang::c11;
 use crate::litmus::{Arch, Body, Test};
-use crate::sim::program::Program;
+use crate::sim::program::{Program, Thread};
 
 /// What a filter can say.
 pub const KEYS: [&str; 7] = ["name", "arch", "threads", "events", "locations", "uses", "without"];
@@ -134,8 +134,8 @@ impl Filter {
 }
 
 /// The accesses of a thread's program; of two ways through an instruction, the longer counts.
-fn accesses(code: &Code) -> usize {
-    code.insts.iter().map(|i| in_list(&i.ops)).sum()
+fn accesses(thread: &Thread) -> usize {
+    thread.code.insts.iter().map(|i| in_list(&i.ops)).sum()
 }
 
 fn in_list(ops: &[Op]) -> usize {

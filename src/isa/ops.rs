@@ -415,10 +415,14 @@ pub struct RegInfo {
 }
 
 impl Code {
+    pub fn find_reg(&self, name: &str) -> Option<Reg> {
+        self.regs.iter().position(|r| r.name == name).map(|i| i as Reg)
+    }
+
     /// The register of this name, added where it is new.
     pub fn reg(&mut self, name: &str, bits: u8, signed: bool) -> Reg {
-        if let Some(i) = self.regs.iter().position(|r| r.name == name) {
-            return i as Reg;
+        if let Some(reg) = self.find_reg(name) {
+            return reg;
         }
         self.regs.push(RegInfo { name: name.to_string(), bits, signed });
         (self.regs.len() - 1) as Reg

@@ -317,10 +317,20 @@ fn too_long() -> String {
     format!("arrays have at most {MAX_ARRAY} elements")
 }
 
+/// The first initialisation of a place that has one before it.
+fn repeated(items: &[InitItem]) -> Option<&InitItem> {
+    // Of a few, each is compared with each sooner than put into a set.
+    if items.len() <= 16 {
+        let before = |i: usize| items[..i].iter().any(|other| other.place == items[i].place);
+        return (0..items.len()).find(|i| before(*i)).map(|i| &items[i]);
+    }
+    let mut seen = FxHashSet::default();
+    items.iter().find(|item| !seen.insert(&item.place))
+}
+
 /// The initial state, from behind its opening brace to behind its closing one.
 pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
     let mut items: Vec<InitItem> = Vec::new();
-    let mut seen = FxHashSet::default();
     s.blanks()?;
     loop {
         match s.peek() {
@@ -331,7 +341,12 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
             }
             Some(b'}') => {
                 s.pos += 1;
-                return Ok(items);
+                return match repeated(&items) {
+                    Some(item) => Err(s
+                        .error(item.span, format!("{} is initialised more than once", item.place))
+                        .help("keep one of the initialisations")),
+                    None => Ok(items),
+                };
             }
             Some(b';') => {
                 s.pos += 1;
@@ -340,13 +355,7 @@ pub fn init(s: &mut Scanner, arch: Arch, open: usize) -> Result<Vec<InitItem>> {
             }
             _ => {}
         }
-        let item = item(s, arch)?;
-        if !seen.insert(item.place.clone()) {
-            return Err(s
-                .error(item.span, format!("{} is initialised more than once", item.place))
-                .help("keep one of the initialisations"));
-        }
-        items.push(item);
+        items.push(item(s, arch)?);
         match s.peek() {
             Some(b';' | b'}') | None => {}
             Some(b',') => {

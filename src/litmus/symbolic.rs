@@ -91,18 +91,23 @@ pub fn resolve(test: &mut Test) -> Result<()> {
         }
         names.push(found);
     }
-    let mut mentioned = FxHashSet::default();
     places(test, &mut |p| {
-        if let Place::Reg { thread, name } = p {
-            if name.starts_with('%') && !names[*thread].contains(name) {
-                names[*thread].push(name.clone());
-            }
-            mentioned.insert((*thread, name.to_ascii_lowercase()));
+        if let Place::Reg { thread, name } = p
+            && name.starts_with('%')
+            && !names[*thread].contains(name)
+        {
+            names[*thread].push(name.clone());
         }
     });
     if names.iter().all(Vec::is_empty) && !bare {
         return Ok(());
     }
+    let mut mentioned = FxHashSet::default();
+    places(test, &mut |p| {
+        if let Place::Reg { thread, name } = p {
+            mentioned.insert((*thread, name.to_ascii_lowercase()));
+        }
+    });
     // One initialisation for each thread that uses the register.
     let mut init = Vec::with_capacity(test.init.len());
     for item in std::mem::take(&mut test.init) {

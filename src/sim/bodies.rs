@@ -4,10 +4,13 @@
 //! What a thread does depends on its text and on which locations its names are, which every test
 //! is asked anew. Nothing here knows what code means.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
+use super::program::Thread;
 use crate::diag::{Result, Source};
-use crate::isa::ops::Code;
+use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Features, Line, Type};
 
@@ -23,7 +26,8 @@ pub struct Bodies {
 }
 
 struct Body {
-    code: Code,
+    code: Arc<Code>,
+    reg_init: Vec<(Reg, Val)>,
     /// The names that lowering asked for, and the answers.
     asked: Vec<(String, u16)>,
 }
@@ -58,28 +62,27 @@ impl Bodies {
         source: &Source,
         lines: &[Line],
         symbols: &mut dyn Symbols,
-    ) -> Result<Code> {
+    ) -> Result<Thread> {
         self.set_key(isa, features, lines);
         if let Some(body) = self.kept.get(&self.key[..])
             && body.asked.iter().all(|(name, location)| symbols.location(name) == *location)
         {
-            let mut code = body.code.clone();
-            for (inst, line) in code.insts.iter_mut().zip(lines) {
-                inst.span = line.span;
-            }
-            return Ok(code);
+            let spans = lines.iter().map(|line| line.span).collect();
+            let (code, reg_init) = (body.code.clone(), body.reg_init.clone());
+            return Ok(Thread { code, reg_init, spans });
         }
         let mut recorder = Recorder { symbols, asked: Vec::new(), typed: false };
-        let code = isa.thread(source, lines, &mut recorder)?;
+        let thread = Thread::new(isa.thread(source, lines, &mut recorder)?);
         let Recorder { asked, typed, .. } = recorder;
         // Each instruction is a line's.
-        if !typed && code.insts.len() == lines.len() && self.key.len() <= LONGEST {
+        if !typed && thread.code.insts.len() == lines.len() && self.key.len() <= LONGEST {
             if self.kept.len() >= MOST {
                 self.kept.clear();
             }
-            self.kept.insert(self.key[..].into(), Body { code: code.clone(), asked });
+            let (code, reg_init) = (thread.code.clone(), thread.reg_init.clone());
+            self.kept.insert(self.key[..].into(), Body { code, reg_init, asked });
         }
-        Ok(code)
+        Ok(thread)
     }
 
     /// All that lowering looks at, each text with its length before it.

@@ -1,6 +1,6 @@
 //! Every candidate execution of a skeleton, one by one: the reference for the engines.
 //!
-//! It shares nothing with the search but the skeleton, the judge and when a value is none, and
+//! It shares nothing with the search but the skeleton, the judge, and what one write stores, and
 //! prunes nothing.
 
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::found::{Found, Outcome, Stop, holds};
 use super::program::{Program, What};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
-use super::valuation::is_stuck;
+use super::valuation::{is_stuck, written};
 use crate::isa::ops::Val;
 use crate::rel::Rel;
 
@@ -275,24 +275,6 @@ impl Exhaustive<'_> {
             });
         }
         Some(out)
-    }
-}
-
-/// What a write stores, under values of reads.
-fn written(
-    exprs: &Exprs,
-    skeleton: &Skeleton,
-    event: usize,
-    lookup: &dyn Fn(Var) -> Option<Val>,
-) -> Option<Val> {
-    match skeleton.events[event].value {
-        Source::None => None,
-        Source::Init(v) => Some(v),
-        Source::Part { value, shift, bits, whole } => match exprs.eval(value, lookup)? {
-            Val::Int(v) => Some(Val::Int(v >> shift & mask(bits))),
-            other if whole => Some(other),
-            _ => None,
-        },
     }
 }
 

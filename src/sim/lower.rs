@@ -7,9 +7,9 @@ use compact_str::format_compact;
 use rustc_hash::FxHashMap;
 
 use super::bodies::Bodies;
-use super::program::{Cond, Location, Observable, Program, Rhs, Shown, What};
+use super::program::{Cond, Location, Observable, Program, Rhs, Shown, Thread, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::ops::{Code, Reg, Val};
+use crate::isa::ops::{Reg, Val};
 use crate::isa::{self, Symbols};
 use crate::lang::c11::lower::{self, Dialect};
 use crate::litmus::{
@@ -126,10 +126,15 @@ impl Program {
                     bodies.thread(isa, features, &test.source, lines, &mut locations)?
                 }
                 Body::C(f) => match dialect {
-                    None => lower::thread(&test.source, f, &test.helpers, &mut locations)?,
+                    None => {
+                        let code = lower::thread(&test.source, f, &test.helpers, &mut locations)?;
+                        Thread::new(code)
+                    }
                     Some(dialect) => {
                         let helpers = &test.helpers;
-                        lower::thread_in(&test.source, f, helpers, &mut locations, dialect)?
+                        let locations = &mut locations;
+                        let code = lower::thread_in(&test.source, f, helpers, locations, dialect)?;
+                        Thread::new(code)
                     }
                 },
             });
@@ -152,7 +157,7 @@ impl Program {
 struct Lowering<'t> {
     test: &'t Test,
     locations: Locations,
-    threads: Vec<Code>,
+    threads: Vec<Thread>,
     /// Declared types of registers.
     types: FxHashMap<(usize, Reg), Type>,
     /// What the comparisons read so far look at.
@@ -215,7 +220,7 @@ impl Lowering<'_> {
                     self.types.insert((*thread, reg), ty.clone());
                 }
                 if let Some(InitValue::One(v)) = &item.value {
-                    let bits = self.threads[*thread].regs[usize::from(reg)].bits;
+                    let bits = self.threads[*thread].code.regs[usize::from(reg)].bits;
                     let val = match self.value(v, Some(*thread), span)? {
                         Val::Int(i) => Val::Int(i & super::expr::mask(bits)),
                         other => other,
@@ -277,7 +282,7 @@ impl Lowering<'_> {
         init: bool,
     ) -> Result<Option<(Reg, u8)>> {
         let count = self.threads.len();
-        let Some(code) = self.threads.get_mut(thread) else {
+        let Some(of) = self.threads.get_mut(thread) else {
             return Err(Diag::at(
                 &self.test.source,
                 span,
@@ -286,7 +291,7 @@ impl Lowering<'_> {
         };
         match isa::of(self.test.arch) {
             Some(isa) => match isa.register(name) {
-                Some(r) => Ok(Some((code.reg(&r.name, r.bits, r.signed), r.shown_bits))),
+                Some(r) => Ok(Some((of.reg(&r.name, r.bits, r.signed), r.shown_bits))),
                 None => Err(Diag::at(
                     &self.test.source,
                     span,
@@ -294,14 +299,14 @@ impl Lowering<'_> {
                 )),
             },
             None => {
-                if let Some(i) = code.regs.iter().position(|r| r.name == name) {
-                    return Ok(Some((i as Reg, code.regs[i].bits)));
+                if let Some(reg) = of.code.find_reg(name) {
+                    return Ok(Some((reg, of.code.regs[usize::from(reg)].bits)));
                 }
                 // Kernel-style tests do without declarations.
                 if init || self.own_events {
-                    return Ok(Some((code.reg(name, 32, true), 32)));
+                    return Ok(Some((of.reg(name, 32, true), 32)));
                 }
-                let near = nearest(name, code.regs.iter().map(|r| r.name.as_str()));
+                let near = nearest(name, of.code.regs.iter().map(|r| r.name.as_str()));
                 let diag = Diag::at(
                     &self.test.source,
                     span,
@@ -322,7 +327,7 @@ impl Lowering<'_> {
                 let Some((reg, shown)) = self.register(*thread, name, span, false)? else {
                     return Err(Diag::at(self.source(), span, "no such register"));
                 };
-                let info = &self.threads[*thread].regs[usize::from(reg)];
+                let info = &self.threads[*thread].code.regs[usize::from(reg)];
                 let label = format_compact!("{thread}:{}", info.name);
                 let declared = ty.cloned().or_else(|| self.types.get(&(*thread, reg)).cloned());
                 let (bits, signed) = match declared {

@@ -410,11 +410,11 @@ fn each_choice<'p>(
 fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
     match stuck {
         Stuck::At(Wrong { thread, line, message }) => {
-            let inst = program.threads[thread].insts.get(line);
+            let inst = program.threads[thread].code.insts.get(line);
             let text = inst.map_or("", |i| i.text.as_str());
             let message = format!("thread {thread}, `{text}`: {message}");
-            match inst {
-                Some(inst) => Diag::at(&test.source, inst.span, message),
+            match program.threads[thread].span(line) {
+                Some(span) => Diag::at(&test.source, span, message),
                 None => Diag::new(message),
             }
         }
@@ -450,13 +450,13 @@ fn private_locations(program: &Program) -> Vec<Option<u16>> {
             note(&mut reach, loc, Reach::Shared);
         }
     }
-    for (t, code) in program.threads.iter().enumerate() {
-        for (_, v) in &code.reg_init {
+    for (t, thread) in program.threads.iter().enumerate() {
+        for (_, v) in &thread.reg_init {
             if let Val::Ptr { loc, .. } = v {
                 note(&mut reach, *loc, Reach::One(t as u16));
             }
         }
-        for inst in &code.insts {
+        for inst in &thread.code.insts {
             each_const(&inst.ops, &mut |v| {
                 if let Val::Ptr { loc, .. } = v {
                     note(&mut reach, loc, Reach::One(t as u16));

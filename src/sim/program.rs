@@ -1,8 +1,11 @@
 //! What the simulator runs: threads as micro-ops, locations with initial contents, and what is
 //! observed. Made from a test by [`Program::new`]; from here on no text format matters.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 
+use crate::diag::Span;
 use crate::isa::ops::{Code, Reg, Val};
 use crate::litmus::{Arch, CmpOp, Quantifier};
 
@@ -11,7 +14,7 @@ pub struct Program {
     pub arch: Arch,
     pub name: String,
     pub locations: Vec<Location>,
-    pub threads: Vec<Code>,
+    pub threads: Vec<Thread>,
     /// The labels of each thread, and the instruction that each stands before.
     pub labels: Vec<Vec<(String, u32)>>,
     /// What a final state shows, in printing order; the condition may look at more.
@@ -22,6 +25,37 @@ pub struct Program {
     pub quantifier: Quantifier,
     /// Its events may be others than reads, writes and fences: a model with a bell file has them.
     pub own_events: bool,
+}
+
+/// What one thread runs. Tests share code.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub code: Arc<Code>,
+    /// Initial values of registers; those that are not listed hold 0.
+    pub reg_init: Vec<(Reg, Val)>,
+    /// Where instructions stand, unless it is where the code says.
+    pub spans: Vec<Span>,
+}
+
+impl Thread {
+    pub fn new(mut code: Code) -> Thread {
+        let reg_init = std::mem::take(&mut code.reg_init);
+        Thread { code: Arc::new(code), reg_init, spans: Vec::new() }
+    }
+
+    /// Where an instruction stands.
+    pub fn span(&self, inst: usize) -> Option<Span> {
+        let own = || self.code.insts.get(inst).map(|i| i.span);
+        self.spans.get(inst).copied().or_else(own)
+    }
+
+    /// The register of this name, added where it is new.
+    pub fn reg(&mut self, name: &str, bits: u8, signed: bool) -> Reg {
+        match self.code.find_reg(name) {
+            Some(reg) => reg,
+            None => Arc::make_mut(&mut self.code).reg(name, bits, signed),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

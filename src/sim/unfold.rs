@@ -142,9 +142,10 @@ const ROOM: usize = MOST_EVENTS / 2;
 
 impl<'p> Unfolder<'p> {
     pub fn run(&self, exprs: &mut Exprs) -> Result<Paths, Stuck> {
-        let code: &'p Code = &self.program.threads[self.thread];
+        let thread = &self.program.threads[self.thread];
+        let code: &'p Code = &thread.code;
         let mut regs = vec![Cell::plain(exprs.int(0)); code.regs.len()];
-        for (reg, val) in &code.reg_init {
+        for (reg, val) in &thread.reg_init {
             regs[usize::from(*reg)].value = exprs.constant(*val);
         }
         let mut todo = vec![State {

@@ -373,14 +373,14 @@ impl View<'_> {
             },
             None => format!("{kind}{tags}"),
         };
-        let code = event.thread.and_then(|t| self.program.threads.get(usize::from(t)));
-        let inst = code.and_then(|c| c.insts.get(usize::from(event.line)));
-        let line = |i: &crate::isa::ops::Inst| self.test.source.line_col(i.span.start as usize).0;
+        let thread = event.thread.and_then(|t| self.program.threads.get(usize::from(t)));
+        let inst = thread.and_then(|t| t.code.insts.get(usize::from(event.line)));
+        let span = thread.and_then(|t| t.span(usize::from(event.line)));
         Event {
             thread: event.thread,
             text,
             instruction: inst.map_or(String::new(), |i| i.text.clone()),
-            line: inst.map_or(0, line),
+            line: span.map_or(0, |s| self.test.source.line_col(s.start as usize).0),
         }
     }
 }
