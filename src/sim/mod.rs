@@ -86,6 +86,9 @@ pub enum Engine {
 const NODES: u64 = 1 << 11;
 const NODES_AFTER: u64 = 1 << 8;
 
+/// Most tests have no more outcomes.
+const USUAL: usize = 14;
+
 /// A model ready to simulate under.
 pub struct Model {
     pub name: String,
@@ -197,6 +200,7 @@ impl Simulator {
         let start = Instant::now();
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
         let mut found = Found::default();
+        found.outcomes.reserve(USUAL);
         let deadline = options.timeout.map(|t| start + t);
         // Flags of an interpreted model, by number.
         let mut names = Vec::new();

@@ -378,8 +378,9 @@ impl Parser<'_, '_> {
     /// A constant or (a part of) the address of a symbol.
     fn disp(&mut self) -> Result<Disp> {
         let Tok::Word(word) = self.cursor.peek() else {
-            let wrong = self.cursor.expected("a constant or a symbol");
-            return self.cursor.int().map(Disp::Imm).map_err(|_| wrong);
+            let at = self.cursor.clone();
+            let wrong = |_| at.expected("a constant or a symbol");
+            return self.cursor.int().map(Disp::Imm).map_err(wrong);
         };
         let at = self.cursor.clone();
         if !symbolic(word) {
