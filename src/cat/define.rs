@@ -3,8 +3,10 @@
 //! Recursive sets and relations are solved over variables where the algebra has them, and by
 //! iteration from nothing where it has not.
 
+use super::algebra::{Algebra, Outcome, SetOrRel, Stop};
 use super::ast::*;
-use super::eval::{Algebra, Env, Eval, Outcome, SetOrRel, Stop, Value, ValueOf, same, to_value};
+use super::eval::Eval;
+use super::value::{Env, Value, ValueOf, same, to_value};
 use crate::diag::Span;
 use std::rc::Rc;
 

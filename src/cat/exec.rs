@@ -2,7 +2,7 @@
 //!
 //! It knows neither models nor where executions come from.
 
-use super::eval::Failed;
+use super::algebra::Failed;
 use super::plan::{BaseRel, BaseSet, Shape};
 use crate::isa::ops::Tags;
 use crate::rel::{Rel, Set};

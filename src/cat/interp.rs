@@ -2,8 +2,9 @@
 //!
 //! It is what the fast path is tested against, and what runs models that cannot be staged.
 
+use super::algebra::{Algebra, Failed, Halt, Place, SetOrRel, Stop};
 use super::ast::{BinOp, CheckKind, Shape};
-use super::eval::{Algebra, Eval, Failed, Halt, Place, SetOrRel, Stop};
+use super::eval::Eval;
 use super::exec::{Exec, Verdict, rel_has};
 use super::load::Model;
 use super::plan::{BaseRel, BaseSet};

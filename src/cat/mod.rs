@@ -2,6 +2,7 @@
 //!
 //! It does not know instruction sets, nor how executions are found.
 
+pub mod algebra;
 pub mod ast;
 mod bell;
 pub mod define;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod plan_eval;
 pub mod prims;
 pub mod stage;
+pub mod value;
 
 pub use interp::interpret;
 pub use load::{LoadOptions, Model, load};

@@ -1,10 +1,12 @@
 //! What a model finds before it binds anything, and what it leaves open: base names, `with`, and
 //! functions over members that are not known before there is an execution.
 
+use super::algebra::{Algebra, Failed, Outcome, SetOrRel, Stop, co0};
 use super::ast::{BinOp, Expr, ExprKind};
-use super::eval::{Algebra, Env, Eval, Failed, Outcome, SetOrRel, Stop, Value, ValueOf, co0};
+use super::eval::Eval;
 use super::names::{self, Base};
 use super::plan::{BaseRel, BaseSet};
+use super::value::{Env, Value, ValueOf};
 use crate::diag::Span;
 
 impl<'m, A: Algebra> Eval<'m, A> {

@@ -2,8 +2,8 @@
 //!
 //! It is the plain meaning of plans: the simulator's levels and shortcuts are tested against it.
 
+use super::algebra::Failed;
 use super::define::{MAX_ROUNDS, NEVER_SETTLES};
-use super::eval::Failed;
 use super::exec::{Exec, Verdict, rel_has};
 use super::plan::*;
 use crate::diag::{Diag, Result};

@@ -2,9 +2,11 @@
 //!
 //! Typing is herd's: `{}` and `_` belong to every type, a tag counts as the set of it.
 
+use super::algebra::{Algebra, Outcome};
 use super::ast::{BinOp, Expr, UnOp};
-use super::eval::{Algebra, Env, Eval, Outcome, Value, ValueOf, same};
+use super::eval::Eval;
 use super::plan::{BaseRel, BaseSet};
+use super::value::{Env, Value, ValueOf, same};
 use crate::diag::Span;
 use std::rc::Rc;
 

@@ -3,8 +3,9 @@
 //! What is left is what an execution decides: base sets and relations, the operators on them,
 //! fixpoints and checks. It does not know executions.
 
+use super::algebra::{Algebra, Halt, Place, SetOrRel, Stop, co0};
 use super::ast::{BinOp, CheckKind, Shape};
-use super::eval::{Algebra, Eval, Halt, Place, SetOrRel, Stop, co0};
+use super::eval::Eval;
 use super::graph::{DEPTH, Graph};
 use super::load::Model;
 use super::plan::*;
