@@ -6,13 +6,15 @@
 //! (but where the address itself depends on a read, since models order what follows).
 //! Nothing here knows models or coherence.
 
+mod access;
+
 use smallvec::SmallVec;
 
-use super::expr::{ExprId, Exprs, Var, truth};
+use super::expr::{ExprId, Exprs, truth};
 use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
-use crate::isa::ops::{BinOp, Code, Op, Port, Tags, Temp, UnOp, Val, tag};
+use crate::isa::ops::{Code, Op, Port, Tags, Temp, Val, tag};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -105,16 +107,6 @@ impl Cell {
     pub fn plain(value: ExprId) -> Cell {
         Cell { value, taint: Taint::NONE, from: 0, by_ctrl: 0 }
     }
-}
-
-/// One access: where, and how.
-#[derive(Clone, Copy)]
-struct Access {
-    loc: u16,
-    off: u32,
-    size: u8,
-    tags: Tags,
-    addr: Cell,
 }
 
 pub struct Unfolder<'p> {
@@ -562,50 +554,6 @@ impl<'p> Unfolder<'p> {
         Ok(Step::Fork(states))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one op, spelled out")]
-    fn read_modify_write<'c>(
-        &self,
-        state: &mut State<'c>,
-        access: Access,
-        dst: Temp,
-        body: &'c [Op],
-        new: Temp,
-        hang: Hang,
-        exprs: &mut Exprs,
-    ) -> Result<(), Stuck> {
-        if self.is_private(access.loc) {
-            return Err(Stuck::Share(access.loc));
-        }
-        let bit = 1u128 << state.events.len().min(MOST_EVENTS - 1);
-        let bits = access.size.saturating_mul(8);
-        let var = Var { thread: self.thread as u16, access: state.accesses };
-        let taint = Taint { data: bit, pick: 0 };
-        let old = Cell { value: exprs.var(var, bits), taint, from: bit, by_ctrl: 0 };
-        self.set(state, dst, old);
-        for op in body {
-            let (events, depth) = (state.events.len(), state.frames.len());
-            let step = self.execute(state, op, hang, exprs)?;
-            let plain = matches!(step, Step::Go) && state.frames.len() == depth;
-            if !plain || state.events.iter().skip(events).any(PathEvent::is_access) {
-                let message = "a choice inside a read-modify-write event is not supported";
-                return Err(self.stuck(state, message));
-            }
-        }
-        let v = self.get(state, new)?;
-        let mut event = self.event(state, Kind::ReadWrite, access.tags, hang);
-        event.loc = access.loc;
-        event.off = access.off;
-        event.size = access.size;
-        event.access = state.accesses;
-        event.value = exprs.un(UnOp::ZeroExt { from: bits }, v.value, 128);
-        event.addr = access.addr.taint.or(hang.taint.picked());
-        event.data = Taint { data: v.taint.data & !bit, pick: v.taint.pick & !bit };
-        event.iico_data = (access.addr.from | v.from) & !bit;
-        state.accesses += 1;
-        self.push(state, event)?;
-        Ok(())
-    }
-
     /// The event of a decision inside an instruction, where such events are wanted.
     fn decision(&self, state: &mut State, c: Cell, hang: Hang) -> Result<u128, Stuck> {
         if !self.limits.register_events {
@@ -686,153 +634,5 @@ impl<'p> Unfolder<'p> {
         }
         state.events.push(event);
         Ok(1 << index)
-    }
-
-    /// An access whose address is known; `None` while it is open.
-    fn access(
-        &self,
-        state: &State,
-        addr: Temp,
-        size: u8,
-        tags: Tags,
-        exprs: &Exprs,
-    ) -> Result<Option<Access>, Stuck> {
-        let addr = self.get(state, addr)?;
-        match exprs.as_const(addr.value) {
-            Some(Val::Ptr { loc, off }) => {
-                let location = &self.program.locations[usize::from(loc)];
-                let room = i64::from(location.size.max(u32::from(size)));
-                if off < 0 || off.checked_add(i64::from(size)).is_none_or(|end| end > room) {
-                    let name = &location.name;
-                    let message =
-                        format!("an access of {size} bytes at {name}+{off} is outside of it");
-                    return Err(self.stuck(state, message));
-                }
-                Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
-            }
-            Some(_) => Err(self.stuck(
-                state,
-                "a memory access whose address is not the address of a location \
-                 (is a register missing from the initial state?)",
-            )),
-            None => Ok(None),
-        }
-    }
-
-    /// An open address: one path for each place that it can be, on which the op runs again.
-    fn addresses<'c>(
-        &self,
-        state: &State<'c>,
-        addr: Temp,
-        size: u8,
-        exprs: &mut Exprs,
-    ) -> Result<Step<'c>, Stuck> {
-        let open = self.get(state, addr)?.value;
-        let width = 64;
-        let mut out = Vec::new();
-        for (l, location) in self.program.locations.iter().enumerate() {
-            if self.private[l].is_some() {
-                continue;
-            }
-            // An access may be of a part; what has no type is one place.
-            let elem = location.elem.max(1);
-            let step = u32::from(if elem <= 16 { elem.min(size.max(1)) } else { elem });
-            for i in 0..(location.size / step).clamp(1, 16) {
-                let off = i * step;
-                if off + u32::from(size) > location.size.max(u32::from(size)) {
-                    break;
-                }
-                let here = exprs.constant(Val::Ptr { loc: l as u16, off: i64::from(off) });
-                let same = exprs.bin(BinOp::Eq, open, here, width);
-                if exprs.as_const(same) == Some(Val::ZERO) {
-                    continue;
-                }
-                let mut s = state.clone();
-                s.constraints.push((same, true));
-                for cell in s.temps.iter_mut().chain(&mut s.regs) {
-                    if cell.value != ExprId::MAX {
-                        cell.value = exprs.with(cell.value, open, here);
-                    }
-                }
-                if let Some(frame) = s.frames.last_mut() {
-                    frame.next -= 1;
-                }
-                out.push(s);
-            }
-        }
-        Ok(Step::Fork(out))
-    }
-
-    fn is_private(&self, loc: u16) -> bool {
-        self.private[usize::from(loc)] == Some(self.thread as u16)
-    }
-
-    fn load(
-        &self,
-        state: &mut State,
-        access: Access,
-        hang: Hang,
-        exprs: &mut Exprs,
-    ) -> Result<Cell, Stuck> {
-        let Access { loc, off, size, tags, addr } = access;
-        if self.is_private(loc) {
-            if tags != Tags::NONE || addr.taint != Taint::NONE {
-                return Err(Stuck::Share(loc));
-            }
-            let location = &self.program.locations[usize::from(loc)];
-            return Ok(state.private.load(location, loc, off, size, exprs));
-        }
-        let var = Var { thread: self.thread as u16, access: state.accesses };
-        let value = exprs.var(var, size.saturating_mul(8));
-        let kind = if tags.meets(LOCK) { Kind::LockRead } else { Kind::Read };
-        let mut event = self.event(state, kind, tags, hang);
-        event.loc = loc;
-        event.off = off;
-        event.size = size;
-        event.access = state.accesses;
-        event.addr = addr.taint.or(hang.taint.picked());
-        event.iico_data = addr.from;
-        event.iico_ctrl |= addr.by_ctrl;
-        state.accesses += 1;
-        let index = state.events.len() as u16;
-        let bit = self.push(state, event)?;
-        if tags.meets(tag::EX) {
-            state.reservation = Some(Reservation { loc, off, size, read: index });
-        }
-        Ok(Cell { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
-    }
-
-    fn store(
-        &self,
-        state: &mut State,
-        access: Access,
-        v: Cell,
-        hang: Hang,
-        partner: Option<u16>,
-        exprs: &mut Exprs,
-    ) -> Result<(), Stuck> {
-        let Access { loc, off, size, tags, addr } = access;
-        let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
-        if self.is_private(loc) {
-            if tags != Tags::NONE || addr.taint != Taint::NONE {
-                return Err(Stuck::Share(loc));
-            }
-            let taint = v.taint.or(hang.taint.picked());
-            state.private.store(loc, off, size, Cell { value, taint, from: 0, by_ctrl: 0 });
-            return Ok(());
-        }
-        let kind = if tags.meets(LOCK) { Kind::LockWrite } else { Kind::Write };
-        let mut event = self.event(state, kind, tags, hang);
-        event.loc = loc;
-        event.off = off;
-        event.size = size;
-        event.value = value;
-        event.addr = addr.taint;
-        event.data = v.taint.or(hang.taint.picked());
-        event.partner = partner;
-        event.iico_data = addr.from | v.from;
-        event.iico_ctrl |= addr.by_ctrl | v.by_ctrl;
-        self.push(state, event)?;
-        Ok(())
     }
 }
