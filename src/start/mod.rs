@@ -7,6 +7,9 @@ mod memory;
 use std::io::Write;
 use std::process::ExitCode;
 
+/// The status of a Rust program that panicked.
+const PANICKED: u8 = 101;
+
 /// The C library calls this. The standard library's own looks up where the stack ends, to say so
 /// should it overflow.
 #[unsafe(no_mangle)]
@@ -22,9 +25,10 @@ extern "C" fn main() -> libc::c_int {
         // A reader that has left is an error of the write, not the end of the program.
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
     }
-    let status = crate::cli::main();
+    let status = std::panic::catch_unwind(crate::cli::main);
     let _ = std::io::stdout().flush();
-    let number = (0..=u8::MAX).find(|n| ExitCode::from(*n) == status);
+    let number = |status| (0..=u8::MAX).find(|n| ExitCode::from(*n) == status);
+    let number = status.ok().and_then(number).unwrap_or(PANICKED);
     // SAFETY: whoever opened something has closed it, and memory need not be given back.
-    unsafe { libc::_exit(number.unwrap_or(u8::MAX).into()) }
+    unsafe { libc::_exit(number.into()) }
 }
