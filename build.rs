@@ -55,11 +55,14 @@ fn link_at_a_fixed_address() {
 /// The unwinder is linked into the program where its archive is found: finding and relocating the
 /// shared one takes longer than a dozen small tests.
 fn link_the_unwinder() {
+    if !is_plain_linux() {
+        return;
+    }
     let linker = std::env::var("RUSTC_LINKER").unwrap_or("cc".to_string());
     let asked = std::process::Command::new(linker).arg("-print-file-name=libgcc_eh.a").output();
     let path = asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_string());
     // Without the file, its bare name is printed.
-    if is_plain_linux() && path.is_ok_and(|p| Path::new(&p).is_absolute()) {
+    if path.is_ok_and(|p| Path::new(&p).is_absolute()) {
         println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
     }
 }

@@ -4,13 +4,10 @@
 //! What a thread does depends on its text and on which locations its names are, which every test
 //! is asked anew. Nothing here knows what code means.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::program::Thread;
 use crate::diag::{Result, Source};
-use crate::isa::ops::{Code, Reg, Val};
 use crate::isa::{Isa, Symbols};
 use crate::litmus::{Features, Line, Type};
 
@@ -26,8 +23,8 @@ pub struct Bodies {
 }
 
 struct Body {
-    code: Arc<Code>,
-    reg_init: Vec<(Reg, Val)>,
+    /// Without places: those are each test's own.
+    thread: Thread,
     /// The names that lowering asked for, and the answers.
     asked: Vec<(String, u16)>,
 }
@@ -68,8 +65,7 @@ impl Bodies {
             && body.asked.iter().all(|(name, location)| symbols.location(name) == *location)
         {
             let spans = lines.iter().map(|line| line.span).collect();
-            let (code, reg_init) = (body.code.clone(), body.reg_init.clone());
-            return Ok(Thread { code, reg_init, spans });
+            return Ok(Thread { spans, ..body.thread.clone() });
         }
         let mut recorder = Recorder { symbols, asked: Vec::new(), typed: false };
         let thread = Thread::new(isa.thread(source, lines, &mut recorder)?);
@@ -79,8 +75,7 @@ impl Bodies {
             if self.kept.len() >= MOST {
                 self.kept.clear();
             }
-            let (code, reg_init) = (thread.code.clone(), thread.reg_init.clone());
-            self.kept.insert(self.key[..].into(), Body { code, reg_init, asked });
+            self.kept.insert(self.key[..].into(), Body { thread: thread.clone(), asked });
         }
         Ok(thread)
     }
