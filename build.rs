@@ -70,7 +70,7 @@ fn link_the_unwinder() {
 fn main() {
     link_at_a_fixed_address();
     link_the_unwinder();
-    let tests = ["src/litmus", "src/lang", "src/isa", "src/rel.rs"];
+    let tests = ["src/litmus", "src/lang", "src/isa", "src/ops", "src/rel.rs"];
     let mutate = [&tests[..], &["src/mutate", "src/stage/mutate.rs"]].concat();
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
     let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();

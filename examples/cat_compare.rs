@@ -30,7 +30,7 @@ fn main() {
     for seed in 1..=count {
         let exec = exec::random(seed, options.arch, registers);
         let without = |name: &String| {
-            let tags = litmake::isa::tags_of(options.arch, name).unwrap_or_default();
+            let tags = litmake::cat::names::tags_of(options.arch, name).unwrap_or_default();
             exec.tags.iter().all(|t| !t.meets(tags))
         };
         if !args[args.len().min(4)..].iter().all(without) {

@@ -15,6 +15,7 @@ pub mod lang;
 pub mod litmus;
 pub mod mix;
 pub mod mutate;
+pub mod ops;
 pub mod pipeline;
 pub mod reduce;
 pub mod rel;

@@ -6,8 +6,8 @@ use litmake::cat::load::{LoadOptions, load};
 use litmake::cat::plan::{BaseRel, BaseSet};
 use litmake::cat::plan_eval;
 use litmake::cat::stage::stage;
-use litmake::isa::ops::{Tags, tag};
 use litmake::litmus::Arch;
+use litmake::ops::{Tags, tag};
 use litmake::rel::{Rel, Set};
 
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@ mod exec;
 
 use exec::{BASE, Deps, Machine, What, read};
 use litmake::isa::Isa;
-use litmake::isa::ops::{Tags, tag};
 use litmake::isa::riscv::RiscV;
+use litmake::ops::{Tags, tag};
 use proptest::prelude::*;
 
 /// Runs with memory and registers prepared; x10 and x11 hold the addresses of two locations.

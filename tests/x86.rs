@@ -5,9 +5,9 @@ mod exec;
 
 use exec::{BASE, Machine, What, mask, read};
 use litmake::isa::Isa;
-use litmake::isa::ops::{Tags, tag};
 use litmake::isa::x86::X86;
 use litmake::litmus::Arch;
+use litmake::ops::{Tags, tag};
 use proptest::prelude::*;
 
 const X64: X86 = X86 { arch: Arch::X86_64, avx: false };

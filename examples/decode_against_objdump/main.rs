@@ -413,7 +413,7 @@ fn read(arch: Arch, text: &str) -> Result<(), String> {
         span: Span::new(0, text.len()),
     };
     let lines = [line(&[], text), line(&["L0"], "NOP")];
-    match isa.thread(&source, &lines, &mut isa::Anything) {
+    match isa.thread(&source, &lines, &mut litmake::litmus::Anything) {
         Ok(_) => Ok(()),
         Err(diag) => Err(diag.message.clone()),
     }

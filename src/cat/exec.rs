@@ -4,7 +4,7 @@
 
 use super::algebra::Failed;
 use super::plan::{BaseRel, BaseSet, Shape};
-use crate::isa::ops::Tags;
+use crate::ops::Tags;
 use crate::rel::{Rel, Set};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;

@@ -7,8 +7,8 @@
 use super::ast::{File, Ins, InsKind, Variant};
 use super::parse::parse;
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::ops::{Annotations, Tags};
 use crate::litmus::Arch;
+use crate::ops::{Annotations, Tags};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Names that are defined in terms of others are in `models/stdlib.cat`, not here.
 
 use super::plan::{BaseRel, BaseSet};
-use crate::isa::{ops::Tags, tags_of};
 use crate::litmus::Arch;
+use crate::ops::{TAG_TABLE, Tags};
 
 /// What a base name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +189,21 @@ pub fn elsewhere(arch: Arch, name: &str) -> Option<Arch> {
 
 /// All base names, for suggestions.
 pub fn all() -> impl Iterator<Item = &'static str> {
-    let tags = crate::isa::ops::TAG_TABLE.iter().map(|(_, name, _)| *name);
+    let tags = TAG_TABLE.iter().map(|(_, name, _)| *name);
     let sets = SETS.iter().map(|(n, _)| *n);
     sets.chain(RELS.iter().map(|(n, _)| *n)).chain(tags)
+}
+
+/// The annotations that a cat name stands for in tests of a dialect; a name that is no
+/// annotation of any dialect gives nothing.
+pub fn tags_of(arch: Arch, name: &str) -> Option<Tags> {
+    let mut known = None;
+    for (tags, tag_name, archs) in TAG_TABLE {
+        if *tag_name == name {
+            let here = *archs == "*" || archs.split(' ').any(|a| a == arch.name());
+            let sum = known.unwrap_or(Tags::NONE);
+            known = Some(if here { sum | *tags } else { sum });
+        }
+    }
+    known
 }

@@ -10,7 +10,7 @@ use super::graph::{DEPTH, Graph};
 use super::load::Model;
 use super::plan::*;
 use crate::diag::Diag;
-use crate::isa::ops::{Annotations, tag};
+use crate::ops::{Annotations, tag};
 use std::fmt;
 
 /// How deep facts are looked for that only few terms need.

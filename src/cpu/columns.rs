@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Diag, Result};
-use crate::isa::ops::Val;
 use crate::litmus::Test;
+use crate::ops::Val;
 use crate::sim::State;
 use crate::sim::expr::{mask, sign_extend};
 use crate::sim::found::Outcome;

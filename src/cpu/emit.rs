@@ -7,9 +7,10 @@ use std::fmt::Write;
 
 use super::columns::Columns;
 use crate::diag::{Diag, Result};
-use crate::isa::{self, ops::Val};
+use crate::isa;
 use crate::lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
 use crate::litmus::{Arch, Body, Line, Test, Type};
+use crate::ops::Val;
 use crate::sim::program::{Program, What};
 
 pub const MAX_ROLES: usize = 8;
@@ -431,7 +432,7 @@ impl Emit<'_> {
 
     /// The widest access of the test: locations without a type are made to hold it.
     fn widest_access(&self) -> u32 {
-        use crate::isa::ops::Op;
+        use crate::ops::Op;
         let ops = self.program.threads.iter().flat_map(|t| &t.code.insts).flat_map(|i| &i.ops);
         let sizes = ops.filter_map(|op| match op {
             Op::Load { size, .. } | Op::Store { size, .. } => Some(u32::from(*size)),

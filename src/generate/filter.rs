@@ -8,9 +8,9 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::ops::Op;
 use crate::lang::c11;
 use crate::litmus::{Arch, Body, Test};
+use crate::ops::Op;
 use crate::sim::program::{Program, Thread};
 
 /// What a filter can say.

@@ -3,9 +3,9 @@
 //! It knows no instruction set: what a word means is for its caller to say.
 
 use super::microcode::{Emit, Labels};
-use super::ops::{BinOp, Label, Op, Temp, UnOp};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Line;
+use crate::ops::{BinOp, Label, Op, Temp, UnOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tok<'a> {
@@ -345,7 +345,7 @@ impl Emit {
         self.bin(BinOp::Or, value, zero, width)
     }
 
-    pub fn fence(&mut self, tags: super::ops::Tags) {
+    pub fn fence(&mut self, tags: crate::ops::Tags) {
         self.op(Op::Fence { tags });
     }
 }

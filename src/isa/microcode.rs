@@ -3,10 +3,10 @@
 //!
 //! It knows no instruction and no register name.
 
-pub use super::ops::mask;
-use super::ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use crate::diag::{Diag, Result, Source};
 use crate::litmus::Line;
+pub use crate::ops::mask;
+use crate::ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use std::collections::HashMap;
 
 /// Writes the ops of one instruction; temporaries are numbered as they are needed.

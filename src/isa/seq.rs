@@ -1,10 +1,10 @@
 //! A sequential interpreter of micro-ops, for the tests of instruction sets: one thread, memory
 //! as bytes, little endian. It follows values and what they depend on, and knows no instruction.
 
-use super::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
-use super::{Isa, Symbols, microcode::mask};
+use super::{Isa, microcode::mask};
 use crate::diag::{Source, Span};
-use crate::litmus::{Line, Type};
+use crate::litmus::{Line, Symbols, Type};
+use crate::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads, by their number in order of execution.

@@ -13,6 +13,7 @@ mod read;
 pub mod scan;
 mod state;
 mod symbolic;
+mod symbols;
 pub mod types;
 mod write;
 
@@ -20,6 +21,7 @@ pub use print::{
     condition_source, condition_text, init_text, place_brackets, prop_source, value_text,
 };
 pub use read::read;
+pub use symbols::{Anything, Symbols};
 pub use write::write;
 
 use std::fmt;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::isa::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
+use crate::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
 use crate::toolchain::lift::locks;
 
 /// A value: what it is made of, as a digest.

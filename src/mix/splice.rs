@@ -10,9 +10,11 @@ use std::sync::Arc;
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
 use crate::diag::{Source, Span};
-use crate::isa::ops::{Op, Reg};
-use crate::isa::{Isa, Symbols};
-use crate::litmus::{Arch, Body, Features, InitItem, InitValue, Line, Place, Test, Type, Value};
+use crate::isa::Isa;
+use crate::litmus::{
+    Arch, Body, Features, InitItem, InitValue, Line, Place, Symbols, Test, Type, Value,
+};
+use crate::ops::{Op, Reg};
 use crate::toolchain::compile::{compose, declare, locations};
 use crate::toolchain::lift::locks;
 use crate::toolchain::lift::target::{self, Target};

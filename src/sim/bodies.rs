@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::program::Thread;
 use crate::diag::{Result, Source};
-use crate::isa::{Isa, Symbols};
-use crate::litmus::{Features, Line, Type};
+use crate::isa::Isa;
+use crate::litmus::{Features, Line, Symbols, Type};
 
 /// So many bodies are kept at most.
 const MOST: usize = 1 << 12;

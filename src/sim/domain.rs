@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::expr::{ExprId, Exprs, Var, truth};
 use super::path::{Path, PathEvent};
 use super::program::Program;
-use crate::isa::ops::Val;
+use crate::ops::Val;
 
 type Range = (u16, u32, u8);
 

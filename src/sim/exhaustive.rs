@@ -12,7 +12,7 @@ use super::program::{Program, What};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::valuation::{is_stuck, written};
-use crate::isa::ops::Val;
+use crate::ops::Val;
 use crate::rel::Rel;
 
 /// The values of reads: thread, access.

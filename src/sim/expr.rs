@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-pub use crate::isa::ops::mask;
-use crate::isa::ops::{BinOp, UnOp, Val};
+pub use crate::ops::mask;
+use crate::ops::{BinOp, UnOp, Val};
 
 pub type ExprId = u32;
 

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use super::expr::{mask, sign_extend};
 use super::program::{Cond, Program, Rhs};
-use crate::isa::ops::Val;
 use crate::litmus::CmpOp;
+use crate::ops::Val;
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, Program, Rhs, Shown, Thread, What};
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::ops::{Reg, Val};
-use crate::isa::{self, Symbols};
+use crate::isa;
 use crate::lang::c11::lower::{self, Dialect};
 use crate::litmus::{
-    Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Test, Type, Value,
+    Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Symbols, Test, Type, Value,
 };
+use crate::ops::{Reg, Val};
 
 /// What has no type is shown and compared as an `int`.
 const INT_BITS: u8 = 32;

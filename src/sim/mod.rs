@@ -36,10 +36,10 @@ use crate::cat;
 use crate::cat::plan::{CheckKind, Plan};
 use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
-use crate::isa::ops::Val;
 use crate::lang::c11::lower::Dialect;
 use crate::lang::c11::macros::Macros;
 use crate::litmus::{Arch, Quantifier, Test};
+use crate::ops::Val;
 use bodies::Bodies;
 use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
@@ -492,8 +492,8 @@ fn private_locations(program: &Program) -> Vec<Option<u16>> {
         .collect()
 }
 
-fn each_const(ops: &[crate::isa::ops::Op], f: &mut dyn FnMut(Val)) {
-    use crate::isa::ops::Op;
+fn each_const(ops: &[crate::ops::Op], f: &mut dyn FnMut(Val)) {
+    use crate::ops::Op;
     for op in ops {
         match op {
             Op::Const { val, .. } => f(*val),

@@ -6,7 +6,7 @@ use super::path::Taint;
 use super::program::Location;
 use super::skeleton::initial_value;
 use super::unfold::Cell;
-use crate::isa::ops::{BinOp, Val};
+use crate::ops::{BinOp, Val};
 
 /// The stores so far, in order.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use crate::diag::Span;
-use crate::isa::ops::{Code, Reg, Val};
 use crate::litmus::{Arch, CmpOp, Quantifier};
+use crate::ops::{Code, Reg, Val};
 
 #[derive(Clone, Debug)]
 pub struct Program {

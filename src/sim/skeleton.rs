@@ -12,7 +12,7 @@ use super::expr::{ExprId, Exprs, Var};
 use super::path::{Kind, Path, PathEvent, Taint};
 use super::program::{Program, What};
 use crate::cat::plan::{BaseRel, BaseSet};
-use crate::isa::ops::{Port, Tags, Val, tag};
+use crate::ops::{Port, Tags, Val, tag};
 use crate::rel::{Rel, Set};
 
 /// Part of a location that no access of the test reads or writes only partly.

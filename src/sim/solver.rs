@@ -18,7 +18,7 @@ use super::skeleton::{Cells, Skeleton, Source};
 use super::theory::{Base, Check, Theory, Values};
 use super::valuation::{Access, Observed, Valuation};
 use crate::cat::define::NEVER_SETTLES;
-use crate::isa::ops::Val;
+use crate::ops::Val;
 
 /// Coherence among at most so many writes of a cell is made transitive beforehand; among more,
 /// where a proposal is not.

@@ -14,7 +14,7 @@ use super::expr::{ExprId, Exprs, truth};
 use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
-use crate::isa::ops::{Code, Op, Port, Tags, Temp, Val, tag};
+use crate::ops::{Code, Op, Port, Tags, Temp, Val, tag};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

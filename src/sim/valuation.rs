@@ -7,7 +7,7 @@ use super::expr::{ExprId, Exprs, Var, mask, truth};
 use super::found::{Found, Outcome, holds};
 use super::program::{Cond, Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
-use crate::isa::ops::Val;
+use crate::ops::Val;
 
 /// The reads of one access, as a range, and the place of its value.
 #[derive(Clone, Copy)]

@@ -20,8 +20,8 @@ use super::{Model, Options, Simulator, State, cells_of, each_choice, stopped, un
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
 use crate::diag::{Diag, Result, Source};
-use crate::isa::ops::{Annotations, TAG_TABLE};
 use crate::litmus::{Test, read};
+use crate::ops::{Annotations, TAG_TABLE};
 use crate::rel::Rel;
 
 /// More executions than this are not looked at for one answer.

@@ -15,15 +15,17 @@ use super::process::{self, Ended, Request};
 use super::runtime::{self, Runtime};
 use super::table;
 use crate::diag::{Source, Span};
-use crate::isa::{self, Anything, Isa, ops::Inst};
+use crate::isa::{self, Isa};
 use crate::lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
 use crate::lang::c11::members::{members, published};
 use crate::lang::c11::outline::outline;
 use crate::lang::c11::readonly::only_read;
 use crate::lang::{Language, cpp};
 use crate::litmus::{
-    self, Arch, Body, Condition, Features, InitItem, Observed, Operand, Place, Prop, Test, Type,
+    self, Anything, Arch, Body, Condition, Features, InitItem, Observed, Operand, Place, Prop,
+    Test, Type,
 };
+use crate::ops::Inst;
 use crate::pipeline::mapping::Table;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Observe};

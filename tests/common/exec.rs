@@ -3,8 +3,8 @@
 
 use litmake::cat::exec::Exec;
 use litmake::cat::plan::{BaseRel, BaseSet};
-use litmake::isa::ops::{TAG_TABLE, Tags, tag};
 use litmake::litmus::Arch;
+use litmake::ops::{TAG_TABLE, Tags, tag};
 use litmake::rel::{Rel, Set};
 
 pub struct Rng(u64);

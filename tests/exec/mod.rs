@@ -4,9 +4,9 @@
 #![allow(dead_code)]
 
 use litmake::diag::{Diag, Source, Span};
-use litmake::isa::ops::{BinOp, Code, Op, Reg, Tags, Temp, UnOp, Val};
-use litmake::isa::{Isa, Symbols};
-use litmake::litmus::{Line, Type};
+use litmake::isa::Isa;
+use litmake::litmus::{Line, Symbols, Type};
+use litmake::ops::{BinOp, Code, Op, Reg, Tags, Temp, UnOp, Val};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where location number `n` lies.

@@ -4,8 +4,8 @@
 
 use super::operand::{Index, Mem, Operand, Shift, Symbol};
 use super::regs::{Flag, Name, View};
-use crate::isa::Symbols;
-use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 

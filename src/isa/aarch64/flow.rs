@@ -3,7 +3,7 @@
 use super::emit::{CONDITIONS, Cond, Emit, Lowered, Refusal};
 use super::operand::Operand;
 use super::regs::{Flag, Name, View};
-use crate::isa::ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
+use crate::ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {

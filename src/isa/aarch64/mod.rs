@@ -17,10 +17,10 @@ mod simd;
 #[cfg(test)]
 mod tests;
 
-use super::ops::{Code, Inst, Label, Op, Reg};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst, Label, Op, Reg};
 use emit::{Emit, Refusal};
 use operand::{Operand, Parts};
 use regs::{Flag, Name, View};
@@ -265,7 +265,7 @@ fn walk(ops: &[Op], f: &mut impl FnMut(&Op)) {
     }
 }
 
-fn uses(op: &Op, used: &mut FxHashSet<super::ops::Temp>) {
+fn uses(op: &Op, used: &mut FxHashSet<crate::ops::Temp>) {
     match op {
         Op::Const { .. } | Op::ReadReg { .. } | Op::Choose { .. } => {}
         Op::WriteReg { src, .. } => used.extend([*src]),

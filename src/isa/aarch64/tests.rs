@@ -7,8 +7,8 @@
 use super::operand::{Index, Mem, Operand, Parts, Shift, Symbol, Vector, parse};
 use super::regs::View;
 use super::*;
-use crate::isa::ops::{BinOp, Port, Tags, UnOp, Val, tag};
 use crate::litmus::Type;
+use crate::ops::{BinOp, Port, Tags, UnOp, Val, tag};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use super::insn::Kind;
 use super::parse::Parser;
 use crate::diag::{Diag, Result};
 use crate::isa::lex::{Cursor, Tok};
-use crate::isa::ops::{Tags, tag};
+use crate::ops::{Tags, tag};
 
 impl Parser<'_, '_> {
     pub fn barrier(&mut self, options: &[(&str, Tags)]) -> Result<Tags> {

@@ -3,7 +3,7 @@
 
 use super::vfp::Vfp;
 use crate::isa::lex::R;
-use crate::isa::ops::{Label, Tags};
+use crate::ops::{Label, Tags};
 
 pub const SP: R = R(13);
 pub const LR: R = R(14);

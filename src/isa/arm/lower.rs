@@ -9,10 +9,10 @@ use super::insn::{
     Symbol, Unary,
 };
 use crate::diag::{Diag, Result};
-use crate::isa::Symbols;
 use crate::isa::lex::{Names, R};
 use crate::isa::microcode::{Emit, Labels, mask};
-use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 32;
 

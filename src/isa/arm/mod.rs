@@ -17,10 +17,10 @@ use self::lower::{Flag, Lower, PART_CARRIES, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
-use super::ops::{Code, Inst, Label, Reg};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst, Label, Reg};
 
 pub struct Arm {
     /// LDRD and STRD are single accesses of 8 bytes (Armv7 with the Large Physical Address

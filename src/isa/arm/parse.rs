@@ -11,7 +11,7 @@ use super::vfp;
 use crate::diag::Result;
 use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
 use crate::isa::microcode::Labels;
-use crate::isa::ops::{Tags, tag};
+use crate::ops::{Tags, tag};
 
 /// The number of a register name.
 pub fn register(word: &str) -> Option<R> {

@@ -9,7 +9,7 @@ use super::lower::Lower;
 use super::parse::Parser;
 use crate::diag::Result;
 use crate::isa::lex::{R, Tok};
-use crate::isa::ops::{BinOp, Port, Reg, Tags, Temp};
+use crate::ops::{BinOp, Port, Reg, Tags, Temp};
 
 /// A register of 64 bits, or half of one of the first sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

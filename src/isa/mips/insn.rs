@@ -2,7 +2,7 @@
 //! `lower` gives meaning to. Neither spelling nor encoding is known here.
 
 use crate::isa::lex::R;
-use crate::isa::ops::{Label, Tags};
+use crate::ops::{Label, Tags};
 
 pub const ZERO: R = R(0);
 pub const GP: R = R(28);

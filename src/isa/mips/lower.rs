@@ -4,10 +4,10 @@
 
 use super::insn::{Alu, Disp, GP, Insn, Mem, Part, Slot, Src, Test, Unary, ZERO};
 use crate::diag::{Diag, Result};
-use crate::isa::Symbols;
 use crate::isa::lex::{Names, R};
 use crate::isa::microcode::{Emit, Labels, mask};
-use crate::isa::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
 

@@ -16,10 +16,10 @@ use self::lower::{Lower, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names};
 use super::microcode::{Emit, Labels};
-use super::ops::{Code, Inst, Label};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst, Label};
 
 pub struct Mips {
     /// Whether the instruction after a branch is in its delay slot where the code does not

@@ -7,7 +7,7 @@ use super::table::{Form, TABLE, form};
 use crate::diag::Result;
 use crate::isa::lex::{self, Cursor, Names, R, Tok};
 use crate::isa::microcode::Labels;
-use crate::isa::ops::{Label, Tags, tag};
+use crate::ops::{Label, Tags, tag};
 
 /// The names of the registers by number; those from 32 on are herd's own.
 const NAMES: [&str; 36] = [

@@ -3,7 +3,7 @@
 
 use super::vsx::Vsx;
 use crate::isa::lex::R;
-use crate::isa::ops::{Label, Tags};
+use crate::ops::{Label, Tags};
 
 /// A bit of the condition register: four to a field, in the order of [`LT`] to [`SO`].
 pub type CrBit = u8;

@@ -8,10 +8,10 @@ use super::insn::{
     Unary, When,
 };
 use crate::diag::{Diag, Result};
-use crate::isa::Symbols;
 use crate::isa::lex::{Names, R};
 use crate::isa::microcode::Emit;
-use crate::isa::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
 

@@ -16,10 +16,10 @@ use self::lower::{Hidden, Lower, reg_name};
 use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
-use super::ops::{Code, Inst, Label};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Result, Source};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst, Label};
 
 pub struct Ppc;
 

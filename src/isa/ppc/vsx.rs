@@ -10,7 +10,7 @@ use super::lower::Lower;
 use super::parse::Parser;
 use crate::diag::Result;
 use crate::isa::lex::{R, Tok};
-use crate::isa::ops::{BinOp, Port, Reg, Tags, Temp};
+use crate::ops::{BinOp, Port, Reg, Tags, Temp};
 
 /// A register: 0 to 63, and whether only doubleword 0 is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, X};
 use super::regs;
-use crate::isa::Symbols;
 use crate::isa::microcode::{Emit, Labels};
-use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Temp, UnOp, Val, tag};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Op, Port, Reg, Temp, UnOp, Val, tag};
 
 pub type Done = Result<(), String>;
 

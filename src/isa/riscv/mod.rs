@@ -12,10 +12,10 @@ mod regs;
 mod table;
 
 use super::microcode::{Emit, Labels};
-use super::ops::{Code, Inst};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst};
 use insn::{Imm, Insn};
 use lower::Lower;
 

@@ -6,7 +6,7 @@ use super::regs;
 use super::table::{self, Shape};
 use crate::diag::nearest;
 use crate::isa::microcode::parse_int;
-use crate::isa::ops::{BinOp, Tags, tag};
+use crate::ops::{BinOp, Tags, tag};
 
 /// Why a line is no instruction: the message and what to do.
 #[derive(Debug)]

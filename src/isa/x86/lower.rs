@@ -3,9 +3,9 @@
 
 use super::insn::{Arg, Cond, Do, Flag, Gpr, Imm, Insn, Mem, RAX, RBP, RDX, RSP, Size};
 use super::regs;
-use crate::isa::Symbols;
 use crate::isa::microcode::{Emit, Labels, mask};
-use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::litmus::Symbols;
+use crate::ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 /// How deep calls may nest. Return addresses are kept in registers of their own and not in
 /// memory, so that a call needs no stack; what the code itself keeps on the stack is memory.

@@ -17,10 +17,10 @@ mod regs;
 mod vector;
 
 use super::microcode::{Emit, Labels, remove_unseen};
-use super::ops::{Code, Inst, Reg};
-use super::{Isa, RegName, Symbols};
+use super::{Isa, RegName};
 use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Arch, Line, Symbols};
+use crate::ops::{Code, Inst, Reg};
 use insn::{Arg, Do, Imm, Insn};
 use lower::{FLAGS, Lower};
 use read::{Read, Syntax};

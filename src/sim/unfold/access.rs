@@ -2,7 +2,7 @@
 //! memory. It does not know the other ops.
 
 use super::{Cell, Hang, LOCK, MOST_EVENTS, Reservation, State, Step, Stuck, Unfolder};
-use crate::isa::ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
+use crate::ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
 use crate::sim::expr::{ExprId, Exprs, Var};
 use crate::sim::path::{Kind, PathEvent, Taint};
 

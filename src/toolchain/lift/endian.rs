@@ -6,8 +6,8 @@
 //! array stay where they are. It does not know the code around an instruction.
 
 use crate::isa::machine::{Decoded, Operand};
-use crate::isa::ops::Op;
 use crate::litmus::Arch;
+use crate::ops::Op;
 
 /// Where a test has what lies `size` bytes from `offset` on, in values of `unit` bytes.
 fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
@@ -162,7 +162,7 @@ fn set_address(op: &mut Op, to: u16) {
 mod tests {
     use super::*;
     use crate::isa::machine::Flow;
-    use crate::isa::ops::BinOp;
+    use crate::ops::BinOp;
 
     fn insn(mnemonic: &str) -> Decoded {
         let (mnemonic, operands) = (mnemonic.to_string(), Vec::new());
@@ -228,7 +228,7 @@ mod tests {
         let mut d = insn("LDR");
         let mem = Mem { base: Some("X0".into()), offset: 0, index: None, update: Update::None };
         d.operands = vec![Operand::Reg("Q0".into()), Operand::Mem(mem)];
-        let tags = crate::isa::ops::Tags::NONE;
+        let tags = crate::ops::Tags::NONE;
         let load = |dst, addr| Op::Load { dst, addr, size: 8, tags };
         let above = Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: 64 };
         let mut ops = vec![load(3, 0), above.clone(), load(4, 2)];

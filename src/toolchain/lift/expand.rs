@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::diag::{Diag, Source, Span};
+use crate::isa::Isa;
 use crate::isa::machine::{Decoded, Flow, Mem, Operand, State};
-use crate::isa::ops::{BinOp, Code, Op, Port, Reg, Val};
-use crate::isa::{Isa, Symbols};
-use crate::litmus::{Line, Type};
+use crate::litmus::{Line, Symbols, Type};
+use crate::ops::{BinOp, Code, Op, Port, Reg, Val};
 use crate::toolchain::image::{Function, Image};
 
 use super::copies::{self, Bytes};
@@ -232,7 +232,7 @@ impl Expand<'_> {
                 let value = match signed {
                     true => {
                         crate::sim::expr::sign_extend(value, size * 8) as u128
-                            & crate::isa::ops::mask(bits)
+                            & crate::ops::mask(bits)
                     }
                     false => value,
                 };
@@ -241,7 +241,7 @@ impl Expand<'_> {
             }
             Draft::AddStack(n) => {
                 let (reg, bits) = reg(self.target.stack)?;
-                let val = Val::Int(i128::from(n) as u128 & crate::isa::ops::mask(bits));
+                let val = Val::Int(i128::from(n) as u128 & crate::ops::mask(bits));
                 let port = Port::None;
                 let ops = vec![
                     Op::ReadReg { dst: 0, reg, port },

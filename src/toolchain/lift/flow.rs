@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::isa::ops::{Op, Reg, Temp, Val, mask};
 use crate::litmus::Arch;
+use crate::ops::{Op, Reg, Temp, Val, mask};
 
 use super::condition::{Sided, mentions, reads, written};
 use super::endian;

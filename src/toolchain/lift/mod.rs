@@ -22,9 +22,9 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::isa::machine::Operand;
-use crate::isa::ops::Val;
 use crate::lang::c11::members::Members;
 use crate::litmus::{InitItem, Line};
+use crate::ops::Val;
 use crate::toolchain::image::{Function, Image, pad};
 use endian::Parts;
 use expand::{Expand, Kind};

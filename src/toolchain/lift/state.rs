@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::isa::ops::{Op, Reg, Temp};
+use crate::ops::{Op, Reg, Temp};
 use crate::sim::expr::truth;
 
 use super::condition::{reads, straight, straight_says};

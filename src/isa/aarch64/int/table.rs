@@ -1,6 +1,6 @@
 //! The integer instructions: their variants, and the mnemonics that name them.
 
-use crate::isa::ops::BinOp;
+use crate::ops::BinOp;
 
 /// What an integer instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use super::expr::{Place, volatile};
 use super::kernel::KERNEL_HELP;
 use super::{Home, Lower};
 use crate::diag::{Diag, Result, Span, nearest};
-use crate::isa::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 use crate::litmus::Type;
+use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {

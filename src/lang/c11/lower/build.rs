@@ -7,7 +7,7 @@
 
 use super::super::types::ValueType;
 use crate::diag::{Diag, Result, Source, Span};
-use crate::isa::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use crate::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 use std::hash::Hash;

@@ -8,8 +8,8 @@ use super::super::types::{ValueType, size_of};
 use super::build::{Src, Value};
 use super::{Home, Lower, PlainAtomic, is_pure};
 use crate::diag::{Result, Span};
-use crate::isa::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 use crate::litmus::Type;
+use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 /// What can be read and assigned.
 pub(super) enum Place {
@@ -556,12 +556,7 @@ impl Lower<'_> {
         })
     }
 
-    fn put_in(
-        &mut self,
-        e: &Expr,
-        ty: &ValueType,
-        reg: Option<crate::isa::ops::Reg>,
-    ) -> Result<()> {
+    fn put_in(&mut self, e: &Expr, ty: &ValueType, reg: Option<crate::ops::Reg>) -> Result<()> {
         let v = self.expr(e)?;
         match reg {
             Some(reg) => {

@@ -11,8 +11,8 @@ use super::Lower;
 use super::build::Value;
 use super::expr::Place;
 use crate::diag::{Diag, Result, Span, nearest};
-use crate::isa::ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 use crate::litmus::Type;
+use crate::ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 /// What tests mean beyond C11.
 #[derive(Clone, Debug, Default)]

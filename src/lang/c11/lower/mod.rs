@@ -30,8 +30,8 @@ use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::{ValueType, erase};
 use super::untyped;
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa::Symbols;
-use crate::isa::ops::{Code, Reg, UnOp, Val};
+use crate::litmus::Symbols;
+use crate::ops::{Code, Reg, UnOp, Val};
 use build::{Builder, LabelId, Value};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -302,7 +302,7 @@ impl<'a> Lower<'a> {
         let own = self.scopes.len() == 1;
         let shared = || {
             let outermost = self.frames.last().is_some_and(|f| f.outermost().contains(name));
-            let same = |r: &crate::isa::ops::RegInfo| r.bits == bits && r.signed == signed;
+            let same = |r: &crate::ops::RegInfo| r.bits == bits && r.signed == signed;
             let old = regs.iter().find(|r| r.name == name);
             !outermost && self.lookup(name).is_none() && old.is_none_or(same)
         };

@@ -2,7 +2,7 @@
 
 use super::super::PlainAtomic;
 use super::*;
-use crate::isa::ops::tag;
+use crate::ops::tag;
 
 fn ints(list: &[(&'static str, u128)]) -> Vec<(&'static str, Val)> {
     list.iter().map(|(n, v)| (*n, Val::Int(*v))).collect()

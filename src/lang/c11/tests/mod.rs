@@ -11,9 +11,8 @@ use super::ast::Function;
 use super::lower::{Options, thread_with};
 use super::parse_function;
 use crate::diag::{Result, Source, Span};
-use crate::isa::Symbols;
-use crate::isa::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
-use crate::litmus::Type;
+use crate::litmus::{Symbols, Type};
+use crate::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
 use std::collections::HashMap;
 
 #[derive(Default)]

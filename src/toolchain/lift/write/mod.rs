@@ -12,10 +12,10 @@ mod slots;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diag::{Source, Span};
+use crate::isa::Isa;
 use crate::isa::machine::{Decoded, Mem, Operand, Update};
-use crate::isa::ops::{Op, Reg, Val};
-use crate::isa::{Anything, Isa};
-use crate::litmus::{Arch, Line};
+use crate::litmus::{Anything, Arch, Line};
+use crate::ops::{Op, Reg, Val};
 
 use super::calls;
 use super::endian::{self, Parts, Placed};

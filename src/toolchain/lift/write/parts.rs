@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Source, Span};
-use crate::isa::ops::{Code, Op, Reg, Temp, UnOp, Val};
-use crate::isa::{Anything, Isa};
-use crate::litmus::{Arch, InitItem, InitValue, Line, Place, Value};
+use crate::isa::Isa;
+use crate::litmus::{Anything, Arch, InitItem, InitValue, Line, Place, Value};
+use crate::ops::{Code, Op, Reg, Temp, UnOp, Val};
 
 use super::super::needed::{Matters, needed};
 use super::super::target::Target;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::isa::machine::Operand;
-use crate::isa::ops::{Op, Reg, Temp, UnOp, Val};
 use crate::litmus::Arch;
+use crate::ops::{Op, Reg, Temp, UnOp, Val};
 
 use super::super::expand::{Kind, memory_operand};
 use super::super::flow::{Action, live_store};

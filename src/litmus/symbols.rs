@@ -1,0 +1,28 @@
+//! How whoever reads the code of one thread asks for the shared locations of the whole test.
+//!
+//! It does not know what code does with them.
+
+use super::Type;
+
+/// What a front end may ask about the rest of the test.
+pub trait Symbols {
+    /// The index of a shared location that code names directly (`[x]`, `movl (x),%eax`), added
+    /// to the program's locations where it is new.
+    fn location(&mut self, name: &str) -> u16;
+
+    /// The same, where the code also says what type the location has (C parameters do).
+    fn declare(&mut self, name: &str, ty: &Type) -> u16;
+}
+
+/// For who wants ops and no locations: all are the first.
+pub struct Anything;
+
+impl Symbols for Anything {
+    fn location(&mut self, _: &str) -> u16 {
+        0
+    }
+
+    fn declare(&mut self, _: &str, _: &Type) -> u16 {
+        0
+    }
+}
