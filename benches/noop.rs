@@ -17,13 +17,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use litmake::base::digest::Digest;
+use litmake::base::records::Records;
 use litmake::diag::Result;
-use litmake::engine::digest::Digest;
 use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
 use litmake::engine::rows::Entry;
 use litmake::engine::run::{Engine, Options};
-use litmake::engine::store::{Records, Store, StoreOptions};
+use litmake::engine::store::{Store, StoreOptions};
 
 /// Items that are made from their numbers; one in a hundred can be given other content.
 struct Numbers {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use litmake::engine::digest::Digest;
-use litmake::engine::store::{Kind, Put, Records, Store, StoreOptions};
+use litmake::base::digest::Digest;
+use litmake::base::records::{Kind, Put, Records};
+use litmake::engine::store::{Store, StoreOptions};
 use redb::{Database, ReadableDatabase, TableDefinition};
 
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("records");

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use litmake::engine::digest::Digest;
-use litmake::engine::store::{Put, Records};
+use litmake::base::digest::Digest;
+use litmake::base::records::{Put, Records};
 use litmake::litmus::{list, pack};
 use litmake::pipeline::load::{Files, load};
 use litmake::pipeline::plan::plan;

@@ -3,6 +3,7 @@
 //! Data flows one way: pipeline -> plan -> stages -> library -> store -> report. See
 //! `ARCHITECTURE.md` for the map and the invariants.
 
+pub mod base;
 pub mod cat;
 pub mod cpu;
 pub mod devices;

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use litmake::base::digest::Digest;
+use litmake::base::records::{Kind, Put, Records};
 use litmake::diag::Result;
-use litmake::engine::digest::Digest;
 use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
 use litmake::engine::parts::{Bundle, decode_results};
 use litmake::engine::rows::{Entry, State};
 use litmake::engine::run::{Engine, Options};
-use litmake::engine::store::{Kind, Put, Records, Store, StoreOptions};
+use litmake::engine::store::{Store, StoreOptions};
 
 /// A list of items in memory.
 struct List(Mutex<BTreeMap<String, Vec<u8>>>);

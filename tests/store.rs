@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use litmake::engine::digest::Digest;
-use litmake::engine::store::{GcOptions, Kind, Put, Records, Store, StoreOptions};
+use litmake::base::digest::Digest;
+use litmake::base::records::{Kind, Put, Records};
+use litmake::engine::store::{GcOptions, Store, StoreOptions};
 
 fn key(i: u64) -> Digest {
     Digest::of(&i.to_le_bytes())

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use litmake::base::digest::{Digest, Keyer};
 use litmake::diag::{Diag, Result, nearest};
-use litmake::engine::digest::{Digest, Keyer};
 use litmake::engine::rows::{Cell, decode_cells, decode_entries};
 use litmake::engine::store::Store;
 

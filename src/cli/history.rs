@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use litmake::engine::digest::Digest;
+use litmake::base::digest::Digest;
+use litmake::base::records::{Kind, Put, Records};
 use litmake::engine::graph::Fingerprint;
 use litmake::engine::rows::encode_entries;
 use litmake::engine::run::Engine;
-use litmake::engine::store::{Kind, Put, Records, Store};
+use litmake::engine::store::Store;
 use litmake::pipeline::load::normal;
 use litmake::pipeline::plan::Plan;
 use litmake::stage::Built;

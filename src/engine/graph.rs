@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::digest::{Digest, Keyer};
 use super::rows::Entry;
-use super::store::Records;
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::Records;
 
 /// What one item came to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,6 @@
 //!
 //! It does not know litmus tests.
 
-pub mod content;
-pub mod digest;
 pub mod events;
 pub mod graph;
 pub mod parts;

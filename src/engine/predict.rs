@@ -1,10 +1,10 @@
 //! What a run would do, without doing it: the same keys, the same look-ups, no work.
 
-use super::digest::Digest;
 use super::graph::Work;
 use super::rows::{Cell, Shard, State};
 use super::run::Engine;
-use super::store::Records;
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::diag::Diag;
 
 /// What would become of a node's tasks.

@@ -3,12 +3,7 @@
 //! A list of items is cut into shards of some hundreds. A shard is named by the digest of its
 //! rows, so one look-up tells whether anything in it is new. Nothing here knows what an item is.
 
-use super::digest::Digest;
-
-/// Shards are about this long; the cut depends on names alone, so that an added item moves no
-/// other item into another shard.
-const MEAN_ROWS: u64 = 512;
-pub const MAX_ROWS: usize = 2048;
+use crate::base::digest::Digest;
 
 /// What became of an item in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,30 +94,6 @@ pub fn decode_entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     Some(out)
 }
 
-/// Where to cut a list of names: the ends of the shards.
-pub fn cuts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
-    let mut out = Vec::new();
-    let mut start = 0;
-    let mut count = 0;
-    for (i, name) in names.enumerate() {
-        count = i + 1;
-        // FNV-1a, mixed once more: names that count up should not cut in step.
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        for byte in name.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        if (hash >> 40).is_multiple_of(MEAN_ROWS) || count - start >= MAX_ROWS {
-            out.push(count);
-            start = count;
-        }
-    }
-    if start < count {
-        out.push(count);
-    }
-    out
-}
-
 /// What a shard of a node holds, without its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shard {
@@ -172,25 +143,6 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_added_name_changes_one_shard() {
-        let names: Vec<String> = (0..20_000).map(|i| format!("test-{i:05}")).collect();
-        let shards = |names: &[String]| -> Vec<Vec<String>> {
-            let mut start = 0;
-            cuts(names.iter().map(String::as_str))
-                .into_iter()
-                .map(|end| names[std::mem::replace(&mut start, end)..end].to_vec())
-                .collect()
-        };
-        let before = shards(&names);
-        assert!(before.len() > 15 && before.len() < 100, "{}", before.len());
-        let mut more = names.clone();
-        more.insert(7000, "test-07000a".into());
-        let after = shards(&more);
-        let new = after.iter().filter(|s| !before.contains(s)).count();
-        assert!(new <= 2, "{new} shards changed");
-    }
 
     #[test]
     fn rows_read_back() {

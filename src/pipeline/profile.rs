@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::digest::{Digest, Keyer};
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::engine::digest::{Digest, Keyer};
 use crate::lang::Language;
 use crate::litmus::{Arch, Features};
 

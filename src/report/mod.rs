@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::digest::Keyer;
+use crate::base::digest::Keyer;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
 
 /// One run, as a document.

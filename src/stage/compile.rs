@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::read_test;
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::diag::{Diag, Result};
-use crate::engine::digest::Digest;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::store::Records;
 use crate::litmus::canon::canonical_text;
 use crate::litmus::{self, Test};
 use crate::pipeline::plan::Node;

@@ -10,12 +10,12 @@ use std::sync::{Mutex, OnceLock};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::WalkDir;
 
+use crate::base::content::{contents_of, remembered};
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::Records;
 use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::content::{contents_of, remembered};
-use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
-use crate::engine::store::Records;
 use crate::generate::filter::Filter;
 use crate::generate::{EXCLUDED, FILTERED, LIMITED};
 use crate::litmus::list;

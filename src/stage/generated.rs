@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::{Kind, Put, Records};
 use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::{Entry, decode_entries, encode_entries};
-use crate::engine::store::{Kind, Put, Records};
 use crate::generate::collect::{Collected, Wanted, collect};
 use crate::generate::filter::Filter;
 use crate::generate::recipe::Recipe;

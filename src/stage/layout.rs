@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::compile::Compilers;
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::diag::Result;
-use crate::engine::digest::Digest;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome, Source};
 use crate::engine::rows::Entry;
-use crate::engine::store::Records;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{Observe, Storage};
 use crate::report::{Clash, Class, Finding};

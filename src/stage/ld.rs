@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compile::Compilers;
 use super::read_test;
-use crate::engine::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::engine::graph::{Context, Fingerprint};
-use crate::engine::store::Records;
 use crate::lang::Language;
 use crate::litmus::Test;
 use crate::mix::Split;

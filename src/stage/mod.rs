@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::records::Records;
 use crate::diag::{Diag, Result, Source};
 use crate::engine::graph::{Fingerprint, Graph, Node, Work};
-use crate::engine::store::Records;
 use crate::litmus::{self, Test};
 use crate::mix::By;
 use crate::pipeline::plan::{Node as PlanNode, Plan};

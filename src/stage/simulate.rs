@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::read_test;
+use crate::base::digest::{Digest, Keyer};
 use crate::cat::{self, LoadOptions};
 use crate::diag::{Diag, Result};
-use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::litmus::{self, Arch, Test, canon};
 use crate::pipeline::plan::Node;

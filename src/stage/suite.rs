@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::cpu::suite as machine;
 use crate::diag::{Diag, Result};
-use crate::engine::digest::Digest;
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
-use crate::engine::store::Records;
 use crate::generate::LIMITED;
 use crate::litmus::{self, Test};
 use crate::mutate::mcm::Suite;

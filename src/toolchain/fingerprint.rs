@@ -12,9 +12,9 @@ use std::time::Duration;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::process::{self, Ended, Request};
-use crate::engine::content::content_of;
-use crate::engine::digest::{Digest, Keyer};
-use crate::engine::store::Records;
+use crate::base::content::content_of;
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::Records;
 
 const MAX_LIBRARIES: usize = 256;
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use super::image::library::Library;
 use super::lift::MACHINE;
 use super::process::{self, Ended, Request};
-use crate::engine::content::content_of;
-use crate::engine::digest::{Digest, Keyer};
-use crate::engine::store::Records;
+use crate::base::content::content_of;
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::Records;
 use crate::litmus::Arch;
 use crate::pipeline::profile::Profile;
 

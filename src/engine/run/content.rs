@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use super::{Engine, across, guarded, lock};
+use crate::base::digest::Digest;
+use crate::base::records::{Kind, Put, Records};
 use crate::diag::Diag;
-use crate::engine::digest::Digest;
 use crate::engine::graph::{Outcome, Work};
 use crate::engine::parts::encode_results;
 use crate::engine::rows::{Cell, State, decode_cells};
-use crate::engine::store::{Kind, Put, Records};
 
 impl Engine<'_> {
     /// The cells of a shard, from memory, from the store, or worked out again.

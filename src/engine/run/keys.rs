@@ -1,7 +1,7 @@
 //! Keys: under which digest a unit, an action and a normal form are known.
 
 use super::{Engine, lock};
-use crate::engine::digest::{Digest, Keyer};
+use crate::base::digest::{Digest, Keyer};
 use crate::engine::graph::Outcome;
 use crate::engine::rows::{Cell, State};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{Engine, Root, in_part, lock};
+use crate::base::digest::Digest;
 use crate::diag::Diag;
-use crate::engine::digest::Digest;
 use crate::engine::graph::Work;
 use crate::engine::rows::{Cell, Entry, Shard, decode_cells};
 

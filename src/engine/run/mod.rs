@@ -23,11 +23,12 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::digest::Digest;
 use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, Work};
-use super::rows::{Cell, Entry, Shard, State, cuts, encode_entries};
+use super::rows::{Cell, Entry, Shard, State, encode_entries};
 use super::store::Store;
+use crate::base::cuts::cuts;
+use crate::base::digest::Digest;
 use crate::diag::Diag;
 
 #[derive(Clone)]

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::{Engine, Job, UnitRun, across, guarded, lock};
-use crate::engine::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::records::{Kind, Put, Records};
 use crate::engine::events::Event;
 use crate::engine::graph::{Map, Outcome, REFRESH, Work};
 use crate::engine::rows::{Cell, Shard, State, encode_cells};
-use crate::engine::store::{Kind, Put, Records};
 
 impl Engine<'_> {
     pub(super) fn run_unit(&self, node: usize, shard: usize) {

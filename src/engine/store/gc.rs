@@ -13,9 +13,10 @@ use std::time::{Duration, SystemTime};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::segment::{self, Bytes, HEADER_LEN, Index, Kind, Segment};
+use super::segment::{self, Bytes, HEADER_LEN, Index, Segment};
 use super::{Store, read, write};
-use crate::engine::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::records::Kind;
 
 /// Merging starts when this many small segments lie about.
 const MERGE_FROM: usize = 16;

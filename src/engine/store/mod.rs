@@ -26,9 +26,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use memmap2::Mmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::records::{Put, Records};
 pub use gc::{GcOptions, GcReport, Stats, VerifyReport};
-pub use segment::Kind;
 use segment::{Bytes, HEADER_LEN, Index, Segment};
 
 /// A segment is sealed and a new one begun at this size or count, which bounds the memory that
@@ -45,20 +45,6 @@ pub struct StoreOptions {
     pub read_only: bool,
     /// A second store that is read where this one has nothing.
     pub shared: Option<PathBuf>,
-}
-
-/// One record to be put.
-pub struct Put<'a> {
-    pub kind: Kind,
-    pub key: Digest,
-    pub value: &'a [u8],
-}
-
-/// The batched interface that the engine works through.
-pub trait Records: Send + Sync {
-    fn has(&self, keys: &[Digest]) -> Vec<bool>;
-    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>>;
-    fn put(&self, records: &[Put]);
 }
 
 pub struct Store {

@@ -13,7 +13,8 @@ use memmap2::Mmap;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::engine::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::records::Kind;
 
 pub const FORMAT_VERSION: u32 = 1;
 pub const HEADER_LEN: usize = 64;
@@ -26,37 +27,6 @@ const INDEX_ENTRY: usize = 16;
 const COMPRESS_FROM: usize = 192;
 /// No record may claim more, so that a damaged length never asks for absurd memory.
 const MAX_PAYLOAD: usize = 1 << 30;
-
-/// What a record is; statistics count them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
-    /// An action's key, and the digest of what it gave.
-    Action = 1,
-    /// Content, under its own digest.
-    Blob = 2,
-    /// What a whole shard gave.
-    Manifest = 3,
-    /// A value known under a second key.
-    Alias = 4,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Action, Kind::Blob, Kind::Manifest, Kind::Alias];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Action => "actions",
-            Kind::Blob => "blobs",
-            Kind::Manifest => "manifests",
-            Kind::Alias => "aliases",
-        }
-    }
-
-    fn from_byte(byte: u8) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|k| *k as u8 == byte)
-    }
-}
 
 /// A record as read and found sound.
 #[derive(Debug, PartialEq, Eq)]

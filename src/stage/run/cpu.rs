@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::{read_test, relative};
+use crate::base::digest::Digest;
+use crate::base::records::Records;
 use crate::cpu::environment::Environment;
 use crate::cpu::judge::Models;
 use crate::cpu::killable::{self, Fate, Judge};
@@ -10,9 +12,7 @@ use crate::cpu::run::Trouble;
 use crate::cpu::session::{Prepared, Ready, Session, Setup};
 use crate::devices::record::Record;
 use crate::diag::{Diag, Result, Span};
-use crate::engine::digest::Digest;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::store::Records;
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;

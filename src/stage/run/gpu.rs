@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::{read_test, relative};
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::{Kind, Put};
 use crate::devices::record::Cell;
 use crate::diag::{Diag, Result};
-use crate::engine::digest::{Digest, Keyer};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::store::{Kind, Put};
 use crate::gpu::device::{self, Info, Trouble};
 use crate::gpu::environment::{Environment, Preset};
 use crate::gpu::oracle::{MODEL, Models};

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Built;
+use crate::base::records::Records;
 use crate::devices::record::{Record, results};
 use crate::diag::Result;
 use crate::engine::graph::{Fingerprint, Map};
 use crate::engine::rows::State;
 use crate::engine::run::Engine;
-use crate::engine::store::Records;
 use crate::pipeline::plan::{Node, Plan};
 use crate::pipeline::types::{self, RunDevice};
 

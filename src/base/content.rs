@@ -17,9 +17,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::cuts::cuts;
 use super::digest::{Digest, Keyer};
-use super::rows::cuts;
-use super::store::{Kind, Put, Records};
+use super::records::{Kind, Put, Records};
 
 /// After this long what is remembered is looked at again.
 const TRUSTED: Duration = Duration::from_secs(24 * 3600);
@@ -246,8 +246,38 @@ fn one_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::store::{Store, StoreOptions};
+    use std::collections::HashMap;
     use std::os::unix::fs::FileExt;
+
+    /// Records in memory, and how many were put.
+    #[derive(Default)]
+    struct Memory(Mutex<(HashMap<Digest, Vec<u8>>, u64)>);
+
+    impl Memory {
+        fn written(&self) -> u64 {
+            self.0.lock().unwrap().1
+        }
+    }
+
+    impl Records for Memory {
+        fn has(&self, keys: &[Digest]) -> Vec<bool> {
+            let inner = self.0.lock().unwrap();
+            keys.iter().map(|k| inner.0.contains_key(k)).collect()
+        }
+
+        fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+            let inner = self.0.lock().unwrap();
+            keys.iter().map(|k| inner.0.get(k).cloned()).collect()
+        }
+
+        fn put(&self, records: &[Put]) {
+            let mut inner = self.0.lock().unwrap();
+            for record in records {
+                inner.0.insert(record.key, record.value.to_vec());
+                inner.1 += 1;
+            }
+        }
+    }
 
     fn aged(path: &Path) {
         // Until the stamp of a file that was just written may be believed.
@@ -259,7 +289,7 @@ mod tests {
     #[test]
     fn what_is_as_it_was_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
+        let store = Memory::default();
         let paths: Vec<PathBuf> =
             (0..2000).map(|i| dir.path().join(format!("{i:04}.litmus"))).collect();
         for (i, path) in paths.iter().enumerate() {
@@ -297,7 +327,7 @@ mod tests {
     #[test]
     fn what_changed_just_before_it_was_read_is_not_remembered() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
+        let store = Memory::default();
         let path = dir.path().join("a");
         let place = Digest::of(b"place");
         // However quickly changes follow each other, each is seen.

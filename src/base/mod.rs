@@ -1,0 +1,8 @@
+//! What every room may use: digests, the records that go by them, and the content of files.
+//!
+//! It knows nothing of tests, pipelines or how records are kept.
+
+pub mod content;
+pub mod cuts;
+pub mod digest;
+pub mod records;
