@@ -18,6 +18,7 @@ pub mod mix;
 pub mod mutate;
 pub mod ops;
 pub mod pipeline;
+pub mod profile;
 pub mod reduce;
 pub mod rel;
 pub mod report;

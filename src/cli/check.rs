@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use litmake::diag::Result;
 use litmake::litmus::list;
 use litmake::mix::By;
-use litmake::pipeline::types::Storage;
+use litmake::profile::types::Storage;
 use litmake::report::Report;
 
 use super::common;

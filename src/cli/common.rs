@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use litmake::diag::{Diag, Result};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
-use litmake::pipeline::load::Files;
 use litmake::pipeline::plan::profile_folders;
-use litmake::pipeline::profile::{Profile, Profiles};
+use litmake::profile::files::Files;
+use litmake::profile::{Profile, Profiles};
 use signal_hook::consts::{SIGALRM, SIGINT};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;

@@ -18,7 +18,7 @@ use litmake::devices::tuning::entry;
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::{self, Quantifier, list, pack};
 use litmake::mutate::mcm::Suite;
-use litmake::pipeline::load::Disk;
+use litmake::profile::files::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Goal, adaptive, in_order};
 use litmake::toolchain::compile;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
-use litmake::pipeline::load::Disk;
-use litmake::pipeline::types::{Observe, Storage};
+use litmake::profile::files::Disk;
+use litmake::profile::types::{Observe, Storage};
 use litmake::report::{Class, Error, Finding, Report};
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::execute::Ran;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result, nearest};
 use litmake::litmus::list;
-use litmake::pipeline::load::Disk;
 use litmake::pipeline::plan::profile_folders;
-use litmake::pipeline::profile::{Profiles, by_version};
+use litmake::profile::files::Disk;
+use litmake::profile::{Profiles, by_version};
 use litmake::report::table;
 use litmake::report::terminal::{Style, summary};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use litmake::pipeline::load::Disk;
 use litmake::pipeline::plan::profile_folders;
-use litmake::pipeline::profile::Profiles;
+use litmake::profile::Profiles;
+use litmake::profile::files::Disk;
 use litmake::toolchain::process;
 
 use super::common::CacheArgs;

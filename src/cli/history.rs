@@ -11,8 +11,8 @@ use litmake::engine::graph::Fingerprint;
 use litmake::engine::rows::encode_entries;
 use litmake::engine::run::Engine;
 use litmake::engine::store::Store;
-use litmake::pipeline::load::normal;
 use litmake::pipeline::plan::Plan;
+use litmake::profile::files::normal;
 use litmake::stage::Built;
 
 pub const LAST: &str = "last";

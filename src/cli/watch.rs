@@ -31,7 +31,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
     let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
     let mut status;
     let cache = std::path::absolute(store.dir()).unwrap_or_else(|_| store.dir().to_path_buf());
-    let cache = litmake::pipeline::load::normal(&cache);
+    let cache = litmake::profile::files::normal(&cache);
     let listener = run::listener(args)?;
     loop {
         built.generators.iter().flatten().for_each(|g| g.watch());

@@ -9,7 +9,7 @@ use super::session::{Prepared, Setup};
 use crate::isa;
 use crate::litmus::log::{Kind, LogEntry};
 use crate::litmus::{Place, condition_text, place_brackets};
-use crate::pipeline::profile::Profile;
+use crate::profile::Profile;
 
 /// One test's block. Without a hash of the test: tools that compare logs take hashes that differ
 /// for different tests, and ours are not those of others.

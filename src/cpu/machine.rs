@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::diag::{Source, Span};
 use crate::litmus::Arch;
-use crate::pipeline::profile::Profile;
+use crate::profile::Profile;
 use crate::toolchain::process;
 
 /// The dialect of this machine's processors, where tests of it can run.

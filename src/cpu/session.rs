@@ -16,7 +16,7 @@ use crate::devices::random::Rng;
 use crate::devices::record::{Record, UNKNOWN};
 use crate::diag::{Diag, Result};
 use crate::litmus::{Arch, Test};
-use crate::pipeline::profile::Profile;
+use crate::profile::Profile;
 use crate::sim::found::holds;
 use crate::sim::program::Program;
 use crate::toolchain::compile;

@@ -1,52 +1,21 @@
 //! Loading a pipeline: includes, variables, and the files they come from.
 //!
-//! All files are read through [`Files`], so that whoever plans can know what was read. Nothing
-//! is decided here about what runs.
+//! Nothing is decided here about what runs.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use crate::diag::{Diag, Result, Source, nearest};
 
-use super::tree::{Tree, Vars, What, typed};
+use crate::profile::files::{Files, folder_of, normal};
+use crate::profile::tree::{Tree, Vars, What, typed};
 use super::types::{PipelineFile, Stage};
-use super::vars::{Scope, Setting};
-use super::yaml::{self, Sp};
+use crate::profile::vars::{Scope, Setting};
+use crate::profile::yaml;
+use crate::profile::yaml::Sp;
 
 const MAX_INCLUDE_DEPTH: usize = 32;
-
-/// Where planning reads from.
-pub trait Files {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>>;
-    /// The files of a folder, sorted; nothing where there is no such folder.
-    fn list(&self, folder: &Path) -> Vec<PathBuf>;
-    fn env(&self, name: &str) -> Option<String>;
-}
-
-/// The real file system.
-pub struct Disk;
-
-impl Files for Disk {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        std::fs::read_to_string(path).map(Into::into)
-    }
-
-    fn list(&self, folder: &Path) -> Vec<PathBuf> {
-        let mut out: Vec<PathBuf> = std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .filter_map(|e| e.ok().map(|e| e.path()))
-            .collect();
-        out.sort();
-        out
-    }
-
-    fn env(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
-    }
-}
 
 /// A stage as it was read, with the file it stands in.
 #[derive(Clone, Debug)]
@@ -74,31 +43,6 @@ pub struct Pipeline {
     pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
     pub baseline: Option<PathBuf>,
     pub stages: Vec<LoadedStage>,
-}
-
-/// Takes `.` and `..` out of a path without asking the file system.
-pub fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if out.file_name().is_some() => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    if out.as_os_str().is_empty() {
-        out.push(".");
-    }
-    out
-}
-
-pub fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
 }
 
 fn read_source(files: &dyn Files, path: &Path) -> io::Result<Source> {

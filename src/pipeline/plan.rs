@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::toolchain::runtime::on_one_machine;
+use crate::profile::machine::on_one_machine;
 
-use super::load::{Files, LoadedStage, Pipeline, normal};
-use super::profile::{Profile, Profiles, combinations};
-use super::tree::{Vars, typed};
+use crate::profile::files::{Files, normal};
+use super::load::{LoadedStage, Pipeline};
+use crate::profile::{Profile, Profiles, combinations};
+use crate::profile::tree::{Vars, typed};
 use super::types::{Kind, Stage};
-use super::vars::{Scope, Setting};
-use super::yaml::Sp;
+use crate::profile::vars::{Scope, Setting};
+use crate::profile::yaml::Sp;
 
 const MAX_NODES: usize = 100_000;
 
@@ -194,7 +195,7 @@ fn expand_profile_paths(files: &dyn Files, dir: &Path, pattern: &str) -> Vec<Pat
     };
     let matcher = glob.compile_matcher();
     files
-        .list(&super::load::folder_of(&path))
+        .list(&crate::profile::files::folder_of(&path))
         .into_iter()
         .filter(|p| p.file_name().is_some_and(|n| matcher.is_match(n)))
         .collect()

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use salsa::Setter;
 
-use super::load::{Disk, Files, load};
+use crate::profile::files::{Disk, Files};
+use super::load::load;
 use super::plan::{Plan, plan};
 use crate::diag::Result;
 

@@ -1,4 +1,4 @@
-//! The keys of pipeline and profile files, each defined once.
+//! The keys of pipeline files, each defined once.
 //!
 //! The parser, the JSON Schema and the reference in `docs/` come from these types and their
 //! comments. Nothing here knows how a stage does its work.
@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::yaml::{Scalar, Sp, Value, Words};
+use crate::profile::yaml::{Scalar, Sp, Value, Words};
+use crate::profile::types::{Observe, Storage};
 
 /// A pipeline: stages through which tests go, and what they share.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -294,28 +295,6 @@ pub struct Compile {
     pub alone: Option<Sp<u64>>,
 }
 
-/// Where shared locations are.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, serde::Serialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Storage {
-    #[default]
-    Pointers,
-    Globals,
-    Statics,
-}
-
-/// Which locals are kept alive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Observe {
-    #[default]
-    Condition,
-    All,
-    None,
-}
-
 /// Options of `simulate`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -464,91 +443,6 @@ pub enum RunMemory {
     #[default]
     Storage,
     Workgroup,
-}
-
-/// A profile, or a family of them: compiler, flags, target and model.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileFile {
-    /// The name. In a family it says how the names are made, such as `clang-${version}-O2`.
-    pub name: Sp<String>,
-    /// What the profile is for, for people.
-    #[serde(default)]
-    pub about: Option<String>,
-    /// A profile (name, or file relative to this one) whose keys hold where this one has none;
-    /// `args` are appended to its `args`, `env` and `mapping` are merged.
-    #[serde(default)]
-    pub extends: Option<Sp<String>>,
-    /// Makes a family: one profile for each combination of the values of these variables.
-    #[serde(default)]
-    pub matrix: BTreeMap<String, Words>,
-    /// The compiler: a command or a path.
-    #[serde(default)]
-    pub compiler: Option<Sp<String>>,
-    /// The language in which it is given tests: `c`, `c++` or `rust`; `c` where left out.
-    #[serde(default)]
-    pub language: Option<Sp<String>>,
-    /// Its arguments.
-    #[serde(default)]
-    pub args: Words,
-    /// The litmus dialect of the code it emits.
-    #[serde(default)]
-    pub arch: Option<Sp<Dialect>>,
-    /// The model under which that code is simulated: a name or a `.cat` file. Where it is left
-    /// out, the default of the architecture.
-    #[serde(default)]
-    pub model: Option<Sp<String>>,
-    /// Environment variables that the compiler sees besides `PATH`, with their values.
-    #[serde(default)]
-    pub env: BTreeMap<String, Sp<Scalar>>,
-    /// Seconds after which the compiler is ended; 60 where left out.
-    #[serde(default)]
-    pub timeout: Option<Sp<u64>>,
-    /// MiB of memory that one compiler may take; 4096 where left out.
-    #[serde(default)]
-    pub memory: Option<Sp<u64>>,
-    /// What the runtime library finds out about the machine when a program starts: a number for
-    /// a variable of it (`__aarch64_have_lse_atomics: 1`), or a function's name for one that it
-    /// chooses (`__atomic_load_16: libat_load_16_i1`). By default what the arguments imply.
-    #[serde(default)]
-    pub runtime: BTreeMap<String, Sp<Scalar>>,
-    /// A table from atomic operations (`load seq_cst 32`, `rmw * 32|64`) to assembly, for mappings
-    /// that no compiler implements yet. All else is left to the compiler, or refused with
-    /// `"*": refuse`.
-    #[serde(default)]
-    pub mapping: BTreeMap<String, Words>,
-    /// A place for anchors; its content is not looked at.
-    #[serde(default)]
-    #[schemars(with = "serde_json::Value")]
-    pub templates: Option<IgnoredAny>,
-}
-
-/// A litmus dialect, as herd's users write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-pub enum Dialect {
-    AArch64,
-    ARM,
-    #[serde(rename = "X86_64")]
-    X86_64,
-    X86,
-    RISCV,
-    PPC,
-    MIPS,
-}
-
-impl Dialect {
-    pub fn arch(self) -> crate::litmus::Arch {
-        use crate::litmus::Arch;
-        match self {
-            Dialect::AArch64 => Arch::AArch64,
-            Dialect::ARM => Arch::Arm,
-            Dialect::X86_64 => Arch::X86_64,
-            Dialect::X86 => Arch::X86,
-            Dialect::RISCV => Arch::RiscV,
-            Dialect::PPC => Arch::Ppc,
-            Dialect::MIPS => Arch::Mips,
-        }
-    }
 }
 
 /// The kinds of stages, by the key that says each.

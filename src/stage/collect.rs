@@ -17,7 +17,8 @@ use crate::gpu::environment::Preset;
 use crate::gpu::session::Setup;
 use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::types::{Kind, RunDevice, Storage};
+use crate::pipeline::types::{Kind, RunDevice};
+use crate::profile::types::Storage;
 use crate::report::evidence::{Changed, Changes, Differences};
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
 

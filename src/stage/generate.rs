@@ -22,7 +22,7 @@ use crate::litmus::list;
 use crate::litmus::pack::{self, Member};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
-use crate::pipeline::yaml::Sp;
+use crate::profile::yaml::Sp;
 
 /// The files of one `generate` stage.
 pub struct Files {
@@ -85,7 +85,7 @@ fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    crate::pipeline::load::normal(&std::path::absolute(path).unwrap_or(path.into()))
+    crate::profile::files::normal(&std::path::absolute(path).unwrap_or(path.into()))
 }
 
 fn is_pattern(text: &str) -> bool {

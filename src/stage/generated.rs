@@ -15,7 +15,7 @@ use crate::generate::recipe::Recipe;
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
-use crate::pipeline::yaml::{Sp, Words};
+use crate::profile::yaml::{Sp, Words};
 
 /// The tests of one `generate` stage.
 pub struct Generated {

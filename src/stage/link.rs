@@ -16,8 +16,9 @@ use crate::litmus::Test;
 use crate::mix::link::Linked;
 use crate::mix::{self, By};
 use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Kind, LinkBy};
+use crate::profile::Profile;
+use crate::profile::types::Storage;
 use crate::toolchain::compile::Trouble;
 
 type Checked<T> = std::result::Result<T, String>;
@@ -54,7 +55,7 @@ pub fn stage(
     let mut profiles = Vec::new();
     for input in node.inputs.iter().filter_map(|j| plan.nodes.get(*j)) {
         let Kind::Compile(compiled) = &input.kind else { continue };
-        if compiled.storage != types::Storage::Pointers || compiled.helpers {
+        if compiled.storage != Storage::Pointers || compiled.helpers {
             return Err(error(
                 "parts are linked with `ld` where their locations are behind pointers",
                 "leave out `storage` and `helpers`, or link with `splice`",

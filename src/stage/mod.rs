@@ -259,10 +259,10 @@ fn read_test(content: &[u8]) -> std::result::Result<Test, String> {
 
 /// A path as a pipeline writes it, from the folder that it is relative to.
 fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
-    crate::pipeline::load::normal(&dir.join(text))
+    crate::profile::files::normal(&dir.join(text))
 }
 
 /// A text of the pipeline as a source of its own, for diagnostics that point into it.
-fn text(node: &crate::pipeline::plan::Node, word: &crate::pipeline::yaml::Sp<String>) -> Source {
+fn text(node: &crate::pipeline::plan::Node, word: &crate::profile::yaml::Sp<String>) -> Source {
     Source::within(&node.source, word.span, word.value.as_str())
 }

@@ -13,8 +13,8 @@ use crate::diag::{Diag, Result};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::litmus::{self, Arch, Test, canon};
 use crate::pipeline::plan::Node;
-use crate::pipeline::profile::Profile;
 use crate::pipeline::types;
+use crate::profile::Profile;
 use crate::sim::{Model, Options, Outcomes, Simulator};
 use crate::toolchain::compile::{FAULTS, MAP};
 

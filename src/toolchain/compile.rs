@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::image::Image;
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
-use super::runtime::{self, Runtime};
+use super::runtime::Runtime;
 use super::table;
 use crate::diag::{Source, Span};
 use crate::isa::{self, Isa};
@@ -26,9 +26,10 @@ use crate::litmus::{
     Test, Type,
 };
 use crate::ops::Inst;
-use crate::pipeline::mapping::Table;
-use crate::pipeline::profile::Profile;
-use crate::pipeline::types::{self, Observe};
+use crate::profile::Profile;
+use crate::profile::machine;
+use crate::profile::mapping::Table;
+use crate::profile::types::{self, Observe};
 
 /// Why a test has no target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -349,7 +350,7 @@ impl Compiler<'_> {
         let options = self.options(unit, n);
         let language = self.profile.language;
         let mut init = locations(test);
-        let (flags, chosen) = (runtime::flags(self.profile), runtime::chosen(self.profile));
+        let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
             _ => shared_locations(test)

@@ -18,7 +18,7 @@ use crate::lang::c11::print_declaration;
 use crate::lang::c11::readonly::only_read;
 use crate::lang::c11::types::size_of;
 use crate::litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
-use crate::pipeline::profile::Profile;
+use crate::profile::Profile;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

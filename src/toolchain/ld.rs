@@ -16,10 +16,10 @@ use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
-use super::{compile, runtime};
+use super::compile;
 use crate::lang::c11::members::{members, published};
 use crate::litmus::{Arch, Body, InitItem, Test};
-use crate::pipeline::profile::Profile;
+use crate::profile::{Profile, machine};
 
 /// What linkers define themselves.
 const MADE: [&str; 8] = [
@@ -261,7 +261,7 @@ fn machine(profiles: &[&Profile]) -> (BTreeMap<String, u64>, BTreeMap<String, St
         out.retain(|name, _| !open.contains(name));
         out
     }
-    let flags = agreed(profiles.iter().map(|p| runtime::flags(p)).collect());
-    let chosen = agreed(profiles.iter().map(|p| runtime::chosen(p)).collect());
+    let flags = agreed(profiles.iter().map(|p| machine::flags(p)).collect());
+    let chosen = agreed(profiles.iter().map(|p| machine::chosen(p)).collect());
     (flags, chosen)
 }

@@ -1,22 +1,18 @@
-//! The runtime libraries that a compiler's programs are linked with, and what they find out about
-//! the machine. They are part of what is tested: their code stands where it is called.
+//! The runtime libraries that a compiler's programs are linked with. They are part of what is tested: their code stands where it is called.
 //!
 //! It does not know what is in them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::image::library::Library;
-use super::lift::MACHINE;
 use super::process::{self, Ended, Request};
 use crate::base::content::content_of;
 use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
-use crate::litmus::Arch;
-use crate::pipeline::profile::Profile;
+use crate::profile::Profile;
 
 /// The libraries of a compiler with some arguments. They are opened when they are needed.
 #[derive(Default)]
@@ -74,199 +70,5 @@ impl Runtime {
             };
         }
         key.finish()
-    }
-}
-
-/// The values of the runtime's variables under a profile.
-pub fn flags(profile: &Profile) -> BTreeMap<String, u64> {
-    let mut out = BTreeMap::new();
-    let mut set = |name: &str, value: u64| out.insert(name.to_string(), value);
-    match profile.arch {
-        Arch::AArch64 => {
-            let machine = aarch64(&profile.args);
-            set("__aarch64_have_lse_atomics", u64::from(machine.lse));
-            set(MACHINE, machine.hwcap());
-        }
-        Arch::X86_64 => {
-            set("__libat_feat1", x86(&profile.args));
-        }
-        Arch::Arm => {
-            // From version 6K on there are exclusives of every size.
-            set("libat_have_strexbhd", 1);
-            set("libat_have_ldrexd", 1);
-        }
-        _ => {}
-    }
-    for (name, value) in &profile.runtime {
-        if let Ok(n) = value.parse() {
-            out.insert(name.clone(), n);
-        }
-    }
-    out
-}
-
-/// The variables that say what a machine has; libraries choose by them whether they lock. Which of
-/// two ways without a lock a program takes (`__aarch64_have_lse_atomics`) is left to its profile.
-const MACHINES: [&str; 2] = [MACHINE, "__libat_feat1"];
-
-/// The profiles of code that runs in one program: libraries find the machine that runs all of it,
-/// where a profile does not say itself what they find.
-pub fn on_one_machine(profiles: &[Arc<Profile>]) -> Vec<Arc<Profile>> {
-    let found: Vec<BTreeMap<String, u64>> = profiles.iter().map(|p| flags(p)).collect();
-    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
-    for own in &found {
-        for name in MACHINES {
-            *all.entry(name).or_default() |= own.get(name).copied().unwrap_or(0);
-        }
-    }
-    let shared = |(profile, own): (&Arc<Profile>, &BTreeMap<String, u64>)| {
-        let more: Vec<(String, String)> = all
-            .iter()
-            .filter(|(name, value)| own.get(**name).is_some_and(|v| v != *value))
-            .filter(|(name, _)| !profile.runtime.contains_key(**name))
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect();
-        if more.is_empty() {
-            return profile.clone();
-        }
-        let mut out = Profile::clone(profile);
-        out.runtime.extend(more);
-        Arc::new(out)
-    };
-    profiles.iter().zip(&found).map(shared).collect()
-}
-
-/// The functions that the runtime chooses under a profile.
-pub fn chosen(profile: &Profile) -> BTreeMap<String, String> {
-    let functions = profile.runtime.iter().filter(|(_, value)| value.parse::<u64>().is_err());
-    functions.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// What a processor of AArch64 has, as far as libraries ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct AArch64 {
-    lse: bool,
-    /// Pairs and vectors that are accessed at once where they are aligned.
-    lse2: bool,
-    rcpc: bool,
-}
-
-impl AArch64 {
-    /// As the Linux kernel tells it.
-    fn hwcap(self) -> u64 {
-        // Floating point and vectors are there in any case.
-        0b11 | u64::from(self.lse) << 8 | u64::from(self.rcpc) << 15 | u64::from(self.lse2) << 25
-    }
-}
-
-/// What `-march` and `-mcpu` imply; of a processor that is called by its name, nothing.
-fn aarch64(args: &[String]) -> AArch64 {
-    let mut out = AArch64::default();
-    for arg in args {
-        let value = arg.strip_prefix("-march=").or(arg.strip_prefix("-mcpu="));
-        let Some(value) = value else { continue };
-        let mut parts = value.split('+');
-        let base = parts.next().unwrap_or("");
-        let version = |text: &str| {
-            let minor = text.split(['-', '_']).next().unwrap_or("").trim_end_matches('a');
-            minor.parse::<u32>().ok()
-        };
-        // zig writes versions as features: `generic+v8_4a`.
-        let apply = |out: &mut AArch64, major: &str, minor: u32| {
-            let minor = if major == "9" { minor + 5 } else { minor };
-            out.lse |= minor >= 1;
-            out.rcpc |= minor >= 3;
-            out.lse2 |= minor >= 4;
-        };
-        if let Some(rest) = base.strip_prefix("armv9") {
-            apply(&mut out, "9", rest.strip_prefix('.').and_then(version).unwrap_or(0));
-        } else if let Some(rest) = base.strip_prefix("armv8.") {
-            apply(&mut out, "8", version(rest).unwrap_or(0));
-        }
-        for part in parts {
-            match part {
-                "lse" => out.lse = true,
-                "lse2" => (out.lse, out.lse2) = (true, true),
-                "lse128" => (out.lse, out.lse2) = (true, true),
-                "nolse" => (out.lse, out.lse2) = (false, false),
-                "rcpc" | "rcpc2" | "rcpc3" => out.rcpc = true,
-                _ => match (part.strip_prefix("v8_"), part.strip_prefix("v9")) {
-                    (Some(rest), _) => apply(&mut out, "8", version(rest).unwrap_or(0)),
-                    (_, Some(rest)) => {
-                        let minor = rest.strip_prefix('_').and_then(version).unwrap_or(0);
-                        apply(&mut out, "9", minor);
-                    }
-                    _ => {}
-                },
-            }
-        }
-    }
-    out
-}
-
-/// What `libatomic` remembers of an x86 processor: ECX of the instruction that asks it. That it
-/// was asked shows in the first bit, which every 64-bit processor of note has.
-fn x86(args: &[String]) -> u64 {
-    const ASKED: u64 = 1;
-    const CX16: u64 = 1 << 13;
-    const AVX: u64 = 1 << 28;
-    let mut out = ASKED;
-    for arg in args {
-        let value = arg.strip_prefix("-march=").or(arg.strip_prefix("-mcpu="));
-        out |= match (value, arg.as_str()) {
-            (Some("x86-64" | "x86_64"), _) => 0,
-            (Some("x86-64-v2" | "x86_64_v2"), _) | (_, "-mcx16") => CX16,
-            (Some("x86-64-v3" | "x86-64-v4" | "x86_64_v3" | "x86_64_v4"), _) => CX16 | AVX,
-            (_, "-mavx" | "-mavx2" | "-mavx512f") => AVX,
-            _ => 0,
-        };
-    }
-    for arg in args {
-        match arg.as_str() {
-            "-mno-cx16" => out &= !CX16,
-            "-mno-avx" => out &= !AVX,
-            _ => {}
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{aarch64, x86};
-
-    #[test]
-    fn what_the_kernel_would_say() {
-        for (arg, wanted) in [
-            ("-march=armv8-a", 0x3),
-            ("-march=armv8.1-a", 0x103),
-            ("-march=armv8.3-a", 0x8103),
-            ("-march=armv8.4-a", 0x200_8103),
-            ("-march=armv9.4-a+lse128", 0x200_8103),
-            ("-mcpu=generic+v8_4a", 0x200_8103),
-        ] {
-            assert_eq!(aarch64(&[arg.to_string()]).hwcap(), wanted, "{arg}");
-        }
-        let x86 = |args: &[&str]| x86(&args.iter().map(|a| a.to_string()).collect::<Vec<_>>());
-        assert_eq!(x86(&["-O2"]), 1);
-        assert_eq!(x86(&["-march=x86-64-v2"]), 0x2001);
-        assert_eq!(x86(&["-mcx16", "-mavx"]), 0x1000_2001);
-        assert_eq!(x86(&["-march=x86-64-v3", "-mno-avx"]), 0x2001);
-    }
-
-    #[test]
-    fn which_processors_have_lse() {
-        for (arg, wanted) in [
-            ("-march=armv8-a", false),
-            ("-march=armv8-a+lse", true),
-            ("-march=armv8.1-a", true),
-            ("-march=armv8.4-a+nolse", false),
-            ("-march=armv9-a", true),
-            ("-mcpu=generic+v8_1a", true),
-            ("-mcpu=generic", false),
-            ("-O2", false),
-        ] {
-            assert_eq!(aarch64(&[arg.to_string()]).lse, wanted, "{arg}");
-        }
     }
 }

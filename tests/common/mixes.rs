@@ -15,17 +15,17 @@ use litmake::generate::filter::Filter;
 use litmake::generate::recipe::Recipe;
 use litmake::litmus::{self, Arch, Test};
 use litmake::mix::{By, Compiled, Split, notation, splice, split};
-use litmake::pipeline::load::Disk;
 use litmake::pipeline::plan::profile_folders;
-use litmake::pipeline::profile::{Profile, Profiles};
-use litmake::pipeline::types::{Observe, Storage};
+use litmake::profile::files::Disk;
+use litmake::profile::machine::on_one_machine;
+use litmake::profile::types::{Observe, Storage};
+use litmake::profile::{Profile, Profiles};
 use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::compile::Compilers;
 use litmake::stage::ld::Ld;
 use litmake::stage::link::common_model;
 use litmake::toolchain::compile::{Compiler, Trouble};
 use litmake::toolchain::ld::linkers;
-use litmake::toolchain::runtime::on_one_machine;
 
 #[derive(Debug, Default)]
 pub struct Counts {

@@ -19,7 +19,7 @@ use crate::gpu::variant::{Scope, Variant};
 use crate::gpu::wgsl::{Memory, Reach};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
-use crate::pipeline::yaml::Sp;
+use crate::profile::yaml::Sp;
 
 struct Stage {
     setup: Setup,

@@ -25,6 +25,7 @@ use crate::isa::machine::Operand;
 use crate::lang::c11::members::Members;
 use crate::litmus::{InitItem, Line};
 use crate::ops::Val;
+use crate::profile::machine::MACHINE;
 use crate::toolchain::image::{Function, Image, pad};
 use endian::Parts;
 use expand::{Expand, Kind};
@@ -35,9 +36,6 @@ use values::{Known, World};
 
 /// How often calls through registers are looked up before it is too much.
 const MAX_ROUNDS: usize = 64;
-
-/// The name under which [`Given::flags`] has what the system tells a program of the machine.
-pub const MACHINE: &str = "AT_HWCAP";
 
 /// What linkers call the place around which small variables lie.
 const GLOBALS: &str = "__global_pointer$";

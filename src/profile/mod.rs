@@ -1,6 +1,14 @@
 //! Profiles: compiler, flags, target and model, with inheritance and families.
 //!
-//! This file does not know whether a compiler is there, nor what it does.
+//! This room does not know whether a compiler is there, nor what it does.
+
+pub mod files;
+pub mod machine;
+pub mod mapping;
+pub mod tree;
+pub mod types;
+pub mod vars;
+pub mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +20,11 @@ use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::lang::Language;
 use crate::litmus::{Arch, Features};
 
-use super::load::{Files, folder_of, normal};
-use super::mapping::Table;
-use super::types::ProfileFile;
-use super::vars::{Scope, Setting};
-use super::yaml::{self, Scalar, Sp};
+use files::{Files, folder_of, normal};
+use mapping::Table;
+use types::ProfileFile;
+use vars::{Scope, Setting};
+use yaml::{Scalar, Sp};
 
 const MAX_INHERITANCE: usize = 16;
 const MAX_FAMILY: usize = 10_000;

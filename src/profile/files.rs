@@ -1,0 +1,64 @@
+//! Where profiles and pipelines are read from, and paths between their files.
+//!
+//! All files are read through [`Files`], so that whoever plans can know what was read. It does not
+//! know what is in them.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Where planning reads from.
+pub trait Files {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>>;
+    /// The files of a folder, sorted; nothing where there is no such folder.
+    fn list(&self, folder: &Path) -> Vec<PathBuf>;
+    fn env(&self, name: &str) -> Option<String>;
+}
+
+/// The real file system.
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        std::fs::read_to_string(path).map(Into::into)
+    }
+
+    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut out: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|e| e.ok().map(|e| e.path()))
+            .collect();
+        out.sort();
+        out
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
+/// Takes `.` and `..` out of a path without asking the file system.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    if out.as_os_str().is_empty() {
+        out.push(".");
+    }
+    out
+}
+
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
