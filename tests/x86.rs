@@ -3,11 +3,11 @@
 
 mod exec;
 
-use exec::{BASE, Machine, What, mask, read};
+use exec::{BASE, Machine, What, read};
 use litmake::isa::Isa;
 use litmake::isa::x86::X86;
 use litmake::litmus::Arch;
-use litmake::ops::{Tags, tag};
+use litmake::ops::{Tags, mask, tag};
 use proptest::prelude::*;
 
 const X64: X86 = X86 { arch: Arch::X86_64, avx: false };

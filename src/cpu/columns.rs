@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::diag::{Diag, Result};
 use crate::litmus::Test;
-use crate::ops::Val;
+use crate::ops::eval::sign_extend;
+use crate::ops::{Val, mask};
 use crate::sim::State;
-use crate::sim::expr::{mask, sign_extend};
 use crate::sim::found::Outcome;
 use crate::sim::program::{Cond, Observable, Program, Rhs};
 

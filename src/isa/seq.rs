@@ -4,7 +4,8 @@
 use super::{Isa, microcode::mask};
 use crate::diag::{Source, Span};
 use crate::litmus::{Line, Symbols, Type};
-use crate::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
+use crate::ops::eval::{eval_bin, eval_un};
+use crate::ops::{Code, Op, Tags, Temp, Val};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads, by their number in order of execution.
@@ -196,12 +197,12 @@ impl Machine {
                 }
                 Op::Un { dst, op, a, width } => {
                     let mut a = get(temps, a);
-                    a.v = unary(*op, a.v, *width);
+                    a.v = number(eval_un(*op, Val::Int(a.v), *width));
                     temps.insert(*dst, a);
                 }
                 Op::Bin { dst, op, a, b, width } => {
                     let (mut a, b) = (get(temps, a), get(temps, b));
-                    a.v = binary(*op, a.v, b.v, *width);
+                    a.v = number(eval_bin(*op, Val::Int(a.v), Val::Int(b.v), *width));
                     a.deps.extend(b.deps);
                     temps.insert(*dst, a);
                 }
@@ -328,78 +329,10 @@ pub fn address(loc: u16, off: i64) -> u128 {
     (0x10_0000 + 0x1000 * i128::from(loc) + i128::from(off)) as u128
 }
 
-fn signed(v: u128, width: u8) -> i128 {
-    let shift = 128 - u32::from(width);
-    ((v << shift) as i128) >> shift
-}
-
-fn unary(op: UnOp, a: u128, width: u8) -> u128 {
-    let a = a & mask(width);
-    let spare = 128 - u32::from(width);
-    let v = match op {
-        UnOp::Not => !a,
-        UnOp::Neg => a.wrapping_neg(),
-        UnOp::SignExt { from } => signed(a & mask(from), from) as u128,
-        UnOp::ZeroExt { from } => a & mask(from),
-        UnOp::IsZero => u128::from(a == 0),
-        UnOp::Clz => u128::from(a.leading_zeros() - spare),
-        UnOp::ByteSwap => a.swap_bytes() >> spare,
-        UnOp::BitReverse => a.reverse_bits() >> spare,
-        UnOp::PopCount => u128::from(a.count_ones()),
-    };
-    v & mask(width)
-}
-
-fn binary(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
-    let (a, b) = (a & mask(width), b & mask(width));
-    let (sa, sb) = (signed(a, width), signed(b, width));
-    let over = b >= u128::from(width);
-    let flag = u128::from;
-    assert!(width <= 64 || !matches!(op, BinOp::MulHiU | BinOp::MulHiS));
-    let v = match op {
-        BinOp::Add => a.wrapping_add(b),
-        BinOp::Sub => a.wrapping_sub(b),
-        BinOp::Mul => a.wrapping_mul(b),
-        BinOp::MulHiU => (a * b) >> width,
-        BinOp::MulHiS => ((sa * sb) >> width) as u128,
-        BinOp::DivU => a / b,
-        BinOp::DivS => (sa / sb) as u128,
-        BinOp::RemU => a % b,
-        BinOp::RemS => (sa % sb) as u128,
-        BinOp::And => a & b,
-        BinOp::Or => a | b,
-        BinOp::Xor => a ^ b,
-        BinOp::Shl if over => 0,
-        BinOp::Shl => a << b,
-        BinOp::Shr if over => 0,
-        BinOp::Shr => a >> b,
-        BinOp::Sar => (sa >> b.min(u128::from(width) - 1)) as u128,
-        BinOp::Ror => {
-            let n = b % u128::from(width);
-            (a >> n) | (a << (u128::from(width) - n))
-        }
-        BinOp::Eq => flag(a == b),
-        BinOp::Ne => flag(a != b),
-        BinOp::LtU => flag(a < b),
-        BinOp::LeU => flag(a <= b),
-        BinOp::LtS => flag(sa < sb),
-        BinOp::LeS => flag(sa <= sb),
-        BinOp::MinU => a.min(b),
-        BinOp::MaxU => a.max(b),
-        BinOp::MinS => {
-            if sa < sb {
-                a
-            } else {
-                b
-            }
-        }
-        BinOp::MaxS => {
-            if sa > sb {
-                a
-            } else {
-                b
-            }
-        }
-    };
-    v & mask(width)
+/// Code that computes what has no value is wrong.
+fn number(value: Option<Val>) -> u128 {
+    match value {
+        Some(Val::Int(n)) => n,
+        other => panic!("not a number: {other:?}"),
+    }
 }

@@ -5,6 +5,8 @@
 //! is a short list of ops over temporaries that are local to it and assigned once. Dependencies
 //! are the flow of values through temporaries and registers; nothing else states them.
 
+pub mod eval;
+
 use crate::diag::Span;
 
 /// A temporary, local to one instruction and assigned once on each path.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::diag::{Diag, Result, Source, nearest};
 
+use super::types::{PipelineFile, Stage};
 use crate::profile::files::{Files, folder_of, normal};
 use crate::profile::tree::{Tree, Vars, What, typed};
-use super::types::{PipelineFile, Stage};
 use crate::profile::vars::{Scope, Setting};
 use crate::profile::yaml;
 use crate::profile::yaml::Sp;

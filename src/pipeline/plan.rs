@@ -10,13 +10,13 @@ use std::sync::Arc;
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::profile::machine::on_one_machine;
 
-use crate::profile::files::{Files, normal};
 use super::load::{LoadedStage, Pipeline};
-use crate::profile::{Profile, Profiles, combinations};
-use crate::profile::tree::{Vars, typed};
 use super::types::{Kind, Stage};
+use crate::profile::files::{Files, normal};
+use crate::profile::tree::{Vars, typed};
 use crate::profile::vars::{Scope, Setting};
 use crate::profile::yaml::Sp;
+use crate::profile::{Profile, Profiles, combinations};
 
 const MAX_NODES: usize = 100_000;
 

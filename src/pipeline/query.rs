@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use salsa::Setter;
 
-use crate::profile::files::{Disk, Files};
 use super::load::load;
 use super::plan::{Plan, plan};
 use crate::diag::Result;
+use crate::profile::files::{Disk, Files};
 
 /// A file that planning looked at; the text, or why there is none.
 #[salsa::input]

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::profile::yaml::{Scalar, Sp, Value, Words};
 use crate::profile::types::{Observe, Storage};
+use crate::profile::yaml::{Scalar, Sp, Value, Words};
 
 /// A pipeline: stages through which tests go, and what they share.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -6,13 +6,14 @@
 use std::time::Instant;
 
 use super::eval::Choices;
-use super::expr::{Exprs, Var, mask, truth};
+use super::expr::{Exprs, Var};
 use super::found::{Found, Outcome, Stop, holds};
 use super::program::{Program, What};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::valuation::{is_stuck, written};
-use crate::ops::Val;
+use crate::ops::eval::truth;
+use crate::ops::{Val, mask};
 use crate::rel::Rel;
 
 /// The values of reads: thread, access.

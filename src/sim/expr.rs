@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-pub use crate::ops::mask;
-use crate::ops::{BinOp, UnOp, Val};
+use crate::ops::eval::{ALIGN, eval_bin, eval_un, is_full, truth};
+use crate::ops::{BinOp, UnOp, Val, mask};
 
 pub type ExprId = u32;
 
@@ -32,11 +32,6 @@ pub enum Expr {
 pub struct Exprs {
     nodes: Vec<Expr>,
     index: FxHashMap<Expr, ExprId>,
-}
-
-pub fn sign_extend(v: u128, bits: u8) -> i128 {
-    let shift = 128 - u32::from(bits.clamp(1, 128));
-    ((v << shift) as i128) >> shift
 }
 
 impl Exprs {
@@ -403,171 +398,6 @@ impl Known {
     /// What a mask leaves, where all of it is known.
     fn under(self, m: u128) -> Option<u128> {
         (self.bits & m == m).then_some(self.value & m)
-    }
-}
-
-/// Every location starts at a multiple of so many bytes.
-const ALIGN: u128 = 16;
-
-/// Everything but 0 is true; addresses are never 0.
-pub fn truth(v: Val) -> bool {
-    v != Val::ZERO
-}
-
-pub fn eval_un(op: UnOp, v: Val, width: u8) -> Option<Val> {
-    let Val::Int(x) = v else {
-        return match op {
-            UnOp::IsZero => Some(Val::ZERO),
-            // Addresses fit any register that holds them.
-            UnOp::ZeroExt { from } | UnOp::SignExt { from } if from >= 32 && width >= 32 => Some(v),
-            _ => None,
-        };
-    };
-    let m = mask(width);
-    let x = x & m;
-    Some(Val::Int(match op {
-        UnOp::Not => !x & m,
-        UnOp::Neg => x.wrapping_neg() & m,
-        UnOp::SignExt { from } => sign_extend(x, from) as u128 & m,
-        UnOp::ZeroExt { from } => x & mask(from) & m,
-        UnOp::IsZero => u128::from(x == 0),
-        UnOp::Clz => {
-            u128::from((x << (128 - u32::from(width.max(1)))).leading_zeros().min(u32::from(width)))
-        }
-        UnOp::ByteSwap => x.swap_bytes() >> (128 - u32::from(width.max(8))),
-        UnOp::BitReverse => x.reverse_bits() >> (128 - u32::from(width.max(1))),
-        UnOp::PopCount => u128::from(x.count_ones()),
-    }))
-}
-
-pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
-    let (x, y) = match (a, b) {
-        (Val::Int(x), Val::Int(y)) => (x & mask(width), y & mask(width)),
-        _ => return eval_pointer(op, a, b, width),
-    };
-    let m = mask(width);
-    let (sx, sy) = (sign_extend(x, width), sign_extend(y, width));
-    let wide = u32::from(width);
-    let count = u32::try_from(y).unwrap_or(u32::MAX);
-    Some(Val::Int(match op {
-        BinOp::Add => x.wrapping_add(y) & m,
-        BinOp::Sub => x.wrapping_sub(y) & m,
-        BinOp::Mul => x.wrapping_mul(y) & m,
-        BinOp::MulHiU | BinOp::MulHiS if width > 64 => return None,
-        BinOp::MulHiU => x * y >> wide & m,
-        BinOp::MulHiS => (sx.wrapping_mul(sy) >> wide) as u128 & m,
-        BinOp::DivU => x.checked_div(y)?,
-        BinOp::RemU => x.checked_rem(y)?,
-        BinOp::DivS if y == 0 => return None,
-        BinOp::RemS if y == 0 => return None,
-        BinOp::DivS => sx.wrapping_div(sy) as u128 & m,
-        BinOp::RemS => sx.wrapping_rem(sy) as u128 & m,
-        BinOp::And => x & y,
-        BinOp::Or => x | y,
-        BinOp::Xor => x ^ y,
-        BinOp::Shl => {
-            if count >= wide {
-                0
-            } else {
-                x << count & m
-            }
-        }
-        BinOp::Shr => {
-            if count >= wide {
-                0
-            } else {
-                x >> count
-            }
-        }
-        BinOp::Sar => (sx >> count.min(127)) as u128 & m,
-        BinOp::Ror => {
-            let c = count % wide.max(1);
-            if c == 0 { x } else { (x >> c | x << (wide - c)) & m }
-        }
-        BinOp::Eq => u128::from(x == y),
-        BinOp::Ne => u128::from(x != y),
-        BinOp::LtU => u128::from(x < y),
-        BinOp::LeU => u128::from(x <= y),
-        BinOp::LtS => u128::from(sx < sy),
-        BinOp::LeS => u128::from(sx <= sy),
-        BinOp::MinU => x.min(y),
-        BinOp::MaxU => x.max(y),
-        BinOp::MinS => {
-            if sx <= sy {
-                x
-            } else {
-                y
-            }
-        }
-        BinOp::MaxS => {
-            if sx >= sy {
-                x
-            } else {
-                y
-            }
-        }
-    }))
-}
-
-/// Arithmetic with addresses: offsets, differences, comparisons, and masks of alignment
-/// ([`ALIGN`]).
-/// Whether all bits are set.
-fn is_full(v: Option<Val>, width: u8) -> bool {
-    matches!(v, Some(Val::Int(n)) if n & mask(width) == mask(width))
-}
-
-fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
-    let flag = |c: bool| Some(Val::Int(u128::from(c)));
-    match (op, a, b) {
-        (BinOp::Add, Val::Ptr { loc, off }, Val::Int(i))
-        | (BinOp::Add, Val::Int(i), Val::Ptr { loc, off }) => {
-            let d = sign_extend(i, width) as i64;
-            Some(Val::Ptr { loc, off: off.wrapping_add(d) })
-        }
-        (BinOp::Sub, Val::Ptr { loc, off }, Val::Int(i)) => {
-            let d = sign_extend(i, width) as i64;
-            Some(Val::Ptr { loc, off: off.wrapping_sub(d) })
-        }
-        (BinOp::Sub, Val::Ptr { loc: l, off: x }, Val::Ptr { loc: m, off: y }) if l == m => {
-            Some(Val::Int(i128::from(x.wrapping_sub(y)) as u128 & mask(width)))
-        }
-        (BinOp::Xor, a, b) if a == b => Some(Val::ZERO),
-        (BinOp::And | BinOp::Mul, _, Val::ZERO) | (BinOp::And | BinOp::Mul, Val::ZERO, _) => {
-            Some(Val::ZERO)
-        }
-        (BinOp::Or, v, _) | (BinOp::Or, _, v) if is_full(Some(v), width) => {
-            Some(Val::Int(mask(width)))
-        }
-        (BinOp::And, Val::Ptr { loc, off }, Val::Int(i))
-        | (BinOp::And, Val::Int(i), Val::Ptr { loc, off }) => {
-            let keep = sign_extend(i, width);
-            if keep < 0 && keep >= -16 {
-                Some(Val::Ptr { loc, off: off & keep as i64 })
-            } else if (0..16).contains(&keep) {
-                Some(Val::Int((off as i128 & keep) as u128))
-            } else {
-                None
-            }
-        }
-        (BinOp::Or | BinOp::Xor, p @ (Val::Ptr { .. } | Val::Code(_)), Val::ZERO)
-        | (BinOp::Or | BinOp::Xor | BinOp::Add, Val::ZERO, p @ (Val::Ptr { .. } | Val::Code(_)))
-        | (
-            BinOp::Shl | BinOp::Shr | BinOp::Sar | BinOp::Add | BinOp::Sub,
-            p @ (Val::Ptr { .. } | Val::Code(_)),
-            Val::ZERO,
-        ) => Some(p),
-        (BinOp::And | BinOp::Or, a, b) if a == b => Some(a),
-        (BinOp::Eq, a, b) => flag(a == b),
-        (BinOp::Ne, a, b) => flag(a != b),
-        (
-            BinOp::LtU | BinOp::LeU | BinOp::LtS | BinOp::LeS,
-            Val::Ptr { loc: l, off: x },
-            Val::Ptr { loc: m, off: y },
-        ) if l == m => flag(if matches!(op, BinOp::LtU | BinOp::LtS) { x < y } else { x <= y }),
-        // An address is above every number that a test compares it with.
-        (BinOp::LtU | BinOp::LeU, Val::Int(_), Val::Ptr { .. }) => flag(true),
-        (BinOp::LtU | BinOp::LeU, Val::Ptr { .. }, Val::Int(_)) => flag(false),
-        _ => None,
     }
 }
 

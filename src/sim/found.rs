@@ -3,10 +3,10 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::expr::{mask, sign_extend};
 use super::program::{Cond, Program, Rhs};
 use crate::litmus::CmpOp;
-use crate::ops::Val;
+use crate::ops::eval::sign_extend;
+use crate::ops::{Val, mask};
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;

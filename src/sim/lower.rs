@@ -222,7 +222,7 @@ impl Lowering<'_> {
                 if let Some(InitValue::One(v)) = &item.value {
                     let bits = self.threads[*thread].code.regs[usize::from(reg)].bits;
                     let val = match self.value(v, Some(*thread), span)? {
-                        Val::Int(i) => Val::Int(i & super::expr::mask(bits)),
+                        Val::Int(i) => Val::Int(i & crate::ops::mask(bits)),
                         other => other,
                     };
                     let init = &mut self.threads[*thread].reg_init;
@@ -254,7 +254,7 @@ impl Lowering<'_> {
                         .saturating_add(k as u32)
                         .saturating_mul(u32::from(elem));
                     let val = match val {
-                        Val::Int(i) => Val::Int(i & super::expr::mask(size.saturating_mul(8))),
+                        Val::Int(i) => Val::Int(i & crate::ops::mask(size.saturating_mul(8))),
                         other => other,
                     };
                     let location = &mut self.locations.list[usize::from(loc)];

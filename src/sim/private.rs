@@ -1,12 +1,12 @@
 //! Memory that only one thread can reach, kept like registers: values and what they depend on,
 //! no events. It does not decide what is private.
 
-use super::expr::{ExprId, Exprs, mask};
+use super::expr::{ExprId, Exprs};
 use super::path::Taint;
 use super::program::Location;
 use super::skeleton::initial_value;
 use super::unfold::Cell;
-use crate::ops::{BinOp, Val};
+use crate::ops::{BinOp, Val, mask};
 
 /// The stores so far, in order.
 #[derive(Clone, Debug, Default)]

@@ -715,7 +715,7 @@ fn source_of(read: Tags, w: &Event, cell: u16) -> bool {
 
 /// `sum` with the `bits` low bits of a cell's value laid over it at `shift`.
 pub fn lay(sum: u128, value: u128, bits: u8, shift: i32) -> u128 {
-    let covered = super::expr::mask(bits);
+    let covered = crate::ops::mask(bits);
     let at = shift.unsigned_abs();
     let moved =
         |v: u128| if shift < 0 { v.checked_shr(at) } else { v.checked_shl(at) }.unwrap_or(0);

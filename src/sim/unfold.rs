@@ -10,10 +10,11 @@ mod access;
 
 use smallvec::SmallVec;
 
-use super::expr::{ExprId, Exprs, truth};
+use super::expr::{ExprId, Exprs};
 use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
+use crate::ops::eval::truth;
 use crate::ops::{Code, Op, Port, Tags, Temp, Val, tag};
 
 #[derive(Clone, Copy, Debug)]

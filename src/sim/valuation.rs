@@ -3,11 +3,12 @@
 
 use smallvec::SmallVec;
 
-use super::expr::{ExprId, Exprs, Var, mask, truth};
+use super::expr::{ExprId, Exprs, Var};
 use super::found::{Found, Outcome, holds};
 use super::program::{Cond, Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
-use crate::ops::Val;
+use crate::ops::eval::truth;
+use crate::ops::{Val, mask};
 
 /// The reads of one access, as a range, and the place of its value.
 #[derive(Clone, Copy)]

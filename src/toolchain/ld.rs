@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
 
+use super::compile;
 use super::compile::{Compiler, Trouble, first_error, is_array, unit_of};
 use super::image::Image;
 use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
-use super::compile;
 use crate::lang::c11::members::{members, published};
 use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::profile::{Profile, machine};

@@ -6,7 +6,8 @@
 use litmake::diag::{Diag, Source, Span};
 use litmake::isa::Isa;
 use litmake::litmus::{Line, Symbols, Type};
-use litmake::ops::{BinOp, Code, Op, Reg, Tags, Temp, UnOp, Val};
+use litmake::ops::eval::{eval_bin, eval_un};
+use litmake::ops::{Code, Op, Reg, Tags, Temp, Val, mask};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where location number `n` lies.
@@ -212,13 +213,16 @@ impl Machine {
                 }
                 Op::Un { dst, op, a, width } => {
                     let a = of(a, temps);
-                    let value = Value { bits: un(*op, a.bits, *width), deps: a.deps };
+                    let value = Value {
+                        bits: number(eval_un(*op, Val::Int(a.bits), *width)),
+                        deps: a.deps,
+                    };
                     temps.insert(*dst, value);
                 }
                 Op::Bin { dst, op, a, b, width } => {
                     let (a, b) = (of(a, temps), of(b, temps));
-                    let value =
-                        Value { bits: bin(*op, a.bits, b.bits, *width), deps: &a.deps | &b.deps };
+                    let bits = number(eval_bin(*op, Val::Int(a.bits), Val::Int(b.bits), *width));
+                    let value = Value { bits, deps: &a.deps | &b.deps };
                     temps.insert(*dst, value);
                 }
                 Op::Select { dst, cond, yes, no } => {
@@ -337,75 +341,10 @@ impl Machine {
     }
 }
 
-pub fn mask(width: u8) -> u128 {
-    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
-}
-
-pub fn sext(value: u128, from: u8) -> i128 {
-    let shift = 128 - u32::from(from);
-    ((value << shift) as i128) >> shift
-}
-
-fn un(op: UnOp, a: u128, width: u8) -> u128 {
-    let m = mask(width);
-    let a = a & m;
-    let r = match op {
-        UnOp::Not => !a,
-        UnOp::Neg => a.wrapping_neg(),
-        UnOp::SignExt { from } => sext(a, from) as u128,
-        UnOp::ZeroExt { from } => a & mask(from),
-        UnOp::IsZero => u128::from(a == 0),
-        UnOp::Clz => u128::from(a.leading_zeros()) - u128::from(128 - width),
-        UnOp::ByteSwap => a.swap_bytes() >> (128 - width),
-        UnOp::BitReverse => a.reverse_bits() >> (128 - width),
-        UnOp::PopCount => a.count_ones().into(),
-    };
-    r & m
-}
-
-fn bin(op: BinOp, a: u128, b: u128, width: u8) -> u128 {
-    let m = mask(width);
-    let (a, b) = (a & m, b & m);
-    let (sa, sb) = (sext(a, width), sext(b, width));
-    let w = u128::from(width);
-    let r = match op {
-        BinOp::Add => a.wrapping_add(b),
-        BinOp::Sub => a.wrapping_sub(b),
-        BinOp::Mul => a.wrapping_mul(b),
-        BinOp::MulHiU => {
-            assert!(width <= 64);
-            (a * b) >> width
-        }
-        BinOp::MulHiS => {
-            assert!(width <= 64);
-            ((sa * sb) >> width) as u128
-        }
-        BinOp::DivU => a.checked_div(b).unwrap_or(0),
-        BinOp::DivS => sa.checked_div(sb).map_or(if sb == 0 { 0 } else { a }, |q| q as u128),
-        BinOp::RemU => a.checked_rem(b).unwrap_or(a),
-        BinOp::RemS => sa.checked_rem(sb).map_or(if sb == 0 { a } else { 0 }, |q| q as u128),
-        BinOp::And => a & b,
-        BinOp::Or => a | b,
-        BinOp::Xor => a ^ b,
-        BinOp::Shl if b >= w => 0,
-        BinOp::Shl => a << b,
-        BinOp::Shr if b >= w => 0,
-        BinOp::Shr => a >> b,
-        BinOp::Sar => (sa >> b.min(w - 1)) as u128,
-        BinOp::Ror => {
-            assert!(b < w, "a rotation is below the width");
-            if b == 0 { a } else { (a >> b) | (a << (w - b)) }
-        }
-        BinOp::Eq => u128::from(a == b),
-        BinOp::Ne => u128::from(a != b),
-        BinOp::LtU => u128::from(a < b),
-        BinOp::LeU => u128::from(a <= b),
-        BinOp::LtS => u128::from(sa < sb),
-        BinOp::LeS => u128::from(sa <= sb),
-        BinOp::MinU => a.min(b),
-        BinOp::MaxU => a.max(b),
-        BinOp::MinS => sa.min(sb) as u128,
-        BinOp::MaxS => sa.max(sb) as u128,
-    };
-    r & m
+/// Code that computes what has no value is wrong.
+fn number(value: Option<Val>) -> u128 {
+    match value {
+        Some(Val::Int(n)) => n,
+        other => panic!("not a number: {other:?}"),
+    }
 }

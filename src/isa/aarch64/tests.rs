@@ -8,7 +8,8 @@ use super::operand::{Index, Mem, Operand, Parts, Shift, Symbol, Vector, parse};
 use super::regs::View;
 use super::*;
 use crate::litmus::Type;
-use crate::ops::{BinOp, Port, Tags, UnOp, Val, tag};
+use crate::ops::eval::{eval_bin, eval_un};
+use crate::ops::{Port, Tags, Val, tag};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,11 +128,6 @@ fn ones(width: u8) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
-fn signed(n: u128, width: u8) -> i128 {
-    let n = n & ones(width);
-    if width < 128 && n >> (width - 1) & 1 != 0 { n as i128 - (1i128 << width) } else { n as i128 }
-}
-
 impl Machine {
     fn new(regs: &[(&str, u128)]) -> Machine {
         let mut machine = Machine::default();
@@ -218,11 +214,14 @@ impl Machine {
                 }
                 Op::Un { dst, op, a, width } => {
                     let a = t(a);
-                    temps.insert(*dst, Value { n: unary(*op, a.n, *width), ..a });
+                    temps.insert(
+                        *dst,
+                        Value { n: number(eval_un(*op, Val::Int(a.n), *width)), ..a },
+                    );
                 }
                 Op::Bin { dst, op, a, b, width } => {
                     let (a, b) = (t(a), t(b));
-                    let n = binary(*op, a.n, b.n, *width);
+                    let n = number(eval_bin(*op, Val::Int(a.n), Val::Int(b.n), *width));
                     temps.insert(*dst, Value::of(n).with(&a).with(&b));
                 }
                 Op::Select { dst, cond, yes, no } => {
@@ -299,70 +298,12 @@ impl Machine {
     }
 }
 
-fn unary(op: UnOp, a: u128, w: u8) -> u128 {
-    let a = a & ones(w);
-    let n = match op {
-        UnOp::Not => !a,
-        UnOp::Neg => a.wrapping_neg(),
-        UnOp::SignExt { from } => signed(a, from) as u128,
-        UnOp::ZeroExt { from } => a & ones(from),
-        UnOp::IsZero => (a == 0).into(),
-        UnOp::Clz => (a.leading_zeros() - (128 - u32::from(w))).into(),
-        UnOp::ByteSwap => a.swap_bytes() >> (128 - w),
-        UnOp::BitReverse => a.reverse_bits() >> (128 - w),
-        UnOp::PopCount => a.count_ones().into(),
-    };
-    n & ones(w)
-}
-
-fn binary(op: BinOp, a: u128, b: u128, w: u8) -> u128 {
-    let (a, b) = (a & ones(w), b & ones(w));
-    let (sa, sb) = (signed(a, w), signed(b, w));
-    let far = b >= w.into();
-    let n = match op {
-        BinOp::Add => a.wrapping_add(b),
-        BinOp::Sub => a.wrapping_sub(b),
-        BinOp::Mul => a.wrapping_mul(b),
-        BinOp::MulHiU => (a * b) >> w,
-        BinOp::MulHiS => (sa.wrapping_mul(sb) >> w) as u128,
-        BinOp::DivU => a.checked_div(b).expect("a divisor"),
-        BinOp::DivS => sa.checked_div(sb).expect("a divisor") as u128,
-        BinOp::RemU => a % b,
-        BinOp::RemS => (sa % sb) as u128,
-        BinOp::And => a & b,
-        BinOp::Or => a | b,
-        BinOp::Xor => a ^ b,
-        BinOp::Shl => {
-            if far {
-                0
-            } else {
-                a << b
-            }
-        }
-        BinOp::Shr => {
-            if far {
-                0
-            } else {
-                a >> b
-            }
-        }
-        BinOp::Sar => (sa >> b.min(127)) as u128,
-        BinOp::Ror => {
-            let by = b % u128::from(w);
-            if by == 0 { a } else { (a >> by) | (a << (u128::from(w) - by)) }
-        }
-        BinOp::Eq => (a == b).into(),
-        BinOp::Ne => (a != b).into(),
-        BinOp::LtU => (a < b).into(),
-        BinOp::LeU => (a <= b).into(),
-        BinOp::LtS => (sa < sb).into(),
-        BinOp::LeS => (sa <= sb).into(),
-        BinOp::MinU => a.min(b),
-        BinOp::MaxU => a.max(b),
-        BinOp::MinS => sa.min(sb) as u128,
-        BinOp::MaxS => sa.max(sb) as u128,
-    };
-    n & ones(w)
+/// Code that computes what has no value is wrong.
+fn number(value: Option<Val>) -> u128 {
+    match value {
+        Some(Val::Int(n)) => n,
+        other => panic!("not a number: {other:?}"),
+    }
 }
 
 fn names(list: &[&str]) -> From {

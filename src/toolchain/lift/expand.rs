@@ -231,7 +231,7 @@ impl Expand<'_> {
                 })?;
                 let value = match signed {
                     true => {
-                        crate::sim::expr::sign_extend(value, size * 8) as u128
+                        crate::ops::eval::sign_extend(value, size * 8) as u128
                             & crate::ops::mask(bits)
                     }
                     false => value,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::ops::eval::truth;
 use crate::ops::{Op, Reg, Temp};
-use crate::sim::expr::truth;
 
 use super::condition::{reads, straight, straight_says};
 use super::values::{Known, Step, World};

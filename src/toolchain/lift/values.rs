@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::isa::machine::Decoded;
 use crate::litmus::Arch;
+use crate::ops::eval::{eval_bin, eval_un, truth};
 use crate::ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
-use crate::sim::expr::{eval_bin, eval_un, truth};
 use crate::toolchain::image::{Image, Kind};
 
 use super::condition::{is_pure, reads};

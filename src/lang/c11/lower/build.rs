@@ -7,6 +7,7 @@
 
 use super::super::types::ValueType;
 use crate::diag::{Diag, Result, Source, Span};
+use crate::ops::eval::{eval_bin, eval_un};
 use crate::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
@@ -117,11 +118,6 @@ pub fn mask(value: u128, bits: u8) -> u128 {
         128.. => value,
         bits => value & ((1u128 << bits) - 1),
     }
-}
-
-fn sign_extend(value: u128, bits: u8) -> i128 {
-    let shift = 128 - u32::from(bits.clamp(1, 128));
-    ((value << shift) as i128) >> shift
 }
 
 impl<'a> Builder<'a> {
@@ -352,18 +348,10 @@ impl<'a> Builder<'a> {
     // Ops.
 
     pub fn un(&mut self, op: UnOp, a: &Value, ty: ValueType, width: u8) -> Result<Value> {
-        if let Src::Const(value) = a.src {
-            let folded = match op {
-                UnOp::Not => Some(!value),
-                UnOp::Neg => Some(value.wrapping_neg()),
-                UnOp::SignExt { from } => Some(sign_extend(value, from) as u128),
-                UnOp::ZeroExt { from } => Some(mask(value, from)),
-                UnOp::IsZero => Some(u128::from(value == 0)),
-                _ => None,
-            };
-            if let Some(value) = folded {
-                return Ok(self.constant(ty, mask(value, width)));
-            }
+        if let Src::Const(value) = a.src
+            && let Some(Val::Int(value)) = eval_un(op, Val::Int(value), width)
+        {
+            return Ok(self.constant(ty, value));
         }
         let inst = self.home(&[a]);
         let a_temp = self.use_in(a, inst, Port::None)?;
@@ -383,7 +371,7 @@ impl<'a> Builder<'a> {
         width: u8,
     ) -> Result<Value> {
         if let (Src::Const(x), Src::Const(y)) = (&a.src, &b.src)
-            && let Some(value) = fold(op, *x, *y, width)
+            && let Some(Val::Int(value)) = eval_bin(op, Val::Int(*x), Val::Int(*y), width)
         {
             return Ok(self.constant(ty, value));
         }
@@ -512,33 +500,4 @@ impl<'a> Builder<'a> {
             }
         }
     }
-}
-
-/// The value of an operation on constants, where it has one.
-fn fold(op: BinOp, a: u128, b: u128, width: u8) -> Option<u128> {
-    let (sa, sb) = (sign_extend(a, width), sign_extend(b, width));
-    let count = u32::try_from(b).unwrap_or(u32::MAX);
-    let value = match op {
-        BinOp::Add => a.wrapping_add(b),
-        BinOp::Sub => a.wrapping_sub(b),
-        BinOp::Mul => a.wrapping_mul(b),
-        BinOp::DivU => a.checked_div(b)?,
-        BinOp::DivS if sb != 0 => sa.wrapping_div(sb) as u128,
-        BinOp::RemU => a.checked_rem(b)?,
-        BinOp::RemS if sb != 0 => sa.wrapping_rem(sb) as u128,
-        BinOp::And => a & b,
-        BinOp::Or => a | b,
-        BinOp::Xor => a ^ b,
-        BinOp::Shl if count < u32::from(width) => a.wrapping_shl(count),
-        BinOp::Shr if count < u32::from(width) => a.wrapping_shr(count),
-        BinOp::Sar if count < u32::from(width) => sa.wrapping_shr(count) as u128,
-        BinOp::Eq => u128::from(a == b),
-        BinOp::Ne => u128::from(a != b),
-        BinOp::LtU => u128::from(a < b),
-        BinOp::LeU => u128::from(a <= b),
-        BinOp::LtS => u128::from(sa < sb),
-        BinOp::LeS => u128::from(sa <= sb),
-        _ => return None,
-    };
-    Some(mask(value, width))
 }

@@ -12,7 +12,8 @@ use super::lower::{Options, thread_with};
 use super::parse_function;
 use crate::diag::{Result, Source, Span};
 use crate::litmus::{Symbols, Type};
-use crate::ops::{BinOp, Code, Op, Tags, Temp, UnOp, Val};
+use crate::ops::eval::{eval_bin, eval_un};
+use crate::ops::{Code, Op, Tags, Temp, Val};
 use std::collections::HashMap;
 
 #[derive(Default)]
@@ -264,22 +265,13 @@ impl Machine<'_> {
                 Op::ReadReg { dst, reg, .. } => self.set(*dst, self.regs[*reg as usize]),
                 Op::WriteReg { reg, src } => self.regs[*reg as usize] = self.get(*src),
                 Op::Un { dst, op, a, width } => {
-                    let v = match (op, self.get(*a)) {
-                        (UnOp::IsZero, v) => u128::from(v == Val::ZERO),
-                        (op, Val::Int(v)) => match op {
-                            UnOp::Not => !v,
-                            UnOp::Neg => 0u128.wrapping_sub(v),
-                            UnOp::SignExt { from } => signed(v, *from) as u128,
-                            UnOp::ZeroExt { from } => mask(v, *from),
-                            op => panic!("{op:?}"),
-                        },
-                        (op, v) => panic!("{op:?} of {v:?}"),
-                    };
-                    self.set(*dst, Val::Int(mask(v, *width)));
+                    let v = eval_un(*op, self.get(*a), *width);
+                    self.set(*dst, v.unwrap_or_else(|| panic!("{op:?} of {:?}", self.get(*a))));
                 }
                 Op::Bin { dst, op, a, b, width } => {
-                    let v = binary(*op, self.get(*a), self.get(*b), *width);
-                    self.set(*dst, v);
+                    let (a, b) = (self.get(*a), self.get(*b));
+                    let v = eval_bin(*op, a, b, *width);
+                    self.set(*dst, v.unwrap_or_else(|| panic!("{op:?} of {a:?} and {b:?}")));
                 }
                 Op::Select { dst, cond, yes, no } => {
                     let v = if self.truth(*cond) { *yes } else { *no };
@@ -338,55 +330,4 @@ impl Machine<'_> {
         }
         Next::On
     }
-}
-
-fn binary(op: BinOp, a: Val, b: Val, width: u8) -> Val {
-    let (x, y) = match (a, b) {
-        (Val::Int(x), Val::Int(y)) => (mask(x, width), mask(y, width)),
-        (Val::Ptr { loc, off }, Val::Int(n)) => {
-            let n = n as i64;
-            match op {
-                BinOp::Add => return Val::Ptr { loc, off: off + n },
-                BinOp::Sub => return Val::Ptr { loc, off: off - n },
-                BinOp::Ne => return Val::Int(1),
-                BinOp::Eq => return Val::Int(0),
-                op => panic!("{op:?} on a pointer"),
-            }
-        }
-        (Val::Ptr { loc, off }, Val::Ptr { loc: l, off: o }) if op == BinOp::Sub && loc == l => {
-            return Val::Int(mask((off - o) as u128, width));
-        }
-        (a, b) => match op {
-            BinOp::Eq => return Val::Int(u128::from(a == b)),
-            BinOp::Ne => return Val::Int(u128::from(a != b)),
-            op => panic!("{op:?} of {a:?} and {b:?}"),
-        },
-    };
-    let (sx, sy) = (signed(x, width), signed(y, width));
-    let shift = |f: &dyn Fn(u32) -> u128, over: u128| {
-        if y >= u128::from(width) { over } else { f(y as u32) }
-    };
-    let v = match op {
-        BinOp::Add => x.wrapping_add(y),
-        BinOp::Sub => x.wrapping_sub(y),
-        BinOp::Mul => x.wrapping_mul(y),
-        BinOp::DivU => x / y,
-        BinOp::RemU => x % y,
-        BinOp::DivS => sx.wrapping_div(sy) as u128,
-        BinOp::RemS => sx.wrapping_rem(sy) as u128,
-        BinOp::And => x & y,
-        BinOp::Or => x | y,
-        BinOp::Xor => x ^ y,
-        BinOp::Shl => shift(&|n| x << n, 0),
-        BinOp::Shr => shift(&|n| x >> n, 0),
-        BinOp::Sar => shift(&|n| (sx >> n) as u128, if sx < 0 { u128::MAX } else { 0 }),
-        BinOp::Eq => u128::from(x == y),
-        BinOp::Ne => u128::from(x != y),
-        BinOp::LtU => u128::from(x < y),
-        BinOp::LeU => u128::from(x <= y),
-        BinOp::LtS => u128::from(sx < sy),
-        BinOp::LeS => u128::from(sx <= sy),
-        op => panic!("{op:?}"),
-    };
-    Val::Int(mask(v, width))
 }
