@@ -73,7 +73,8 @@ fn main() {
     let tests = ["src/litmus", "src/lang", "src/isa", "src/ops", "src/rel.rs"];
     let mutate = [&tests[..], &["src/mutate", "src/stage/mutate.rs"]].concat();
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();
-    let compile = [&tests[..], &["src/toolchain", "src/stage/compile.rs"]].concat();
+    let profile = ["src/profile/machine.rs", "src/profile/mapping.rs"];
+    let compile = [&tests[..], &profile, &["src/toolchain", "src/stage/compile.rs"]].concat();
     let gpu = [&simulate[..], &["src/devices", "src/gpu", "src/stage/run"]].concat();
     let cpu = [&simulate[..], &["src/devices", "src/cpu", "src/stage/run"]].concat();
     let mix = [
@@ -86,7 +87,12 @@ fn main() {
             "src/stage/mixes.rs",
         ],
     ];
-    let layout = ["src/toolchain/layout.rs", "src/toolchain/compile.rs", "src/stage/layout.rs"];
+    let layout = [
+        "src/toolchain/layout.rs",
+        "src/toolchain/compile.rs",
+        "src/lang/compiled.rs",
+        "src/stage/layout.rs",
+    ];
     println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
     let generate = [&tests[..], &["src/generate", "src/mutate", "src/stage/generated.rs"]].concat();

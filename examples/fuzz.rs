@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use litmake::cat::{self, LoadOptions, StageError, load};
 use litmake::diag::Source;
-use litmake::lang::c11::macros::Macros;
+use litmake::litmus::c::macros::Macros;
 use litmake::litmus::{self, Arch, Body};
 use litmake::sim::{Model, Options, Simulator};
 

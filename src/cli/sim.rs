@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
-use litmake::lang::c11::macros::Macros;
+use litmake::litmus::c::macros::Macros;
 use litmake::litmus::log::{LogEntry, UNDEF};
 use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;

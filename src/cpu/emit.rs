@@ -322,7 +322,7 @@ impl Emit<'_> {
     fn c_role(
         &self,
         role: usize,
-        f: &crate::lang::c11::ast::Function,
+        f: &crate::litmus::c::ast::Function,
         outs: &[(String, Type)],
         out: &mut String,
     ) -> Result<()> {

@@ -8,8 +8,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::lang::c11;
-use crate::litmus::{Arch, Body, Test};
+use crate::litmus::{Arch, Body, Test, c};
 use crate::ops::Op;
 use crate::sim::program::{Program, Thread};
 
@@ -151,11 +150,11 @@ fn in_list(ops: &[Op]) -> usize {
 fn words(test: &Test) -> Vec<String> {
     let mut text = String::new();
     for helper in &test.helpers {
-        text.push_str(&c11::print_function(helper));
+        text.push_str(&c::print_function(helper));
     }
     for body in &test.threads {
         match body {
-            Body::C(f) => text.push_str(&c11::print_function(f)),
+            Body::C(f) => text.push_str(&c::print_function(f)),
             Body::Asm(lines) => {
                 for line in lines {
                     text.push_str(&line.text);

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use crate::diag::{Diag, Result};
-use crate::lang::c11::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
+use crate::litmus::c::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
 use crate::litmus::{Arch, Body, InitValue, Place, Test, Value};
 
 pub const MAX_THREADS: usize = 4;

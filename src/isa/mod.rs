@@ -13,6 +13,7 @@ pub mod ppc;
 pub mod riscv;
 #[cfg(test)]
 mod seq;
+pub mod target;
 pub mod x86;
 
 use crate::diag::{Result, Source};

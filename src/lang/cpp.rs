@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, jumps};
-use super::c11::print_declaration;
-use super::c11::types::{is_bool, qualify};
+use crate::litmus::c::print_declaration;
+use crate::litmus::c::types::{is_bool, qualify};
 use crate::litmus::{Body, Test, Type};
 
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\

@@ -3,6 +3,7 @@
 //! Tests are read as C. The other languages are ways to write the same test for a compiler.
 
 pub mod c11;
+pub mod compiled;
 pub mod cpp;
 pub mod rust;
 

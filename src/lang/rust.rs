@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::c11::ast::{
-    BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
-};
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::{PlainAtomic, literal_type};
-use super::c11::types::{ValueType, size_of};
+use crate::litmus::c::ast::{
+    BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
+};
+use crate::litmus::c::types::{ValueType, size_of};
 use crate::litmus::{Body, Test, Type};
 
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\

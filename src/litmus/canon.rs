@@ -10,13 +10,13 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::c;
 use super::print::{condition_source, prop_source, value_text};
 use super::scan::is_ident;
 use super::{
     Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Prop, Test, Type, Value,
     types,
 };
-use crate::lang::c11;
 
 /// Marks a reference to a line of the thread's own code. No instruction that was read holds it.
 const LINE: char = '\u{1}';
@@ -55,7 +55,7 @@ pub fn canonical_text(test: &Test) -> String {
         let _ = writeln!(out, "init {line}");
     }
     for helper in &test.helpers {
-        function(&c11::print_function(helper), &mut out);
+        function(&c::print_function(helper), &mut out);
     }
     for (i, body) in test.threads.iter().enumerate() {
         let _ = writeln!(out, "thread {i}");
@@ -66,7 +66,7 @@ pub fn canonical_text(test: &Test) -> String {
                     out.push('\n');
                 }
             }
-            Body::C(f) => function(&c11::print_function(f), &mut out),
+            Body::C(f) => function(&c::print_function(f), &mut out),
         }
     }
     for Observed { place, ty, .. } in &test.locations {
@@ -222,7 +222,7 @@ impl Test {
                 x.place == y.place && x.value == y.value && same_type(&x.ty, &y.ty)
             })
             && same(&a.threads, &b.threads, same_body)
-            && same(&a.helpers, &b.helpers, |x, y| c11::print_function(x) == c11::print_function(y))
+            && same(&a.helpers, &b.helpers, |x, y| c::print_function(x) == c::print_function(y))
             && same(&a.locations, &b.locations, |x, y| {
                 x.place == y.place && same_type(&x.ty, &y.ty)
             })
@@ -243,7 +243,7 @@ fn same_type(a: &Option<Type>, b: &Option<Type>) -> bool {
 fn same_body(a: &Body, b: &Body) -> bool {
     match (a, b) {
         (Body::Asm(a), Body::Asm(b)) => same(a, b, |x, y| x.labels == y.labels && x.text == y.text),
-        (Body::C(a), Body::C(b)) => c11::print_function(a) == c11::print_function(b),
+        (Body::C(a), Body::C(b)) => c::print_function(a) == c::print_function(b),
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 //! This room reads, writes and compares tests. It does not know what an instruction means:
 //! assembly is kept as text here, and `isa` gives it meaning.
 
+pub mod c;
 pub mod canon;
 mod cond;
 pub mod list;
@@ -28,7 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::diag::{Diag, Source, Span};
-use crate::lang::c11::ast::Function;
+use crate::litmus::c::ast::Function;
 
 /// Tests with more threads are not read.
 pub const MAX_THREADS: usize = 64;

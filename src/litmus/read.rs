@@ -1,15 +1,15 @@
 //! Reads a litmus test of any dialect.
 //!
 //! Instructions stay text: it finds where each begins and ends, and what labels it has. C
-//! functions are handed to `lang::c11`, once their extent is known.
+//! functions are handed to `c`, once their extent is known.
 
 use rustc_hash::FxHashMap;
 
+use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
 use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::lang::c11;
-use crate::lang::c11::ast::Function;
+use crate::litmus::c::ast::Function;
 
 /// Texts longer than this are not read.
 pub const MAX_BYTES: usize = 1 << 26;
@@ -513,7 +513,7 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
         }
         refuse_scopes(s)?;
         let span = function_extent(s)?;
-        let function = c11::parse_function(s.source, span)?;
+        let function = c::parse_function(s.source, span)?;
         let head = head_span(s, span);
         match thread_number(&function.name) {
             Some(n) if n == threads.len() && n < MAX_THREADS => {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use super::c;
 use super::print::{condition_source, init_text, prop_source};
 use super::{Body, Line, Test};
-use crate::lang::c11;
 
 pub fn write(test: &Test) -> String {
     let mut out = String::new();
@@ -18,12 +18,12 @@ pub fn write(test: &Test) -> String {
     }
     init(test, &mut out);
     for helper in &test.helpers {
-        function(&c11::print_function(helper), &mut out);
+        function(&c::print_function(helper), &mut out);
     }
     let mut columns: Vec<&[Line]> = Vec::new();
     for body in &test.threads {
         match body {
-            Body::C(f) => function(&c11::print_function(f), &mut out),
+            Body::C(f) => function(&c::print_function(f), &mut out),
             Body::Asm(lines) => columns.push(lines),
         }
     }

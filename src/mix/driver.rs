@@ -9,9 +9,9 @@ use std::fmt::Write;
 use super::pieces::{Split, Step};
 use crate::diag::Source;
 use crate::lang::c11::emit::observed_locals;
-use crate::lang::c11::types::size_of;
+use crate::lang::compiled::{declare, locations, out_name};
+use crate::litmus::c::types::size_of;
 use crate::litmus::{self, Body, InitItem, Place, Test};
-use crate::toolchain::compile::{declare, locations, out_name};
 
 pub struct Driver {
     pub text: String,

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::lang::compiled::is_lock;
 use crate::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
-use crate::toolchain::lift::locks;
 
 /// A value: what it is made of, as a digest.
 type Value = [u8; 16];
@@ -51,8 +51,7 @@ struct Follow<'a> {
 /// Whether a location of a part is one that other threads see; locks are shared like what they
 /// lock.
 fn is_shared(name: &str) -> bool {
-    locks::is(name)
-        || name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    is_lock(name) || name.strip_prefix("loc").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What a part does, where that can be followed.

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::lang::c11::ast::{Expr, Function, Stmt, StmtKind};
 use crate::lang::c11::emit::{local_type, locals, observed_locals};
-use crate::lang::c11::types::size_of;
-use crate::lang::c11::{print_declaration, print_expr, print_function};
+use crate::lang::compiled::out_name;
+use crate::litmus::c::ast::{Expr, Function, Stmt, StmtKind};
+use crate::litmus::c::types::size_of;
+use crate::litmus::c::{print_declaration, print_expr, print_function};
 use crate::litmus::{Body, Test, Type};
-use crate::toolchain::compile::out_name;
 
 /// More parts than this in one test are refused.
 const MAX_PIECES: usize = 256;

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
 use crate::diag::{Source, Span};
-use crate::isa::Isa;
+use crate::isa::target::Target;
+use crate::isa::{Isa, target};
+use crate::lang::compiled;
+use crate::lang::compiled::{compose, declare, locations};
 use crate::litmus::{
     Arch, Body, Features, InitItem, InitValue, Line, Place, Symbols, Test, Type, Value,
 };
 use crate::ops::{Op, Reg};
-use crate::toolchain::compile::{compose, declare, locations};
-use crate::toolchain::lift::locks;
-use crate::toolchain::lift::target::{self, Target};
 
 /// A part as compiled, with what can be said of it alone.
 #[derive(Clone, Debug)]
@@ -280,9 +280,9 @@ impl Thread<'_> {
     fn place(&self, i: usize, piece: &Piece, name: &str) -> String {
         match piece.args.iter().find(|(own, _)| own == name) {
             Some((_, place)) => place.clone(),
-            None if locks::is(name) => {
-                let of = locks::locked_by(name).unwrap_or(name);
-                locks::lock_of(&self.place(i, piece, of))
+            None if compiled::is_lock(name) => {
+                let of = compiled::locked_by(name).unwrap_or(name);
+                compiled::lock_of(&self.place(i, piece, of))
             }
             None => {
                 let rest = name.strip_prefix("P0_").unwrap_or(name);

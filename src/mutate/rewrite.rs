@@ -4,7 +4,7 @@
 //! loops of one turn, helper functions. The observed variables and all accesses stay.
 
 use crate::diag::Span;
-use crate::lang::c11::ast::{
+use crate::litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, Param, Stmt, StmtKind,
 };
 use crate::litmus::{Arch, Body, Test, Type};

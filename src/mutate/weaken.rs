@@ -2,7 +2,7 @@
 //! mutant allows what its test allows, and perhaps more; whether it does, a simulation says.
 
 use crate::diag::Span;
-use crate::lang::c11::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use crate::litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use crate::litmus::{Arch, Body, Test};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

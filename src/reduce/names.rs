@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::lang::c11::ast::{Expr, ExprKind, Function};
+use crate::litmus::c::ast::{Expr, ExprKind, Function};
 use crate::litmus::{self, Body, Operand, Place, Prop, Test};
 
 /// Renames the places that a test shows; what has no new name is not shown any more.

@@ -37,7 +37,7 @@ use crate::cat::plan::{CheckKind, Plan};
 use crate::cat::stage::StageError;
 use crate::diag::{Diag, Result};
 use crate::lang::c11::lower::Dialect;
-use crate::lang::c11::macros::Macros;
+use crate::litmus::c::macros::Macros;
 use crate::litmus::{Arch, Quantifier, Test};
 use crate::ops::eval::sign_extend;
 use crate::ops::{Val, mask};

@@ -11,12 +11,12 @@ use crate::base::digest::{Digest, Keyer};
 use crate::cat::{self, LoadOptions};
 use crate::diag::{Diag, Result};
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::lang::compiled::{FAULTS, MAP};
 use crate::litmus::{self, Arch, Test, canon};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
 use crate::profile::Profile;
 use crate::sim::{Model, Options, Outcomes, Simulator};
-use crate::toolchain::compile::{FAULTS, MAP};
 
 /// What a simulation came to, as it is stored: states name things as the source does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,15 +8,16 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::compile::{Compiler, arguments, first_error, out_name, subcommands};
+use super::compile::{Compiler, arguments, first_error, subcommands};
 use super::ld;
 use super::process::{self, Ended, Request};
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
 };
-use crate::lang::c11::print_declaration;
 use crate::lang::c11::readonly::only_read;
-use crate::lang::c11::types::size_of;
+use crate::lang::compiled::out_name;
+use crate::litmus::c::print_declaration;
+use crate::litmus::c::types::size_of;
 use crate::litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
 use crate::profile::Profile;
 

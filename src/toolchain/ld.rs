@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
 
-use super::compile;
-use super::compile::{Compiler, Trouble, first_error, is_array, unit_of};
+use super::compile::{Compiler, Trouble, first_error, share, tell_features};
 use super::image::Image;
 use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use crate::lang::c11::members::{members, published};
+use crate::lang::compiled::{compose, is_array, unit_of};
 use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::profile::{Profile, machine};
 
@@ -235,13 +235,13 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String
             calls: threads.calls,
         };
         let lifted = lift::lift(image, function, &given).map_err(|e| format!("P{thread}: {e}"))?;
-        compile::share(&mut private, lifted.init);
+        share(&mut private, lifted.init);
         bodies.push(Body::Asm(lifted.lines));
     }
     init.extend(private);
-    let mut out = compile::compose(test, image.arch, threads.observed, init, bodies)?;
+    let mut out = compose(test, image.arch, threads.observed, init, bodies)?;
     for profile in threads.profiles {
-        compile::tell_features(&mut out, profile);
+        tell_features(&mut out, profile);
     }
     Ok(out)
 }

@@ -3,8 +3,8 @@
 use super::exec::Rng;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
-use litmake::lang::c11::macros::Macros;
 use litmake::litmus::Arch;
+use litmake::litmus::c::macros::Macros;
 use litmake::sim::Model;
 use std::fmt::Write;
 

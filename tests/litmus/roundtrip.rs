@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use litmake::diag::{Source, Span};
-use litmake::lang::c11;
+use litmake::litmus::c;
 use litmake::litmus::canon::canonical_hash;
 use litmake::litmus::{
     Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Place, Prop,
@@ -210,8 +210,8 @@ fn body(arch: Arch, thread: usize) -> BoxedStrategy<Body> {
         .boxed()
 }
 
-fn function(text: &str) -> c11::ast::Function {
-    c11::parse_function(&Source::new("f", text), Span::new(0, text.len())).unwrap()
+fn function(text: &str) -> c::ast::Function {
+    c::parse_function(&Source::new("f", text), Span::new(0, text.len())).unwrap()
 }
 
 fn test() -> impl Strategy<Value = Test> {

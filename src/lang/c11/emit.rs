@@ -5,12 +5,14 @@
 //! that one thread declares non-atomic go through a cast to the atomic type, and locals without
 //! an initialiser hold 0. It does not know compilers, nor how their output is read.
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp};
 use super::lower::{PlainAtomic, is_builtin};
-use super::print::{print_declaration, print_function};
 use super::respell;
-use super::types::{qualify, size_of};
 use crate::diag::Span;
+use crate::litmus::c::ast::{
+    BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
+};
+use crate::litmus::c::types::{qualify, size_of};
+use crate::litmus::c::{print_declaration, print_function, print_statement};
 use crate::litmus::{Body, InitValue, Place, Test, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -240,7 +242,7 @@ fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
         if let Some(spell) = options.spell {
             respell::statement(&mut s, spell);
         }
-        super::print::statement(out, &s, 1);
+        print_statement(out, &s, 1);
     };
     if options.storage != Storage::Params {
         // Shared locations that it names without being given them.
@@ -372,7 +374,7 @@ fn halves(value: u128) -> String {
 }
 
 fn declaration(name: &str, ty: &Type, init: Expr) -> Stmt {
-    let declarator = super::ast::Declarator {
+    let declarator = crate::litmus::c::ast::Declarator {
         name: name.to_string(),
         ty: ty.clone(),
         init: Some(init),
@@ -514,7 +516,7 @@ impl Rewrite<'_> {
     }
 
     /// Declarations: locals start at 0, and those that are hoisted are only assigned.
-    fn declarators(&mut self, list: &[super::ast::Declarator], span: Span) -> Stmt {
+    fn declarators(&mut self, list: &[crate::litmus::c::ast::Declarator], span: Span) -> Stmt {
         let (mut declared, mut assigned) = (Vec::new(), None);
         for d in list {
             let init = match &d.init {

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::emit::shared_locations;
-use super::types::size_of;
+use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use crate::litmus::c::types::size_of;
 use crate::litmus::{Body, InitValue, Test, Type, Value};
 
 /// More places than this at once are as good as any.

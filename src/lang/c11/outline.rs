@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
 use super::emit::{pointer_to, shared_locations};
 use super::lower::{Gives, gives};
 use crate::diag::Span;
+use crate::litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
 use crate::litmus::{Body, Test, Type};
 
 /// The test with every atomic operation and every fence of its threads in a function of its own,

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::emit::shared_locations;
+use crate::litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use crate::litmus::{Body, Test};
 
 /// Locations that are declared `const`, and those that no thread writes.

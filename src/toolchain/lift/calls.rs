@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::target::Target;
 use crate::diag::Span;
+use crate::isa::target::Target;
 use crate::litmus::{Arch, InitItem, InitValue, Line, Place, Type, Value};
 
 /// How a machine calls and returns: the registers that have to be free for that, under all their

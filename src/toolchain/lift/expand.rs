@@ -15,7 +15,7 @@ use crate::toolchain::image::{Function, Image};
 use super::copies::{self, Bytes};
 use super::endian;
 use super::locks;
-use super::target::{Special, Target};
+use crate::isa::target::{Special, Target};
 
 const MAX_NODES: usize = 4096;
 const MAX_DEPTH: usize = 8;

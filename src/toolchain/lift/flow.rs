@@ -12,8 +12,8 @@ use super::expand::{Flat, Kind, Node, memory_operand};
 use super::live::{Live, any_wanted};
 use super::needed::{Matters, needed};
 use super::state::State;
-use super::target::Target;
 use super::values::{Access, Facts, Known, Place, Step, World};
+use crate::isa::target::Target;
 
 const MAX_STEPS: usize = 200_000;
 

@@ -12,23 +12,6 @@ use crate::litmus::Arch;
 /// address in 32 bits too.
 pub const FAR: i64 = 0x2000_0000;
 
-/// The location that is the lock of another.
-pub fn lock_of(location: &str) -> String {
-    format!("{PREFIX}{location}")
-}
-
-const PREFIX: &str = "libat_lock_";
-
-/// Whether a location is a lock.
-pub fn is(name: &str) -> bool {
-    name.starts_with(PREFIX)
-}
-
-/// The location whose lock this is.
-pub fn locked_by(name: &str) -> Option<&str> {
-    name.strip_prefix(PREFIX)
-}
-
 /// What a function of the library does to the lock of the object that its first argument points
 /// to: whether it takes it.
 pub fn takes(function: &str) -> Option<bool> {

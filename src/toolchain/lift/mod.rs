@@ -15,13 +15,13 @@ mod live;
 pub mod locks;
 mod needed;
 mod state;
-pub mod target;
 mod values;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::isa::machine::Operand;
+use crate::isa::target::{self, Target};
 use crate::lang::c11::members::Members;
 use crate::litmus::{InitItem, Line};
 use crate::ops::Val;
@@ -31,7 +31,6 @@ use endian::Parts;
 use expand::{Expand, Kind};
 use flow::Analysis;
 use state::State;
-use target::Target;
 use values::{Known, World};
 
 /// How often calls through registers are looked up before it is too much.

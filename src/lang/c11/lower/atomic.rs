@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit};
-use super::super::macros::unknown;
-use super::super::types::ValueType;
 use super::build::{Src, Value};
 use super::expr::{Place, volatile};
 use super::kernel::KERNEL_HELP;
 use super::{Home, Lower};
 use crate::diag::{Diag, Result, Span, nearest};
 use crate::litmus::Type;
+use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit};
+use crate::litmus::c::macros::unknown;
+use crate::litmus::c::types::ValueType;
 use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

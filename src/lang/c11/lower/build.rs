@@ -5,8 +5,8 @@
 //! later one. A value that crosses from one instruction to another goes through a register that
 //! no source name can name. It does not know C's constructs.
 
-use super::super::types::ValueType;
 use crate::diag::{Diag, Result, Source, Span};
+use crate::litmus::c::types::ValueType;
 use crate::ops::eval::{eval_bin, eval_un};
 use crate::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap as HashMap;

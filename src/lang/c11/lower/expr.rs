@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
-use super::super::print_type;
-use super::super::types::{ValueType, size_of};
 use super::build::{Src, Value};
 use super::{Home, Lower, PlainAtomic, is_pure};
 use crate::diag::{Result, Span};
 use crate::litmus::Type;
+use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
+use crate::litmus::c::print_type;
+use crate::litmus::c::types::{ValueType, size_of};
 use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 /// What can be read and assigned.
@@ -634,7 +634,7 @@ impl Lower<'_> {
 fn value_as_type(ty: &ValueType) -> Type {
     match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
-        ValueType::Bool => Type::Named(super::super::types::BOOL.to_string()),
+        ValueType::Bool => Type::Named(crate::litmus::c::types::BOOL.to_string()),
         ValueType::Pointer(t) => Type::Pointer(t.clone()),
         ValueType::Void => Type::Void,
     }

@@ -4,14 +4,14 @@
 //! A read-modify-write is a read and a write here, and locks are events of their own, as models
 //! of that kind expect. What annotations there are, a [`Dialect`] says.
 
-use super::super::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, Primitive};
-use super::super::macros::Macros;
-use super::super::types::ValueType;
 use super::Lower;
 use super::build::Value;
 use super::expr::Place;
 use crate::diag::{Diag, Result, Span, nearest};
 use crate::litmus::Type;
+use crate::litmus::c::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, Primitive};
+use crate::litmus::c::macros::Macros;
+use crate::litmus::c::types::ValueType;
 use crate::ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 /// What tests mean beyond C11.

@@ -26,11 +26,11 @@ pub(super) use atomic::{Gives, gives, is_builtin};
 pub(in crate::lang) use expr::literal_type;
 pub use kernel::Dialect;
 
-use super::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
-use super::types::{ValueType, erase};
 use super::untyped;
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::litmus::Symbols;
+use crate::litmus::c::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use crate::litmus::c::types::{ValueType, erase};
 use crate::ops::{Code, Reg, UnOp, Val};
 use build::{Builder, LabelId, Value};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -272,7 +272,7 @@ impl<'a> Lower<'a> {
             t => t,
         };
         let Some(value_type) = value_type else {
-            let ty = super::print_type(ty);
+            let ty = crate::litmus::c::print_type(ty);
             return Err(self
                 .error(span, format!("variables of type `{ty}` are not supported"))
                 .help("locals are integers and pointers; keep arrays in shared memory"));
@@ -517,7 +517,7 @@ impl<'a> Lower<'a> {
 
     /// Goes to the label where the truth of a condition is `when`.
     fn jump_if(&mut self, cond: &Expr, label: LabelId, when: bool) -> Result<()> {
-        use super::ast::BinaryOp::{LogicalAnd, LogicalOr};
+        use crate::litmus::c::ast::BinaryOp::{LogicalAnd, LogicalOr};
         match &cond.kind {
             ExprKind::Unary(UnaryOp::LogicalNot, a) => return self.jump_if(a, label, !when),
             ExprKind::Binary(op @ (LogicalAnd | LogicalOr), a, b) if !is_pure(b) => {
@@ -593,7 +593,7 @@ impl<'a> Lower<'a> {
             Some(ValueType::Void) => None,
             Some(ty) => Some((self.b.scratch(ty.bits()), ty)),
             None => {
-                let ty = super::print_type(&f.ret);
+                let ty = crate::litmus::c::print_type(&f.ret);
                 let message = format!("results of type `{ty}` are not supported");
                 return Err(self.error(f.span, message));
             }
@@ -621,7 +621,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn bind_argument(&mut self, p: &'a super::ast::Param, value: &Value) -> Result<()> {
+    fn bind_argument(&mut self, p: &'a crate::litmus::c::ast::Param, value: &Value) -> Result<()> {
         if let (build::Src::Local(id), Some(value_type @ ValueType::Pointer(_))) =
             (&value.src, ValueType::of(&p.ty))
             && !self.frame().written.contains(p.name.as_str())

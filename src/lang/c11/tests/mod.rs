@@ -7,10 +7,10 @@ mod integers;
 mod meaning;
 mod syntax;
 
-use super::ast::Function;
 use super::lower::{Options, thread_with};
-use super::parse_function;
 use crate::diag::{Result, Source, Span};
+use crate::litmus::c::ast::Function;
+use crate::litmus::c::parse_function;
 use crate::litmus::{Symbols, Type};
 use crate::ops::eval::{eval_bin, eval_un};
 use crate::ops::{Code, Op, Tags, Temp, Val};

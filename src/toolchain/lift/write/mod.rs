@@ -22,9 +22,10 @@ use super::endian::{self, Parts, Placed};
 use super::expand::{Flat, Kind};
 use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
-use super::target::Target;
 use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
+use crate::isa::target::Target;
+use crate::lang::compiled::lock_of;
 use jumps::straighten;
 use pool::Pool;
 
@@ -320,7 +321,7 @@ impl Writer<'_> {
             |loc: &u16| self.locations.get(usize::from(*loc)).cloned().unwrap_or_default();
         match object {
             Object::Location(loc) => location(loc),
-            Object::Lock(loc) => locks::lock_of(&location(loc)),
+            Object::Lock(loc) => lock_of(&location(loc)),
             Object::Private(from) => self.private_name(*from),
             Object::Constant(at, size) => self.constant_name(*at, *size),
         }

@@ -11,7 +11,7 @@ use crate::litmus::{Anything, Arch, InitItem, InitValue, Line, Place, Value};
 use crate::ops::{Code, Op, Reg, Temp, UnOp, Val};
 
 use super::super::needed::{Matters, needed};
-use super::super::target::Target;
+use crate::isa::target::Target;
 
 /// More rounds than this are not made.
 const MAX_STEPS: usize = 100_000;

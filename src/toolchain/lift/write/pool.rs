@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::diag::Span;
 use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
 
-use super::super::target::Target;
 use super::{Object, Writer};
+use crate::isa::target::Target;
 
 /// Where addresses of locations are while the text is written.
 #[derive(Debug, Default)]

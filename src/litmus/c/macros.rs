@@ -309,7 +309,7 @@ pub fn unknown(macros: &Macros, diag: Box<Diag>, name: &str) -> Box<Diag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lang::c11::{parse_function, print_function};
+    use crate::litmus::c::{parse_function, print_function};
 
     fn expanded(macros: &str, body: &str) -> Result<String> {
         let macros = Macros::read(&Source::new("m.def", macros.to_string()))?;

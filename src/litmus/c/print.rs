@@ -22,7 +22,7 @@ pub fn print_function(f: &Function) -> String {
     }
     out.push_str(" {\n");
     for s in &f.body {
-        statement(&mut out, s, 1);
+        print_statement(&mut out, s, 1);
     }
     out.push_str("}\n");
     out
@@ -98,7 +98,7 @@ fn split(ty: &Type, inner: String) -> (String, String) {
     }
 }
 
-pub(super) fn statement(out: &mut String, s: &Stmt, indent: usize) {
+pub fn print_statement(out: &mut String, s: &Stmt, indent: usize) {
     let pad = "  ".repeat(indent);
     match &s.kind {
         StmtKind::Decl(_) | StmtKind::Expr(_) | StmtKind::Empty => {
@@ -131,7 +131,7 @@ pub(super) fn statement(out: &mut String, s: &Stmt, indent: usize) {
         StmtKind::Block(list) => {
             let _ = writeln!(out, "{pad}{{");
             for s in list {
-                statement(out, s, indent + 1);
+                print_statement(out, s, indent + 1);
             }
             let _ = writeln!(out, "{pad}}}");
         }
@@ -152,7 +152,7 @@ pub(super) fn statement(out: &mut String, s: &Stmt, indent: usize) {
         }
         StmtKind::Label(label, s) => {
             let _ = writeln!(out, "{pad}{label}:");
-            statement(out, s, indent);
+            print_statement(out, s, indent);
         }
     }
 }
@@ -163,19 +163,19 @@ fn body(out: &mut String, s: &Stmt, indent: usize, braces: bool) {
         StmtKind::Block(list) => {
             out.push_str(" {\n");
             for s in list {
-                statement(out, s, indent + 1);
+                print_statement(out, s, indent + 1);
             }
             let _ = writeln!(out, "{}}}", "  ".repeat(indent));
         }
         _ if braces => {
             // A tree that was not read from text: the block is another tree, with its meaning.
             out.push_str(" {\n");
-            statement(out, s, indent + 1);
+            print_statement(out, s, indent + 1);
             let _ = writeln!(out, "{}}}", "  ".repeat(indent));
         }
         _ => {
             out.push('\n');
-            statement(out, s, indent + 1);
+            print_statement(out, s, indent + 1);
         }
     }
 }

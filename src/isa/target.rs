@@ -1,4 +1,4 @@
-//! What lifting knows of each instruction set besides its decoder and its meaning: where
+//! What is known of each instruction set besides its decoder and its meaning: where
 //! parameters are, which registers may hold something new, and how to write a move.
 //!
 //! One table and a few functions; nothing here knows the code at hand.

@@ -1,0 +1,173 @@
+//! Tests of machine code that ask what the C tests they were compiled from ask: where locals are
+//! kept, what locations there are, which conditions.
+//!
+//! It does not know the code of their threads, nor compilers.
+
+use std::sync::Arc;
+
+use super::c11::emit::shared_locations;
+use crate::diag::{Source, Span};
+use crate::litmus::c::types::size_of;
+use crate::litmus::{
+    self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
+};
+
+/// The info line that says where a compiled test keeps the locals of its source.
+pub const MAP: &str = "Locals";
+
+/// The info line that names the locations that the source only reads and the code writes: where
+/// they lie in memory that cannot be written, the code crashes.
+pub const FAULTS: &str = "Faults";
+
+/// The info line that says that locks are stood in for.
+pub const LOCKS: &str = "Locks";
+
+/// The name of the location that a local ends up in.
+pub fn out_name(function: &str, local: &str) -> String {
+    format!("out_{function}_{local}")
+}
+
+/// The location that is the lock of another.
+pub fn lock_of(location: &str) -> String {
+    format!("{PREFIX}{location}")
+}
+
+const PREFIX: &str = "libat_lock_";
+
+/// Whether a location is a lock.
+pub fn is_lock(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// The location whose lock this is.
+pub fn locked_by(name: &str) -> Option<&str> {
+    name.strip_prefix(PREFIX)
+}
+
+/// The initial state of a compiled test as far as its source says it: its locations, typed. What
+/// is atomic, constant or volatile is so for a compiler; tools that read tests of machine code know
+/// sizes alone.
+pub fn locations(test: &Test) -> Vec<InitItem> {
+    let mut init: Vec<InitItem> =
+        test.init.iter().filter(|i| matches!(i.place, Place::Mem { .. })).cloned().collect();
+    for item in &mut init {
+        item.ty = item.ty.as_ref().map(unqualified);
+    }
+    for (name, ty) in shared_locations(test) {
+        declare(&mut init, &name, ty.bare().clone());
+    }
+    init
+}
+
+fn unqualified(ty: &Type) -> Type {
+    match ty.bare() {
+        Type::Array(element, n) => Type::Array(Arc::new(unqualified(element)), *n),
+        Type::Pointer(to) => Type::Pointer(Arc::new(unqualified(to))),
+        ty => ty.clone(),
+    }
+}
+
+/// A test of machine code that asks what its source asks. `locals` are those that are kept in
+/// memory: thread, name, location.
+pub fn compose(
+    test: &Test,
+    arch: Arch,
+    locals: &[(usize, String, String)],
+    init: Vec<InitItem>,
+    threads: Vec<Body>,
+) -> Result<Test, String> {
+    let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
+    let rename = |p: &Place| rename(p, locals);
+    let mut out = Test {
+        arch,
+        name: test.name.clone(),
+        doc: None,
+        info: vec![(MAP.to_string(), map.join(" "))],
+        init,
+        threads,
+        helpers: Vec::new(),
+        locations: Vec::new(),
+        filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
+        condition: Condition {
+            quantifier: test.condition.quantifier,
+            prop: renamed(&test.condition.prop, &rename),
+            span: Span::default(),
+        },
+        source: Source::new(test.name.clone(), ""),
+    };
+    if map.is_empty() {
+        out.info.clear();
+    }
+    if out.init.iter().any(|i| matches!(&i.place, Place::Mem { name, .. } if is_lock(name))) {
+        out.info.push((LOCKS.to_string(), "spin locks stand for those of libatomic".to_string()));
+    }
+    // Everything that the source shows is shown by the target too.
+    for place in test.shown() {
+        out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
+    }
+    // What we print is what everyone will read; so it must read.
+    let text = litmus::write(&out);
+    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
+        .map_err(|e| e.to_string())?;
+    read.doc = None;
+    Ok(read)
+}
+
+/// The type that a location is declared with.
+fn type_of<'i>(init: &'i [InitItem], name: &str) -> Option<&'i Type> {
+    let named = |i: &&InitItem| matches!(&i.place, Place::Mem { name: n, .. } if n == name);
+    init.iter().find(named)?.ty.as_ref().map(Type::bare)
+}
+
+/// Bytes of a value of a location: of an element, where it is an array. 0 where that is not known.
+pub fn unit_of(init: &[InitItem], name: &str) -> u64 {
+    let mut ty = type_of(init, name);
+    while let Some(Type::Array(of, _)) = ty {
+        ty = Some(of.bare());
+    }
+    ty.and_then(size_of).unwrap_or(0)
+}
+
+/// Whether a location is declared as an array.
+pub fn is_array(init: &[InitItem], name: &str) -> bool {
+    matches!(type_of(init, name), Some(Type::Array(..)))
+}
+
+/// Gives a location its type, where it has none yet.
+pub fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
+    let place = Place::Mem { name: name.to_string(), index: None };
+    match init.iter_mut().find(|i| i.place == place) {
+        Some(item) => item.ty = item.ty.take().or(Some(ty)),
+        None => init.push(InitItem { place, ty: Some(ty), value: None, span: Span::default() }),
+    }
+}
+
+fn rename(place: &Place, locals: &[(usize, String, String)]) -> Place {
+    if let Place::Reg { thread, name } = place
+        && let Some((_, _, out)) = locals.iter().find(|(t, l, _)| t == thread && l == name)
+    {
+        return Place::Mem { name: out.clone(), index: None };
+    }
+    place.clone()
+}
+
+fn renamed(prop: &Prop, rename: &dyn Fn(&Place) -> Place) -> Prop {
+    match prop {
+        Prop::True => Prop::True,
+        Prop::False => Prop::False,
+        Prop::Cmp(place, op, operand) => Prop::Cmp(
+            rename(place),
+            *op,
+            match operand {
+                Operand::Place(p) => Operand::Place(rename(p)),
+                value => value.clone(),
+            },
+        ),
+        Prop::Not(p) => Prop::Not(Box::new(renamed(p, rename))),
+        Prop::And(list) => Prop::And(list.iter().map(|p| renamed(p, rename)).collect()),
+        Prop::Or(list) => Prop::Or(list.iter().map(|p| renamed(p, rename)).collect()),
+        Prop::Implies(a, b) => {
+            Prop::Implies(Box::new(renamed(a, rename)), Box::new(renamed(b, rename)))
+        }
+    }
+}

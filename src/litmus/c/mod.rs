@@ -1,0 +1,14 @@
+//! The syntax of the C subset of litmus tests: trees, read from text and printed, and its types.
+//!
+//! It does not know what programs mean.
+
+pub mod ast;
+mod lex;
+pub mod macros;
+mod parse;
+mod parse_expr;
+mod print;
+pub mod types;
+
+pub use parse::{parse_function, parse_type};
+pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};
