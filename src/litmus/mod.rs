@@ -6,6 +6,7 @@
 pub mod c;
 pub mod canon;
 mod cond;
+pub mod execution;
 pub mod list;
 pub mod log;
 pub mod pack;

@@ -9,8 +9,7 @@ use std::fmt::Write;
 use super::evidence::{self, Evidence, presence_lines};
 use super::picture::{self, escaped};
 use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
-use crate::sim::explain::{Edge, Failure};
-use crate::sim::witness;
+use crate::litmus::execution::{self, Edge, Failure};
 
 /// Findings that are shown at once; the others open at a click.
 const OPEN: usize = 3;
@@ -217,7 +216,7 @@ fn why(f: &Finding, e: &Evidence, out: &mut String) {
 }
 
 /// An execution as pictures want it: program order and from-reads follow from what a report has.
-fn drawn(outcome: &State, run: &evidence::Execution) -> witness::Execution {
+fn drawn(outcome: &State, run: &evidence::Execution) -> execution::Execution {
     let at = |id: &str| run.events.iter().position(|e| e.id == id);
     let known = |list: &[(String, String)]| -> Vec<(usize, usize)> {
         list.iter().filter_map(|(a, b)| Some((at(a)?, at(b)?))).collect()
@@ -246,11 +245,11 @@ fn drawn(outcome: &State, run: &evidence::Execution) -> witness::Execution {
         is_cycle: failed.is_cycle,
         negated: false,
     });
-    witness::Execution {
+    execution::Execution {
         events: run
             .events
             .iter()
-            .map(|e| witness::Event {
+            .map(|e| execution::Event {
                 thread: e.thread,
                 text: e.event.clone(),
                 instruction: e.code.clone(),

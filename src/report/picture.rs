@@ -1,11 +1,11 @@
 //! Drawings of executions: text for Graphviz, and SVG laid out here.
 //!
-//! It knows executions as `sim::witness` gives them, and neither models nor tests.
+//! It knows executions as they are shown to people, and neither models nor tests.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::sim::witness::Execution;
+use crate::litmus::execution::Execution;
 
 /// An edge, or several between the same two events.
 struct Line {

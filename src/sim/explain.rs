@@ -9,6 +9,7 @@ use crate::cat::exec::{Exec, rel_has};
 use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 use crate::cat::plan_eval::{Value, values};
 use crate::diag::Result;
+use crate::litmus::execution::{Edge, Failure};
 use crate::rel::Rel;
 
 /// Relations that need no further words.
@@ -20,35 +21,6 @@ const KNOWN: [&str; 17] = [
 /// How many edges are looked at for one answer, and how deep definitions are followed.
 const BUDGET: usize = 20_000;
 const DEPTH: usize = 200;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edge {
-    pub from: usize,
-    pub to: usize,
-    pub label: String,
-    /// The label is a name of the model's and what it stands for.
-    named: bool,
-}
-
-impl Edge {
-    pub fn new(from: usize, to: usize, label: String) -> Edge {
-        Edge { from, to, label, named: false }
-    }
-}
-
-/// A requirement that an execution does not meet.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    pub name: String,
-    /// `file:line`
-    pub place: String,
-    /// What was found and should not be: a cycle, or ways from one event to another.
-    pub chains: Vec<Vec<Edge>>,
-    /// The events in question, where there is nothing to derive.
-    pub events: Vec<usize>,
-    pub is_cycle: bool,
-    pub negated: bool,
-}
 
 /// The requirements that an execution fails, and the relations that the model draws.
 pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<(String, Rel)>)> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::eval::{Choices, Compiled};
 use super::exhaustive::Exhaustive;
-use super::explain::{Failure, failures};
+use super::explain::failures;
 use super::expr::Var;
 use super::found::{Found, holds};
 use super::interpreted::{Interpreted, choose, skeleton_exec};
@@ -16,52 +16,17 @@ use super::program::{Cond, Program};
 use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
-use super::{Model, Options, Simulator, State, cells_of, each_choice, stopped, unfold_all};
+use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
 use crate::diag::{Diag, Result, Source};
+use crate::litmus::execution::{Event, Execution, Failure, Pairs};
 use crate::litmus::{Test, read};
 use crate::ops::{Annotations, TAG_TABLE};
 use crate::rel::Rel;
 
 /// More executions than this are not looked at for one answer.
 const MOST: u64 = 5_000;
-
-/// An event, for people.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// `None` for an initial write.
-    pub thread: Option<u16>,
-    /// As herd labels it, without the letter: `W[x]=1`.
-    pub text: String,
-    pub instruction: String,
-    /// Counted from 1; 0 for an initial write.
-    pub line: usize,
-}
-
-type Pairs = Vec<(usize, usize)>;
-
-#[derive(Clone, Debug)]
-pub struct Execution {
-    pub events: Vec<Event>,
-    /// Program order, but for what follows from it.
-    pub po: Pairs,
-    pub rf: Pairs,
-    pub co: Pairs,
-    pub fr: Pairs,
-    /// Dependencies, and what the model shows.
-    pub others: Vec<(String, Pairs)>,
-    pub failures: Vec<Failure>,
-    pub state: State,
-}
-
-impl Execution {
-    /// `a` to `z`, `a1` and on.
-    pub fn letter(e: usize) -> String {
-        let letter = char::from(b'a' + (e % 26) as u8);
-        if e < 26 { letter.to_string() } else { format!("{letter}{}", e / 26) }
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct Answer {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::diag::Source;
+use crate::litmus::execution::{self, Failure};
 use crate::litmus::{self, Test};
 use crate::report::State;
 use crate::report::evidence::{Edge, Event, Evidence, Execution, Failed};
-use crate::sim::explain::Failure;
-use crate::sim::witness::{self, with_state};
+use crate::sim::witness::with_state;
 use crate::sim::{Model, Options, Simulator};
 use crate::stage::simulate::{Models, locals};
 
@@ -75,7 +75,7 @@ fn execution(
         one.events.get(e).is_some_and(|e| kept.iter().any(|place| e.text.contains(place)))
     };
     let shown = |e: usize| (!initial(e) || read.contains(&e)) && !private(e);
-    let letter = |e: &usize| witness::Execution::letter(*e);
+    let letter = |e: &usize| execution::Execution::letter(*e);
     let pairs = |list: &[(usize, usize)]| {
         let list = list.iter().filter(|(a, b)| shown(*a) && shown(*b));
         list.map(|(a, b)| (letter(a), letter(b))).collect::<Vec<_>>()
@@ -98,7 +98,7 @@ fn execution(
 }
 
 fn failed(failure: &Failure) -> Failed {
-    let letter = |e: usize| witness::Execution::letter(e);
+    let letter = |e: usize| execution::Execution::letter(e);
     let edges = failure.chains.iter().flatten().map(|e| Edge {
         from: letter(e.from),
         edge: e.label.clone(),
