@@ -95,7 +95,9 @@ fn main() {
     ];
     println!("cargo::rustc-env=LITMAKE_LAYOUT={}", digest(&layout));
     println!("cargo::rustc-env=LITMAKE_MIX={}", digest(&mix.concat()));
-    let generate = [&tests[..], &["src/generate", "src/mutate", "src/stage/generated.rs"]].concat();
+    let generate =
+        [&tests[..], &["src/generate", "src/mutate", "src/select", "src/stage/generated.rs"]]
+            .concat();
     println!("cargo::rustc-env=LITMAKE_GENERATE={}", digest(&generate));
     println!("cargo::rustc-env=LITMAKE_TESTS={}", digest(&tests));
     println!("cargo::rustc-env=LITMAKE_MUTATE={}", digest(&mutate));

@@ -22,6 +22,7 @@ pub mod profile;
 pub mod reduce;
 pub mod rel;
 pub mod report;
+pub mod select;
 pub mod sim;
 pub mod stage;
 pub mod stats;

@@ -8,18 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
-use litmake::generate::collect::{Wanted, collect};
 use litmake::generate::cycle::Workshop;
-use litmake::generate::distinguish::{self, Limits};
 use litmake::generate::draft::{Ask, Draft};
 use litmake::generate::emit::Base;
 use litmake::generate::exhaustive::{self, Bounds};
-use litmake::generate::filter::Filter;
 use litmake::generate::recipe::Recipe;
 use litmake::generate::{Tally, dialect, syntax};
 use litmake::lang::Language;
 use litmake::lang::c11::emit::{EmitOptions, observed_locals};
 use litmake::litmus::{self, Arch};
+use litmake::select::collect::{Wanted, collect};
+use litmake::select::distinguish;
+use litmake::select::distinguish::Limits;
+use litmake::select::filter::Filter;
 
 use super::common;
 

@@ -3,17 +3,14 @@
 //! It makes litmus tests of every dialect and knows how instructions are written, but neither
 //! what a model allows (only `distinguish` asks the simulator) nor how tests are stored.
 
-pub mod collect;
 pub mod cycle;
 pub mod dialect;
-pub mod distinguish;
 pub mod draft;
 pub mod edge;
 pub mod emit;
 pub mod enumerate;
 pub mod exhaustive;
 pub mod families;
-pub mod filter;
 pub mod name;
 pub mod observe;
 mod packed;

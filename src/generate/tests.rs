@@ -2,8 +2,6 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use super::collect::{Wanted, collect};
-use super::filter::Filter;
 use super::recipe::Recipe;
 use super::{dialect, syntax};
 use crate::diag::Source;
@@ -255,32 +253,6 @@ fn names_of_relaxations_read_back() {
 }
 
 #[test]
-fn the_smallest_tests_that_tell_models_apart() {
-    use super::distinguish::{Limits, search, sides};
-    let limits = Limits { timeout: None, ..Limits::default() };
-    let find = |a: &str, b: &str| {
-        let report = search(&sides(a, b).expect("models"), &limits).expect("runs");
-        assert!(!report.found.is_empty(), "{a} and {b}");
-        let events = report.found[0].events;
-        let names: Vec<String> = report.found.into_iter().map(|t| t.name).collect();
-        (events, names)
-    };
-    // R and store buffering, and nothing else of their size.
-    let names = ["WxWy+WyRx", "WxRy+WyRx"].map(str::to_string).to_vec();
-    assert_eq!(find("sc", "x86tso"), (4, names));
-    // All other shapes of four events without anything that orders them.
-    let (events, names) = find("x86tso", "aarch64");
-    assert_eq!(events, 4);
-    assert!(names.contains(&"WxWy+RyRx".to_string()), "{names:?}");
-    assert!(names.iter().any(|n| n == "RxWy+RyWx"), "{names:?}");
-    assert!(!names.contains(&"WxRy+WyRx".to_string()), "{names:?}");
-    // Load buffering.
-    let (events, names) = find("rc11", "c11");
-    assert_eq!((events, names), (4, vec!["RxrlxWyrlx+RyrlxWxrlx".to_string()]));
-    assert!(find("riscv", "aarch64").0 <= 5);
-}
-
-#[test]
 fn sizes_and_pairs() {
     let told = |arch, cycle: &str| {
         let text = one(arch, cycle);
@@ -336,30 +308,6 @@ fn varied_annotations_give_each_test_once() {
 }
 
 #[test]
-fn everything_that_was_looked_at_is_a_test_or_was_dropped_for_a_reason() {
-    let mut recipe = vocabulary(Arch::C, "Pod** Na Sc Rlx Rfe Fre Coe", 6, 2);
-    recipe.shapes = vec![text("SB")];
-    let all = |recipe: &Recipe, sample, limit| {
-        let keep = Filter::read(&[text("without=*_seq_cst")]).expect("reads");
-        let excluded = |name: &str| name.len() % 5 == 0;
-        let wanted = Wanted { excluded: &excluded, keep: &keep, sample, limit };
-        let made = collect(recipe, &[text("c11-const")], &wanted, 1).expect("are made");
-        assert!(made.iter().all(|(name, _)| !excluded(name)));
-        made.tally
-    };
-    for (sample, limit) in [(None, usize::MAX), (Some((40, 1)), usize::MAX), (None, 10)] {
-        let tally = all(&recipe, sample, limit);
-        let dropped: u64 = tally.dropped().iter().map(|(_, n)| n).sum();
-        assert_eq!(tally.cycles, tally.tests + dropped, "{tally:?}");
-        let why: Vec<&str> = tally.dropped().iter().map(|(w, _)| *w).collect();
-        assert!(why.contains(&super::EXCLUDED), "{why:?}");
-        assert!(why.contains(&super::FILTERED) && why.contains(&super::OTHER_FAMILY), "{why:?}");
-        assert_eq!(why.contains(&super::SAMPLED), sample.is_some());
-        assert_eq!(why.contains(&super::LIMITED), limit == 10);
-    }
-}
-
-#[test]
 fn programs_are_met_once_up_to_symmetry() {
     use super::exhaustive::{Bounds, each};
     let count = |threads, events, locations| {
@@ -377,38 +325,6 @@ fn programs_are_met_once_up_to_symmetry() {
     assert_eq!(count(2, 3, 1), 7);
     // Three and one: 16 but for R R R | R. Two and two: ten pairs but for R R | R R.
     assert_eq!(count(2, 4, 1), 15 + 9);
-}
-
-#[test]
-fn families_of_constructs() {
-    let all = |name: &str, sample| {
-        let recipe = Recipe::new(Arch::C);
-        let keep = Filter::default();
-        let wanted = Wanted { sample, ..Wanted::all(&keep) };
-        collect(&recipe, &[text(name)], &wanted, 1).expect("is made")
-    };
-    let unused = all("c11-unused", None);
-    // The test that shows a lost acquire only through the final value.
-    let known =
-        unused.iter().find(|(n, _)| n.starts_with("MP+fencearrlxrlxs.2.fetch-add-rlx-unused"));
-    let (_, content) = known.expect("there");
-    assert!(
-        content.contains("  atomic_fetch_add_explicit(y, 1, memory_order_relaxed);"),
-        "{content}"
-    );
-    assert!(content.ends_with("exists ([y]=2 /\\ 1:r0=0)\n"), "{content}");
-    for (name, _) in super::families::NAMES {
-        let some = all(name, Some((60, 7)));
-        assert_eq!(some.len(), 60, "{name}");
-        let again = all(name, Some((60, 7)));
-        assert!(some.iter().eq(again.iter()), "{name}");
-        for (n, content) in some.iter() {
-            let test =
-                litmus::read(&text(&content)).unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
-            crate::sim::program::Program::new(&test)
-                .unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
-        }
-    }
 }
 
 /// Every family prints what reads back with the canonical form that it was deduplicated by.

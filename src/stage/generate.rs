@@ -16,13 +16,13 @@ use crate::base::records::Records;
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
-use crate::generate::filter::Filter;
 use crate::generate::{EXCLUDED, FILTERED, LIMITED};
 use crate::litmus::list;
 use crate::litmus::pack::{self, Member};
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
 use crate::profile::yaml::Sp;
+use crate::select::filter::Filter;
 
 /// The files of one `generate` stage.
 pub struct Files {

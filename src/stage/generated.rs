@@ -9,13 +9,13 @@ use crate::base::records::{Kind, Put, Records};
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::{Entry, decode_entries, encode_entries};
-use crate::generate::collect::{Collected, Wanted, collect};
-use crate::generate::filter::Filter;
 use crate::generate::recipe::Recipe;
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types::Generate;
 use crate::profile::yaml::{Sp, Words};
+use crate::select::collect::{Collected, Wanted, collect};
+use crate::select::filter::Filter;
 
 /// The tests of one `generate` stage.
 pub struct Generated {

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::families;
 use super::filter::Filter;
-use super::recipe::Recipe;
-use super::{EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally};
 use crate::diag::{Diag, Result, Source};
+use crate::generate::recipe::Recipe;
+use crate::generate::{
+    EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally, families,
+};
 use crate::litmus::{self, Arch};
 
 /// Tests by name.

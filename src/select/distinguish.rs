@@ -1,20 +1,20 @@
 //! The smallest tests that two models tell apart, found by search.
 //!
-//! This is the one file here that simulates. The two models may be of two dialects; then each
+//! The two models may be of two dialects; then each
 //! program is written in both, and outcomes are compared place by place.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::cycle::Workshop;
-use super::dialect::{self, Dialect};
-use super::draft::{Draft, Shown, reg_name};
-use super::edge::{Atom, DepKind, Order};
-use super::emit::Base;
-use super::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
 use crate::cat::load::{LoadOptions, load};
 use crate::diag::{Diag, Result};
+use crate::generate::cycle::{self, Workshop};
+use crate::generate::dialect::{self, Dialect};
+use crate::generate::draft::{Draft, Shown, reg_name};
+use crate::generate::edge::{Atom, DepKind, Order};
+use crate::generate::emit::Base;
+use crate::generate::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
 use crate::litmus::{self, Arch};
 use crate::sim::{Model, Options, Simulator};
 
@@ -197,7 +197,7 @@ impl Judge {
 
     fn label(&self, shown: Shown) -> String {
         match shown {
-            Shown::Loc(loc) => super::cycle::LOCS[usize::from(loc)].to_string(),
+            Shown::Loc(loc) => cycle::LOCS[usize::from(loc)].to_string(),
             Shown::Reg(thread, reg) => {
                 let mut out = format!("{thread}:");
                 reg_name(self.draft.arch.unwrap_or(Arch::C), reg, &mut out);
