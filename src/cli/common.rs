@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
-use litmake::pipeline::plan::profile_folders;
+use litmake::pipeline::plan::{Plan, profile_folders};
 use litmake::profile::files::Files;
 use litmake::profile::{Profile, Profiles};
+use litmake::stage::{self, Built};
 use signal_hook::consts::{SIGALRM, SIGINT};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
@@ -133,6 +135,15 @@ pub fn stdout_color() -> bool {
 }
 
 /// Says what is wrong and ends with the status of wrong input.
+/// The graph of a plan. What cannot be known and may decide results is said, once a run.
+pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
+    let built = stage::build(plan, records)?;
+    for note in &built.notes {
+        eprintln!("note: {note}");
+    }
+    Ok(built)
+}
+
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
     ExitCode::from(2)

@@ -12,7 +12,6 @@ use litmake::pipeline::plan::{self, Plan};
 use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
 use litmake::report::terminal::{Style, summary};
-use litmake::stage;
 
 use super::common::{self, CacheArgs};
 use super::run::{bars, once};
@@ -64,7 +63,7 @@ pub fn run(
 ) -> Result<Report> {
     let plan = plan(pipeline)?;
     let store = Arc::new(how.cache.open()?);
-    let built = stage::build(&plan, &*store).map_err(plain_error)?;
+    let built = common::build(&plan, &*store).map_err(plain_error)?;
     let mut options = Options::default();
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;

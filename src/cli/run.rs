@@ -141,7 +141,7 @@ fn run(args: &Args) -> Result<u8> {
     if args.watch {
         return super::watch::run(args, workspace, &store, options);
     }
-    let built = stage::build(&plan, &*store)?;
+    let built = common::build(&plan, &*store)?;
     if args.dry_run {
         return super::dry::run(&plan, &built, &store, options, args.verbose);
     }

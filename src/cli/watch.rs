@@ -15,6 +15,7 @@ use litmake::pipeline::query::Workspace;
 use litmake::stage::{self, Built};
 use notify::{RecursiveMode, Watcher};
 
+use super::common;
 use super::run::{self, Args};
 
 /// Editors save in several steps; what comes within this time is one edit.
@@ -22,7 +23,7 @@ const SETTLE: Duration = Duration::from_millis(15);
 
 pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Options) -> Result<u8> {
     let mut plan = Arc::unwrap_or_clone(workspace.plan())?;
-    let mut built = stage::build(&plan, store)?;
+    let mut built = common::build(&plan, store)?;
     let (send, receive) = channel();
     let mut watcher = notify::recommended_watcher(move |event| {
         let _ = send.send(event);

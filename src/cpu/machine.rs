@@ -121,6 +121,7 @@ pub fn own_profile() -> Result<Arc<Profile>, String> {
         model: None,
         language: Default::default(),
         env: BTreeMap::new(),
+        inputs: Vec::new(),
         timeout: Duration::from_secs(60),
         memory_mib: 4096,
         mapping: BTreeMap::new(),

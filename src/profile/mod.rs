@@ -122,6 +122,8 @@ pub struct Profile {
     /// A name, or the path of a `.cat` file.
     pub model: Option<String>,
     pub env: BTreeMap<String, String>,
+    /// Files and folders that count as read by the compiler whether or not it is seen to.
+    pub inputs: Vec<PathBuf>,
     pub timeout: Duration,
     pub memory_mib: u64,
     pub mapping: BTreeMap<String, Vec<String>>,
@@ -379,6 +381,11 @@ fn inherited(
     {
         compiler.value = dir.join(&compiler.value).display().to_string();
     }
+    for input in &mut file.inputs.0 {
+        if on_disk && !input.value.starts_with('$') {
+            input.value = normal(&dir.join(&input.value)).display().to_string();
+        }
+    }
     let Some(base_name) = file.extends.clone() else {
         return Ok((file, source.clone(), path.to_path_buf()));
     };
@@ -406,6 +413,7 @@ fn inherited(
     let mut args = base.args.0;
     args.extend(file.args.0);
     file.args.0 = args;
+    file.inputs.0.splice(..0, base.inputs.0);
     file.compiler = file.compiler.or(base.compiler);
     file.language = file.language.or(base.language);
     file.arch = file.arch.or(base.arch);
@@ -536,6 +544,11 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 .env
                 .iter()
                 .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
+                .collect::<Result<_>>()?,
+            inputs: file
+                .inputs
+                .iter()
+                .map(|input| Ok(PathBuf::from(expand(input)?)))
                 .collect::<Result<_>>()?,
             timeout: Duration::from_secs(file.timeout.as_ref().map_or(60, |t| t.value)),
             memory_mib: file.memory.as_ref().map_or(4096, |m| m.value),

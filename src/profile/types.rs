@@ -47,6 +47,11 @@ pub struct ProfileFile {
     /// Environment variables that the compiler sees besides `PATH`, with their values.
     #[serde(default)]
     pub env: BTreeMap<String, Sp<Scalar>>,
+    /// Files and folders that decide what the compiler makes and that cannot be seen when it runs:
+    /// of a compiler behind a server, for example. Relative to this file. All else that the
+    /// compiler reads is found without being named.
+    #[serde(default)]
+    pub inputs: Words,
     /// Seconds after which the compiler is ended; 60 where left out.
     #[serde(default)]
     pub timeout: Option<Sp<u64>>,

@@ -1,14 +1,15 @@
 //! `compile`: C tests through a compiler and back to litmus tests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::guard::{Guard, Guarded};
 use super::read_test;
-use crate::base::digest::Digest;
+use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
 use crate::diag::{Diag, Result};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
+use crate::engine::graph::{self, Context, Map, Outcome};
 use crate::litmus::canon::canonical_text;
 use crate::litmus::{self, Test};
 use crate::pipeline::plan::Node;
@@ -16,46 +17,93 @@ use crate::pipeline::types;
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
 use crate::toolchain::compile::{Compiler, Trouble};
-use crate::toolchain::fingerprint::{self, fingerprint};
+use crate::toolchain::evidence::{Evidence, Looks};
+use crate::toolchain::fingerprint::{self, Fingerprint, fingerprint};
 use crate::toolchain::runtime::Runtime;
 
-type Found = std::result::Result<(PathBuf, Digest), String>;
+/// A compiler that a profile names, or why there is none.
+type Found = std::result::Result<Fingerprint, String>;
 
-/// Compilers that were looked up already, by command and environment.
+/// Compilers and their libraries that were looked up already.
 #[derive(Default)]
 pub struct Compilers {
-    found: HashMap<String, Found>,
-    runtimes: HashMap<String, (Arc<Runtime>, Digest)>,
+    looks: Arc<Looks>,
+    found: HashMap<Digest, Found>,
+    runtimes: HashMap<Digest, (Arc<Runtime>, Digest, Arc<Evidence>)>,
+    /// What cannot be known about them, for people, each once.
+    pub notes: BTreeSet<String>,
+}
+
+/// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
+pub struct Tool {
+    pub program: std::result::Result<PathBuf, String>,
+    pub digest: Digest,
+    pub runtime: Arc<Runtime>,
+    pub libraries: Digest,
+    /// What it all rests on.
+    pub guard: Guard,
 }
 
 impl Compilers {
-    pub fn find(&mut self, profile: &Profile, records: &dyn Records) -> Found {
-        let key = format!("{} {:?}", profile.compiler, profile.env);
-        let entry = self.found.entry(key).or_insert_with(|| {
-            let found: fingerprint::Fingerprint =
-                fingerprint(&profile.compiler, &profile.env, records)?;
-            Ok((found.program, found.digest))
-        });
-        entry.clone()
+    /// The compiler of a profile, with its libraries.
+    pub fn tool(&mut self, profile: &Profile, records: &dyn Records) -> Tool {
+        let key = key(profile);
+        let looks = self.looks.clone();
+        let found =
+            self.found.entry(key).or_insert_with(|| fingerprint(profile, &looks, records)).clone();
+        let found = match found {
+            Ok(found) => found,
+            Err(message) => {
+                return Tool {
+                    program: Err(message),
+                    digest: Digest::of(b"missing"),
+                    runtime: Arc::default(),
+                    libraries: Digest::default(),
+                    guard: Guard::default(),
+                };
+            }
+        };
+        for what in &found.unseen {
+            self.notes.insert(format!(
+                "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
+                 `inputs` in the profile",
+                profile.compiler
+            ));
+        }
+        let (runtime, libraries, evidence) = self
+            .runtimes
+            .entry(key)
+            .or_insert_with(|| {
+                let (runtime, evidence) =
+                    Runtime::remembered(profile, &found.program, &looks, records);
+                let digest = runtime.digest(records);
+                (Arc::new(runtime), digest, Arc::new(evidence))
+            })
+            .clone();
+        Tool {
+            program: Ok(found.program),
+            digest: found.digest,
+            runtime,
+            libraries,
+            guard: Guard::new(&self.looks, vec![found.evidence, evidence]),
+        }
     }
 
-    /// The libraries that a profile's programs are linked with, and their digest.
-    pub fn runtime(
-        &mut self,
-        profile: &Profile,
-        program: &Path,
-        records: &dyn Records,
-    ) -> (Arc<Runtime>, Digest) {
-        // Levels of optimisation change nothing about where libraries are.
-        let args: Vec<&String> = profile.args.iter().filter(|a| !a.starts_with("-O")).collect();
-        let key = format!("{} {:?} {args:?}", profile.compiler, profile.env);
-        let entry = self.runtimes.entry(key).or_insert_with(|| {
-            let runtime = Runtime::of(profile, program);
-            let digest = runtime.digest(records);
-            (Arc::new(runtime), digest)
-        });
-        entry.clone()
+    /// What a tool that is no compiler is, and what that rests on.
+    pub fn other(&mut self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
+        let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
+        let digest = fingerprint::digest(program, &evidence).finish();
+        (digest, Guard::new(&self.looks, vec![evidence]))
     }
+}
+
+/// All of a profile that has a part in what is found for it.
+fn key(profile: &Profile) -> Digest {
+    let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
+    for input in &profile.inputs {
+        key.add("input", input.as_os_str().as_encoded_bytes());
+    }
+    key.finish()
 }
 
 pub struct Stage {
@@ -74,26 +122,18 @@ pub fn stage(
     options: &types::Compile,
     compilers: &mut Compilers,
     records: &dyn Records,
-) -> Result<(Stage, Fingerprint)> {
+) -> Result<(Guarded<Stage>, graph::Fingerprint)> {
     let profile = node
         .profile
         .clone()
         .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
-    let found = compilers.find(&profile, records);
-    let compiler = match &found {
-        Ok((_, digest)) => *digest,
-        Err(_) => Digest::of(b"missing"),
-    };
-    let (runtime, libraries) = match &found {
-        Ok((program, _)) => compilers.runtime(&profile, program, records),
-        Err(_) => Default::default(),
-    };
-    let mut fingerprint = Fingerprint::default()
+    let tool = compilers.tool(&profile, records);
+    let mut fingerprint = graph::Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_COMPILE"))
         .with_text("stage", "compile")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
-        .with(&format!("compiler {}", profile.compiler), compiler)
-        .with("runtime library", libraries)
+        .with(&format!("compiler {}", profile.compiler), tool.digest)
+        .with("runtime library", tool.libraries)
         .with_text("observe", &format!("{:?}", options.observe))
         .with_text("storage", &format!("{:?}", options.storage))
         .with_text("helpers", &options.helpers.to_string());
@@ -101,18 +141,16 @@ pub fn stage(
     if alone > 0 {
         fingerprint = fingerprint.with_text("alone", &alone.to_string());
     }
-    Ok((
-        Stage {
-            program: found.map(|(program, _)| program),
-            runtime,
-            profile,
-            observe: options.observe,
-            storage: options.storage,
-            helpers: options.helpers,
-            alone,
-        },
-        fingerprint,
-    ))
+    let stage = Stage {
+        program: tool.program,
+        runtime: tool.runtime,
+        profile,
+        observe: options.observe,
+        storage: options.storage,
+        helpers: options.helpers,
+        alone,
+    };
+    Ok((tool.guard.around(stage), fingerprint))
 }
 
 impl Stage {

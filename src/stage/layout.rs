@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::compile::Compilers;
+use super::guard::Guarded;
 use crate::base::digest::Digest;
 use crate::base::records::Records;
 use crate::diag::Result;
@@ -54,19 +55,15 @@ pub fn stage(
     profile: &Arc<Profile>,
     compilers: &mut Compilers,
     records: &dyn Records,
-) -> (Stage, Fingerprint) {
-    let found = compilers.find(profile, records);
-    let compiler = match &found {
-        Ok((_, digest)) => *digest,
-        Err(_) => Digest::of(b"missing"),
-    };
+) -> (Guarded<Stage>, Fingerprint) {
+    let tool = compilers.tool(profile, records);
     let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_LAYOUT"))
         .with_text("stage", "layout")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
-        .with(&format!("compiler {}", profile.compiler), compiler);
-    let stage = Stage { profile: profile.clone(), program: found.map(|(program, _)| program) };
-    (stage, fingerprint)
+        .with(&format!("compiler {}", profile.compiler), tool.digest);
+    let stage = Stage { profile: profile.clone(), program: tool.program };
+    (tool.guard.around(stage), fingerprint)
 }
 
 impl Stage {

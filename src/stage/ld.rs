@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compile::Compilers;
+use super::guard::Guard;
 use super::read_test;
 use crate::base::digest::Digest;
 use crate::base::records::Records;
@@ -17,7 +18,6 @@ use crate::mix::driver::{Driver, driver};
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
 use crate::toolchain::compile::{Compiler, Trouble};
-use crate::toolchain::fingerprint::fingerprint;
 use crate::toolchain::image::Image;
 use crate::toolchain::image::library::Library;
 use crate::toolchain::ld::{self, Linker, Threads};
@@ -56,21 +56,18 @@ impl Ld {
         linker: Option<Linker>,
         compilers: &mut Compilers,
         records: &dyn Records,
-    ) -> (Ld, Fingerprint) {
+    ) -> (Ld, Fingerprint, Guard) {
         let mut out = base;
+        let mut guard = Guard::default();
         let mut prepared = Vec::new();
         for profile in profiles {
-            let found = compilers.find(profile, records);
-            let (runtime, libraries) = match &found {
-                Ok((program, _)) => compilers.runtime(profile, program, records),
-                Err(_) => Default::default(),
-            };
-            let digest = found.as_ref().map_or(Digest::of(b"missing"), |(_, digest)| *digest);
+            let tool = compilers.tool(profile, records);
             out = out
                 .with(&format!("profile {}", profile.name), profile.fingerprint())
-                .with(&format!("compiler {}", profile.compiler), digest)
-                .with(&format!("runtime library of {}", profile.name), libraries);
-            let program = found.map(|(program, _)| program);
+                .with(&format!("compiler {}", profile.compiler), tool.digest)
+                .with(&format!("runtime library of {}", profile.name), tool.libraries);
+            guard = guard.and(tool.guard);
+            let (program, runtime) = (tool.program, tool.runtime);
             prepared.push(Prepared { profile: profile.clone(), program, runtime });
         }
         let linker = linker.or_else(|| {
@@ -81,12 +78,15 @@ impl Ld {
             "there is no linker for these profiles (Debian: lld, or binutils for the target)".into()
         });
         let digest = match &linker {
-            Ok(found) => fingerprint(&found.path.to_string_lossy(), &Default::default(), records)
-                .map_or(Digest::of(b"missing"), |f| f.digest),
+            Ok(found) => {
+                let (digest, own) = compilers.other(&found.path, records);
+                guard = guard.and(own);
+                digest
+            }
             Err(_) => Digest::of(b"missing"),
         };
         out = out.with("linker", digest);
-        (Ld { profiles: prepared, linker, made: Mutex::default() }, out)
+        (Ld { profiles: prepared, linker, made: Mutex::default() }, out, guard)
     }
 
     fn compiler<'a>(&'a self, p: usize, context: &'a Context) -> Result<Compiler<'a>, Trouble> {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::compile::Compilers;
+use super::guard::{Guard, Guarded};
 use super::ld::Ld;
 use super::read_test;
 use crate::base::records::Records;
@@ -37,13 +38,13 @@ pub fn stage(
     by: By,
     compilers: &mut Compilers,
     records: &dyn Records,
-) -> Result<(Stage, Fingerprint)> {
+) -> Result<(Guarded<Stage>, Fingerprint)> {
     let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_MIX"))
         .with_text("stage", "link")
         .with_text("by", &format!("{by:?}"));
     if options.link == LinkBy::Splice {
-        return Ok((Stage { by, ld: None }, fingerprint));
+        return Ok((Guard::default().around(Stage { by, ld: None }), fingerprint));
     }
     let error = |what: &str, help: &str| Diag::at(&node.source, node.span, what).help(help);
     if by == By::Whole {
@@ -64,8 +65,8 @@ pub fn stage(
         profiles.extend(input.profile.clone());
     }
     let fingerprint = fingerprint.with_text("compile", env!("LITMAKE_COMPILE"));
-    let (ld, fingerprint) = Ld::new(fingerprint, &profiles, None, compilers, records);
-    Ok((Stage { by, ld: Some(ld) }, fingerprint))
+    let (ld, fingerprint, guard) = Ld::new(fingerprint, &profiles, None, compilers, records);
+    Ok((guard.around(Stage { by, ld: Some(ld) }), fingerprint))
 }
 
 impl Stage {

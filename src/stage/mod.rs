@@ -9,6 +9,7 @@ pub mod dedupe;
 pub mod diff;
 pub mod generate;
 pub mod generated;
+pub mod guard;
 pub mod investigate;
 pub mod layout;
 pub mod ld;
@@ -56,6 +57,8 @@ pub struct Built {
     pub mixes: BTreeMap<usize, Mixes>,
     /// The generators, by node of the graph, for whoever wants to know the files.
     pub generators: Vec<Option<Arc<generate::Files>>>,
+    /// What cannot be known and may decide results, for people.
+    pub notes: Vec<String>,
 }
 
 /// What a list of mixes was made by.
@@ -104,6 +107,7 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         splits: BTreeMap::new(),
         mixes: BTreeMap::new(),
         generators: Vec::new(),
+        notes: Vec::new(),
     };
     let mut compilers = compile::Compilers::default();
     let mut models = simulate::Models::default();
@@ -247,6 +251,7 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         }
     }
     out.graph.check().map_err(Diag::new)?;
+    out.notes = compilers.notes.into_iter().collect();
     Ok(out)
 }
 

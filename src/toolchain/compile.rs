@@ -53,6 +53,9 @@ pub struct Compiler<'a> {
 const CRASHED: [&str; 3] =
     ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
 
+/// How a program is run.
+type Run<'r> = &'r dyn Fn(&Request) -> Ended;
+
 #[derive(Clone)]
 pub(super) struct Unit {
     /// As it is compiled.
@@ -218,6 +221,19 @@ impl Compiler<'_> {
             1 => self.profile.timeout,
             _ => timeout,
         };
+        self.emit(&|header| self.text(header, units), &self.extra(), timeout)
+    }
+
+    /// Compiles a test as [`Compiler::compile`] does, for whoever wants to see how: `run` runs what
+    /// has to be run.
+    pub fn watched(&self, test: &Test, run: Run) -> Result<(), Trouble> {
+        let units = [(0, self.unit(test).map_err(Trouble::Test)?)];
+        let text = |header: &str| self.text(header, &units);
+        self.emit_by(&text, &self.extra(), self.profile.timeout, run).map(drop)
+    }
+
+    /// Arguments for code that is lifted.
+    fn extra(&self) -> Vec<&'static str> {
         // Each variable in a section of its own, so that none lies in the word of another.
         let mut extra = vec!["-g0", "-fdata-sections"];
         let tool = self.profile.tool();
@@ -228,7 +244,7 @@ impl Compiler<'_> {
         if self.profile.arch == Arch::RiscV {
             extra.push("-msmall-data-limit=0");
         }
-        self.emit(&|header| self.text(header, units), &extra, timeout)
+        extra
     }
 
     /// The object code of a text, which is made for a header. `extra` comes before what the
@@ -238,6 +254,16 @@ impl Compiler<'_> {
         text: &dyn Fn(&str) -> Result<String, String>,
         extra: &[&str],
         timeout: Duration,
+    ) -> Result<Vec<u8>, Trouble> {
+        self.emit_by(text, extra, timeout, &process::run)
+    }
+
+    fn emit_by(
+        &self,
+        text: &dyn Fn(&str) -> Result<String, String>,
+        extra: &[&str],
+        timeout: Duration,
+        run: Run,
     ) -> Result<Vec<u8>, Trouble> {
         let language = self.profile.language;
         let file = format!("test.{}", language.extension());
@@ -267,7 +293,7 @@ impl Compiler<'_> {
         let mut args = arguments(self.profile, &ours, &files);
         let commands = subcommands(self.profile);
         let run = |args: &[String]| {
-            process::run(&Request {
+            run(&Request {
                 program: self.program,
                 args,
                 env: &self.profile.env,

@@ -1,100 +1,265 @@
-//! What a compiler is, by content: the driver, the programs behind it, and the libraries that
-//! they load. A new compiler at an old path is seen; a touched file is no new compiler.
+//! What a compiler is, by content: every file that it reads or runs for a profile, seen by
+//! compiling a small test and following what happens. A new compiler at an old path is seen, behind a
+//! wrapper too, and so are headers, configuration and plugins; a touched file is no new compiler.
 //!
-//! It does not know what compilers are asked to do.
+//! It does not know what compilers are asked to do afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
+use super::ask::{self, Answer, Watched};
+use super::compile::{Compiler, Trouble};
+use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request};
-use crate::base::content::content_of;
+use super::runtime::Runtime;
+use super::trace::Look;
 use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
+use crate::diag::Source;
+use crate::litmus;
+use crate::profile::Profile;
+use crate::profile::types::{Observe, Storage};
 
 const MAX_LIBRARIES: usize = 256;
+
+/// What is compiled in order to see what is read. What a compiler reads does not depend on the
+/// test: all of them begin with one header and include nothing else.
+const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
+    int r0 = atomic_load_explicit(x, memory_order_acquire);\n}\n\
+    P1 (atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_release);\n}\n\
+    exists (0:r0=1)\n";
+
+/// Files that only say where others are. Those others are read too, so that nothing but time
+/// would be lost by counting these, whenever any package is installed.
+const INDEXES: [&str; 1] = ["/etc/ld.so.cache"];
 
 /// A compiler that was found.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
     pub program: PathBuf,
     pub digest: Digest,
-    /// Every file that went into it, with its content's digest.
-    pub files: BTreeMap<PathBuf, Digest>,
+    pub evidence: Arc<Evidence>,
+    /// What it did that cannot be seen, for people.
+    pub unseen: BTreeSet<String>,
 }
 
-/// Finds a compiler and fingerprints it; the message says what is missing.
+impl Fingerprint {
+    /// Every file that went into it, with its content's digest.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, Digest)> {
+        self.evidence.contents()
+    }
+}
+
+/// Finds a profile's compiler and fingerprints it; the message says what is missing.
 pub fn fingerprint(
-    command: &str,
-    env: &BTreeMap<String, String>,
+    profile: &Profile,
+    looks: &Looks,
     known: &dyn Records,
 ) -> Result<Fingerprint, String> {
-    let program = process::find(command).ok_or_else(|| {
-        format!("the compiler `{command}` is not installed; `litmake doctor` says how to get it")
-    })?;
-    let mut programs = BTreeSet::from([program.clone()]);
-    for part in ["cc1", "as"] {
-        programs.extend(behind(&program, part, env));
+    let program = locate(&profile.compiler, looks, known)?;
+    let key = ask::key("compile", &program, &profile.args, &profile.env)
+        .field("profile", &profile.fingerprint().0)
+        .field("test", PROBE.as_bytes())
+        .finish();
+    let answer = ask::ask(key, looks, known, |watched| {
+        let compiled = compile(profile, &program, watched);
+        if watched.is_lost() {
+            for (path, look) in without_following(&program, &profile.env) {
+                watched.look(path, look);
+            }
+        }
+        ((), compiled.is_ok())
+    });
+    let named = Evidence::collect(named(profile)?, looks, known);
+    Ok(of(program, answer, named, profile))
+}
+
+/// A tool that is no compiler, such as a linker, by what it reads to say its version.
+pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
+    let (args, env) = (["--version".to_string()], BTreeMap::new());
+    let key = ask::key("version", program, &args, &env).finish();
+    let answer = ask::ask(key, looks, known, |watched| {
+        let ended = watched.run(&request(program, &args, &env, Path::new("/")), None);
+        if watched.is_lost() {
+            for (path, look) in without_following(program, &env) {
+                watched.look(path, look);
+            }
+        }
+        ((), matches!(ended, Ended::Exit { code: 0, .. }))
+    });
+    answer.evidence
+}
+
+/// A digest of what was read, which lasts where a compiler is moved with all that belongs to it.
+pub fn digest(program: &Path, evidence: &Evidence) -> Keyer {
+    let real = program.canonicalize().unwrap_or(program.to_path_buf());
+    let folder = real.parent().unwrap_or(Path::new("/"));
+    let home = match folder.file_name() {
+        Some(name) if name == "bin" => folder.parent().unwrap_or(folder),
+        _ => folder,
+    };
+    let mut files = BTreeSet::new();
+    for (path, digest) in evidence.contents() {
+        if INDEXES.iter().any(|index| path == Path::new(index)) {
+            continue;
+        }
+        let real = path.canonicalize().unwrap_or(path.to_path_buf());
+        let name = real.strip_prefix(home).map(Path::to_path_buf).unwrap_or(real);
+        files.insert((name, digest));
     }
-    let mut files = BTreeMap::new();
-    for path in &programs {
-        add(path, &mut files, known, 0)?;
-    }
-    let mut key = Keyer::new("compiler/1");
-    // Sorted by content, so that moving a compiler elsewhere changes nothing.
-    for digest in files.values().collect::<BTreeSet<_>>() {
+    let mut key = Keyer::new("compiler/2");
+    for (name, digest) in files {
+        key.add("name", name.as_os_str().as_encoded_bytes());
         key.add("file", &digest.0);
     }
-    Ok(Fingerprint { program, digest: key.finish(), files })
+    key
 }
 
-/// A program that a driver starts, where it says which.
-fn behind(program: &Path, part: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
-    let ended = process::run(&Request {
+fn of(program: PathBuf, answer: Answer<()>, named: Evidence, profile: &Profile) -> Fingerprint {
+    let mut key = digest(&program, &answer.evidence);
+    for (_, digest) in named.contents() {
+        key.add("input", &digest.0);
+    }
+    // Such a compiler asks the processor, which is no file.
+    if profile.args.iter().any(|arg| arg.contains("native")) {
+        key.add("processor", processor().as_bytes());
+    }
+    let unseen = match profile.inputs.is_empty() {
+        true => answer.unseen,
+        // Whoever names inputs answers for them.
+        false => BTreeSet::new(),
+    };
+    let evidence = Arc::new(answer.evidence.with(named));
+    Fingerprint { program, digest: key.finish(), evidence, unseen }
+}
+
+/// What the processor at hand is and can do.
+fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let told = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t"];
+    let lines: BTreeSet<&str> =
+        text.lines().filter(|l| told.iter().any(|t| l.starts_with(t))).collect();
+    lines.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+/// The files that a profile names as read by its compiler, folders with all that is in them.
+fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, String> {
+    let mut out = BTreeSet::new();
+    for input in &profile.inputs {
+        for entry in walkdir::WalkDir::new(input).follow_links(true).sort_by_file_name() {
+            let entry = entry.map_err(|e| {
+                format!("the profile {} names the input {}: {e}", profile.name, input.display())
+            })?;
+            let look = if entry.file_type().is_dir() { Look::Names } else { Look::Content };
+            out.insert((entry.into_path(), look));
+        }
+    }
+    Ok(out)
+}
+
+/// The program that a command runs. What rustup says of its proxies is remembered.
+fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, String> {
+    let program = process::locate(command).ok_or_else(|| {
+        format!("the compiler `{command}` is not installed; `litmake doctor` says how to get it")
+    })?;
+    if !process::is_rustup(&program) {
+        return Ok(program);
+    }
+    let args = ["--print".to_string(), "sysroot".to_string()];
+    let env: BTreeMap<String, String> = std::env::vars()
+        .filter(|(name, _)| name.starts_with("RUSTUP_") || name == "HOME" || name == "CARGO_HOME")
+        .collect();
+    let here = std::env::current_dir().unwrap_or("/".into());
+    let key = ask::key("rustup", &program, &args, &env)
+        .field("folder", here.as_os_str().as_encoded_bytes())
+        .finish();
+    let answer = ask::ask(key, looks, known, |watched| {
+        match watched.run(&request(&program, &args, &env, &here), None) {
+            Ended::Exit { code: 0, stdout, .. } => {
+                let found = process::in_sysroot(&program, &stdout);
+                let keep = found.is_some();
+                (found, keep)
+            }
+            _ => (None, false),
+        }
+    });
+    Ok(answer.value.unwrap_or(program))
+}
+
+/// Compiles the probe as any test.
+fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Trouble> {
+    let test =
+        litmus::read(&Source::new("probe", PROBE)).map_err(|e| Trouble::Test(e.to_string()))?;
+    let compiler = Compiler {
+        profile,
         program,
-        args: &[format!("-print-prog-name={part}")],
+        observe: Observe::None,
+        storage: Storage::Pointers,
+        helpers: false,
+        runtime: &Runtime::default(),
+        stop: &AtomicBool::new(false),
+    };
+    compiler.watched(&test, &|request| watched.run(request, Some(request.dir)))
+}
+
+fn request<'a>(
+    program: &'a Path,
+    args: &'a [String],
+    env: &'a BTreeMap<String, String>,
+    dir: &'a Path,
+) -> Request<'a> {
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
+    Request {
+        program,
+        args,
         env,
-        dir: Path::new("/"),
-        timeout: Duration::from_secs(10),
+        dir,
+        timeout: Duration::from_secs(30),
         memory_mib: 4096,
         processors: 1,
-        stop: &AtomicBool::new(false),
-    });
-    let Ended::Exit { code: 0, stdout, .. } = ended else {
-        return None;
-    };
-    let path = process::find(String::from_utf8(stdout).ok()?.trim())?;
-    Some(path)
+        stop: &GOES_ON,
+    }
 }
 
-fn add(
-    path: &Path,
-    files: &mut BTreeMap<PathBuf, Digest>,
-    known: &dyn Records,
-    depth: usize,
-) -> Result<(), String> {
-    let real = path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))?;
-    if files.contains_key(&real) || files.len() > MAX_LIBRARIES || depth > 32 {
-        return Ok(());
+/// What can be known of a program that cannot be followed: its file, those that it says it starts,
+/// and the libraries that they load.
+fn without_following(program: &Path, env: &BTreeMap<String, String>) -> BTreeSet<(PathBuf, Look)> {
+    let mut programs = BTreeSet::from([program.to_path_buf()]);
+    for part in ["cc1", "cc1plus", "as"] {
+        let args = [format!("-print-prog-name={part}")];
+        let ended = process::run(&request(program, &args, env, Path::new("/")));
+        if let Ended::Exit { code: 0, stdout, .. } = ended
+            && let Some(path) =
+                String::from_utf8(stdout).ok().and_then(|p| process::locate(p.trim()))
+        {
+            programs.insert(path);
+        }
     }
-    let digest = content_of(&real, known).map_err(|e| format!("{}: {e}", real.display()))?;
-    files.insert(real.clone(), digest);
+    let mut files = BTreeSet::new();
+    for path in &programs {
+        add(path, &mut files, 0);
+    }
+    files.into_iter().map(|path| (path, Look::Content)).collect()
+}
+
+fn add(path: &Path, files: &mut BTreeSet<PathBuf>, depth: usize) {
+    let Ok(real) = path.canonicalize() else { return };
+    if files.len() > MAX_LIBRARIES || depth > 32 || !files.insert(real.clone()) {
+        return;
+    }
     for library in libraries(&real).unwrap_or_default() {
-        add(&library, files, known, depth + 1)?;
+        add(&library, files, depth + 1);
     }
-    Ok(())
 }
 
 /// The libraries that an ELF file loads, as the loader would find them without its cache.
 fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
-    let file = File::open(path).ok()?;
-    // SAFETY: the map is read at once and dropped; a file cut meanwhile is a risk we take for
-    // compilers, which are not rewritten in place.
-    let data = unsafe { memmap2::Mmap::map(&file).ok()? };
+    let data = std::fs::read(path).ok()?;
     let elf = ElfFile64::<object::Endianness>::parse(&*data).ok()?;
     let endian = elf.endian();
     let sections = elf.elf_header().sections(endian, &*data).ok()?;
@@ -143,44 +308,6 @@ fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::store::{Store, StoreOptions};
-    use std::os::unix::fs::PermissionsExt;
-    use std::time::UNIX_EPOCH;
-
-    fn write(path: &Path, text: &str) {
-        std::fs::write(path, text).unwrap();
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    #[test]
-    fn content_counts_and_times_do_not() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
-        let compiler = dir.path().join("cc");
-        let print = || fingerprint(compiler.to_str().unwrap(), &BTreeMap::new(), &store).unwrap();
-        write(&compiler, "#!/bin/sh\nexit 1\n");
-        let first = print();
-        let file = File::options().append(true).open(&compiler).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
-        assert_eq!(print().digest, first.digest, "touched");
-        write(&compiler, "#!/bin/sh\nexit 2\n");
-        assert_ne!(print().digest, first.digest, "replaced, same size");
-    }
-
-    #[test]
-    fn what_is_behind_a_driver_counts() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("cache"), &StoreOptions::default()).unwrap();
-        let compiler = dir.path().join("cc");
-        let cc1 = dir.path().join("cc1");
-        write(&compiler, &format!("#!/bin/sh\necho {}\n", cc1.display()));
-        write(&cc1, "one");
-        let print = || fingerprint(compiler.to_str().unwrap(), &BTreeMap::new(), &store).unwrap();
-        let first = print();
-        assert!(first.files.contains_key(&cc1));
-        write(&cc1, "two");
-        assert_ne!(print().digest, first.digest);
-    }
 
     #[test]
     fn libraries_of_a_program_are_found() {
@@ -189,10 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_compiler_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
-        let e = fingerprint("no-such-cc", &BTreeMap::new(), &store).unwrap_err();
-        assert!(e.contains("`no-such-cc` is not installed"), "{e}");
+    fn without_following_what_a_driver_says_it_starts_counts() {
+        let found = without_following(Path::new("/usr/bin/gcc"), &BTreeMap::new());
+        let has = |name: &str| found.iter().any(|(p, _)| p.file_name().is_some_and(|n| n == name));
+        assert!(has("cc1"), "{found:?}");
     }
 }

@@ -1,7 +1,9 @@
 //! Compilers: finding and fingerprinting them, compiling tests in batches, lifting what they
 //! make. It does not know models.
 
+pub mod ask;
 pub mod compile;
+pub mod evidence;
 pub mod execute;
 pub mod fingerprint;
 pub mod image;
@@ -11,3 +13,4 @@ pub mod lift;
 pub mod process;
 pub mod runtime;
 pub mod table;
+pub mod trace;

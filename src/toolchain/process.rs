@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// More output than this is cut.
-const MAX_OUTPUT: u64 = 1 << 20;
+pub(super) const MAX_OUTPUT: u64 = 1 << 20;
 
 pub struct Request<'a> {
     pub program: &'a Path,
     pub args: &'a [String],
-    /// Everything that the program sees besides `PATH`, `LC_ALL` and `TMPDIR`.
+    /// Everything that the program sees besides `PATH`, `LC_ALL`, `TMPDIR` and `CCACHE_DISABLE`.
     pub env: &'a BTreeMap<String, String>,
     pub dir: &'a Path,
     pub timeout: Duration,
@@ -54,10 +54,7 @@ pub fn run(request: &Request) -> Ended {
         let ended = once(request);
         let again = match &ended {
             // It is being written, or there was no room for one more process.
-            Ended::NotStarted(e) => {
-                let passing = [libc::ETXTBSY, libc::EAGAIN, libc::ENOMEM];
-                attempt < 5 && e.raw_os_error().is_some_and(|e| passing.contains(&e))
-            }
+            Ended::NotStarted(e) => attempt < 5 && is_passing(e),
             Ended::Signal { signal, .. } => {
                 attempt == 0 && matches!(*signal, libc::SIGKILL | libc::SIGTERM)
             }
@@ -79,10 +76,15 @@ pub fn run(request: &Request) -> Ended {
     }
 }
 
+/// Whether what kept a program from starting passes by itself.
+pub(super) fn is_passing(e: &std::io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::ETXTBSY | libc::EAGAIN | libc::ENOMEM))
+}
+
 /// Limits memory and processor time of a program that has just started. From outside: a program
 /// that limits itself before it starts needs a copy of this process first, which costs a tenth of the
 /// time that reducing a finding takes.
-fn limit(child: &Child, request: &Request) {
+pub(super) fn limit(child: &Child, request: &Request) {
     let memory = request.memory_mib.saturating_mul(1 << 20);
     let cpu = (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1));
     // The second limit on processor time ends what does not heed the first.
@@ -99,7 +101,8 @@ fn limit(child: &Child, request: &Request) {
     }
 }
 
-fn once(request: &Request) -> Ended {
+/// How a program is started: in a closed environment, its output ours, a group of its own.
+pub(super) fn command(request: &Request) -> Command {
     let mut command = Command::new(request.program);
     command
         .args(request.args)
@@ -107,6 +110,8 @@ fn once(request: &Request) -> Ended {
         .env_clear()
         .env("LC_ALL", "C")
         .env("TMPDIR", request.dir)
+        // A cache between us and the compiler would answer without telling what its answer rests on.
+        .env("CCACHE_DISABLE", "1")
         .envs(request.env)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -118,7 +123,11 @@ fn once(request: &Request) -> Ended {
     {
         command.env("PATH", path);
     }
-    let mut child = match command.spawn() {
+    command
+}
+
+fn once(request: &Request) -> Ended {
+    let mut child = match command(request).spawn() {
         Ok(child) => child,
         Err(e) => return Ended::NotStarted(e),
     };
@@ -179,9 +188,20 @@ fn once(request: &Request) -> Ended {
     })
 }
 
+/// The program that a command runs: where [`locate`] finds it, or what rustup starts there.
+pub fn find(command: &str) -> Option<PathBuf> {
+    let found = locate(command)?;
+    if !is_rustup(&found) {
+        return Some(found);
+    }
+    let said =
+        Command::new(&found).args(["--print", "sysroot"]).stdin(Stdio::null()).output().ok()?;
+    Some(in_sysroot(&found, &said.stdout).unwrap_or(found))
+}
+
 /// Where a command is, as a shell would find it; a compiler that comes as a Python wheel
 /// (`zig-0.13.0`) is in one of the [`toolchains`] too.
-pub fn find(command: &str) -> Option<PathBuf> {
+pub fn locate(command: &str) -> Option<PathBuf> {
     if command.contains('/') {
         let path = PathBuf::from(command);
         return path.is_file().then(|| std::path::absolute(&path).unwrap_or(path));
@@ -193,7 +213,7 @@ pub fn find(command: &str) -> Option<PathBuf> {
         let inside = Path::new(command).join(program);
         toolchains().into_iter().map(|dir| dir.join(&inside)).find(|p| p.is_file())
     };
-    found.map(|p| behind_rustup(&p).unwrap_or(p)).or_else(in_wheel)
+    found.or_else(in_wheel)
 }
 
 /// The wheel that a command comes in: its name, its version, and where in it the program lies.
@@ -212,17 +232,16 @@ pub fn toolchains() -> Vec<PathBuf> {
     [named, here, home].into_iter().flatten().collect()
 }
 
-/// The compiler that a proxy of rustup starts, which asks an environment that compilers are not
-/// given.
-fn behind_rustup(path: &Path) -> Option<PathBuf> {
-    let real = path.canonicalize().ok()?;
-    if real.file_name()? != "rustup" {
-        return None;
-    }
-    let said =
-        Command::new(path).args(["--print", "sysroot"]).stdin(Stdio::null()).output().ok()?;
-    let sysroot = String::from_utf8(said.stdout).ok()?;
-    let program = Path::new(sysroot.trim()).join("bin").join(path.file_name()?);
+/// Whether a program is a proxy of rustup: it starts a compiler that depends on an environment
+/// which compilers are not given, and has to be asked for it.
+pub(super) fn is_rustup(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real.file_name().is_some_and(|name| name == "rustup"))
+}
+
+/// The compiler behind a proxy that said where its toolchain is.
+pub(super) fn in_sysroot(proxy: &Path, said: &[u8]) -> Option<PathBuf> {
+    let sysroot = std::str::from_utf8(said).ok()?;
+    let program = Path::new(sysroot.trim()).join("bin").join(proxy.file_name()?);
     program.is_file().then_some(program)
 }
 

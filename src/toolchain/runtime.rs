@@ -7,8 +7,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::ask;
+use super::evidence::{Evidence, Looks};
 use super::image::library::Library;
 use super::process::{self, Ended, Request};
+use super::trace::Look;
 use crate::base::content::content_of;
 use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
@@ -28,11 +31,33 @@ impl Runtime {
 
     /// Asks a compiler where its libraries are; those that are not there are left out.
     pub fn of(profile: &Profile, program: &Path) -> Runtime {
+        Runtime::new(Runtime::asked(profile, program, &process::run))
+    }
+
+    /// The same, remembered for as long as nothing that the compiler looked at changes.
+    pub fn remembered(
+        profile: &Profile,
+        program: &Path,
+        looks: &Looks,
+        known: &dyn Records,
+    ) -> (Runtime, Evidence) {
+        let key = ask::key("libraries", program, &profile.args, &profile.env).finish();
+        let answer = ask::ask(key, looks, known, |watched| {
+            let paths = Runtime::asked(profile, program, &|request| watched.run(request, None));
+            for path in &paths {
+                watched.look(path.clone(), Look::Content);
+            }
+            (paths, true)
+        });
+        (Runtime::new(answer.value), answer.evidence)
+    }
+
+    fn asked(profile: &Profile, program: &Path, run: &dyn Fn(&Request) -> Ended) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for question in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
             let mut args = profile.args.clone();
             args.push(question.to_string());
-            let ended = process::run(&Request {
+            let ended = run(&Request {
                 program,
                 args: &args,
                 env: &profile.env,
@@ -51,7 +76,7 @@ impl Runtime {
                 }
             }
         }
-        Runtime::new(paths)
+        paths
     }
 
     /// A library that cannot be read is as one that is not there: what it defines is then

@@ -231,7 +231,7 @@ impl<'a> Investigator<'a> {
             key(a).cmp(&key(b)).then(by_version(&version(a), &version(b)))
         });
         for sibling in siblings {
-            let verdict = match self.compilers.find(&sibling, self.records) {
+            let verdict = match self.compilers.tool(&sibling, self.records).program {
                 // What is not installed is not looked at.
                 Err(_) => continue,
                 Ok(_) => self.verdicts(chain, &sibling, std::slice::from_ref(test)).pop(),

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::super::guard::Guard;
 use super::super::{read_test, relative};
 use crate::base::digest::Digest;
 use crate::base::records::Records;
@@ -88,15 +89,15 @@ pub fn stage(
         .with_text("setup", &setup.json().to_string())
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
     let mut archs = vec![Arch::C];
+    let mut guard = Guard::default();
     if let Ok(session) = &session {
-        let compiler = match compilers.find(&session.profile, records) {
-            Ok((_, digest)) => digest,
-            Err(_) => Digest::of(b"missing"),
-        };
+        let tool = compilers.tool(&session.profile, records);
         fingerprint = fingerprint
             .with("profile", session.profile.fingerprint())
-            .with("compiler", compiler)
+            .with("compiler", tool.digest)
+            .with("libraries", tool.libraries)
             .with_text("device", &session.machine.json().to_string());
+        guard = tool.guard;
         archs.push(session.machine.arch);
     }
     // Mutants are pruned by the machine's own model, whatever judges outcomes.
@@ -125,7 +126,7 @@ pub fn stage(
         }
     }
     let stage = Stage { setup, environments, model, session: session.map(Mutex::new) };
-    Ok((Arc::new(stage), fingerprint, names.join(", ")))
+    Ok((Arc::new(guard.around(stage)), fingerprint, names.join(", ")))
 }
 
 impl Stage {

@@ -1,0 +1,92 @@
+//! What the results of a stage rest on besides their inputs: files of compilers, which may be
+//! exchanged while a run is on. What was made then is made by nobody knows what, and is not kept.
+//!
+//! It does not know what a stage does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::base::digest::Digest;
+use crate::base::records::{Put, Records};
+use crate::engine::graph::{Context, Map, Outcome};
+use crate::toolchain::evidence::{Evidence, Looks};
+
+/// Evidence that has to hold still after work was done.
+#[derive(Clone, Default)]
+pub struct Guard {
+    looks: Arc<Looks>,
+    evidence: Vec<Arc<Evidence>>,
+}
+
+impl Guard {
+    pub fn new(looks: &Arc<Looks>, evidence: Vec<Arc<Evidence>>) -> Guard {
+        Guard { looks: looks.clone(), evidence }
+    }
+
+    /// Both guards as one. All guards of a run share what they looked at.
+    pub fn and(mut self, other: Guard) -> Guard {
+        self.looks = other.looks;
+        for evidence in other.evidence {
+            if !self.evidence.iter().any(|e| Arc::ptr_eq(e, &evidence)) {
+                self.evidence.push(evidence);
+            }
+        }
+        self
+    }
+
+    pub fn around<M: Map>(self, work: M) -> Guarded<M> {
+        Guarded { work, guard: self }
+    }
+
+    fn changed(&self, records: &dyn Records) -> Option<&Path> {
+        self.evidence.iter().find_map(|evidence| self.looks.changed(evidence, records))
+    }
+}
+
+/// Work whose results count only while its guard holds.
+pub struct Guarded<M> {
+    pub work: M,
+    guard: Guard,
+}
+
+impl<M: Map> Map for Guarded<M> {
+    fn batch(&self) -> usize {
+        self.work.batch()
+    }
+
+    fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
+        self.work.normal(inputs)
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
+        let mut out = self.work.run(items, context);
+        let records = context.records.as_deref().unwrap_or(&Nowhere);
+        if let Some(path) = self.guard.changed(records) {
+            let message = format!(
+                "{} changed while the run was on; run again to have this done by what is there now",
+                path.display()
+            );
+            for outcome in &mut out {
+                if *outcome != Outcome::Stopped {
+                    *outcome = Outcome::Broke(message.clone());
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Remembers nothing.
+struct Nowhere;
+
+impl Records for Nowhere {
+    fn has(&self, keys: &[Digest]) -> Vec<bool> {
+        vec![false; keys.len()]
+    }
+
+    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+        vec![None; keys.len()]
+    }
+
+    fn put(&self, _: &[Put]) {}
+}

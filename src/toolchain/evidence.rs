@@ -1,0 +1,164 @@
+//! What programs looked at, and whether it is as it was: the evidence that an answer of theirs
+//! still holds, and what tells one compiler from another.
+//!
+//! It does not know who looked, nor what for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::trace::Look;
+use crate::base::content::{Stamp, content_of};
+use crate::base::digest::{Digest, Keyer};
+use crate::base::records::Records;
+
+/// File systems tell times in steps of this size.
+const STEP: Duration = Duration::from_millis(10);
+
+/// What is at a path, as far as a look goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Seen {
+    Nothing,
+    Folder,
+    File,
+    /// The digest of the names in a folder, of where a link leads, or of what is in a file.
+    Digest(Digest),
+}
+
+/// Paths, how they were looked at, and what was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence(BTreeMap<PathBuf, BTreeMap<Look, Seen>>);
+
+impl Evidence {
+    /// What is there now.
+    pub fn collect(
+        looked: impl IntoIterator<Item = (PathBuf, Look)>,
+        looks: &Looks,
+        known: &dyn Records,
+    ) -> Evidence {
+        let mut out = Evidence::default();
+        for (path, look) in looked {
+            let seen = looks.see_anew(&path, look, known);
+            out.0.entry(path).or_default().insert(look, seen);
+        }
+        out
+    }
+
+    /// Whether everything is as it was.
+    pub fn holds(&self, looks: &Looks, known: &dyn Records) -> bool {
+        self.iter().all(|(path, look, seen)| looks.see(path, look, known) == *seen)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Path, Look, &Seen)> {
+        self.0.iter().flat_map(|(path, seen)| {
+            seen.iter().map(move |(look, seen)| (path.as_path(), *look, seen))
+        })
+    }
+
+    /// This and other evidence together.
+    pub fn with(mut self, other: Evidence) -> Evidence {
+        for (path, seen) in other.0 {
+            self.0.entry(path).or_default().extend(seen);
+        }
+        self
+    }
+
+    /// The files whose content was read.
+    pub fn contents(&self) -> impl Iterator<Item = (&Path, Digest)> {
+        self.iter().filter_map(|(path, look, seen)| match (look, seen) {
+            (Look::Content, Seen::Digest(digest)) => Some((path, *digest)),
+            _ => None,
+        })
+    }
+
+    /// Whether a file was changed since a moment, or so shortly before it that nobody can tell.
+    pub fn changed_since(&self, time: SystemTime) -> bool {
+        let time = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.contents().any(|(path, _)| {
+            std::fs::metadata(path).is_ok_and(|m| {
+                let changed = Duration::new(m.ctime().max(0) as u64, m.ctime_nsec().max(0) as u32);
+                changed + STEP >= time
+            })
+        })
+    }
+}
+
+/// Looks at paths, each once.
+#[derive(Default)]
+pub struct Looks {
+    seen: Mutex<HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>>,
+}
+
+impl Looks {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn see(&self, path: &Path, look: Look, known: &dyn Records) -> Seen {
+        let key = (path.to_path_buf(), look);
+        if let Some((seen, _)) = self.lock().get(&key) {
+            return seen.clone();
+        }
+        self.see_anew(path, look, known)
+    }
+
+    fn see_anew(&self, path: &Path, look: Look, known: &dyn Records) -> Seen {
+        let now = see(path, look, known);
+        self.lock().insert((path.to_path_buf(), look), now.clone());
+        now.0
+    }
+
+    /// The first path of some evidence that is not as it was when it was looked at.
+    pub fn changed<'e>(&self, evidence: &'e Evidence, known: &dyn Records) -> Option<&'e Path> {
+        for (path, look, seen) in evidence.iter() {
+            let stamp = metadata(path, look).as_ref().map(Stamp::of);
+            let as_it_was = match self.lock().get(&(path.to_path_buf(), look)) {
+                Some((before, at)) => before == seen && *at == stamp,
+                None => false,
+            };
+            if !as_it_was && self.see_anew(path, look, known) != *seen {
+                return Some(path);
+            }
+        }
+        None
+    }
+}
+
+fn metadata(path: &Path, look: Look) -> Option<Metadata> {
+    match look {
+        Look::Link => std::fs::symlink_metadata(path).ok(),
+        _ => std::fs::metadata(path).ok(),
+    }
+}
+
+/// What is at a path, and the stamp that it had before it was looked at.
+fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
+    let Some(meta) = metadata(path, look) else { return (Seen::Nothing, None) };
+    let stamp = Some(Stamp::of(&meta));
+    let kind = if meta.is_dir() { Seen::Folder } else { Seen::File };
+    let digest = match look {
+        Look::Link => {
+            std::fs::read_link(path).ok().map(|to| Digest::of(to.as_os_str().as_encoded_bytes()))
+        }
+        Look::Names if meta.is_dir() => names(path),
+        // Whoever asks for the size and the time of a file wants to know whether it is another.
+        Look::Kind | Look::Content if meta.is_file() => content_of(path, known).ok(),
+        Look::Kind | Look::Names | Look::Content => None,
+    };
+    (digest.map_or(kind, Seen::Digest), stamp)
+}
+
+fn names(folder: &Path) -> Option<Digest> {
+    let names: BTreeSet<_> =
+        std::fs::read_dir(folder).ok()?.filter_map(|e| Some(e.ok()?.file_name())).collect();
+    let mut key = Keyer::new("names/1");
+    for name in names {
+        key.add("name", name.as_encoded_bytes());
+    }
+    Some(key.finish())
+}
