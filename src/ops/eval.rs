@@ -89,7 +89,7 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         }
         BinOp::Sar => (sx >> count.min(127)) as u128 & m,
         BinOp::Ror => {
-            let c = count % wide.max(1);
+            let c = (y % u128::from(wide.max(1))) as u32;
             if c == 0 { x } else { (x >> c | x << (wide - c)) & m }
         }
         BinOp::Eq => u128::from(x == y),
@@ -207,6 +207,12 @@ mod tests {
             // What the width cuts off is no part of a divisor.
             assert_eq!(bin(op, 7, 1 << 32, 32), None, "{op:?}");
         }
+    }
+
+    #[test]
+    fn a_rotation_takes_all_of_its_count() {
+        assert_eq!(bin(BinOp::Ror, 1, 1 << 32, 64), Some(1));
+        assert_eq!(bin(BinOp::Ror, 1, (1 << 40) + 1, 64), Some(1 << 63));
     }
 
     #[test]
