@@ -28,6 +28,34 @@ impl Value {
             _ => false,
         }
     }
+
+    /// A value of no size, to stand where one is taken out.
+    pub fn hollow() -> Value {
+        Value::Set(Set::hollow())
+    }
+
+    pub fn clear(&mut self) {
+        match self {
+            Value::Set(s) => s.clear(),
+            Value::Rel(r) => r.clear(),
+        }
+    }
+
+    /// Membership; of a set, `b` is not looked at.
+    pub fn has(&self, a: usize, b: usize) -> bool {
+        match self {
+            Value::Set(s) => s.contains(a),
+            Value::Rel(r) => r.contains(a, b),
+        }
+    }
+
+    /// The members in a row, or the row itself where it is a member of the set.
+    pub fn row(&self, a: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        match self {
+            Value::Set(s) => Box::new(std::iter::once(a).filter(|a| s.contains(*a))),
+            Value::Rel(r) => Box::new(r.successors(a)),
+        }
+    }
 }
 
 /// What a staged model says of an execution.

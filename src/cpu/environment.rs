@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::devices::parameters::{environment, range};
+use crate::devices::parameters::{environment, range, unknown};
 use crate::devices::random::SeedRandom;
 
 environment! {

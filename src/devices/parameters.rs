@@ -1,6 +1,8 @@
 //! Parameters of an environment: numbers that have names in result files. A device says which;
 //! what can be done with them is said once.
 
+use crate::diag::nearest;
+
 /// Whether a parameter lies where it can.
 pub fn range(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> {
     if (low..=high).contains(&value) {
@@ -8,6 +10,13 @@ pub fn range(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> 
     } else {
         Err(format!("`{name}` is {value}, and is to be from {low} to {high}"))
     }
+}
+
+/// What is said of a name that no parameter has.
+pub fn unknown(name: &str, names: &[&str]) -> String {
+    let near = nearest(name, names.iter().copied());
+    let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+    format!("there is no parameter `{name}`{hint}")
 }
 
 /// An environment of one kind of device: a struct of numbers, with their names.
@@ -39,11 +48,7 @@ macro_rules! environment {
             pub fn set(&mut self, name: &str, value: u32) -> Result<(), String> {
                 match name {
                     $($name => self.$field = value,)*
-                    _ => {
-                        let near = crate::diag::nearest(name, Self::NAMES.iter().copied());
-                        let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-                        return Err(format!("there is no parameter `{name}`{hint}"));
-                    }
+                    _ => return Err(unknown(name, Self::NAMES)),
                 }
                 Ok(())
             }

@@ -156,35 +156,6 @@ impl Theory {
     }
 }
 
-impl Value {
-    fn hollow() -> Value {
-        Value::Set(Set::hollow())
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Value::Set(s) => s.clear(),
-            Value::Rel(r) => r.clear(),
-        }
-    }
-
-    /// Membership; of a set, `b` is not looked at.
-    pub fn has(&self, a: usize, b: usize) -> bool {
-        match self {
-            Value::Set(s) => s.contains(a),
-            Value::Rel(r) => r.contains(a, b),
-        }
-    }
-
-    /// The members in a row, or the row itself where it is a member of the set.
-    pub fn row(&self, a: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        match self {
-            Value::Set(s) => Box::new(std::iter::once(a).filter(|a| s.contains(*a))),
-            Value::Rel(r) => Box::new(r.successors(a)),
-        }
-    }
-}
-
 /// Which value of a node is meant: what holds in every execution, in some, in the one at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
