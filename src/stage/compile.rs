@@ -91,7 +91,7 @@ impl Compilers {
     /// What a tool that is no compiler is, and what that rests on.
     pub fn other(&mut self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
         let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
-        let digest = fingerprint::digest(program, &evidence).finish();
+        let digest = fingerprint::digest(program, &evidence);
         (digest, Guard::new(&self.looks, vec![evidence]))
     }
 }

@@ -118,8 +118,8 @@ fn prepare(
         .map(|p| litmus::read(&Source::new("part", p.text.as_str())).expect("a part reads"))
         .collect();
     for profile in profiles {
-        let (program, _) = compilers.find(profile, store)?;
-        let (runtime, _) = compilers.runtime(profile, &program, store);
+        let tool = compilers.tool(profile, store);
+        let (program, runtime) = (tool.program?, tool.runtime);
         let compiler = Compiler {
             profile,
             program: &program,
@@ -165,7 +165,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
     let model = Model::load(&model).map_err(|e| e.message.clone())?;
     let mut compilers = Compilers::default();
     let context = Context::default();
-    let (ld, _) = Ld::new(Fingerprint::default(), &profiles, Some(linker), &mut compilers, &store);
+    let (ld, ..) = Ld::new(Fingerprint::default(), &profiles, Some(linker), &mut compilers, &store);
     let prepared = prepare(tests(request.tests), request.by, &profiles, &mut compilers, &store)?;
     let mut rng = Rng(1);
     let mut out = Counts::default();
