@@ -1,6 +1,7 @@
 //! Compilers: finding and fingerprinting them, compiling tests in batches, lifting what they
 //! make. It does not know models.
 
+pub mod bench;
 pub mod compile;
 pub mod execute;
 pub mod fingerprint;
@@ -11,3 +12,4 @@ pub mod lift;
 pub mod process;
 pub mod runtime;
 pub mod table;
+pub mod trouble;
