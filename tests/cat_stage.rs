@@ -488,9 +488,8 @@ proptest! {
 #[test]
 fn long_chains_are_refused_and_not_walked() {
     // Each operand is another one, so that nothing folds.
-    let relations: Vec<String> =
-        (0..20_000).map(|i| format!("[W];{}", ["po", "rf^-1", "co", "fr"][i % 4])).collect();
-    let wide = format!("let r = {}\nacyclic r\n", relations.join(";"));
+    let relations: Vec<&str> = (0..20_000).map(|i| ["rf", "co^-1"][i % 2]).collect();
+    let wide = format!("let r = po;{}\nacyclic r\n", relations.join(";"));
     assert!(invalid(&wide).contains("more than 1000 deep"));
     let mut long = String::from("let r0 = po\n");
     for i in 1..20_000 {
