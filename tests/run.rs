@@ -1513,7 +1513,7 @@ fn a_compiler_that_takes_nothing_is_not_asked_about_each_test() {
     assert_eq!(numbers("code[mine-O1]"), [tests, tests, 0, tests, 0]);
     assert_eq!(numbers("target[mine-O1]"), [tests, 0, 0, 0, tests]);
     let calls = std::fs::read_to_string(s.path("calls")).unwrap().lines().count();
-    assert_eq!(calls, 4, "two for each level");
+    assert_eq!(calls, 8, "four for each level: the tests, nothing, and both without a library");
 }
 
 #[test]

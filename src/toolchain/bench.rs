@@ -93,15 +93,14 @@ impl<'a> Bench<'a> {
             return *known;
         }
         let headers: Text = &|header| Ok(format!("{header}{PLAIN}"));
+        // A compiler that fails on its own headers is broken, or is none that has any.
+        if self.bare(headers).is_err() {
+            return false;
+        }
         let refused = || matches!(self.hosted(headers), Err(Trouble::Broken(Fault::Open, _)));
         match self.hosted(headers) {
             Ok(_) => *known.get_or_init(|| false),
-            Err(Trouble::Broken(Fault::Open, _)) => {
-                if self.bare(headers).is_ok() && refused() {
-                    return *known.get_or_init(|| true);
-                }
-                false
-            }
+            Err(Trouble::Broken(Fault::Open, _)) if refused() => *known.get_or_init(|| true),
             Err(_) => false,
         }
     }
