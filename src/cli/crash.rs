@@ -7,6 +7,7 @@ use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
 use litmake::pipeline::load::Disk;
 use litmake::pipeline::types::{Observe, Storage};
+use litmake::plain;
 use litmake::report::{Class, Error, Finding, Report};
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::execute::Ran;
@@ -75,7 +76,11 @@ fn add(report: &mut Report, profile: &str, test: &str, source: String, signal: i
         source,
         profiles: vec![profile.to_string()],
         signal: Some(signal),
-        command: format!("litmake check --run --profile {profile} {test}"),
+        command: format!(
+            "litmake check --run --profile {} {}",
+            plain::word(profile),
+            plain::path(test)
+        ),
         ..Finding::default()
     };
     report.findings.push(finding.identify());

@@ -113,8 +113,9 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
         return;
     }
     let mut nodes = Vec::new();
+    let roots = built.graph.roots();
     for (i, node) in built.graph.nodes.iter().enumerate() {
-        let root = built.graph.root(i);
+        let root = roots[i];
         let shards: Vec<Digest> = if root == i {
             let Some(table) = engine.root_table(i) else { return };
             for shard in 0..table.shards() {

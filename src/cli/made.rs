@@ -10,7 +10,7 @@ use litmake::engine::store::Store;
 use litmake::pipeline::load::{Disk, Files, load};
 use litmake::pipeline::plan::{self, Plan};
 use litmake::report::Report;
-use litmake::report::terminal::{Style, summary};
+use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
 use super::run::{bars, once};
@@ -80,7 +80,7 @@ pub fn print(report: &Report, json: bool) {
         true => print!("{}", report.clone().stable().json()),
         false => {
             let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-            print!("{}", summary(report, style));
+            super::run::say_summary(report, style);
         }
     }
 }

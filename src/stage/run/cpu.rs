@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::guard::Guard;
-use super::super::{read_test, relative};
+use super::super::{compile, read_test, relative};
 use crate::cpu::environment::Environment;
 use crate::cpu::judge::Models;
 use crate::cpu::killable::{self, Fate, Judge};
@@ -17,7 +17,6 @@ use crate::engine::store::Records;
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
-use crate::toolchain::compile;
 
 struct Stage {
     setup: Setup,
@@ -72,7 +71,7 @@ pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environmen
 pub fn stage(
     node: &Node,
     options: &types::Run,
-    compilers: &mut super::super::compile::Compilers,
+    compilers: &mut compile::Compilers,
     records: &dyn Records,
 ) -> Result<super::Made> {
     let (setup, environments) = setup(node, options)?;
@@ -207,9 +206,7 @@ impl Map for Stage {
             }
             out[place] = match built {
                 Ok(ready) => self.one(&session, test, &ready, context),
-                Err(compile::Trouble::Test(message)) => Outcome::Failed(message),
-                Err(compile::Trouble::Compiler(message)) => Outcome::Broke(message),
-                Err(compile::Trouble::Stopped) => Outcome::Stopped,
+                Err(trouble) => compile::outcome(trouble),
             };
         }
         out
