@@ -1,8 +1,8 @@
 //! Feeds broken inputs to every reader of what users write: pipelines, profiles, baselines,
-//! reports, lists of tests and archives of them. Whatever they say, they must say it without a
+//! reports, results, lists of tests and archives of them; and to those of object files and libraries. Whatever they say, they must say it without a
 //! panic and in reasonable time.
 //!
-//!     cargo run --profile fast --example fuzz_inputs -- [CPU-SECONDS] [SEED]
+//!     cargo run --profile fast --example fuzz_inputs -- [CPU-SECONDS] [SEED] [KIND]
 //!
 //! Seeds are the pipelines and profiles that come with litmake, mutated with words that mean
 //! something in them. The input in hand lies in `target/fuzz/current`, so that one that kills the
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use litmake::base::digest::Digest;
 use litmake::base::records::{Put, Records};
-use litmake::litmus::{list, pack};
+use litmake::litmus::{Arch, list, pack};
 use litmake::pipeline::load::load;
 use litmake::pipeline::plan::plan;
 use litmake::pipeline::types::Kind;
@@ -27,6 +27,10 @@ use litmake::profile::files::Files;
 use litmake::report::baseline::Baseline;
 use litmake::report::{Report, github, junit, merge, terminal};
 use litmake::stage;
+use litmake::stats::results::Results;
+use litmake::toolchain::image::Image;
+use litmake::toolchain::image::library::Library;
+use litmake::toolchain::{layout, lift};
 
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -309,6 +313,94 @@ fn lists(text: &str, other: &str) -> bool {
     list::read(Path::new("all"), &read).is_ok()
 }
 
+/// Object files of a compiler that is here, and a library of them; none where there is none.
+fn objects(folder: &Path) -> Vec<Vec<u8>> {
+    let types = layout::types()[..20].to_vec();
+    let test = "#include <stdatomic.h>\nvoid P0(atomic_int *x, atomic_int *y, int *out) {\n  \
+                atomic_store(x, 1);\n  for (int i = 0; i < 2; i++) *out += atomic_load(y);\n}\n";
+    let mut out = Vec::new();
+    for (i, (text, debug)) in
+        [(layout::source(&types), "-g"), (test.into(), "-O2")].iter().enumerate()
+    {
+        for compiler in ["cc", "aarch64-linux-gnu-gcc"] {
+            let (source, object) = (folder.join("seed.c"), folder.join(format!("seed{i}.o")));
+            std::fs::write(&source, text).expect("a file");
+            let status = std::process::Command::new(compiler)
+                .args(["-c", debug, "-w", "-fno-pic", "-o"])
+                .args([&object, &source])
+                .status();
+            if status.is_ok_and(|s| s.success()) {
+                out.extend(std::fs::read(&object));
+            }
+        }
+    }
+    let library = folder.join("seed.a");
+    let _ = std::fs::remove_file(&library);
+    let made = std::process::Command::new("ar")
+        .arg("rcs")
+        .args([&library, &folder.join("seed0.o"), &folder.join("seed1.o")])
+        .status();
+    if made.is_ok_and(|s| s.success()) {
+        out.extend(std::fs::read(&library));
+    }
+    out
+}
+
+/// An object file with some bytes changed, of which most are in its headers and tables.
+fn broken(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut bytes = seeds[random.below(seeds.len())].clone();
+    for _ in 0..=random.below(8) {
+        let len = bytes.len();
+        let at = match random.below(3) {
+            0 => random.below(len.min(128)),
+            1 => len - 1 - random.below(len.min(2048)),
+            _ => random.below(len),
+        };
+        match random.below(5) {
+            0 => bytes[at] = random.next() as u8,
+            1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+            2 => bytes[at] ^= 1 << random.below(8),
+            3 => {
+                let to = (at + 8).min(len);
+                bytes[at..to].fill([0, 0xff, 0x7f][random.below(3)]);
+            }
+            _ if random.below(20) == 0 => bytes.truncate(at.max(1)),
+            _ => {}
+        }
+    }
+    bytes
+}
+
+fn object(folder: &Path, bytes: &[u8]) -> bool {
+    let path = folder.join("broken.a");
+    if bytes.starts_with(b"!<arch>") {
+        std::fs::write(&path, bytes).expect("a file");
+        let Ok(library) = Library::open(&path) else { return false };
+        let libraries = [library];
+        return litmake::toolchain::image::library::member(&libraries, "P0").is_some();
+    }
+    let mut good = layout::read(bytes, 20).is_ok();
+    for arch in [Arch::X86_64, Arch::AArch64, Arch::Arm, Arch::Ppc, Arch::RiscV, Arch::Mips] {
+        let images = [Image::new(arch, bytes, &[]), Image::of_program(arch, bytes, &[])];
+        for image in images.into_iter().flatten() {
+            let given = lift::Given {
+                thread: 0,
+                params: &["x".into(), "y".into(), "out".into()],
+                globals: &[],
+                unit: &|_| 4,
+                members: &Default::default(),
+                published: None,
+                array: &|_| false,
+                flags: &BTreeMap::new(),
+                instead: &|_| None,
+                calls: false,
+            };
+            good |= lift::lift(&image, "P0", &given).is_ok();
+        }
+    }
+    good
+}
+
 fn cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the place is valid.
@@ -341,26 +433,44 @@ fn main() {
     let finding = litmake::report::Finding { test: "a".into(), ..Default::default() };
     let sample = Report { findings: vec![finding], ..Report::default() };
     let reports = vec![sample.json(), "{\"known\": []}".into()];
+    let results = vec![
+        "{\"randomSeed\": \"a\", \"0\": {\"MP\": {\"seq0\": 5, \"weak\": 1, \"durationSeconds\": 0.5}, \"params\": {\"iterations\": 10}}}".to_string(),
+    ];
     let lists_seeds = vec!["a.litmus\n@q.yaml # all\n\nb/c.litmus\n".to_string()];
     println!("{} pipelines and {} profiles as seeds", pipelines.len(), profiles.len());
 
-    let names = ["pipeline", "profile", "report", "baseline", "list", "archive"];
-    let mut runs = [(0u64, 0u64); 6];
+    let objects = objects(folder);
+    let names =
+        ["pipeline", "profile", "report", "baseline", "list", "archive", "results", "object"];
+    let only = args.next();
+    let chosen: Vec<usize> = match &only {
+        Some(only) => (0..8).filter(|i| names[*i] == only).collect(),
+        None => vec![0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7],
+    };
+    let mut runs = [(0u64, 0u64); 8];
     let mut bad = 0;
     let mut slowest = Duration::ZERO;
     std::panic::set_hook(Box::new(|_| {}));
     while cpu() < limit {
-        let which = [0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5][random.below(11)];
+        let which = chosen[random.below(chosen.len())];
+        if which == 7 && objects.is_empty() {
+            continue;
+        }
         let seeds = match which {
             0 => &pipelines,
             1 => &profiles,
             2 | 3 => &reports,
             4 => &lists_seeds,
+            6 => &results,
             _ => &both,
         };
         let text = mutated(seeds, &mut random);
         let other = mutated(&both, &mut random);
-        let current = format!("{}\n{text}\n-----\n{other}", names[which]);
+        let bytes = if which == 7 { broken(&objects, &mut random) } else { Vec::new() };
+        let mut current = format!("{}\n{text}\n-----\n{other}", names[which]).into_bytes();
+        if which == 7 {
+            current = bytes.clone();
+        }
         std::fs::write(folder.join("current"), &current).expect("a file");
         let start = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| match which {
@@ -369,6 +479,8 @@ fn main() {
             2 => report(&text),
             3 => baseline(&folder.join("baseline.json"), &text),
             4 => lists(&text, &other),
+            6 => Results::read(&text).is_ok(),
+            7 => object(folder, &bytes),
             _ => {
                 // Blocks as an archive has them, with something broken in them.
                 let mut bytes = text.into_bytes();
@@ -389,7 +501,7 @@ fn main() {
         if outcome.is_err() || time > SLOW {
             bad += 1;
             let what = if outcome.is_err() { "panic" } else { "slow" };
-            let name = folder.join(format!("{what}-{}", Digest::of(current.as_bytes()).short()));
+            let name = folder.join(format!("{what}-{}", Digest::of(&current).short()));
             std::fs::write(&name, &current).expect("a file");
             println!("{what} ({} ms): {}", time.as_millis(), name.display());
         }

@@ -72,6 +72,8 @@ pub struct Diag {
     pub span: Option<Span>,
     /// What to do about it.
     pub help: Option<String>,
+    /// Whether it hangs on the machine, so that another run may fare better.
+    pub passing: bool,
 }
 
 pub type Result<T> = std::result::Result<T, Box<Diag>>;
@@ -79,12 +81,25 @@ pub type Result<T> = std::result::Result<T, Box<Diag>>;
 impl Diag {
     #[cold]
     pub fn new(message: impl Into<String>) -> Box<Diag> {
-        Box::new(Diag { message: message.into(), source: None, span: None, help: None })
+        Box::new(Diag {
+            message: message.into(),
+            source: None,
+            span: None,
+            help: None,
+            passing: false,
+        })
     }
 
     #[cold]
     pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::new(message).or_at(source, span)
+    }
+
+    /// Says that it hangs on the machine, and not on what was read.
+    #[cold]
+    pub fn passing(mut self: Box<Self>) -> Box<Diag> {
+        self.passing = true;
+        self
     }
 
     #[cold]
@@ -115,7 +130,8 @@ impl fmt::Display for Diag {
             return Ok(());
         };
         let (line, col) = source.line_col(span.start as usize);
-        writeln!(f, "{}:{line}:{col}: error: {}", source.name, self.message)?;
+        let name = crate::plain::line(&source.name);
+        writeln!(f, "{name}:{line}:{col}: error: {}", self.message)?;
         let text = source.text.lines().nth(line - 1).unwrap_or("");
         let gutter = line.to_string();
         writeln!(f, " {gutter} | {}", text.replace('\t', " "))?;
@@ -131,12 +147,15 @@ impl fmt::Display for Diag {
 
 impl std::error::Error for Diag {}
 
+/// Longer words are not compared: that takes the product of their lengths.
+const LONGEST_WORD: usize = 100;
+
 /// The candidate nearest to a misspelt word, where one is near enough to suggest.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     let far = |c: &&str| {
         let n = c.chars().count();
-        n.abs_diff(length) > 1 + n.min(length)
+        length > LONGEST_WORD || n > LONGEST_WORD || n.abs_diff(length) > 1 + n.min(length)
     };
     candidates
         .into_iter()
@@ -167,4 +186,23 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_near_are_suggested_and_long_ones_are_not_compared() {
+        assert_eq!(nearest("simualte", ["compile", "simulate"]), Some("simulate"));
+        let (long, longer) = ("x".repeat(200_000), "x".repeat(200_001));
+        assert_eq!(nearest(&long, [longer.as_str()]), None);
+    }
+
+    #[test]
+    fn names_of_files_stay_on_their_line() {
+        let source = Source::new("a\n::error::\x1b[2J", "text");
+        let shown = Diag::at(&source, Span::new(0, 4), "wrong").to_string();
+        assert!(shown.starts_with("a\\u000a::error::\\u001b[2J:1:1: error: wrong\n"), "{shown}");
+    }
 }

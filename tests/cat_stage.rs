@@ -484,3 +484,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn long_chains_are_refused_and_not_walked() {
+    // Each operand is another one, so that nothing folds.
+    let relations: Vec<&str> = (0..20_000).map(|i| ["rf", "co^-1"][i % 2]).collect();
+    let wide = format!("let r = po;{}\nacyclic r\n", relations.join(";"));
+    assert!(invalid(&wide).contains("more than 1000 deep"));
+    let mut long = String::from("let r0 = po\n");
+    for i in 1..20_000 {
+        long += &format!("let r{i} = r{};{}\n", i - 1, ["rf", "co^-1"][i % 2]);
+    }
+    assert!(invalid(&(long + "acyclic r19999\n")).contains("more than 1000 deep"));
+    // What folds is as short as it is.
+    let union = vec!["rf"; 20_000].join(" | ");
+    assert_eq!(nodes(&format!("let r = {union}\nacyclic r\n")), nodes("let r = rf\nacyclic r\n"));
+}

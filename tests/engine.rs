@@ -304,6 +304,63 @@ fn what_broke_is_tried_again_and_nothing_else() {
     assert_eq!((first.take(), second.take()), (4, 4));
 }
 
+/// The state of each item of the last node, and whether the run that began at a time made it anew.
+fn asked(graph: &Graph, store: &Store, options: Options) -> Vec<String> {
+    let engine = Engine::new(graph, store, options, &Silent).unwrap();
+    let predicted: u64 = {
+        let dry = Engine::new(graph, store, engine.options.clone(), &Silent).unwrap();
+        dry.predict().unwrap().iter().map(|p| p.run).sum()
+    };
+    assert!(engine.run());
+    let executed = engine.summary(1).executed;
+    assert_eq!(predicted, executed, "a dry run agrees with the run");
+    engine.found(&[State::Failed]).iter().map(|f| f.item.clone()).collect()
+}
+
+#[test]
+fn what_a_tool_refused_is_kept_for_a_day_and_asked_again_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let refuses = Arc::new(AtomicBool::new(true));
+    let flag = refuses.clone();
+    let work = Counted::new(move |i| match number(&i[0]) {
+        3 if flag.load(Ordering::Relaxed) => {
+            Outcome::ForNow(Box::new(Outcome::Failed("it says no".into())))
+        }
+        4 => Outcome::ForNow(Box::new(Outcome::Done(b"nothing".to_vec()))),
+        _ => Outcome::Done(i[0].clone()),
+    });
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(List::numbers(10))),
+            node("work", &[0], Work::Map(work.clone())),
+        ],
+    };
+    let start = std::time::SystemTime::now();
+    let after = |seconds: u64| Options {
+        now: start + Duration::from_secs(seconds),
+        jobs: 2,
+        ..Options::default()
+    };
+    let three = ["item-000003"];
+    assert_eq!(asked(&graph, &store, after(0)), three);
+    assert_eq!(work.take(), 10);
+    assert_eq!(asked(&graph, &store, after(60)), three);
+    assert_eq!(work.take(), 0);
+    // The tool has come to its senses, and nobody asks it before a day has passed.
+    refuses.store(false, Ordering::Relaxed);
+    assert_eq!(asked(&graph, &store, after(23 * 3600)), three);
+    assert_eq!(work.take(), 0);
+    let again = Options { ask_again: true, ..after(24 * 3600 - 1) };
+    assert!(asked(&graph, &store, again).is_empty());
+    assert_eq!(work.take(), 2);
+    assert!(asked(&graph, &store, after(24 * 3600)).is_empty());
+    assert_eq!(work.take(), 0);
+    // What is no refusal any more is kept for good.
+    assert!(asked(&graph, &store, after(49 * 3600)).is_empty());
+    assert_eq!(work.take(), 1);
+}
+
 #[test]
 fn reduced_lists_keep_the_first_of_equals() {
     let dir = tempfile::tempdir().unwrap();

@@ -528,3 +528,53 @@ proptest! {
         let _ = planned(&files, &[], &[]);
     }
 }
+
+#[test]
+fn includes_that_repeat_without_a_circle_are_counted() {
+    let mut files = Memory::default().with("p.yaml", "include: [i0.yaml, i0.yaml]\nstages: []\n");
+    for i in 0..30 {
+        let text = format!("include: [i{0}.yaml, i{0}.yaml]\nvars: {{ v{i}: x }}\n", i + 1);
+        files = files.with(&format!("i{i}.yaml"), &text);
+    }
+    files = files.with("i30.yaml", "vars: { last: x }\n");
+    let error = planned(&files, &[], &[]).unwrap_err();
+    assert!(error.contains("takes in more than 1000 files"), "{error}");
+}
+
+#[test]
+fn a_matrix_is_counted_before_it_is_multiplied_out() {
+    let values = (0..2000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "stages:\n  - name: t\n    matrix: {{ a: [{values}], b: [{values}], c: [{values}] }}\n    generate: {{ files: x }}\n"
+    );
+    let said = error(&text);
+    assert!(said.contains("unfolds into over 100000 instances"), "{said}");
+    let foreach: String = (0..2000).map(|i| format!("{{ c: {i} }}, ")).collect();
+    let text = format!(
+        "stages:\n  - name: t\n    matrix: {{ a: [{values}] }}\n    foreach: [{foreach}]\n    generate: {{ files: x }}\n"
+    );
+    assert!(error(&text).contains("unfolds into over 100000 instances"));
+    let family = format!(
+        "name: f-${{a}}-${{b}}\nmatrix: {{ a: [{values}], b: [{values}] }}\ncompiler: cc\narch: X86_64\n"
+    );
+    let text = "stages:\n  - { name: t, generate: { files: x } }\n  - { name: c, compile: { from: t, profile: f.yaml } }\n";
+    let files = Memory::default().with("p.yaml", text).with("f.yaml", &family);
+    let said = planned(&files, &[], &[]).unwrap_err();
+    assert!(said.contains("this family has over 10000 profiles"), "{said}");
+}
+
+#[test]
+fn what_comes_with_the_program_extends_nothing_that_lies_around() {
+    let text = "stages:\n  - { name: t, generate: { files: x } }\n  - { name: c, compile: { from: t, profile: gcc-12-x86_64-O2 } }\n";
+    let files = |base: &str| Memory::default().with("p.yaml", text).with("profiles/gcc.yaml", base);
+    let plain = planned(&files("name: unused\n"), &[], &[]).unwrap();
+    let hostile = planned(
+        &files("name: unused\nargs: ['-fplugin=evil.so']\nextends: nothing-at-all\n"),
+        &[],
+        &[],
+    )
+    .unwrap();
+    let profile = |plan: &Plan| plan.nodes[1].profile.clone().unwrap();
+    assert_eq!(profile(&plain).args, profile(&hostile).args);
+    assert!(!profile(&plain).args.is_empty());
+}

@@ -297,6 +297,7 @@ fn another_compiler_at_the_same_path_is_seen_and_explained() {
     assert_eq!(status, 0, "{text}");
     assert!(text.contains("code[mine-O1] ran: what it reads changed"), "{text}");
     assert!(text.contains("cc.sh changed, from "), "{text}");
+    assert!(text.contains("      cc.sh changed\n"), "which of its files: {text}");
     assert!(text.contains("target[mine-O1] did not run: nothing that it reads changed"), "{text}");
     let (_, text) = s.litmake(&["explain", "p.yaml", "code[mine-O1]"]);
     assert!(text.contains("2 tasks ran in the last run"), "{text}");
@@ -1474,25 +1475,28 @@ fn garbage_for_an_object_file_is_named() {
 }
 
 #[test]
-fn a_compiler_that_vanishes_is_named_and_the_rest_completes() {
-    let s = Scratch::new("#!/bin/sh\ntest -f test.c && rm \"$0\"\nexec cc \"$@\"\n");
+fn a_compiler_that_vanishes_is_named_and_nothing_of_it_is_kept() {
+    // It goes when it sees a test of ours, of which the small one that it is known by has nothing.
+    let s = Scratch::new(
+        "#!/bin/sh\nif grep -q seq_cst test.c 2>/dev/null; then rm \"$0\"; fi\nexec cc \"$@\"\n",
+    );
     let (status, report) = s.run(&["--jobs", "1"]);
     assert_eq!(status, 3, "{report:#}");
     let errors = report["errors"].as_array().unwrap();
-    assert_eq!(errors.len(), 2, "of one level nothing could be compiled: {errors:?}");
-    for error in errors {
-        let said = error["message"].as_str().unwrap();
-        assert!(said.contains("cc.sh did not start: "), "{said}");
-        assert_eq!(error["stage"], errors[0]["stage"]);
-    }
-    let compared = |r: &Value| {
-        let list = r["differences"].as_array().unwrap();
-        list.iter().map(|d| d["compared"].as_u64().unwrap()).sum::<u64>()
+    assert_eq!(errors.len(), 4, "{errors:?}");
+    let said = |what: &str| {
+        errors.iter().filter(|e| e["message"].as_str().unwrap().contains(what)).count()
     };
-    assert_eq!(compared(&report), 2);
+    assert_eq!(said("cc.sh changed while the run was on"), 2, "what it made last: {errors:?}");
+    assert_eq!(said("cc.sh did not start: "), 2, "{errors:?}");
+    let sources = &report["stages"][1];
+    assert_eq!((&sources["name"], &sources["failed"]), (&"source".into(), &0.into()));
+    s.compiler(SOUND);
+    assert_eq!(s.run(&[]).0, 0);
 }
 
-/// A profile that compiles nothing costs two calls a batch, and is no error of any one test.
+/// A profile that compiles nothing costs two calls a batch, and one that shows what it reads; it is no
+/// error of any one test.
 #[test]
 fn a_compiler_that_takes_nothing_is_not_asked_about_each_test() {
     let s = Scratch::new(
@@ -1513,7 +1517,11 @@ fn a_compiler_that_takes_nothing_is_not_asked_about_each_test() {
     assert_eq!(numbers("code[mine-O1]"), [tests, tests, 0, tests, 0]);
     assert_eq!(numbers("target[mine-O1]"), [tests, 0, 0, 0, tests]);
     let calls = std::fs::read_to_string(s.path("calls")).unwrap().lines().count();
-    assert_eq!(calls, 4, "two for each level");
+    assert_eq!(
+        calls,
+        2 * (2 + 4),
+        "of each level: what it reads, the tests, nothing, each with and without a library"
+    );
 }
 
 #[test]
@@ -1812,4 +1820,194 @@ fn layouts_of_atomic_structures_are_compared() {
     let abi = ["abi", "--profile", "clang-16-x86_64-O2", "--profile", "clang-16-x86_64-O1"];
     let (status, text) = s.litmake(&abi);
     assert_eq!(status, 0, "{text}");
+}
+
+/// A compiler of which it is counted how often it compiles; it does as the script says, where `d` is
+/// its folder.
+fn counted(what: &str) -> String {
+    let count = "case \"$*\" in *test.o*) echo >> $d/starts;; esac";
+    format!("#!/bin/sh\nd=$(dirname \"$0\")\n{count}\n{what}\n")
+}
+
+const LAYOUTS: &str = "\
+name: layouts
+profiles: profiles
+stages:
+  - { name: layout, layout: { profiles: [mine-O1], types: [int, long] } }
+";
+
+/// What the stage found out about types: how many it has a layout of cannot be seen from outside,
+/// but whether anything failed can.
+#[test]
+fn a_machine_that_is_broken_for_a_moment_is_not_taken_for_what_a_compiler_says() {
+    let compile = "exec gcc \"$@\"";
+    let full = "echo 'fatal error: error writing to test.o: No space left on device' >&2; exit 1";
+    let s = Scratch::new(&counted(full));
+    s.write("p.yaml", &LAYOUTS.replace("profiles: profiles\n", ""));
+    // Nothing can be compiled: the machine is broken, and nothing is kept.
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3, "{report}");
+    let message = report["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains("No space left") && message.contains("plain input"), "{message}");
+    s.compiler(&counted(compile));
+    assert_eq!(s.run(&[]).0, 0);
+    // One that fails once, and for no reason.
+    std::fs::remove_dir_all(s.path("cache")).unwrap();
+    let _ = std::fs::remove_file(s.path("starts"));
+    let once = format!(
+        "case \"$*\" in *test.o*) ;; *) {compile};; esac\ntest -e $d/failed || {{ touch $d/failed; {full}; }}\n{compile}"
+    );
+    s.compiler(&counted(&once));
+    assert_eq!(s.run(&[]).0, 0);
+    assert!(s.path("failed").exists());
+}
+
+#[test]
+fn a_type_that_a_compiler_refuses_is_none_of_its_layouts_until_it_is_asked_again() {
+    // The second profile has no `long`.
+    let refusing = "case \"$*\" in *-O2*) if grep -q 'typedef long' test.c; then echo 'error: no long' >&2; exit 1; fi;; esac\nexec gcc \"$@\"";
+    let s = Scratch::new(&counted(refusing));
+    s.write("p.yaml", "name: layouts\nstages:\n  - { name: layout, layout: { profiles: [mine-O1, mine-O2], types: [int, long] } }\n");
+    let starts = || std::fs::read_to_string(s.path("starts")).unwrap().lines().count();
+    assert_eq!(s.run(&[]).0, 0);
+    let first = starts();
+    let stable = |name: &str, more: &[&str]| {
+        let mut args = vec!["run", "p.yaml", "--stable", "--report", name];
+        args.extend(more);
+        assert_eq!(s.litmake(&args).0, 0);
+        std::fs::read(s.path(name)).unwrap()
+    };
+    let kept = stable("kept.json", &[]);
+    assert_eq!(starts(), first, "what was refused is kept");
+    let asked = stable("asked.json", &["--ask-again"]);
+    assert!(starts() > first, "it is asked again");
+    assert_eq!(kept, asked, "times are in no report");
+}
+
+#[test]
+fn a_list_of_what_is_known_survives_a_disk_that_is_full() {
+    let s = Scratch::new(BUGGY);
+    assert_eq!(s.run(&[]).0, 1);
+    let update = "baseline update report.json --baseline known.json";
+    assert_eq!(s.litmake(&update.split(' ').collect::<Vec<_>>()).0, 0);
+    let before = std::fs::read(s.path("known.json")).unwrap();
+    // Files may not grow beyond a block, and who writes more is told so.
+    let script =
+        format!("trap '' XFSZ; ulimit -f 1; exec {} {update}", env!("CARGO_BIN_EXE_litmake"));
+    let out = Command::new("sh").args(["-c", &script]).current_dir(s.dir.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write known.json"), "{said}");
+    assert_eq!(std::fs::read(s.path("known.json")).unwrap(), before);
+    let left =
+        |e: std::io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+    let names: Vec<String> = std::fs::read_dir(s.dir.path()).unwrap().map(left).collect();
+    assert!(!names.iter().any(|n| n.ends_with(".tmp")), "{names:?}");
+}
+
+#[test]
+fn events_that_cannot_be_written_are_no_silent_loss() {
+    let s = Scratch::new(SOUND);
+    let (status, said) = s.litmake(&["run", "p.yaml", "--events", "/dev/full"]);
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("cannot write events to /dev/full"), "{said}");
+}
+
+#[test]
+fn names_of_tests_are_words_and_no_commands() {
+    let s = Scratch::new(BUGGY);
+    let name = "tests/a $(touch run)\x1b[2J\n::error::b\u{202e}.litmus";
+    std::fs::rename(s.path("tests/sb.litmus"), s.path(name)).unwrap();
+    let formats = ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif"];
+    let (status, report) = s.run(&formats);
+    assert_eq!(status, 1);
+    let finding = report["findings"].as_array().unwrap().iter().find(|f| f["test"] == name);
+    let command = finding.unwrap()["command"].as_str().unwrap();
+    let (_, words) = command.split_once(' ').unwrap();
+    let shell = |script: String| {
+        let out = Command::new("sh").args(["-c", &script]).current_dir(s.dir.path()).output();
+        String::from_utf8(out.unwrap().stdout).unwrap()
+    };
+    assert!(shell(format!("printf '%s|' {words}")).ends_with(&format!("|{name}|")), "{command}");
+    assert!(!s.path("run").exists());
+    let mut on_github = s.command(&["run", "p.yaml", "-v"]);
+    let out = on_github.env("GITHUB_ACTIONS", "true").output().unwrap();
+    let shown = String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap();
+    assert!(shown.contains("\\u001b[2J"), "{shown}");
+    assert!(!shown.contains(['\x1b', '\u{202e}']), "{shown}");
+    let commands: Vec<&str> = shown.lines().filter(|l| l.trim_start().starts_with("::")).collect();
+    assert!(
+        !commands.is_empty() && commands.iter().all(|c| c.starts_with("::error file=tests/")),
+        "{commands:?}"
+    );
+    let read = |name: &str| std::fs::read_to_string(s.path(name)).unwrap();
+    let is_plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    assert!(read("r.xml").chars().all(is_plain) && read("r.html").chars().all(is_plain));
+    serde_json::from_str::<Value>(&read("r.sarif")).unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_refused_wherever_a_file_is_read() {
+    let s = Scratch::new(SOUND);
+    assert!(Command::new("mkfifo").arg(s.path("pipe")).status().unwrap().success());
+    std::fs::create_dir(s.path("folder")).unwrap();
+    s.write("list.yaml", &PIPELINE.replace("files: tests", "files: '@IT'"));
+    s.write("test.yaml", &PIPELINE.replace("files: tests", "files: IT"));
+    s.write("include.yaml", &format!("include: [IT]\n{PIPELINE}"));
+    s.write("model.yaml", &PIPELINE.replace("model: rc11", "model: ./IT"));
+    s.write("profile.yaml", &format!("profiles: [IT]\n{PIPELINE}"));
+    s.write("baseline.yaml", &format!("baseline: IT\n{PIPELINE}"));
+    for what in ["/dev/zero", "pipe", "folder"] {
+        for kind in ["list", "test", "include", "model", "profile", "baseline"] {
+            // Models are files by their names.
+            let name = match (kind, what) {
+                ("model", _) => {
+                    let link = s.path("it.cat");
+                    let _ = std::fs::remove_file(&link);
+                    std::os::unix::fs::symlink(what, link).unwrap();
+                    "it.cat"
+                }
+                _ => what,
+            };
+            let text = std::fs::read_to_string(s.path(&format!("{kind}.yaml"))).unwrap();
+            s.write("now.yaml", &text.replace("IT", name));
+            let (status, said) = s.litmake(&["run", "now.yaml"]);
+            assert!((1..=3).contains(&status), "{kind} {what}: {status} {said}");
+            assert!(said.contains("error"), "{kind} {what}: {said}");
+        }
+        let (status, said) = s.litmake(&["run", what]);
+        assert_eq!(status, 2, "{what}: {said}");
+        let (status, said) = s.litmake(&["sim", what]);
+        assert!(status > 0, "{what}: {said}");
+    }
+}
+
+#[test]
+fn what_hides_a_profile_of_ours_is_said_once_and_can_be_forbidden() {
+    let s = Scratch::new(SOUND);
+    let hiding = format!(
+        "name: gcc-12-x86_64-O2\ncompiler: {}\nargs: ['-O2', '-DHIDING']\narch: X86_64\n",
+        s.path("cc.sh").display()
+    );
+    s.write("profiles/hiding.yaml", &hiding);
+    let (status, said) = s.litmake(&["run", "p.yaml"]);
+    assert_eq!(status, 0, "{said}");
+    let warnings: Vec<&str> = said.lines().filter(|l| l.contains("hides")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    let warning = warnings[0];
+    assert!(warning.contains("hiding.yaml") && warning.contains("gcc-12-x86_64-O2"), "{warning}");
+    assert!(warning.contains("profiles/gcc"), "{warning}");
+    let (status, said) = s.litmake(&["run", "p.yaml", "--no-local"]);
+    assert_eq!(status, 2, "{said}");
+    let variable = s.command(&["run", "p.yaml"]).env("LITMAKE_NO_LOCAL", "1").output().unwrap();
+    assert_eq!(variable.status.code(), Some(2));
+    // A model of ours by the name of its file is ours.
+    s.write("sc.cat", "acyclic po as nothing-more\n");
+    let allowed = |more: &[&str]| {
+        let args = [&["sim", "tests/sb.litmus", "--model", "sc.cat"], more].concat();
+        s.litmake(&args).1
+    };
+    assert!(allowed(&[]).contains("hides"));
+    assert!(!allowed(&["--no-local"]).contains("hides"));
+    assert_ne!(allowed(&[]), allowed(&["--no-local"]));
 }

@@ -132,8 +132,6 @@ fn is_seen(what: &str, profile: &str, before: &dyn Fn(&Place), change: &dyn Fn(&
     assert_eq!(cached.report, fresh.report, "{what}");
 }
 
-fn nothing(_: &Place) {}
-
 /// The program behind a command, past links.
 fn real(command: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();

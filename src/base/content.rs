@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::cuts::cuts;
 use super::digest::{Digest, Keyer};
 use super::records::{Kind, Put, Records};
+use crate::file;
 
 /// After this long what is remembered is looked at again.
 const TRUSTED: Duration = Duration::from_secs(24 * 3600);
@@ -236,7 +237,7 @@ fn one_of(
         }
     }
     // The stamp is that of the file that is read, taken before it is.
-    let mut file = File::open(path)?;
+    let mut file = file::open(path)?;
     let meta = file.metadata()?;
     buffer.clear();
     file.read_to_end(buffer)?;

@@ -13,6 +13,10 @@ pub struct Graph {
     /// Whether a node's value is known once threads are unfolded: it depends neither on
     /// reads-from, nor on coherence, nor on a recursive definition.
     fixed: Vec<bool>,
+    /// How many nodes stand below one another at most, down from each.
+    depth: Vec<u32>,
+    /// Whether a node was asked for that stands above too many. It is not made.
+    pub too_deep: bool,
     ids: FxHashMap<Node, NodeId>,
     /// Reads and writes are different events; no event is a read-modify-write.
     split_rmw: bool,
@@ -24,6 +28,9 @@ pub struct Graph {
     wreg: NodeId,
 }
 
+/// Nodes that stand below one another. Whoever walks them goes as deep, on stacks that end.
+pub const MAX_DEPTH: u32 = 1000;
+
 /// How deep the search for facts about sets goes.
 pub const DEPTH: usize = 6;
 
@@ -34,6 +41,8 @@ impl Graph {
             nodes: Vec::new(),
             is_set: Vec::new(),
             fixed: Vec::new(),
+            depth: Vec::new(),
+            too_deep: false,
             ids: FxHashMap::default(),
             // RISC-V's AMOs are one event each, as C's read-modify-writes are.
             split_rmw: !matches!(arch, Arch::C | Arch::RiscV),
@@ -54,7 +63,14 @@ impl Graph {
         if let Some(&id) = self.ids.get(&node) {
             return id;
         }
+        let below = node.operands().map(|c| self.depth[c as usize]).max();
+        let depth = below.map_or(0, |d| d + 1);
+        if depth > MAX_DEPTH {
+            self.too_deep = true;
+            return if is_set { self.empty_set() } else { self.empty_rel() };
+        }
         let id = self.nodes.len() as NodeId;
+        self.depth.push(depth);
         let fixed = match node {
             Node::FixVar(..) | Node::Fix(..) => false,
             _ => !node.is_choice() && node.operands().all(|c| self.fixed[c as usize]),

@@ -7,7 +7,9 @@
 use super::ast::{File, Ins, InsKind, Variant};
 use super::parse::parse;
 use crate::diag::{Diag, Result, Source, Span, nearest};
+use crate::file;
 use crate::litmus::Arch;
+use crate::local;
 use crate::ops::{Annotations, Tags};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -125,7 +127,7 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> std::io::Result<Option<String>> {
-        match std::fs::read(path) {
+        match file::read(path, file::MAX_TEXT) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(_) if path.is_dir() => Ok(None),
@@ -240,7 +242,16 @@ impl Loader<'_> {
     fn find_main(&self, name: &str) -> Result<Found> {
         let is_path = name.contains('/') || name.ends_with(".cat");
         let file = if is_path { name.to_string() } else { format!("{name}.cat") };
-        if is_path && let Some(found) = self.try_path(Path::new(name))? {
+        // A bare name means the file of that name here, unless it is one of ours and only ours count.
+        let ours = self.try_built_in(name).filter(|_| local::is_forbidden());
+        if is_path
+            && ours.is_none()
+            && let Some(found) = self.try_path(Path::new(name))?
+        {
+            if self.try_built_in(name).is_some_and(|ours| ours.text != found.text) {
+                let built_in = name.trim_end_matches(".cat");
+                local::hides(&format!("the model {name}"), &format!("the built-in `{built_in}`"));
+            }
             return Ok(found);
         }
         if let Some(found) = self.in_folders(&file)? {
@@ -249,7 +260,10 @@ impl Loader<'_> {
         if let Some(found) = self.try_built_in(&file) {
             return Ok(found);
         }
-        if !is_path && let Some(found) = self.try_path(Path::new(name))? {
+        if !is_path
+            && !local::is_forbidden()
+            && let Some(found) = self.try_path(Path::new(name))?
+        {
             return Ok(found);
         }
         let diag = Diag::new(format!("there is no model `{name}`"));

@@ -6,7 +6,7 @@
 use super::algebra::{Algebra, Halt, Place, SetOrRel, Stop, co0};
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::Eval;
-use super::graph::{DEPTH, Graph};
+use super::graph::{DEPTH, Graph, MAX_DEPTH};
 use super::load::Model;
 use super::plan::*;
 use crate::diag::Diag;
@@ -40,6 +40,13 @@ impl std::error::Error for StageError {}
 pub fn stage(model: &Model) -> Result<Plan, StageError> {
     let mut eval = Eval::new(model, Stager::new(model));
     match eval.run_model() {
+        Ok(()) if eval.alg.graph.too_deep => {
+            let message = format!(
+                "{}: sets and relations are built on one another more than {MAX_DEPTH} deep",
+                model.name
+            );
+            Err(StageError::Invalid(Diag::new(message).help("join fewer of them, or in groups")))
+        }
         Ok(()) => Ok(eval.alg.finish(model.catdep())),
         Err(Stop::Error(d)) => Err(StageError::Invalid(d)),
         Err(Stop::Unstageable(d)) => Err(StageError::Unstageable(d)),

@@ -42,6 +42,6 @@ pub fn main(args: Args) -> ExitCode {
 fn update(report: &PathBuf, baseline: &PathBuf) -> Result<usize> {
     let report = super::merge::read(report)?;
     let new = Baseline::read(baseline)?.update(&report);
-    super::run::write(baseline, &new.json())?;
+    litmake::file::write(baseline, &new.json())?;
     Ok(new.known.len())
 }

@@ -101,10 +101,11 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     };
     match result {
         Ok(test) => Ok(litmus::write(&test)),
-        Err(Trouble::Test(e) | Trouble::Compiler(e)) => {
-            Err((3, Diag::new(format!("{}: {e}", args.test.display()))))
-        }
         Err(Trouble::Stopped) => Err((3, Diag::new("stopped"))),
+        Err(trouble) => {
+            let message = format!("{}: {}", args.test.display(), trouble.message());
+            Err((3, Diag::new(message)))
+        }
     }
 }
 

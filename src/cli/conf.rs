@@ -73,7 +73,7 @@ pub fn read(source: &Source) -> Result<Conf> {
 pub fn find(name: &str, what: &str, folders: &[PathBuf]) -> Result<Source> {
     let places = std::iter::once(PathBuf::from(name)).chain(folders.iter().map(|d| d.join(name)));
     for path in places {
-        match std::fs::read(&path) {
+        match litmake::file::read(&path, litmake::file::MAX_TEXT) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 return Ok(Source::new(path.display().to_string(), text));

@@ -245,8 +245,8 @@ fn run(args: &Args) -> Result<u8> {
                     one(&session, test, &ready, &setup, &environments, &mut show, &stop)
                 }
                 Err(compile::Trouble::Test(e)) => Err((e, 2)),
-                Err(compile::Trouble::Compiler(e)) => Err((format!("{}: {e}", test.test.name), 3)),
                 Err(compile::Trouble::Stopped) => Err(("stopped".into(), 3)),
+                Err(e) => Err((format!("{}: {}", test.test.name, e.message()), 3)),
             };
             match shown {
                 Ok(found) => status = status.max(u8::from(found)),
@@ -261,7 +261,7 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(path) = &args.out {
         let params = environments.iter().map(Environment::params);
         let all = results(&records, params, &session.machine.json(), &setup.seed, setup.json());
-        super::run::write(path, &all.write())?;
+        litmake::file::write(path, &all.write())?;
     }
     if args.table {
         print!("{}", table.text());
@@ -379,11 +379,11 @@ fn tune(
     for (test, built) in tests.into_iter().zip(built) {
         match built {
             Ok(program) => ready.push((test, program)),
-            Err(compile::Trouble::Test(e) | compile::Trouble::Compiler(e)) => {
-                eprintln!("error: {}: {e}", test.test.name);
+            Err(compile::Trouble::Stopped) => status = 3,
+            Err(trouble) => {
+                eprintln!("error: {}: {}", test.test.name, trouble.message());
                 status = 3;
             }
-            Err(compile::Trouble::Stopped) => status = 3,
         }
     }
     let mut bench = OnMachine::new(session, &ready, environments, setup, stop);
@@ -430,7 +430,7 @@ fn tune(
     }
     if let Some(path) = &args.goal.db {
         db.put(tuned);
-        super::run::write(path, &db.write())?;
+        litmake::file::write(path, &db.write())?;
     }
     Ok(status)
 }

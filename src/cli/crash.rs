@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
+use litmake::plain;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::report::{Class, Error, Finding, Report};
@@ -75,7 +76,11 @@ fn add(report: &mut Report, profile: &str, test: &str, source: String, signal: i
         source,
         profiles: vec![profile.to_string()],
         signal: Some(signal),
-        command: format!("litmake check --run --profile {profile} {test}"),
+        command: format!(
+            "litmake check --run --profile {} {}",
+            plain::word(profile),
+            plain::path(test)
+        ),
         ..Finding::default()
     };
     report.findings.push(finding.identify());

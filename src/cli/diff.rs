@@ -9,7 +9,7 @@ use litmake::pipeline::plan::profile_folders;
 use litmake::profile::files::Disk;
 use litmake::profile::{Profiles, by_version};
 use litmake::report::table;
-use litmake::report::terminal::{Style, summary};
+use litmake::report::terminal::Style;
 
 use super::{common, made};
 
@@ -72,7 +72,7 @@ fn run(args: &Args) -> Result<u8> {
             let style = Style { color: common::stdout_color(), quiet: true, ..Style::default() };
             let mut errors = report.clone();
             errors.changes.clear();
-            print!("{}", summary(&errors, style));
+            super::run::say_summary(&errors, style);
         }
         Ok(())
     })?;

@@ -39,7 +39,7 @@ pub fn run(
         }
         println!();
         if p.run > 0 {
-            for line in reasons(node, before.as_ref()) {
+            for line in reasons(node, before.as_ref(), store) {
                 println!("{:width$}    {line}", "");
             }
             let shown = if verbose { p.names.len() } else { 2 };
@@ -60,7 +60,11 @@ pub fn run(
 }
 
 /// What is different from the last run of the pipeline on this cache.
-fn reasons(node: &litmake::engine::graph::Node, before: Option<&History>) -> Vec<String> {
+fn reasons(
+    node: &litmake::engine::graph::Node,
+    before: Option<&History>,
+    store: &Store,
+) -> Vec<String> {
     let Some(before) = before else {
         return vec!["no earlier run of this pipeline is known here".into()];
     };
@@ -68,7 +72,7 @@ fn reasons(node: &litmake::engine::graph::Node, before: Option<&History>) -> Vec
     else {
         return vec!["the last run had no such stage".into()];
     };
-    let changed = old.changes(&node.fingerprint);
+    let changed = old.changes(&node.fingerprint, store);
     match changed.is_empty() {
         true => vec!["tests are new or changed".into()],
         false => changed,

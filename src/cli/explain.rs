@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use litmake::base::digest::{Digest, Keyer};
+use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::rows::{Cell, decode_cells, decode_entries};
 use litmake::engine::store::Store;
@@ -140,7 +141,7 @@ fn run(args: Args) -> Result<()> {
     let now = Look { store: &store, history: &last };
     let then = before.as_ref().map(|history| Look { store: &store, history });
     if last.nodes.iter().any(|n| n.label == args.what) {
-        stage(&last, before.as_ref(), &args.what);
+        stage(&last, before.as_ref(), &args.what, &store);
         return Ok(());
     }
     let short = |name: &str| name.strip_suffix(".litmus").unwrap_or(name).to_string();
@@ -175,7 +176,7 @@ fn run(args: Args) -> Result<()> {
                 before.as_ref().and_then(|b| b.nodes.iter().find(|n| n.label == node.label));
             let mut why = Vec::new();
             if let Some(old_node) = old_node {
-                why.extend(old_node.changes(&node.fingerprint()));
+                why.extend(old_node.changes(&node.fingerprint(), &store));
             }
             if let Some(old) = &old {
                 for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
@@ -217,14 +218,14 @@ fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {
     }
 }
 
-fn stage(last: &History, before: Option<&History>, label: &str) {
+fn stage(last: &History, before: Option<&History>, label: &str, known: &dyn Records) {
     for node in last.nodes.iter().filter(|n| n.label == label) {
         let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
         println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
         let old = before.and_then(|b| b.nodes.iter().find(|n| n.label == label));
         match old {
             Some(old) => {
-                let changes = old.changes(&node.fingerprint());
+                let changes = old.changes(&node.fingerprint(), known);
                 if changes.is_empty() {
                     println!("  its own options, tools and models are as they were");
                 }

@@ -1,6 +1,6 @@
 //! What the last two runs of a pipeline read and ran, so that it can be explained.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use litmake::engine::store::Store;
 use litmake::pipeline::plan::Plan;
 use litmake::profile::files::normal;
 use litmake::stage::Built;
+use litmake::toolchain::fingerprint::files_of;
 
 pub const LAST: &str = "last";
 pub const BEFORE: &str = "before";
@@ -42,17 +43,20 @@ pub struct NodeHistory {
 }
 
 impl NodeHistory {
-    /// What in the fingerprint is not as it was.
-    pub fn changes(&self, now: &Fingerprint) -> Vec<String> {
+    /// What in the fingerprint is not as it was; of a compiler, which files.
+    pub fn changes(&self, now: &Fingerprint, known: &dyn Records) -> Vec<String> {
         let mut out = Vec::new();
         for (name, digest) in &now.parts {
             match self.parts.get(name) {
                 Some(old) if *old == digest.hex() => {}
-                Some(old) => out.push(format!(
-                    "{name} changed, from {} to {}",
-                    &old[..old.len().min(12)],
-                    digest.short()
-                )),
+                Some(old) => {
+                    out.push(format!(
+                        "{name} changed, from {} to {}",
+                        &old[..old.len().min(12)],
+                        digest.short()
+                    ));
+                    out.extend(files(old, *digest, known));
+                }
                 None => out.push(format!("{name} is new ({})", digest.short())),
             }
         }
@@ -68,6 +72,25 @@ impl NodeHistory {
             parts: parts.filter_map(|(n, d)| Some((n.clone(), Digest::parse(d)?))).collect(),
         }
     }
+}
+
+/// The files in which two compilers differ, where those are remembered.
+fn files(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
+    let of = |digest| files_of(digest, known);
+    let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {
+        return Vec::new();
+    };
+    let has =
+        |list: &BTreeSet<(PathBuf, Digest)>, path: &PathBuf| list.iter().any(|f| f.0 == *path);
+    let mut out = Vec::new();
+    for (path, _) in new.difference(&old) {
+        let what = if has(&old, path) { "changed" } else { "is read now" };
+        out.push(format!("  {} {what}", path.display()));
+    }
+    for (path, _) in old.iter().filter(|(path, _)| !has(&new, path)) {
+        out.push(format!("  {} is read no more", path.display()));
+    }
+    out
 }
 
 fn path(store: &Store, plan: &Plan, which: &str) -> PathBuf {
@@ -91,8 +114,9 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
         return;
     }
     let mut nodes = Vec::new();
+    let roots = built.graph.roots();
     for (i, node) in built.graph.nodes.iter().enumerate() {
-        let root = built.graph.root(i);
+        let root = roots[i];
         let shards: Vec<Digest> = if root == i {
             let Some(table) = engine.root_table(i) else { return };
             for shard in 0..table.shards() {

@@ -11,7 +11,7 @@ use litmake::pipeline::load::load;
 use litmake::pipeline::plan::{self, Plan};
 use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
-use litmake::report::terminal::{Style, summary};
+use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
 use super::run::{bars, once};
@@ -81,7 +81,7 @@ pub fn print(report: &Report, json: bool) {
         true => print!("{}", report.clone().stable().json()),
         false => {
             let style = Style { color: common::stdout_color(), verbose: true, quiet: true };
-            print!("{}", summary(report, style));
+            super::run::say_summary(report, style);
         }
     }
 }

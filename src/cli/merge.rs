@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
-use litmake::report::terminal::{Style, summary};
+use litmake::report::terminal::Style;
 use litmake::report::{Report, merge};
 
 use super::common;
@@ -26,7 +26,7 @@ pub struct Args {
 }
 
 pub fn read(path: &PathBuf) -> Result<Report> {
-    let text = std::fs::read_to_string(path)
+    let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     serde_json::from_str(&text)
         .map_err(|e| Diag::new(format!("{}: this is no report: {e}", path.display())))
@@ -43,9 +43,9 @@ fn run(args: &Args) -> Result<u8> {
     let parts = args.reports.iter().map(read).collect::<Result<_>>()?;
     let report = merge::merge(parts)?;
     let style = Style { color: common::stdout_color(), ..Style::default() };
-    print!("{}", summary(&report, style));
+    super::run::say_summary(&report, style);
     if let Some(path) = &args.report {
-        super::run::write(path, &report.json())?;
+        litmake::file::write(path, &report.json())?;
     }
     args.formats.write(&report)?;
     // The parts have annotated what they found.

@@ -33,7 +33,8 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use litmake::local;
 
 /// The command line with these subcommands, of which only the one that is `asked` for is set up,
 /// or all where it is none of them: setting up all takes longer than many a command.
@@ -49,7 +50,8 @@ macro_rules! subcommands {
                      implementations of memory models, and redoes only what changed",
                 )
                 .subcommand_required(true)
-                .arg_required_else_help(true);
+                .arg_required_else_help(true)
+                .arg(no_local());
             $(if asked.is_none_or(|asked| asked == stringify!($name)) {
                 let own = Command::new(stringify!($name));
                 command = command.subcommand($name::Args::augment_args(own));
@@ -75,10 +77,24 @@ subcommands! {
     baseline cache doctor schema completions
 }
 
+/// For trees that somebody else wrote.
+fn no_local() -> Arg {
+    Arg::new(local::OPTION)
+        .long(local::OPTION)
+        .global(true)
+        .action(ArgAction::SetTrue)
+        .help("Take profiles, tool chains and models by name from litmake alone, and not from the folder that it runs in or from the pipeline [env: LITMAKE_NO_LOCAL]")
+}
+
 pub fn main() -> ExitCode {
     let asked = std::env::args_os().nth(1);
     let command = command(asked.as_deref().and_then(|asked| asked.to_str()));
-    match command.get_matches().remove_subcommand() {
+    let mut given = command.get_matches();
+    if given.get_flag(local::OPTION) {
+        local::forbid();
+    }
+    local::say_with(|message| eprintln!("warning: {message}"));
+    match given.remove_subcommand() {
         Some((asked, given)) => run_subcommand(&asked, given),
         None => unreachable!("one is required"),
     }

@@ -184,7 +184,7 @@ fn ways<T: Copy>(words: &[String], names: &[(&'static str, T)], what: &str) -> R
 
 /// The tests that are named.
 fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
-    let read = |p: &std::path::Path| std::fs::read_to_string(p);
+    let read = |p: &std::path::Path| litmake::file::read_text(p, litmake::file::MAX_DATA);
     let mut paths: Vec<PathBuf> = Vec::new();
     for t in &args.tests {
         match t.strip_prefix('@') {

@@ -2,8 +2,11 @@
 //! failure to write is said once and ends the program. In this room these macros stand for the
 //! standard library's, which panic.
 
+use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
+
+use litmake::plain;
 
 macro_rules! print {
     ($($what:tt)*) => { $crate::cli::output::out(format_args!($($what)*)) };
@@ -18,8 +21,15 @@ macro_rules! eprintln {
     ($($what:tt)*) => { $crate::cli::output::err(format_args!($($what)*)) };
 }
 
+/// What is for people and for other programs: nothing in it drives a terminal or a CI server.
 pub fn out(what: Arguments) {
-    match std::io::stdout().write_fmt(what) {
+    let text = what.to_string();
+    raw(&harmless(&text));
+}
+
+/// What was made harmless already, and is painted, or commands a CI server.
+pub fn raw(text: &str) {
+    match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             err(format_args!("error: cannot write the results: {e}"));
             std::process::exit(2);
@@ -30,5 +40,13 @@ pub fn out(what: Arguments) {
 
 /// Where nobody hears, there is nobody to tell.
 pub fn err(what: Arguments) {
-    let _ = std::io::stderr().write_fmt(format_args!("{what}\n"));
+    let text = what.to_string();
+    let _ = std::io::stderr().write_fmt(format_args!("{}\n", harmless(&text)));
+}
+
+fn harmless(text: &str) -> Cow<'_, str> {
+    match (plain::text(text), super::run::on_github()) {
+        (text, false) => text,
+        (text, true) => Cow::Owned(plain::no_commands(&text).into_owned()),
+    }
 }

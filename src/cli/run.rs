@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener, Silent};
@@ -11,8 +11,10 @@ use litmake::engine::graph::Context;
 use litmake::engine::progress::{Plain, Terminal};
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
+use litmake::file::write;
 use litmake::pipeline::plan::{Plan, profiles};
 use litmake::pipeline::query::Workspace;
+use litmake::plain;
 use litmake::profile::files::Disk;
 use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
@@ -21,6 +23,7 @@ use litmake::stage::investigate::Investigator;
 use litmake::stage::{self, Built, collect};
 
 use super::common::{self, CacheArgs};
+use super::output;
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -78,6 +81,11 @@ pub struct Args {
     #[arg(long)]
     fail_fast: bool,
 
+    /// Ask tools again about inputs that they refused in earlier runs; after a day they are asked
+    /// in any case
+    #[arg(long)]
+    ask_again: bool,
+
     /// Stay, and run again what a saved edit touches
     #[arg(long)]
     watch: bool,
@@ -132,6 +140,7 @@ fn run(args: &Args) -> Result<u8> {
         context: Context { records: Some(store.clone()), ..Context::default() },
         part: args.shard,
         fail_fast: args.fail_fast,
+        ask_again: args.ask_again,
         ..Options::default()
     };
     if let Some(jobs) = args.jobs {
@@ -149,7 +158,14 @@ fn run(args: &Args) -> Result<u8> {
     let report = once(&plan, &built, &store, options, &*listener, args.baseline.as_ref())?;
     say(args, &report)?;
     common::reduce(&store);
-    Ok(report.exit_status())
+    Ok(heard(args, &*listener).unwrap_or(report.exit_status()))
+}
+
+/// The exit status of a run whose events could not all be written, which is said.
+pub fn heard(args: &Args, listener: &dyn Listener) -> Option<u8> {
+    let (error, path) = (listener.trouble()?, args.events.as_ref()?);
+    eprintln!("error: cannot write events to {}: {error}", path.display());
+    Some(3)
 }
 
 pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
@@ -157,7 +173,7 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     if let Some(path) = &args.events {
         let file = std::fs::File::create(path)
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
-        all.push(Box::new(Lines(Mutex::new(std::io::BufWriter::new(file)))));
+        all.push(Box::new(Lines::new(std::io::BufWriter::new(file))));
     }
     Ok(Box::new(All(all)))
 }
@@ -233,15 +249,27 @@ pub fn on_github() -> bool {
 pub fn job_summary(report: &Report) {
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
         let file = std::fs::File::options().append(true).create(true).open(path);
-        let _ = file.and_then(|mut f| f.write_all(github::summary(report).as_bytes()));
+        let written = file.and_then(|mut f| f.write_all(github::summary(report).as_bytes()));
+        if let Err(e) = written {
+            eprintln!("warning: the summary of the job cannot be written: {e}");
+        }
+    }
+}
+
+/// The summary at the end, whose names and messages are harmless before they are painted.
+pub fn say_summary(report: &Report, style: Style) {
+    let text = summary(&report.harmless(), style);
+    match on_github() {
+        true => output::raw(&plain::no_commands(&text)),
+        false => output::raw(&text),
     }
 }
 
 pub fn say(args: &Args, report: &Report) -> Result<()> {
     let style = Style { color: common::stdout_color(), verbose: args.verbose, quiet: args.quiet };
-    print!("{}", summary(report, style));
+    say_summary(report, style);
     if on_github() {
-        print!("{}", github::annotations(report));
+        output::raw(&github::annotations(report));
         job_summary(report);
     }
     if let Some(path) = &args.report {
@@ -283,9 +311,4 @@ impl Formats {
         }
         Ok(())
     }
-}
-
-pub fn write(path: &std::path::Path, text: &str) -> Result<()> {
-    std::fs::write(path, text)
-        .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))
 }

@@ -232,8 +232,7 @@ fn run(args: &Args) -> Result<bool> {
             .help("name one test, or leave -o out and take the drawings from standard output"));
     };
     let text = one(&mut Simulator::default(), test)?;
-    std::fs::write(path, text)
-        .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+    litmake::file::write(path, text)?;
     Ok(true)
 }
 

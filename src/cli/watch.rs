@@ -45,7 +45,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         match run::once(&plan, &built, store, options.clone(), &*listener, args.baseline.as_ref()) {
             Ok(report) => {
                 run::say(args, &report)?;
-                status = report.exit_status();
+                status = run::heard(args, &*listener).unwrap_or(report.exit_status());
             }
             Err(e) => {
                 eprintln!("{e}");

@@ -14,9 +14,11 @@ use crate::lang::c11::emit::HEADER;
 use crate::litmus::Arch;
 use crate::profile::Profile;
 use crate::profile::mapping::Table;
-use crate::toolchain::compile::{Trouble, arguments, first_error};
-use crate::toolchain::process::{self, Ended};
+use crate::toolchain::bench::PLAIN;
+use crate::toolchain::compile::arguments;
+use crate::toolchain::process::{self};
 use crate::toolchain::runtime::Runtime;
+use crate::toolchain::trouble::{self, Fault, Trouble};
 use crate::toolchain::{execute, table};
 
 const HARNESS_H: &str = include_str!("harness/harness.h");
@@ -161,11 +163,9 @@ impl Builder {
         let mut last: Vec<&str> = objects.iter().map(String::as_str).collect();
         last.extend(["-o", &path, "-pthread"]);
         if let Err(trouble) = self.compile(&arguments(&self.profile, &[], &last), stop) {
-            if !matches!(&trouble, Trouble::Compiler(m) if m.contains("__atomic")) {
-                return Err(trouble);
-            }
+            // The library of atomic operations may be what is missing.
             last.push("-latomic");
-            self.compile(&arguments(&self.profile, &[], &last), stop)?;
+            self.compile(&arguments(&self.profile, &[], &last), stop).map_err(|_| trouble)?;
         }
         let path = self.folder.path().join(path);
         Ok(Arc::new(Program { path, folder: self.folder.clone() }))
@@ -176,15 +176,17 @@ impl Builder {
     fn bodies(&self, files: &[&str], stop: &AtomicBool) -> Result<(), Trouble> {
         let mut ours = vec!["-w", "-g0", "-fno-stack-protector"];
         let first = self.compile(&arguments(&self.profile, &ours, files), stop);
-        match first {
-            Err(Trouble::Compiler(m))
-                if self.runtime.is_some()
-                    && (m.contains("file not found") || m.contains("No such file")) =>
-            {
+        match &first {
+            Err(Trouble::Broken(Fault::Open, _)) if self.runtime.is_some() => {
+                self.write("plain.c", &format!("{HEADER}{PLAIN}"))?;
+                let plain = arguments(&self.profile, &ours, &["-c", "plain.c", "-o", "plain.o"]);
+                if self.compile(&plain, stop).is_ok() {
+                    return first;
+                }
                 ours.push("-ffreestanding");
                 self.compile(&arguments(&self.profile, &ours, files), stop)
             }
-            other => other,
+            _ => first,
         }
     }
 
@@ -241,7 +243,7 @@ impl Builder {
 
     fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
         std::fs::write(self.folder.path().join(name), text)
-            .map_err(|e| Trouble::Compiler(format!("{name} cannot be written: {e}")))
+            .map_err(|e| Trouble::machine(format!("{name} cannot be written: {e}")))
     }
 
     fn compile(&self, args: &[String], stop: &AtomicBool) -> Result<(), Trouble> {
@@ -255,27 +257,6 @@ impl Builder {
             processors: 1,
             stop,
         });
-        let name = &self.profile.compiler;
-        match ended {
-            Ended::Exit { code: 0, .. } => Ok(()),
-            Ended::Exit { code, stderr, .. } => {
-                // What is missing from a link decides what is tried next.
-                let shown = match stderr.lines().find(|l| l.contains("__atomic")) {
-                    Some(line) => line.to_string(),
-                    None => first_error(&stderr),
-                };
-                Err(Trouble::Compiler(format!("{name} failed with status {code}: {shown}")))
-            }
-            Ended::Signal { signal, stderr } => Err(Trouble::Compiler(format!(
-                "{name} was ended by signal {signal}: {}",
-                first_error(&stderr)
-            ))),
-            Ended::TooSlow => Err(Trouble::Compiler(format!(
-                "{name} gave no answer within {} s",
-                self.profile.timeout.as_secs()
-            ))),
-            Ended::Stopped => Err(Trouble::Stopped),
-            Ended::NotStarted(e) => Err(Trouble::Compiler(format!("{name} did not start: {e}"))),
-        }
+        trouble::judge(&self.profile.compiler, ended, self.profile.timeout)
     }
 }

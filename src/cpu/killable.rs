@@ -13,7 +13,7 @@ use crate::litmus::{Arch, Test};
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
 use crate::sim::{Model, Options, Simulator};
-use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::compile::{Compiler, Fault, Trouble};
 use crate::toolchain::process;
 use crate::toolchain::runtime::Runtime;
 
@@ -69,8 +69,8 @@ impl Judge {
             let fate = if test.arch == Arch::C {
                 match compiled.next() {
                     Some(Ok(code)) => self.fate(&code),
-                    Some(Err(Trouble::Test(e))) => Fate::Unknown(e),
-                    Some(Err(Trouble::Compiler(e))) => Fate::Broke(e),
+                    Some(Err(Trouble::Test(e) | Trouble::Refused(e))) => Fate::Unknown(e),
+                    Some(Err(Trouble::Broken(_, e))) => Fate::Broke(e),
                     Some(Err(Trouble::Stopped)) | None => Fate::Broke("stopped".into()),
                 }
             } else {
@@ -92,7 +92,7 @@ impl Judge {
             tests.iter().filter(|t| t.arch == Arch::C).map(|t| (*t).clone()).collect();
         let Some((program, runtime)) = &self.runtime else {
             let missing = format!("the compiler `{}` is not installed", profile.compiler);
-            return vec![Err(Trouble::Compiler(missing)); sources.len()];
+            return vec![Err(Trouble::Broken(Fault::Missing, missing.clone())); sources.len()];
         };
         // As `emit` observes and stores them, so that the code is the code that runs.
         let compiler = Compiler {

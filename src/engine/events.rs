@@ -3,7 +3,7 @@
 //! Nothing here prints by itself but the listeners, which are chosen by the command line.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -50,6 +50,11 @@ fn seconds<S: serde::Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Erro
 
 pub trait Listener: Send + Sync {
     fn event(&self, event: &Event);
+
+    /// Why it could not hand on all that it heard.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Hears nothing.
@@ -68,19 +73,41 @@ impl Listener for All {
             listener.event(event);
         }
     }
+
+    fn trouble(&self) -> Option<String> {
+        self.0.iter().find_map(|l| l.trouble())
+    }
 }
 
 /// One JSON object a line.
-pub struct Lines<W: Write + Send>(pub Mutex<W>);
+pub struct Lines<W: Write + Send> {
+    out: Mutex<W>,
+    failed: OnceLock<String>,
+}
+
+impl<W: Write + Send> Lines<W> {
+    pub fn new(out: W) -> Lines<W> {
+        Lines { out: Mutex::new(out), failed: OnceLock::new() }
+    }
+}
 
 impl<W: Write + Send> Listener for Lines<W> {
     fn event(&self, event: &Event) {
-        if let Ok(text) = serde_json::to_string(event)
-            && let Ok(mut out) = self.0.lock()
-        {
-            // A listener that cannot be written to does not stop a run.
-            // Whoever follows the file sees what was done when it was done.
-            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        // What is behind a line that is missing would be misread. The run itself goes on.
+        if self.failed.get().is_some() {
+            return;
         }
+        if let Ok(text) = serde_json::to_string(event)
+            && let Ok(mut out) = self.out.lock()
+        {
+            // Whoever follows the file sees what was done when it was done.
+            if let Err(e) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+                let _ = self.failed.set(e.to_string());
+            }
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.failed.get().cloned()
     }
 }

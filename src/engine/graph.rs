@@ -20,6 +20,9 @@ pub enum Outcome {
     Finding(Vec<u8>),
     /// The work said no, and would each time.
     Failed(String),
+    /// What hangs on a tool's no to its input. It is kept, and made anew when it is old or when
+    /// that is asked for: what a tool says it may have said for a reason of its own.
+    ForNow(Box<Outcome>),
     /// Something that the work needs failed; another run may fare better.
     Broke(String),
     /// The run is being stopped.
@@ -182,8 +185,20 @@ impl Graph {
         at
     }
 
+    /// That of each node.
+    pub fn roots(&self) -> Vec<usize> {
+        let mut out: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate() {
+            let first = node.inputs.first().filter(|_| matches!(node.work, Work::Map(_)));
+            // What comes before what it consumes is found out by the check.
+            out.push(first.and_then(|j| out.get(*j)).copied().unwrap_or(i));
+        }
+        out
+    }
+
     /// Checks what the engine relies on.
     pub fn check(&self) -> Result<(), String> {
+        let roots = self.roots();
         for (i, node) in self.nodes.iter().enumerate() {
             if node.inputs.iter().chain(&node.joined).any(|j| *j >= i) {
                 return Err(format!("`{}` comes before what it consumes", node.label));
@@ -205,14 +220,14 @@ impl Graph {
             }
             let whole = node.inputs.first();
             let of_parts = |j: &usize| {
-                let root = &self.nodes[self.root(*j)];
+                let root = &self.nodes[roots[*j]];
                 matches!(root.work, Work::Parts) && root.inputs.first() == whole
             };
             if !node.joined.iter().all(of_parts) {
                 return Err(format!("`{}` joins what is not made from its parts", node.label));
             }
-            let root = node.inputs.first().map(|j| self.root(*j));
-            if node.inputs.iter().any(|j| Some(self.root(*j)) != root) {
+            let root = node.inputs.first().map(|j| roots[*j]);
+            if node.inputs.iter().any(|j| Some(roots[*j]) != root) {
                 return Err(format!(
                     "`{}` consumes stages that work on different lists of tests",
                     node.label

@@ -4,7 +4,6 @@ use super::graph::Work;
 use super::rows::{Cell, Shard, State};
 use super::run::Engine;
 use crate::base::digest::Digest;
-use crate::base::records::Records;
 use crate::diag::Diag;
 
 /// What would become of a node's tasks.
@@ -114,7 +113,7 @@ impl Engine<'_> {
             let cell = match self.decide(node, shard, row, &known) {
                 Ok(cell) => Some(cell),
                 Err(key) => {
-                    let found = self.store.get_one(&key).and_then(|b| Cell::decode(&b));
+                    let found = self.recall(self.store.get_one(&key)).map(|k| k.cell);
                     let found = found.or_else(|| self.known_by_normal(node, shard, row, &known));
                     if found.is_none() && !running.insert(key) {
                         // An equal task of this unit runs already.
@@ -171,6 +170,6 @@ impl Engine<'_> {
             contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);
         }
         let key = self.alias_key(node, &work.normal(&contents)?);
-        self.store.get(&[key]).pop().flatten().and_then(|b| Cell::decode(&b))
+        self.recall(self.store.get_one(&key)).map(|k| k.cell)
     }
 }

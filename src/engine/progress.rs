@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::events::{Event, Listener};
+use crate::plain;
 
 /// More bars than this do not fit a screen; then there is one for all.
 const MAX_BARS: usize = 12;
@@ -66,7 +67,7 @@ impl Listener for Terminal {
                 names.dedup();
                 let make = |name: &str| {
                     let bar = bars.all.add(ProgressBar::new(0).with_style(style()));
-                    bar.set_prefix(name.to_string());
+                    bar.set_prefix(plain::line(name).into_owned());
                     bar
                 };
                 if names.len() > MAX_BARS {
@@ -92,7 +93,7 @@ impl Listener for Terminal {
                 }
             }
             Event::Notice { message } => {
-                let _ = bars.all.println(message);
+                let _ = bars.all.println(plain::text(message));
             }
             Event::Failed { .. } => {}
             Event::Finished { .. } => {
@@ -145,7 +146,7 @@ impl Listener for Plain {
                     ));
                 }
             }
-            Event::Notice { message } => say(format_args!("{message}")),
+            Event::Notice { message } => say(format_args!("{}", plain::text(message))),
             _ => {}
         }
     }

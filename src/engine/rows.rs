@@ -54,6 +54,31 @@ impl Cell {
     }
 }
 
+/// A cell as it is stored under the key of its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub cell: Cell,
+    /// For what is kept for now: when it was made, in milliseconds since 1970. No part of the
+    /// result, and so in no digest and no report.
+    pub made: Option<u64>,
+}
+
+impl Kept {
+    pub fn encode(self) -> Vec<u8> {
+        let made = self.made.map(u64::to_le_bytes);
+        [&self.cell.encode()[..], made.as_ref().map_or(&[], |m| &m[..])].concat()
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Kept> {
+        let (cell, made) = bytes.split_at_checked(33)?;
+        let made = match made {
+            [] => None,
+            made => Some(u64::from_le_bytes(made.try_into().ok()?)),
+        };
+        Some(Kept { cell: Cell::decode(cell)?, made })
+    }
+}
+
 pub fn encode_cells(cells: &[Cell]) -> Vec<u8> {
     cells.iter().flat_map(|c| c.encode()).collect()
 }
@@ -157,5 +182,10 @@ mod tests {
         assert_eq!(Shard::decode(&shard.encode()), Some(shard));
         assert_eq!(decode_entries(&[1, 2, 3]), None);
         assert_eq!(decode_cells(&[9; 33]), None);
+        for made in [None, Some(1_000_000_000_000)] {
+            let kept = Kept { cell: cells[0], made };
+            assert_eq!(Kept::decode(&kept.encode()), Some(kept));
+            assert_eq!(Kept::decode(&kept.encode()[1..]), None);
+        }
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! It does not read tests. Files are read through a function, so that callers decide how.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::pack;
 use crate::diag::{Diag, Result, Source, Span};
+use crate::file;
 
 /// Lists nested deeper than this are an error.
 const MAX_DEPTH: usize = 16;
@@ -48,7 +50,7 @@ pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
 /// [`arguments`] from the disk, with the tests in a folder or an archive in its place.
 pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
-    for path in arguments(args, &|p| std::fs::read_to_string(p))? {
+    for path in arguments(args, &|p| file::read_text(p, file::MAX_DATA))? {
         if is_test(&path) {
             paths.push(path);
             continue;
@@ -63,9 +65,11 @@ pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
         }
         let cannot =
             |e: io::Error| Diag::new(format!("cannot read the archive {}: {e}", path.display()));
-        let file = std::fs::File::open(&path).map_err(cannot)?;
+        let file = file::open(&path).map_err(cannot)?;
+        // The last of each name counts, and each name once.
+        let mut seen = HashSet::new();
         pack::members(&file, |member, _| {
-            if is_test(Path::new(&member.name)) {
+            if is_test(Path::new(&member.name)) && seen.insert(member.name.clone()) {
                 paths.push(path.join(member.name));
             }
         })

@@ -5,13 +5,15 @@
 //! `corpus.tar/arm/mp.litmus`.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
+
+use crate::file;
 
 const BLOCK: usize = 512;
 /// A member larger than this is no test.
@@ -67,7 +69,7 @@ fn in_archive(archive: &Path, name: &str) -> io::Result<Vec<u8>> {
     let opened = match last.filter(|o| o.path == archive && o.stamp == stamp) {
         Some(opened) => opened,
         None => {
-            let file = File::open(archive)?;
+            let file = file::open(archive)?;
             let mut all = HashMap::new();
             members(&file, |member, _| {
                 all.insert(member.name.clone(), member);
@@ -85,10 +87,19 @@ fn in_archive(archive: &Path, name: &str) -> io::Result<Vec<u8>> {
 /// [`std::fs::read`] for files most of which are small: nothing is asked about them before they
 /// are read.
 fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    // A device or a pipe that is named is not one of many.
+    if path.starts_with("/dev") || path.starts_with("/proc") {
+        return file::read(path, MAX_MEMBER);
+    }
     let mut out = Vec::with_capacity(1 << 12);
+    // Nobody waits here for a pipe that nobody writes to.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     // A `File` that is read to its end asks for its size and place first; what is taken of it not.
-    File::open(path)?.take(u64::MAX).read_to_end(&mut out)?;
-    Ok(out)
+    file.take(MAX_MEMBER + 1).read_to_end(&mut out)?;
+    match out.len() as u64 > MAX_MEMBER {
+        true => Err(file::too_large(MAX_MEMBER)),
+        false => Ok(out),
+    }
 }
 
 /// [`read`] for texts.
@@ -120,8 +131,8 @@ pub fn members(file: impl Read, mut each: impl FnMut(Member, &[u8])) -> io::Resu
         (&mut file).take(BLOCK as u64).read_to_end(&mut got)?;
         match got.len() {
             BLOCK => header.copy_from_slice(&got),
-            // Some writers leave out the two empty blocks at the end.
-            0 if at > 0 => return Ok(()),
+            // Every writer marks the end with empty blocks: without them, members may be gone.
+            0 if at > 0 => return Err(bad(at, "it ends before the mark of its end")),
             _ => return Err(bad(at, "it ends before a header does")),
         }
         if header.iter().all(|b| *b == 0) {
@@ -153,13 +164,27 @@ pub fn members(file: impl Read, mut each: impl FnMut(Member, &[u8])) -> io::Resu
             b'x' => long_name = pax_path(&content).or(long_name),
             b'0' | 0 => {
                 let name = long_name.take().unwrap_or_else(|| name_of(&header));
-                let name = name.trim_start_matches("./").to_string();
+                let name = inside(&name);
                 each(Member { name, offset, len }, &content);
             }
             b'g' => {}
             _ => long_name = None,
         }
     }
+}
+
+/// The name that a member has within its archive, whose folder nothing leaves: as with other
+/// programs, an absolute name starts there, and `..` does not lead out.
+fn inside(name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// A text up to its first zero.
@@ -269,13 +294,56 @@ mod tests {
     fn paths_lead_into_archives() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("c.tar");
-        let bytes = [entry(b'0', "", "a/b.litmus", b"old"), entry(b'0', "", "a/b.litmus", b"new")];
+        let bytes = [
+            entry(b'0', "", "a/b.litmus", b"old"),
+            entry(b'0', "", "a/b.litmus", b"new"),
+            vec![0; 1024],
+        ];
         std::fs::write(&path, bytes.concat()).unwrap();
         // What was appended last counts.
         assert_eq!(read_to_string(&path.join("a/b.litmus")).unwrap(), "new");
         let e = read(&path.join("a/c.litmus")).unwrap_err();
         assert_eq!(e.to_string(), "it is not in the archive");
         assert!(read(&dir.path().join("none/a.litmus")).is_err());
+    }
+
+    #[test]
+    fn members_are_those_of_the_archive_whatever_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = dir.path().join("secret.litmus");
+        std::fs::write(&secret, "of the disk").unwrap();
+        let absolute = secret.to_str().unwrap();
+        let path = dir.path().join("c.tar");
+        let bytes = [
+            entry(b'L', "", "././@LongLink", format!("{absolute}\0").as_bytes()),
+            entry(b'0', "", "cut", b"absolute"),
+            entry(b'0', "", "x/../../../up.litmus", b"up"),
+            entry(b'0', "", "./a//b.litmus", b"old"),
+            entry(b'0', "", "a/b.litmus", b"new"),
+        ]
+        .concat();
+        let end = vec![0; 1024];
+        std::fs::write(&path, [&bytes[..], &end].concat()).unwrap();
+        let listed = crate::litmus::list::tests(&[path.display().to_string()]).unwrap();
+        let found: Vec<(String, String)> = listed
+            .iter()
+            .map(|p| {
+                let inside = p.strip_prefix(&path).expect("a path into the archive");
+                (inside.display().to_string(), read_to_string(p).unwrap())
+            })
+            .collect();
+        let pair = |name: &str, text: &str| (name.to_string(), text.to_string());
+        let expected = [
+            pair(absolute.trim_start_matches('/'), "absolute"),
+            pair("up.litmus", "up"),
+            pair("a/b.litmus", "new"),
+        ];
+        assert_eq!(found, expected);
+        // Cut between two members, it is said, and of which archive.
+        std::fs::write(&path, &bytes).unwrap();
+        let error = crate::litmus::list::tests(&[path.display().to_string()]).unwrap_err();
+        assert!(error.message.contains(path.to_str().unwrap()), "{error}");
+        assert!(error.message.contains("it ends before the mark of its end"), "{error}");
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decided here about what runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,9 @@ use crate::profile::yaml;
 use crate::profile::yaml::Sp;
 
 const MAX_INCLUDE_DEPTH: usize = 32;
+/// A pipeline takes in so many files, each as often as it is named, and so many bytes of them.
+const MAX_INCLUDES: usize = 1000;
+const MAX_INCLUDED: usize = 32 << 20;
 
 /// A stage as it was read, with the file it stands in.
 #[derive(Clone, Debug)]
@@ -66,9 +69,9 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
         baseline: None,
         stages: Vec::new(),
     };
-    let mut open = vec![normal(path)];
+    let mut includes = Includes { open: vec![normal(path)], count: 0, bytes: source.text.len() };
     let mut baseline = None;
-    take(files, path, source, &mut pipeline, &mut baseline, &mut open)?;
+    take(files, path, source, &mut pipeline, &mut baseline, &mut includes)?;
     for (name, value) in sets {
         match pipeline.vars.get_mut(name) {
             Some(old) => *old = old.replaced(value),
@@ -97,35 +100,51 @@ pub fn load(files: &dyn Files, path: &Path, sets: &[(String, String)]) -> Result
     Ok(pipeline)
 }
 
+/// What was taken in so far.
+struct Includes {
+    /// The files that are being read, outermost first.
+    open: Vec<PathBuf>,
+    count: usize,
+    bytes: usize,
+}
+
 fn take(
     files: &dyn Files,
     path: &Path,
     source: Source,
     into: &mut Pipeline,
     baseline: &mut Option<(PathBuf, Sp<String>, Source)>,
-    open: &mut Vec<PathBuf>,
+    includes: &mut Includes,
 ) -> Result<()> {
     let tree = yaml::tree(&source)?;
     let file: PipelineFile = typed(&source, &tree, Vars::Later)?;
     let dir = folder_of(path);
     for include in file.include.iter() {
         let target = normal(&dir.join(&include.value));
-        if open.contains(&target) {
+        if includes.open.contains(&target) {
             return Err(Diag::at(
                 &source,
                 include.span,
                 format!("`{}` includes itself", include.value),
             ));
         }
-        if open.len() >= MAX_INCLUDE_DEPTH {
+        if includes.open.len() >= MAX_INCLUDE_DEPTH {
             return Err(Diag::at(&source, include.span, "includes are nested too deep"));
         }
         let included = read_source(files, &target).map_err(|e| {
             Diag::at(&source, include.span, format!("cannot read `{}`: {e}", target.display()))
         })?;
-        open.push(target.clone());
-        take(files, &target, included, into, baseline, open)?;
-        open.pop();
+        includes.count += 1;
+        includes.bytes += included.text.len();
+        if includes.count > MAX_INCLUDES || includes.bytes > MAX_INCLUDED {
+            let most = format!("{MAX_INCLUDES} files and {} MiB", MAX_INCLUDED >> 20);
+            let message = format!("the pipeline takes in more than {most}");
+            return Err(Diag::at(&source, include.span, message)
+                .help("each file counts as often as it is included"));
+        }
+        includes.open.push(target.clone());
+        take(files, &target, included, into, baseline, includes)?;
+        includes.open.pop();
     }
     if let Some(name) = &file.name {
         into.name = name.value.clone();
@@ -153,6 +172,8 @@ fn take(
     if let Some(path) = file.baseline {
         *baseline = Some((dir.clone(), path, source.clone()));
     }
+    let mut named: HashMap<String, usize> =
+        into.stages.iter().enumerate().map(|(i, s)| (s.stage.name.value.clone(), i)).collect();
     let trees = match tree.get("stages").map(|t| &t.what) {
         Some(What::List(list)) => list.as_slice(),
         _ => &[],
@@ -167,7 +188,8 @@ fn take(
             )
             .help("names are made of letters, digits, `_`, `-` and `.`"));
         }
-        if let Some(other) = into.stages.iter().find(|s| s.stage.name.value == name.value) {
+        if let Some(other) = named.insert(name.value.clone(), into.stages.len()) {
+            let other = &into.stages[other];
             let (line, _) = other.source.line_col(other.stage.name.span.start as usize);
             return Err(Diag::at(
                 &source,

@@ -3,7 +3,7 @@
 //! The plan is static: it depends on the files of the pipeline alone, never on results. So a dry
 //! run and a run have the same one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,12 +11,14 @@ use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::profile::machine::on_one_machine;
 
 use super::load::{LoadedStage, Pipeline};
+use crate::local;
+
 use super::types::{Kind, Stage};
 use crate::profile::files::{Files, normal};
 use crate::profile::tree::{Vars, typed};
 use crate::profile::vars::{Scope, Setting};
 use crate::profile::yaml::Sp;
-use crate::profile::{Profile, Profiles, combinations};
+use crate::profile::{Profile, Profiles, combinations, forbidden};
 
 const MAX_NODES: usize = 100_000;
 
@@ -68,13 +70,21 @@ impl Gives {
     }
 }
 
+/// The stages as they are planned from.
+struct Stages<'p> {
+    pipeline: &'p Pipeline,
+    /// What each is, and where it says so.
+    kinds: Vec<(Kind, Span)>,
+    names: HashMap<&'p str, usize>,
+}
+
 /// What a stage gives. Code of parts is parts.
-fn gives(pipeline: &Pipeline, kinds: &[(Kind, Span)], of: usize) -> Gives {
-    match &kinds[of].0 {
+fn gives(stages: &Stages, of: usize) -> Gives {
+    match &stages.kinds[of].0 {
         Kind::Split(_) => Gives::Parts,
         Kind::Compile(c) => {
-            let from = pipeline.stages.iter().position(|s| s.stage.name.value == c.from.value);
-            match from.map(|i| &kinds[i].0) {
+            let from = stages.names.get(c.from.value.as_str());
+            match from.map(|i| &stages.kinds[*i].0) {
                 Some(Kind::Split(_)) => Gives::Parts,
                 _ => Gives::Tests,
             }
@@ -94,12 +104,12 @@ fn wants(kind: &Kind) -> Gives {
 }
 
 /// Whether a stage may consume another.
-fn fits(pipeline: &Pipeline, kinds: &[(Kind, Span)], of: usize, input: usize) -> bool {
-    match (&kinds[of].0, &kinds[input].0) {
+fn fits(stages: &Stages, of: usize, input: usize) -> bool {
+    match (&stages.kinds[of].0, &stages.kinds[input].0) {
         (Kind::Compile(_), Kind::Split(_)) => true,
         // What is linked was compiled.
         (Kind::Link(_), Kind::Split(_)) => false,
-        (kind, _) => gives(pipeline, kinds, input) == wants(kind),
+        (kind, _) => gives(stages, input) == wants(kind),
     }
 }
 
@@ -120,13 +130,15 @@ pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result
         return Err(Diag::at(&pipeline.source, Span::default(), "the pipeline has no stages")
             .help("docs/guide.md and pipelines/example.yaml show how one looks"));
     }
-    let kinds = resolve_kinds(&pipeline)?;
-    let order = sorted(&pipeline, &kinds)?;
+    let names = pipeline.stages.iter().enumerate();
+    let names = names.map(|(i, s)| (s.stage.name.value.as_str(), i)).collect();
+    let stages = Stages { pipeline: &pipeline, kinds: resolve_kinds(&pipeline)?, names };
+    let order = sorted(&stages)?;
     let profiles = profiles(files, &pipeline)?;
     let mut nodes: Vec<Node> = Vec::new();
-    let mut of_stage: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
+    let mut of_stage: Vec<Vec<usize>> = vec![Vec::new(); stages.kinds.len()];
     for i in order {
-        let made = instances(files, &pipeline, &profiles, &kinds, i, &nodes, &of_stage)?;
+        let made = instances(files, &profiles, &stages, i, &nodes, &of_stage)?;
         for node in made {
             if nodes.len() >= MAX_NODES {
                 return Err(Diag::at(
@@ -178,6 +190,9 @@ pub fn profiles(files: &dyn Files, pipeline: &Pipeline) -> Result<Profiles> {
                 pattern.span,
                 format!("no profile file matches `{}`", pattern.value),
             ));
+        }
+        if local::is_forbidden() {
+            return Err(forbidden(&found[0]).or_at(source, pattern.span));
         }
         extra.extend(found);
     }
@@ -233,15 +248,10 @@ fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
     Ok(out)
 }
 
-fn input_stage(
-    pipeline: &Pipeline,
-    kinds: &[(Kind, Span)],
-    of: usize,
-    name: &Sp<String>,
-) -> Result<usize> {
+fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usize> {
+    let Stages { pipeline, kinds, names } = stages;
     let loaded = &pipeline.stages[of];
-    let found = pipeline.stages.iter().position(|s| s.stage.name.value == name.value);
-    let Some(found) = found else {
+    let Some(found) = names.get(name.value.as_str()).copied() else {
         let diag =
             Diag::at(&loaded.source, name.span, format!("there is no stage `{}`", name.value));
         let names = pipeline.stages.iter().map(|s| s.stage.name.value.as_str());
@@ -251,7 +261,7 @@ fn input_stage(
         });
     };
     let kind = &kinds[of].0;
-    if !fits(pipeline, kinds, of, found) {
+    if !fits(stages, of, found) {
         return Err(Diag::at(
             &loaded.source,
             name.span,
@@ -260,10 +270,10 @@ fn input_stage(
                 kind.name(),
                 wants(kind).name(),
                 name.value,
-                gives(pipeline, kinds, found).name()
+                gives(stages, found).name()
             ),
         )
-        .help(match (kind, gives(pipeline, kinds, found)) {
+        .help(match (kind, gives(stages, found)) {
             (Kind::Compare(_) | Kind::Diff(_), _) => "put a `simulate` stage between them",
             (Kind::Link(_), Gives::Parts) => "put a `compile` stage between them",
             (Kind::Link(_), _) => "name a stage that compiles what a `split` stage gives",
@@ -275,29 +285,39 @@ fn input_stage(
 }
 
 /// The stages, each after those that it consumes.
-fn sorted(pipeline: &Pipeline, kinds: &[(Kind, Span)]) -> Result<Vec<usize>> {
+fn sorted(stages: &Stages) -> Result<Vec<usize>> {
+    let kinds = &stages.kinds;
     let mut inputs = Vec::new();
+    let mut consumers: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
     for (i, (kind, _)) in kinds.iter().enumerate() {
         let list = kind
             .inputs()
             .into_iter()
-            .map(|name| Ok((input_stage(pipeline, kinds, i, name)?, name.span)))
+            .map(|name| Ok((input_stage(stages, i, name)?, name.span)))
             .collect::<Result<Vec<_>>>()?;
+        list.iter().for_each(|(j, _)| consumers[*j].push(i));
         inputs.push(list);
     }
-    let mut done = vec![false; kinds.len()];
+    let mut open: Vec<usize> = inputs.iter().map(Vec::len).collect();
     let mut order = Vec::new();
-    while order.len() < kinds.len() {
-        let ready: Vec<usize> = (0..kinds.len())
-            .filter(|i| !done[*i] && inputs[*i].iter().all(|(j, _)| done[*j]))
-            .collect();
-        if ready.is_empty() {
-            return Err(circle(pipeline, &inputs, &done));
+    let mut ready: Vec<usize> = (0..kinds.len()).filter(|i| open[*i] == 0).collect();
+    while !ready.is_empty() {
+        let mut next = Vec::new();
+        for j in &ready {
+            for i in &consumers[*j] {
+                open[*i] -= 1;
+                if open[*i] == 0 {
+                    next.push(*i);
+                }
+            }
         }
-        for i in ready {
-            done[i] = true;
-            order.push(i);
-        }
+        order.append(&mut ready);
+        next.sort_unstable();
+        ready = next;
+    }
+    if order.len() < kinds.len() {
+        let done: Vec<bool> = open.iter().map(|n| *n == 0).collect();
+        return Err(circle(stages.pipeline, &inputs, &done));
     }
     Ok(order)
 }
@@ -343,21 +363,21 @@ fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
 /// consumes wherever they agree on the variables that they share.
 fn instances(
     files: &dyn Files,
-    pipeline: &Pipeline,
     profiles: &Profiles,
-    kinds: &[(Kind, Span)],
+    stages: &Stages,
     i: usize,
     nodes: &[Node],
     of_stage: &[Vec<usize>],
 ) -> Result<Vec<Node>> {
+    let pipeline = stages.pipeline;
     let loaded = &pipeline.stages[i];
-    let (kind, span) = &kinds[i];
+    let (kind, span) = &stages.kinds[i];
     let source = &loaded.source;
     let own = own_axes(pipeline, i)?;
     let input_stages = kind
         .inputs()
         .into_iter()
-        .map(|name| input_stage(pipeline, kinds, i, name))
+        .map(|name| input_stage(stages, i, name))
         .collect::<Result<Vec<_>>>()?;
     let mut combined: Vec<(Axes, Vec<usize>)> =
         own.iter().map(|a| (a.clone(), Vec::new())).collect();
@@ -511,7 +531,15 @@ fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
         }
         values.0 = expanded;
     }
-    let mut out = combinations(&matrix);
+    let many = || {
+        Diag::at(
+            source,
+            loaded.stage.name.span,
+            format!("this stage unfolds into over {MAX_NODES} instances"),
+        )
+    };
+    let most = MAX_NODES / loaded.stage.foreach.len().max(1);
+    let mut out = combinations(&matrix, most).ok_or_else(many)?;
     if !loaded.stage.foreach.is_empty() {
         let mut each = Vec::new();
         for old in &out {
@@ -527,13 +555,6 @@ fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
         out = each;
     }
     out.dedup();
-    if out.len() > MAX_NODES {
-        return Err(Diag::at(
-            source,
-            loaded.stage.name.span,
-            format!("this stage unfolds into over {MAX_NODES} instances"),
-        ));
-    }
     Ok(out)
 }
 

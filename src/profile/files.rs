@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::file;
+
 /// Where planning reads from.
 pub trait Files {
     fn read(&self, path: &Path) -> io::Result<Arc<str>>;
@@ -20,7 +22,7 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        std::fs::read_to_string(path).map(Into::into)
+        file::read_text(path, file::MAX_TEXT).map(Into::into)
     }
 
     fn list(&self, folder: &Path) -> Vec<PathBuf> {

@@ -10,7 +10,7 @@ pub mod types;
 pub mod vars;
 pub mod yaml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::base::digest::{Digest, Keyer};
 use crate::diag::{Diag, Result, Source, Span, nearest};
 use crate::lang::Language;
 use crate::litmus::{Arch, Features};
+use crate::local;
 
 use files::{Files, folder_of, normal};
 use mapping::Table;
@@ -257,6 +258,12 @@ impl Profile {
         }
         key.finish()
     }
+
+    /// Whether another profile means the same.
+    fn does_as(&self, other: &Profile) -> bool {
+        let rest = |p: &Profile| (p.model.clone(), p.timeout, p.memory_mib);
+        self.fingerprint() == other.fingerprint() && rest(self) == rest(other)
+    }
 }
 
 /// All profiles that a pipeline or command can name.
@@ -267,6 +274,22 @@ pub struct Profiles {
     broken: Vec<Box<Diag>>,
 }
 
+/// Says that profiles are not taken from files.
+pub fn forbidden(path: &Path) -> Box<Diag> {
+    Diag::new(format!("the profile {} is not one of litmake's own", path.display())).help(format!(
+        "leave out --{} (or {}) to take it",
+        local::OPTION,
+        local::VARIABLE
+    ))
+}
+
+/// Whether a profile came with the program, and not from a file that says the same.
+fn is_built_in(profile: &Profile) -> bool {
+    BUILT_IN
+        .iter()
+        .any(|(name, text)| *profile.source.name == **name && *profile.source.text == **text)
+}
+
 impl Profiles {
     /// Reads the built-in profiles, those of some folders, and some files. A later one replaces
     /// an earlier one of the same name.
@@ -275,6 +298,7 @@ impl Profiles {
         for (name, text) in BUILT_IN {
             out.add(files, Source::new(*name, *text), Path::new(name), false);
         }
+        let folders = if local::is_forbidden() { &[] } else { folders };
         let listed = folders
             .iter()
             .flat_map(|f| files.list(f))
@@ -296,8 +320,22 @@ impl Profiles {
     fn add(&mut self, files: &dyn Files, source: Source, path: &Path, on_disk: bool) {
         match family(files, &source, path, on_disk) {
             Ok(list) => {
+                let mut hidden: BTreeMap<Arc<str>, Vec<String>> = BTreeMap::new();
                 for profile in list {
-                    self.by_name.insert(profile.name.clone(), Arc::new(profile));
+                    let name = profile.name.clone();
+                    let new = Arc::new(profile);
+                    if let Some(old) = self.by_name.insert(name.clone(), new.clone())
+                        && on_disk
+                        && is_built_in(&old)
+                        && !new.does_as(&old)
+                    {
+                        hidden.entry(old.source.name.clone()).or_default().push(name);
+                    }
+                }
+                for (shipped, names) in hidden {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let which = format!("{} of litmake's own {shipped}", shorten(&names));
+                    local::hides(&format!("the file {}", path.display()), &which);
                 }
             }
             Err(e) => self.broken.push(e),
@@ -323,6 +361,9 @@ impl Profiles {
         }
         if name.ends_with(".yaml") || name.ends_with(".yml") || name.contains('/') {
             let path = normal(&dir.join(name));
+            if local::is_forbidden() {
+                return Err(forbidden(&path));
+            }
             let text = files.read(&path).map_err(|e| {
                 Diag::new(format!("cannot read the profile {}: {e}", path.display()))
             })?;
@@ -398,7 +439,12 @@ fn inherited(
         base_path.set_extension("yaml");
     }
     let built_in = BUILT_IN.iter().find(|(n, _)| Path::new(n).file_name() == base_path.file_name());
-    let (base_source, base_on_disk) = match (files.read(&base_path), built_in) {
+    // What comes with the program is not changed by what lies around.
+    let read = match on_disk {
+        true => files.read(&base_path),
+        false => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let (base_source, base_on_disk) = match (read, built_in) {
         (Ok(text), _) => (Some(Source::new(base_path.display().to_string(), text)), true),
         (Err(_), Some((n, text))) => (Some(Source::new(*n, *text)), false),
         (Err(_), None) => (None, false),
@@ -448,7 +494,7 @@ fn member(files: &dyn Files, name: &str, depth: usize) -> Option<ProfileFile> {
             let scope = Scope { vars: &vars, env: &nothing };
             scope.expand(&source, &file.name).is_ok_and(|n| n.value == name)
         };
-        let chosen = combinations(&file.matrix).into_iter().find(named)?;
+        let chosen = combinations(&file.matrix, MAX_FAMILY)?.into_iter().find(named)?;
         for (variable, values) in &mut file.matrix {
             values.0.retain(|v| chosen.get(variable) == Some(&v.value));
         }
@@ -456,8 +502,16 @@ fn member(files: &dyn Files, name: &str, depth: usize) -> Option<ProfileFile> {
     })
 }
 
-/// Every combination of the values of a matrix, the last variable changing fastest.
-pub fn combinations(matrix: &BTreeMap<String, yaml::Words>) -> Vec<BTreeMap<String, String>> {
+/// Every combination of the values of a matrix, the last variable changing fastest; nothing where
+/// there are more than `most`.
+pub fn combinations(
+    matrix: &BTreeMap<String, yaml::Words>,
+    most: usize,
+) -> Option<Vec<BTreeMap<String, String>>> {
+    let count = matrix.values().try_fold(1usize, |n, values| n.checked_mul(values.0.len()))?;
+    if count > most {
+        return None;
+    }
     let mut out = vec![BTreeMap::new()];
     for (name, values) in matrix {
         let mut next = Vec::with_capacity(out.len() * values.0.len());
@@ -469,21 +523,16 @@ pub fn combinations(matrix: &BTreeMap<String, yaml::Words>) -> Vec<BTreeMap<Stri
             }
         }
         out = next;
-        if out.len() > 10 * MAX_FAMILY {
-            break;
-        }
     }
-    out
+    Some(out)
 }
 
 /// The profiles that a file stands for.
 fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Result<Vec<Profile>> {
     let (file, source, _) = inherited(files, source, path, on_disk, 0)?;
     let at = |span: Span, message: String| Diag::at(&source, span, message);
-    let all = combinations(&file.matrix);
-    if all.len() > MAX_FAMILY {
-        return Err(at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")));
-    }
+    let all = combinations(&file.matrix, MAX_FAMILY)
+        .ok_or_else(|| at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")))?;
     // A base that is only there to be extended has no compiler, and gives no profile.
     let (Some(compiler), Some(arch)) = (&file.compiler, &file.arch) else {
         let missing = if file.compiler.is_none() { "compiler" } else { "arch" };
@@ -497,13 +546,14 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
     };
     let nothing = BTreeMap::new();
     let mut out: Vec<Profile> = Vec::new();
+    let mut names = BTreeSet::new();
     for variables in &all {
         let vars = variables.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))).collect();
         let scope = Scope { vars: &vars, env: &nothing };
         let expand = |s: &Sp<String>| scope.expand(&source, s).map(|s| s.value);
         let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
         let name = expand(&file.name)?;
-        if out.iter().any(|p| p.name == name) {
+        if !names.insert(name.clone()) {
             return Err(at(
                 file.name.span,
                 format!("two profiles of this family are named `{name}`"),

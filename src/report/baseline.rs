@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Report, Status};
 use crate::diag::{Diag, Result};
+use crate::file;
 
 const FORMAT: u32 = 1;
 
@@ -21,7 +22,7 @@ pub struct Baseline {
 impl Baseline {
     /// A file that is not there is an empty baseline.
     pub fn read(path: &Path) -> Result<Baseline> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match file::read_text(path, file::MAX_DATA) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Baseline::default()),
             Err(e) => {

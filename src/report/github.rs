@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Cause, Report, Status, state_text};
+use crate::plain;
 
 /// As many annotations of a kind are shown for a step.
 const SHOWN: usize = 10;
@@ -12,7 +13,7 @@ fn property(text: &str) -> String {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    plain::text(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Workflow commands for what matters most.
@@ -52,12 +53,13 @@ pub fn annotations(report: &Report) -> String {
 }
 
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    let text = plain::text(text).replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('`', "&#96;").replace('|', "\\|").replace('\n', " ")
 }
 
 /// The job summary, as Markdown.
 pub fn summary(report: &Report) -> String {
-    let mut out = format!("## litmake: {}\n\n", report.pipeline);
+    let mut out = format!("## litmake: {}\n\n", cell(&report.pipeline));
     let _ = writeln!(
         out,
         "{} new, {} known, {} fixed, {} errors\n",
@@ -72,7 +74,7 @@ pub fn summary(report: &Report) -> String {
             let state = finding.outcomes.forbidden.first().map(state_text);
             let _ = writeln!(
                 out,
-                "| {:?} | {} | {} | `{}` |",
+                "| {:?} | {} | {} | <code>{}</code> |",
                 finding.status,
                 cell(&finding.test),
                 cell(&finding.profiles.join(", ")),

@@ -3,18 +3,19 @@
 use std::fmt::Write;
 
 use super::{Report, Status};
+use crate::plain;
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in plain::text(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
-            // XML 1.0 has no place for other control characters.
-            c if c.is_control() && c != '\t' => out.push('\u{fffd}'),
+            // XML 1.0 has no place for these.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

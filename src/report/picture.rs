@@ -139,6 +139,7 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
 }
 
 pub(super) fn escaped(text: &str) -> String {
+    let text = crate::plain::text(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -18,6 +18,7 @@ use crate::gpu::session::Setup;
 use crate::mutate::mcm::Suite;
 use crate::pipeline::plan::{Node, Plan};
 use crate::pipeline::types::{Kind, RunDevice};
+use crate::plain;
 use crate::profile::types::Storage;
 use crate::report::evidence::{Changed, Changes, Differences};
 use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
@@ -53,14 +54,18 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         .found(&[State::Failed, State::Broke])
         .into_iter()
         .partition(|f| f.state == State::Failed && f.content.starts_with(DROPPED.as_bytes()));
-    for (i, node) in plan.nodes.iter().enumerate() {
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
+    for (at, i) in built.of_plan.iter().enumerate() {
+        parts[*i].push(at);
+    }
+    for (node, parts) in plan.nodes.iter().zip(parts) {
         let mut stage = report::Stage {
             name: node.label.clone(),
             kind: node.kind.name().to_string(),
             ..report::Stage::default()
         };
         let (mut executed, mut seconds) = (0, 0.0);
-        for at in (0..built.of_plan.len()).filter(|n| built.of_plan[*n] == i) {
+        for at in parts {
             // A list of parts is what the work made of the tasks.
             if let Work::Parts = built.graph.nodes[at].work {
                 continue;
@@ -385,11 +390,12 @@ fn violation(
 ) -> Option<Finding> {
     let record: Record = serde_json::from_slice(&found.content).ok()?;
     let on_cpu = device == RunDevice::Cpu;
+    let item = plain::path(&found.item);
     let command = match (on_cpu, &node.profile) {
         (false, _) => gpu_command(&record, &found.item),
-        (true, None) => format!("litmake cpu --seconds 10 {}", found.item),
+        (true, None) => format!("litmake cpu --seconds 10 {item}"),
         (true, Some(p)) => {
-            format!("litmake cpu --seconds 10 --profile {} {}", p.name, found.item)
+            format!("litmake cpu --seconds 10 --profile {} {item}", plain::word(&p.name))
         }
     };
     let finding = Finding {
@@ -429,9 +435,13 @@ fn gpu_command(record: &Record, item: &str) -> String {
     };
     let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
         Some(suite) => {
-            format!("litmake mutants run --suite {} --only {}", suite.name(), record.test)
+            format!(
+                "litmake mutants run --suite {} --only {}",
+                suite.name(),
+                plain::word(&record.test)
+            )
         }
-        None => format!("litmake mutants run {item}"),
+        None => format!("litmake mutants run {}", plain::path(item)),
     };
     let usual = Setup::new(Preset::Pte).json();
     for key in ["preset", "seed", "variant", "reach", "memory", "scope"] {
@@ -439,7 +449,7 @@ fn gpu_command(record: &Record, item: &str) -> String {
         // The size of a subgroup is the device's.
         let word = value.and_then(|v| v.as_str()?.split(' ').next());
         if let Some(word) = word {
-            out += &format!(" --{key} {word}");
+            out += &format!(" --{key} {}", plain::word(word));
         }
     }
     out
@@ -460,14 +470,14 @@ fn finding(plan: &Plan, built: &Built, engine: &Engine, found: &Found) -> Option
     let further = further(plan, built, i);
     let mut command = String::from("litmake check");
     for profile in &profiles {
-        command += &format!(" --profile {profile}");
+        command += &format!(" --profile {}", plain::word(profile));
     }
     let (preparation, flags) = preparation(plan, i);
     command += &flags;
     for model in [&model_source].into_iter().chain(&further) {
-        command += &format!(" --source-model {model}");
+        command += &format!(" --source-model {}", plain::word(model));
     }
-    command += &format!(" {}", found.item);
+    command += &format!(" {}", plain::path(&found.item));
     let gone = further.into_iter().zip(&verdict.also).filter(|(_, left)| **left == 0);
     let allowed_by: Vec<String> = gone.map(|(model, _)| model).collect();
     // The tests of both sides, for people: what the simulated stages consumed.
@@ -545,5 +555,8 @@ mod tests {
             "litmake mutants run --suite orders --only MP-orders.rel --variant vulkan --reach subgroup"
         );
         assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
+        let hostile = Record { test: "own".into(), ..Record::default() };
+        let words = shlex::split(&gpu_command(&hostile, "-a $(b)'.litmus")).unwrap();
+        assert_eq!(words, ["litmake", "mutants", "run", "./-a $(b)'.litmus"]);
     }
 }

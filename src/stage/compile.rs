@@ -92,7 +92,7 @@ impl Compilers {
     /// What a tool that is no compiler is, and what that rests on.
     pub fn other(&mut self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
         let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
-        let digest = fingerprint::digest(program, &evidence).finish();
+        let digest = fingerprint::digest(program, &evidence);
         (digest, Guard::new(&self.looks, vec![evidence]))
     }
 }
@@ -162,6 +162,16 @@ impl Stage {
     }
 }
 
+/// What becomes of an item for which a tool gave nothing.
+pub fn outcome(trouble: Trouble) -> Outcome {
+    match trouble {
+        Trouble::Test(message) => Outcome::Failed(message),
+        Trouble::Refused(message) => Outcome::ForNow(Box::new(Outcome::Failed(message))),
+        Trouble::Broken(_, message) => Outcome::Broke(message),
+        Trouble::Stopped => Outcome::Stopped,
+    }
+}
+
 /// The code of a test, where the test compiled alone gives the same.
 fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
     match compiler.compile(std::slice::from_ref(test)).pop() {
@@ -177,8 +187,8 @@ fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
         Some(Err(Trouble::Test(message))) => {
             Outcome::Failed(format!("alone, and not beside other tests: {message}"))
         }
-        Some(Err(Trouble::Compiler(message))) => Outcome::Broke(message),
-        Some(Err(Trouble::Stopped)) | None => Outcome::Stopped,
+        Some(Err(trouble)) => outcome(trouble),
+        None => Outcome::Stopped,
     }
 }
 
@@ -220,9 +230,7 @@ impl Map for Stage {
                     compare_alone(&compiler, test, &code)
                 }
                 Ok(test) => Outcome::Done(litmus::write(&test).into_bytes()),
-                Err(Trouble::Test(message)) => Outcome::Failed(message),
-                Err(Trouble::Compiler(message)) => Outcome::Broke(message),
-                Err(Trouble::Stopped) => Outcome::Stopped,
+                Err(trouble) => outcome(trouble),
             };
         }
         out

@@ -16,6 +16,7 @@ use crate::base::records::Records;
 use crate::diag::{Diag, Result, Source, Span};
 use crate::engine::graph::{self, Counts};
 use crate::engine::rows::Entry;
+use crate::file;
 use crate::generate::{EXCLUDED, FILTERED, LIMITED};
 use crate::litmus::list;
 use crate::litmus::pack::{self, Member};
@@ -157,7 +158,7 @@ impl Files {
                     .filter_map(|p| p.to_str())
                     .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok())
             });
-            let content = place.and_then(|_| std::fs::read(&path).ok());
+            let content = place.and_then(|_| test(&path));
             // What a change makes of a filter only a new list tells.
             if let (Some(at), Some(entries), Some(content)) = (place, memo.as_mut(), content)
                 && self.keep.is_empty()
@@ -209,7 +210,7 @@ impl Files {
                 let lists = RefCell::new(Vec::new());
                 let read = |p: &Path| {
                     lists.borrow_mut().push(absolute(p));
-                    std::fs::read_to_string(p)
+                    file::read_text(p, file::MAX_DATA)
                 };
                 let listed =
                     list::read(&path, &read).map_err(|e| e.or_at(&self.source, pattern.span))?;
@@ -295,7 +296,7 @@ pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
 /// The members of an archive with the digests of their contents, as bytes to be remembered:
 /// sorted by name, the last of each name.
 fn members_of(path: &Path, known: &dyn Records) -> std::io::Result<Vec<u8>> {
-    remembered("archive", path, known, |file| {
+    remembered("archive/2", path, known, |file| {
         let mut all = BTreeMap::new();
         pack::members(file, |member, content| {
             all.insert(member.name, (member.offset, member.len, Digest::of(content)));
@@ -340,6 +341,11 @@ impl Archive {
         });
         pack::read_member(&File::open(&self.path).ok()?, by_name.get(name)?).ok()
     }
+}
+
+/// The content of a file that is a test.
+fn test(path: &Path) -> Option<Vec<u8>> {
+    file::read(path, pack::MAX_MEMBER).ok()
 }
 
 /// The part of a path before its first pattern.
@@ -388,7 +394,7 @@ impl graph::Source for Files {
         counts.drop(EXCLUDED, found.excluded as u64);
         if !self.keep.is_empty() {
             let before = found.files.len();
-            found.files.retain(|path| self.keeps(std::fs::read(path).ok()));
+            found.files.retain(|path| self.keeps(test(path)));
             counts.drop(FILTERED, (before - found.files.len()) as u64);
         }
         if found.archives.is_empty() {
@@ -460,7 +466,7 @@ impl graph::Source for Files {
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
         let listed = self.listed.lock().ok()?;
         if let Some(odd) = listed.odd.get(name) {
-            return std::fs::read(odd).ok();
+            return test(odd);
         }
         for archive in &listed.archives {
             let inside = name.strip_prefix(&*archive.path.to_string_lossy());
@@ -469,7 +475,7 @@ impl graph::Source for Files {
             }
         }
         drop(listed);
-        std::fs::read(name).ok()
+        test(Path::new(name))
     }
 }
 

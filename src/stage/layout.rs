@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::Compilers;
+use super::compile::{Compilers, outcome};
 use super::guard::Guarded;
 use crate::base::digest::Digest;
 use crate::base::records::Records;
 use crate::diag::Result;
 use crate::engine::graph::{Context, Fingerprint, Map, Outcome, Source};
 use crate::engine::rows::Entry;
+use crate::plain;
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
 use crate::report::{Clash, Class, Finding};
-use crate::toolchain::compile::{Compiler, Trouble};
+use crate::toolchain::compile::{Compiler, Fault, Trouble};
 use crate::toolchain::layout::{self, Layout};
 use crate::toolchain::runtime::Runtime;
 
@@ -73,12 +74,15 @@ impl Stage {
         compiler: &Compiler,
         types: &[String],
     ) -> Vec<std::result::Result<Layout, Trouble>> {
+        let source: &dyn Fn(&str) -> _ = &|_| Ok(layout::source(types));
         let made = compiler
-            .emit(&|_| Ok(layout::source(types)), &["-g", "-gdwarf-4"], self.profile.timeout)
+            .emit_or_refuse(source, &["-g", "-gdwarf-4"], self.profile.timeout)
             .and_then(|object| layout::read(&object, types.len()).map_err(Trouble::Test));
         match made {
             Ok(list) => list.into_iter().map(Ok).collect(),
-            Err(Trouble::Compiler(_)) if types.len() > 1 => {
+            Err(Trouble::Refused(_) | Trouble::Broken(Fault::Crashed | Fault::Hung, _))
+                if types.len() > 1 =>
+            {
                 let (a, b) = types.split_at(types.len() / 2);
                 [self.read(compiler, a), self.read(compiler, b)].concat()
             }
@@ -108,17 +112,16 @@ impl Map for Stage {
         };
         let types: Vec<String> =
             items.iter().map(|i| String::from_utf8_lossy(&i[0]).into_owned()).collect();
-        let outcome = |made| match made {
+        let of = |made| match made {
             Ok(layout) => Outcome::Done(serde_json::to_vec(&Some(layout)).unwrap_or_default()),
             // A type that a target does not have is none of its layouts.
-            Err(Trouble::Compiler(message)) if message.contains(" failed with status ") => {
-                Outcome::Done(serde_json::to_vec(&None::<Layout>).unwrap_or_default())
+            Err(Trouble::Refused(_)) => {
+                let none = serde_json::to_vec(&None::<Layout>).unwrap_or_default();
+                Outcome::ForNow(Box::new(Outcome::Done(none)))
             }
-            Err(Trouble::Compiler(message)) => Outcome::Broke(message),
-            Err(Trouble::Test(message)) => Outcome::Failed(message),
-            Err(Trouble::Stopped) => Outcome::Stopped,
+            Err(trouble) => outcome(trouble),
         };
-        self.read(&compiler, &types).into_iter().map(outcome).collect()
+        self.read(&compiler, &types).into_iter().map(of).collect()
     }
 }
 
@@ -199,7 +202,8 @@ pub fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
                 .map(|g| (name(&g.profiles[0]), g.profiles[1..].iter().map(name).collect()))
                 .collect();
             let code = pair.iter().cloned().zip([a.layout.text(), b.layout.text()]).collect();
-            let command = pair.iter().map(|p| format!(" --profile {p}")).collect::<String>();
+            let command =
+                pair.iter().map(|p| format!(" --profile {}", plain::word(p))).collect::<String>();
             let finding = Finding {
                 class: Class::AbiLayout,
                 test: ty.to_string(),
@@ -212,7 +216,7 @@ pub fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
                     source: format!("_Atomic({ty})"),
                     code,
                 }],
-                command: format!("litmake abi{command} --type '{ty}'"),
+                command: format!("litmake abi{command} --type {}", plain::word(ty)),
                 ..Finding::default()
             };
             out.push(finding.identify());

@@ -17,6 +17,7 @@ use crate::mix::Split;
 use crate::mix::driver::{Driver, driver};
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
+use crate::toolchain::compile::Fault;
 use crate::toolchain::compile::{Compiler, Trouble};
 use crate::toolchain::image::Image;
 use crate::toolchain::image::library::Library;
@@ -93,7 +94,10 @@ impl Ld {
         let found = self.profiles.get(p).ok_or(Trouble::Test("there is no such profile".into()))?;
         Ok(Compiler {
             profile: &found.profile,
-            program: found.program.as_ref().map_err(|e| Trouble::Compiler(e.clone()))?,
+            program: found
+                .program
+                .as_ref()
+                .map_err(|e| Trouble::Broken(Fault::Missing, e.clone()))?,
             observe: Observe::Condition,
             storage: Storage::Pointers,
             helpers: false,
@@ -137,7 +141,8 @@ impl Ld {
         assignment: &[usize],
         context: &Context,
     ) -> Result<Linked, Trouble> {
-        let linker = self.linker.as_ref().map_err(|e| Trouble::Compiler(e.clone()))?;
+        let linker =
+            self.linker.as_ref().map_err(|e| Trouble::Broken(Fault::Missing, e.clone()))?;
         let in_c =
             |p: &&usize| self.profiles.get(**p).is_some_and(|p| p.profile.language == Language::C);
         let all: Vec<usize> = (0..self.profiles.len()).collect();

@@ -1,11 +1,11 @@
 //! `link`: the parts of a test as each profile compiled them, joined into every test that they
 //! make together.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::compile::Compilers;
+use super::compile::{Compilers, outcome};
 use super::guard::{Guard, Guarded};
 use super::ld::Ld;
 use super::read_test;
@@ -70,11 +70,7 @@ pub fn stage(
 }
 
 impl Stage {
-    fn one(
-        &self,
-        item: &[Vec<u8>],
-        context: &Context,
-    ) -> std::result::Result<Option<Vec<u8>>, Trouble> {
+    fn one(&self, item: &[Vec<u8>], context: &Context) -> std::result::Result<Outcome, Trouble> {
         let failed = |message: &str| Trouble::Test(message.to_string());
         let [_, test, compiled @ ..] = item else {
             return Err(failed("a test without code was to be linked"));
@@ -91,11 +87,16 @@ impl Stage {
         }
         // What broke ends it; what cannot be joined is one mix less.
         let broke = RefCell::new(None);
+        let refused = Cell::new(false);
         let stop = || context.stopped() || broke.borrow().is_some();
         let mut join = |assignment: &[usize]| -> Checked<Test> {
             let Some(ld) = &self.ld else { return Err(String::new()) };
             ld.join(&test, &split, assignment, context).map_err(|trouble| match trouble {
                 Trouble::Test(message) => message,
+                Trouble::Refused(message) => {
+                    refused.set(true);
+                    message
+                }
                 other => {
                     *broke.borrow_mut() = Some(other);
                     String::new()
@@ -110,11 +111,15 @@ impl Stage {
         if let Some(trouble) = broke.into_inner() {
             return Err(trouble);
         }
-        let Some((linked, texts)) = made else { return Ok(None) };
+        let Some((linked, texts)) = made else { return Ok(Outcome::Stopped) };
         let rest = serde_json::to_vec(&linked).map_err(|e| failed(&e.to_string()))?;
         let name = |(i, text): (usize, String)| (format!("mix{i}"), text.into_bytes());
         let parts = texts.into_iter().enumerate().map(name).collect();
-        Ok(Some(Bundle { parts, rest }.encode()))
+        let done = Outcome::Done(Bundle { parts, rest }.encode());
+        Ok(match refused.get() {
+            true => Outcome::ForNow(Box::new(done)),
+            false => done,
+        })
     }
 }
 
@@ -125,11 +130,8 @@ impl Map for Stage {
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| match self.one(item, context) {
-            Ok(Some(bytes)) => Outcome::Done(bytes),
-            Ok(None) => Outcome::Stopped,
-            Err(Trouble::Test(message)) => Outcome::Failed(message),
-            Err(Trouble::Compiler(message)) => Outcome::Broke(message),
-            Err(Trouble::Stopped) => Outcome::Stopped,
+            Ok(made) => made,
+            Err(trouble) => outcome(trouble),
         };
         items.iter().map(one).collect()
     }

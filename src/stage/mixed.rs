@@ -8,6 +8,7 @@ use super::mixes::{Fault, Mixed};
 use crate::engine::run::Engine;
 use crate::mix::By;
 use crate::pipeline::plan::Plan;
+use crate::plain;
 use crate::report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
 };
@@ -137,12 +138,13 @@ impl Stage<'_> {
         };
         let mut command = format!("litmake check --split {split}");
         for profile in &profiles {
-            command += &format!(" --profile {profile}");
+            command += &format!(" --profile {}", plain::word(profile));
         }
         for model in [&self.model_source].into_iter().chain(&self.further) {
-            command += &format!(" --source-model {model}");
+            command += &format!(" --source-model {}", plain::word(model));
         }
-        command += &format!(" --target-model {} {item}", self.model_target);
+        command += " --target-model";
+        command += &format!(" {} {}", plain::word(&self.model_target), plain::path(item));
         let gone = self.further.iter().zip(&fault.verdict.also).filter(|(_, left)| **left == 0);
         let allowed_by: Vec<String> = gone.map(|(model, _)| model.clone()).collect();
         let mut mix = fault.mix.clone();

@@ -232,12 +232,13 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         };
         out.node_of.push(last);
     }
+    let roots = out.graph.roots();
     for (i, node) in plan.nodes.iter().enumerate() {
         let at = out.node_of[i];
         let mut inputs = out.graph.nodes[at].inputs.iter();
         if let Some(first) = inputs.next() {
-            let root = out.graph.root(*first);
-            if inputs.any(|j| out.graph.root(*j) != root) {
+            let root = roots[*first];
+            if inputs.any(|j| roots[*j] != root) {
                 return Err(Diag::at(
                     &node.source,
                     node.span,

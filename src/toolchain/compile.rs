@@ -8,34 +8,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
 use super::lift::{self, Given};
-use super::process::{self, Ended, Request};
+use super::process::{self};
 use super::runtime::Runtime;
 use super::table;
+use super::trouble;
+pub use super::trouble::{Fault, Trouble, first_error};
 use crate::isa::{self, Isa};
+use crate::lang::Language;
 use crate::lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
 use crate::lang::c11::members::{members, published};
 use crate::lang::c11::outline::outline;
 use crate::lang::c11::readonly::only_read;
 use crate::lang::compiled::{FAULTS, compose, declare, is_array, locations, out_name, unit_of};
-use crate::lang::{Language, cpp};
 use crate::litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
 use crate::ops::Inst;
 use crate::profile::Profile;
 use crate::profile::machine;
 use crate::profile::mapping::Table;
 use crate::profile::types::{self, Observe};
-
-/// Why a test has no target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The test or its code is beyond what can be done; that will not change by itself.
-    Test(String),
-    /// The compiler said no, crashed, hung or is missing.
-    Compiler(String),
-    Stopped,
-}
 
 pub struct Compiler<'a> {
     pub profile: &'a Profile,
@@ -48,13 +41,6 @@ pub struct Compiler<'a> {
     pub runtime: &'a Runtime,
     pub stop: &'a AtomicBool,
 }
-
-/// What compilers say of themselves when they end against their will.
-const CRASHED: [&str; 3] =
-    ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
-
-/// How a program is run.
-type Run<'r> = &'r dyn Fn(&Request) -> Ended;
 
 #[derive(Clone)]
 pub(super) struct Unit {
@@ -82,9 +68,9 @@ impl Compiler<'_> {
         }
         let object = self.object(&units, self.profile.timeout);
         match &object {
-            Err(Trouble::Compiler(said)) if units.len() > 1 && self.always_says(said) => {
+            Err(Trouble::Broken(fault, said)) if units.len() > 1 && self.takes_nothing() => {
                 for (place, _) in &units {
-                    out[*place] = Err(Trouble::Compiler(said.clone()));
+                    out[*place] = Err(Trouble::Broken(*fault, said.clone()));
                 }
             }
             _ => self.batch(&units, object, &mut out),
@@ -156,11 +142,10 @@ impl Compiler<'_> {
         self.text(self.profile.language.header(), &[(0, self.unit(test)?)])
     }
 
-    /// Whether that is what the compiler says of a text without any test, too: the profile or the
-    /// compiler is at fault, and it need not be asked about each test.
-    fn always_says(&self, said: &str) -> bool {
-        let nothing = self.object(&[], self.profile.timeout);
-        matches!(nothing, Err(Trouble::Compiler(always)) if always == said)
+    /// Whether the compiler fails on a text without any test, too: the profile, the compiler or the
+    /// machine is at fault, and it need not be asked about each test.
+    fn takes_nothing(&self) -> bool {
+        matches!(self.object(&[], self.profile.timeout), Err(Trouble::Broken(..)))
     }
 
     /// The tests that the object code of a batch makes; of its halves, where there is none.
@@ -229,7 +214,7 @@ impl Compiler<'_> {
     pub fn watched(&self, test: &Test, run: Run) -> Result<(), Trouble> {
         let units = [(0, self.unit(test).map_err(Trouble::Test)?)];
         let text = |header: &str| self.text(header, &units);
-        self.emit_by(&text, &self.extra(), self.profile.timeout, run).map(drop)
+        Bench::new(self, &self.extra(), self.profile.timeout)?.by(run).emit(&text).map(drop)
     }
 
     /// Arguments for code that is lifted.
@@ -255,99 +240,19 @@ impl Compiler<'_> {
         extra: &[&str],
         timeout: Duration,
     ) -> Result<Vec<u8>, Trouble> {
-        self.emit_by(text, extra, timeout, &process::run)
+        Bench::new(self, extra, timeout)?.emit(text)
     }
 
-    fn emit_by(
+    /// As `emit`, where it is settled whose doing a failure is.
+    pub fn emit_or_refuse(
         &self,
         text: &dyn Fn(&str) -> Result<String, String>,
         extra: &[&str],
         timeout: Duration,
-        run: Run,
     ) -> Result<Vec<u8>, Trouble> {
-        let language = self.profile.language;
-        let file = format!("test.{}", language.extension());
-        let dir = tempfile::Builder::new()
-            .prefix("litmake-")
-            .tempdir()
-            .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
-        let write = |header: &str| {
-            let text = text(header).map_err(Trouble::Test)?;
-            std::fs::write(dir.path().join(&file), text)
-                .map_err(|e| Trouble::Compiler(format!("the source cannot be written: {e}")))
-        };
-        write(language.header())?;
-        let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
-            Language::C | Language::Cpp => {
-                (vec!["-w", "-fno-stack-protector"], vec!["-c", "-o", "test.o"])
-            }
-            Language::Rust => (
-                vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
-                vec!["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
-            ),
-        };
-        if language != Language::Rust {
-            ours.extend(extra);
-        }
-        files.push(&file);
-        let mut args = arguments(self.profile, &ours, &files);
-        let commands = subcommands(self.profile);
-        let run = |args: &[String]| {
-            run(&Request {
-                program: self.program,
-                args,
-                env: &self.profile.env,
-                dir: dir.path(),
-                timeout,
-                memory_mib: self.profile.memory_mib,
-                processors: 1,
-                stop: self.stop,
-            })
-        };
-        let mut ended = run(&args);
-        // Without the target's library, its headers are the compiler's own, and ours.
-        if let Ended::Exit { code: 1.., stderr, .. } = &ended
-            && language != Language::Rust
-            && (stderr.contains("file not found") || stderr.contains("No such file"))
-            && (language == Language::Cpp || !args.iter().any(|a| a == "-ffreestanding"))
-        {
-            if language == Language::Cpp {
-                write(cpp::BARE_HEADER)?;
-            }
-            args.insert(commands, "-ffreestanding".to_string());
-            ended = run(&args);
-        }
-        let name = &self.profile.compiler;
-        let first = |s: &str| first_error(s);
-        match ended {
-            Ended::Exit { code: 0, .. } => match std::fs::read(dir.path().join("test.o")) {
-                Err(e) => Err(Trouble::Compiler(format!("{name} left no object file: {e}"))),
-                Ok(bytes) => match object::File::parse(&*bytes) {
-                    Err(e) => Err(Trouble::Compiler(format!(
-                        "{name} wrote an object file that cannot be read: {e}"
-                    ))),
-                    Ok(_) => Ok(bytes),
-                },
-            },
-            // A driver that tells of its child's end does not end so itself.
-            Ended::Exit { stderr, .. } if CRASHED.iter().any(|c| stderr.contains(c)) => {
-                Err(Trouble::Compiler(format!("{name} crashed: {}", first(&stderr))))
-            }
-            Ended::Exit { code, stderr, .. } => Err(Trouble::Compiler(format!(
-                "{name} failed with status {code}: {}",
-                first(&stderr)
-            ))),
-            Ended::Signal { signal, stderr } => Err(Trouble::Compiler(format!(
-                "{name} crashed (signal {signal}): {}",
-                first(&stderr)
-            ))),
-            Ended::TooSlow => Err(Trouble::Compiler(format!(
-                "{name} hung: it took over {} s",
-                self.profile.timeout.as_secs()
-            ))),
-            Ended::Stopped => Err(Trouble::Stopped),
-            Ended::NotStarted(e) => Err(Trouble::Compiler(format!("{name} did not start: {e}"))),
-        }
+        let bench = Bench::new(self, extra, timeout)?;
+        let plain = || bench.emit(&|_| Ok(PLAIN.to_string())).map(drop);
+        trouble::settle(bench.emit(text), plain, || bench.emit(text))
     }
 
     /// The assembly test that the object code of a test makes.
@@ -477,17 +382,6 @@ pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String
     let (commands, given) = profile.args.split_at(subcommands(profile));
     let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
     [commands.to_vec(), text(ours), given.to_vec(), text(files)].concat()
-}
-
-/// The line of a compiler's output that says what is wrong.
-pub fn first_error(text: &str) -> String {
-    let wanted = ["error", "Error", "Assertion", "crash", "fatal"];
-    let line = text
-        .lines()
-        .find(|l| wanted.iter().any(|w| l.contains(w)))
-        .or(text.lines().find(|l| !l.trim().is_empty()))
-        .unwrap_or("it said nothing");
-    line.chars().take(300).collect()
 }
 
 /// Where to look for a profile's compiler, for messages.

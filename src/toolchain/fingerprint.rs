@@ -20,6 +20,7 @@ use super::runtime::Runtime;
 use super::trace::Look;
 use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
+use crate::base::records::{Kind, Put};
 use crate::diag::Source;
 use crate::litmus;
 use crate::profile::Profile;
@@ -76,7 +77,7 @@ pub fn fingerprint(
         ((), compiled.is_ok())
     });
     let named = Evidence::collect(named(profile)?, looks, known);
-    Ok(of(program, answer, named, profile))
+    Ok(of(program, answer, named, profile, known))
 }
 
 /// A tool that is no compiler, such as a linker, by what it reads to say its version.
@@ -96,7 +97,22 @@ pub fn of_tool(program: &Path, looks: &Looks, known: &dyn Records) -> Evidence {
 }
 
 /// A digest of what was read, which lasts where a compiler is moved with all that belongs to it.
-pub fn digest(program: &Path, evidence: &Evidence) -> Keyer {
+pub fn digest(program: &Path, evidence: &Evidence) -> Digest {
+    keyed(&files(program, evidence)).finish()
+}
+
+/// The files of a compiler of this digest, for whoever wants to know which of them changed.
+pub fn files_of(digest: Digest, known: &dyn Records) -> Option<BTreeSet<(PathBuf, Digest)>> {
+    let bytes = known.get(&[files_key(digest)]).pop().flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn files_key(digest: Digest) -> Digest {
+    Keyer::new("compiler's files/1").field("digest", &digest.0).finish()
+}
+
+/// What was read, by names that last where a compiler is moved.
+fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
     let real = program.canonicalize().unwrap_or(program.to_path_buf());
     let folder = real.parent().unwrap_or(Path::new("/"));
     let home = match folder.file_name() {
@@ -112,6 +128,10 @@ pub fn digest(program: &Path, evidence: &Evidence) -> Keyer {
         let name = real.strip_prefix(home).map(Path::to_path_buf).unwrap_or(real);
         files.insert((name, digest));
     }
+    files
+}
+
+fn keyed(files: &BTreeSet<(PathBuf, Digest)>) -> Keyer {
     let mut key = Keyer::new("compiler/2");
     for (name, digest) in files {
         key.add("name", name.as_os_str().as_encoded_bytes());
@@ -120,11 +140,16 @@ pub fn digest(program: &Path, evidence: &Evidence) -> Keyer {
     key
 }
 
-fn of(program: PathBuf, answer: Answer<()>, named: Evidence, profile: &Profile) -> Fingerprint {
-    let mut key = digest(&program, &answer.evidence);
-    for (_, digest) in named.contents() {
-        key.add("input", &digest.0);
-    }
+fn of(
+    program: PathBuf,
+    answer: Answer<()>,
+    named: Evidence,
+    profile: &Profile,
+    known: &dyn Records,
+) -> Fingerprint {
+    let mut files = files(&program, &answer.evidence);
+    files.extend(named.contents().map(|(path, digest)| (path.to_path_buf(), digest)));
+    let mut key = keyed(&files);
     // Such a compiler asks the processor, which is no file.
     if profile.args.iter().any(|arg| arg.contains("native")) {
         key.add("processor", processor().as_bytes());
@@ -134,8 +159,15 @@ fn of(program: PathBuf, answer: Answer<()>, named: Evidence, profile: &Profile) 
         // Whoever names inputs answers for them.
         false => BTreeSet::new(),
     };
+    let digest = key.finish();
+    let told = files_key(digest);
+    if !known.has(&[told])[0]
+        && let Ok(bytes) = serde_json::to_vec(&files)
+    {
+        known.put(&[Put { kind: Kind::Alias, key: told, value: &bytes }]);
+    }
     let evidence = Arc::new(answer.evidence.with(named));
-    Fingerprint { program, digest: key.finish(), evidence, unseen }
+    Fingerprint { program, digest, evidence, unseen }
 }
 
 /// What the processor at hand is and can do.

@@ -221,7 +221,8 @@ fn section(file: &object::File, name: &str) -> Option<Vec<u8>> {
             RelocationTarget::Symbol(index) => file.symbol_by_index(index).ok()?.address(),
             _ => 0,
         };
-        let Some(place) = usize::try_from(offset).ok().and_then(|o| bytes.get_mut(o..o + size))
+        let Some(place) =
+            usize::try_from(offset).ok().and_then(|o| bytes.get_mut(o..o.checked_add(size)?))
         else {
             continue;
         };
@@ -251,7 +252,7 @@ fn calls(file: &object::File, function: &str) -> BTreeSet<String> {
     };
     // Thumb functions have an odd address.
     let start = symbol.address() & !1;
-    let end = start + symbol.size();
+    let end = start.saturating_add(symbol.size());
     for (offset, relocation) in section.relocations() {
         if offset < start || offset >= end {
             continue;

@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
 
-use super::compile::{Compiler, Trouble, first_error, share, tell_features};
+use super::compile::{Compiler, share, tell_features};
 use super::image::Image;
 use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
-use super::process::{self, Ended, Request};
+use super::process::{self, Request};
+use super::trouble::{self, Fault, Trouble};
 use crate::lang::c11::members::{members, published};
-use crate::lang::compiled::{compose, is_array, unit_of};
+use crate::lang::compiled::compose;
+use crate::lang::compiled::{is_array, unit_of};
 use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::profile::{Profile, machine};
 
@@ -96,7 +98,7 @@ pub fn program(
     let dir = tempfile::Builder::new()
         .prefix("litmake-")
         .tempdir()
-        .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
+        .map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
     let mut args: Vec<String> = Vec::new();
     let mut arg = |text: String| args.push(text);
     for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {
@@ -118,7 +120,7 @@ pub fn program(
     for (n, bytes) in objects.iter().enumerate() {
         let name = format!("o{n}.o");
         std::fs::write(dir.path().join(&name), bytes)
-            .map_err(|e| Trouble::Compiler(format!("an object cannot be written: {e}")))?;
+            .map_err(|e| Trouble::machine(format!("an object cannot be written: {e}")))?;
         arg(name);
     }
     if !libraries.is_empty() {
@@ -131,35 +133,25 @@ pub fn program(
         }
         arg("--end-group".to_string());
     }
-    let ended = process::run(&Request {
-        program: &linker.path,
-        args: &args,
-        env: &BTreeMap::new(),
-        dir: dir.path(),
-        timeout: TIMEOUT,
-        memory_mib: 4096,
-        processors: 1,
-        stop,
-    });
-    let name = linker.path.display();
-    match ended {
-        Ended::Exit { code: 0, .. } => {}
-        // What objects are is the compilers' doing.
-        Ended::Exit { stderr, .. } => {
-            let said = first_error(&stderr);
-            return Err(Trouble::Test(format!("{name} does not link it: {said}")));
-        }
-        Ended::Signal { signal, .. } => {
-            return Err(Trouble::Compiler(format!("{name} crashed (signal {signal})")));
-        }
-        Ended::TooSlow => return Err(Trouble::Compiler(format!("{name} hung"))),
-        Ended::Stopped => return Err(Trouble::Stopped),
-        Ended::NotStarted(e) => {
-            return Err(Trouble::Compiler(format!("{name} did not start: {e}")));
-        }
-    }
+    let name = linker.path.display().to_string();
+    let run = |args: &[String]| {
+        let ended = process::run(&Request {
+            program: &linker.path,
+            args,
+            env: &BTreeMap::new(),
+            dir: dir.path(),
+            timeout: TIMEOUT,
+            memory_mib: 4096,
+            processors: 1,
+            stop,
+        });
+        trouble::judge(&name, ended, TIMEOUT)
+    };
+    // What objects are is the compilers' doing; but every linker takes the first one as it is.
+    let plain: Vec<String> = ["-r", "-o", "plain", "o0.o"].map(String::from).to_vec();
+    trouble::settle(run(&args), || run(&plain), || run(&args))?;
     let bytes = std::fs::read(dir.path().join("program"))
-        .map_err(|e| Trouble::Compiler(format!("{name} left no program: {e}")))?;
+        .map_err(|e| Trouble::Broken(Fault::Output, format!("{name} left no program: {e}")))?;
     Image::of_program(arch, &bytes, &missing).map_err(Trouble::Test)
 }
 

@@ -2,6 +2,7 @@
 //! make. It does not know models.
 
 pub mod ask;
+pub mod bench;
 pub mod compile;
 pub mod evidence;
 pub mod execute;
@@ -14,3 +15,4 @@ pub mod process;
 pub mod runtime;
 pub mod table;
 pub mod trace;
+pub mod trouble;

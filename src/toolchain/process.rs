@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::local;
+
 /// More output than this is cut.
 pub(super) const MAX_OUTPUT: u64 = 1 << 20;
 
@@ -211,7 +213,15 @@ pub fn locate(command: &str) -> Option<PathBuf> {
     let in_wheel = || {
         let (_, _, program) = wheel(command)?;
         let inside = Path::new(command).join(program);
-        toolchains().into_iter().map(|dir| dir.join(&inside)).find(|p| p.is_file())
+        let mut all = toolchains().into_iter().map(|dir| dir.join(&inside)).filter(|p| p.is_file());
+        let found = all.next()?;
+        if let Some(hidden) = all.next()
+            && std::path::absolute("toolchains").is_ok_and(|here| found.starts_with(here))
+        {
+            let name = |p: &Path| format!("the tool chain {}", p.display());
+            local::hides(&name(&found), &name(&hidden));
+        }
+        Some(found)
     };
     found.or_else(in_wheel)
 }
@@ -223,12 +233,13 @@ pub fn wheel(command: &str) -> Option<(&'static str, &str, &'static str)> {
 }
 
 /// Folders with a folder for each compiler that no package system installs: that of the variable
-/// `LITMAKE_TOOLCHAINS`, `toolchains` here, and one of the user's. New ones go into the first.
+/// `LITMAKE_TOOLCHAINS`, `toolchains` here where that is allowed, and one of the user's. New ones go into the first.
 pub fn toolchains() -> Vec<PathBuf> {
     let home =
         std::env::var_os("HOME").map(|h| Path::new(&h).join(".local/share/litmake/toolchains"));
     let named = std::env::var_os("LITMAKE_TOOLCHAINS").map(PathBuf::from);
-    let here = std::path::absolute("toolchains").ok().filter(|p| p.is_dir());
+    let here = std::path::absolute("toolchains").ok();
+    let here = here.filter(|p| p.is_dir() && !local::is_forbidden());
     [named, here, home].into_iter().flatten().collect()
 }
 

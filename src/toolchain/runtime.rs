@@ -22,11 +22,13 @@ use crate::profile::Profile;
 pub struct Runtime {
     pub paths: Vec<PathBuf>,
     open: OnceLock<Vec<Library>>,
+    /// Whether the target's library is without its headers, once that was asked.
+    pub lacks_headers: OnceLock<bool>,
 }
 
 impl Runtime {
     pub fn new(paths: Vec<PathBuf>) -> Runtime {
-        Runtime { paths, open: OnceLock::new() }
+        Runtime { paths, ..Runtime::default() }
     }
 
     /// Asks a compiler where its libraries are; those that are not there are left out.

@@ -136,7 +136,9 @@ fn prepare(
             for _ in &p.split.pieces {
                 own.push(match made.next() {
                     Some(Ok(part)) => Compiled::new(&part),
-                    Some(Err(Trouble::Test(e) | Trouble::Compiler(e))) => Err(e),
+                    Some(Err(Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e))) => {
+                        Err(e)
+                    }
                     _ => return Err("compiling was stopped".into()),
                 });
             }
@@ -200,7 +202,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         });
         let (linked, called) = match linked {
             Ok(tests) => tests,
-            Err(Trouble::Test(e) | Trouble::Compiler(e)) => {
+            Err(Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e)) => {
                 refuse(format!("ld: {e}"));
                 continue;
             }

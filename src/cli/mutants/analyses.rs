@@ -83,7 +83,7 @@ fn print_json(value: &Value) {
 }
 
 fn write(path: &std::path::Path, text: &str) -> Result<()> {
-    super::super::run::write(path, text)
+    litmake::file::write(path, text)
 }
 
 struct Scored {

@@ -62,7 +62,7 @@ pub fn read(path: &Path) -> Result<Results> {
     if size > MAX_BYTES {
         return Err(at(format!("{size} bytes are too many for a result file")));
     }
-    let text = std::fs::read_to_string(path)
+    let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     Results::read(&text).map_err(at)
 }

@@ -189,7 +189,7 @@ impl Tests {
             out.extend(self.suite.tests()?.into_iter().map(|m| m.test));
         }
         for path in &self.files {
-            let text = std::fs::read_to_string(path)
+            let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
                 .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
             out.push(litmus::read(&Source::new(path.display().to_string(), text))?);
         }
@@ -303,7 +303,7 @@ pub fn run(args: &Run) -> Result<u8> {
     let params = environments.iter().map(Environment::params);
     let all = results(&records, params, &info.json(), &setup.seed, setup.json());
     if let Some(path) = &args.out {
-        super::super::run::write(path, &all.write())?;
+        litmake::file::write(path, &all.write())?;
     }
     if args.json {
         print!("{}", all.write());
@@ -337,7 +337,7 @@ pub fn list(args: &List) -> Result<u8> {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
             let path = folder.join(format!("{}.litmus", test.name));
-            super::super::run::write(&path, &litmus::write(&test))?;
+            litmake::file::write(&path, &litmus::write(&test))?;
             continue;
         }
         let scheme = litmake::gpu::environment::Scheme::Parallel;
@@ -349,8 +349,8 @@ pub fn list(args: &List) -> Result<u8> {
             let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
             let path = folder.join(format!("{}.spv", test.name));
             std::fs::create_dir_all(folder)
-                .and_then(|()| std::fs::write(&path, bytes))
-                .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
+            litmake::file::write(&path, bytes)?;
             continue;
         }
         println!("{:24} {:40} {}", p.name, p.key, p.program.text());

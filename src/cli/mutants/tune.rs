@@ -141,7 +141,7 @@ fn replay(args: &Tune, path: &std::path::Path, goal: Goal) -> Result<u8> {
 /// The database of a file; empty where there is none yet.
 pub fn database(path: Option<&PathBuf>) -> Result<Database> {
     let Some(path) = path else { return Ok(Database::default()) };
-    match std::fs::read_to_string(path) {
+    match litmake::file::read_text(path, litmake::file::MAX_DATA) {
         Ok(text) => {
             Database::read(&text).map_err(|e| Diag::new(format!("{}: {e}", path.display())))
         }
@@ -211,7 +211,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     }
     if let Some(path) = &args.db {
         db.put(tuned.clone());
-        super::super::run::write(path, &db.write())?;
+        litmake::file::write(path, &db.write())?;
     }
     if args.conform {
         status = status.max(conform(args, &mut session, &setup, &tests, &tuned)?);

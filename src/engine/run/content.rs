@@ -31,8 +31,8 @@ impl Engine<'_> {
         for row in 0..inputs[0].len() {
             let cell = match self.decide(node, shard, row, &across(&inputs, row)) {
                 Ok(cell) => cell,
-                Err(key) => match self.store.get_one(&key).and_then(|b| Cell::decode(&b)) {
-                    Some(cell) => cell,
+                Err(key) => match self.recall(self.store.get_one(&key)) {
+                    Some(kept) => kept.cell,
                     None => self.redo(node, shard, row, &inputs)?.0,
                 },
             };
@@ -78,6 +78,7 @@ impl Engine<'_> {
             Outcome::Done(bytes) => (State::Done, bytes),
             Outcome::Finding(bytes) => (State::Finding, bytes),
             Outcome::Failed(message) => (State::Failed, message.into_bytes()),
+            Outcome::ForNow(outcome) => return self.settle(*outcome),
             Outcome::Broke(message) => {
                 let digest = Digest::of(message.as_bytes());
                 lock(&self.messages).insert(digest, message.clone());

@@ -1,11 +1,33 @@
 //! Keys: under which digest a unit, an action and a normal form are known.
 
+use std::time::UNIX_EPOCH;
+
 use super::{Engine, lock};
 use crate::base::digest::{Digest, Keyer};
 use crate::engine::graph::Outcome;
-use crate::engine::rows::{Cell, State};
+use crate::engine::rows::{Cell, Kept, State};
+
+/// What is kept for now is made anew after this time, in milliseconds.
+const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
 
 impl Engine<'_> {
+    /// When the run began, as it is stored.
+    pub(super) fn now(&self) -> u64 {
+        self.options.now.duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64)
+    }
+
+    /// What is stored of an item, where it still counts.
+    pub(in crate::engine) fn recall(&self, bytes: Option<Vec<u8>>) -> Option<Kept> {
+        let kept = Kept::decode(&bytes?)?;
+        let counts = match (kept.made, self.options.ask_again) {
+            (None, _) => true,
+            (Some(made), true) => made == self.now(),
+            // A clock that was wrong is no reason to keep it longer.
+            (Some(made), false) => made.abs_diff(self.now()) < FOR_NOW,
+        };
+        counts.then_some(kept)
+    }
+
     pub(in crate::engine) fn shard_digest(&self, node: usize, shard: usize) -> Option<Digest> {
         if self.is_root(node) {
             let root = lock(&self.roots[node]).clone()?;

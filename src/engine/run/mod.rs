@@ -6,7 +6,8 @@
 //!
 //! Invariants:
 //! - what is reported done was put into the store before;
-//! - a manifest exists only for a unit in which nothing broke and that was not stopped;
+//! - a manifest exists only for a unit in which nothing broke, of which nothing is kept for now,
+//!   and that was not stopped;
 //! - the cells of a unit depend on its inputs alone, never on the number of workers.
 
 mod content;
@@ -19,7 +20,7 @@ mod units;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,6 +40,10 @@ pub struct Options {
     pub part: Option<(u32, u32)>,
     /// Stop at the first thing that breaks.
     pub fail_fast: bool,
+    /// When the run began.
+    pub now: SystemTime,
+    /// Make anew what earlier runs kept for now.
+    pub ask_again: bool,
 }
 
 impl Default for Options {
@@ -48,6 +53,8 @@ impl Default for Options {
             context: Context::default(),
             part: None,
             fail_fast: false,
+            now: SystemTime::now(),
+            ask_again: false,
         }
     }
 }
@@ -136,6 +143,8 @@ struct UnitRun {
     missing: Vec<(Digest, Vec<u32>)>,
     left: AtomicUsize,
     executed: Mutex<Vec<u32>>,
+    /// Whether a cell of it is kept for now.
+    passing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -238,7 +247,7 @@ impl<'a> Engine<'a> {
             }
         }
         Ok(Engine {
-            root_index: (0..n).map(|i| graph.root(i)).collect(),
+            root_index: graph.roots(),
             consumers,
             joiners,
             whole: (0..n).map(|_| OnceLock::new()).collect(),

@@ -1,6 +1,6 @@
 //! The work in one unit: what of it is known, and the chunks that are not.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use crate::base::digest::Digest;
 use crate::base::records::{Kind, Put, Records};
 use crate::engine::events::Event;
 use crate::engine::graph::{Map, Outcome, REFRESH, Work};
+use crate::engine::rows::Kept;
 use crate::engine::rows::{Cell, Shard, State, encode_cells};
 
 impl Engine<'_> {
@@ -43,9 +44,13 @@ impl Engine<'_> {
         }
         let digests: Vec<Digest> = keys.iter().map(|k| k.0).collect();
         let mut missing = Vec::new();
+        let mut passing = false;
         for (known, (key, rows)) in self.store.get(&digests).into_iter().zip(keys) {
-            match known.and_then(|b| Cell::decode(&b)) {
-                Some(cell) => rows.iter().for_each(|r| cells[*r as usize] = Some(cell)),
+            match self.recall(known) {
+                Some(kept) => {
+                    passing |= kept.made.is_some();
+                    rows.iter().for_each(|r| cells[*r as usize] = Some(kept.cell));
+                }
                 None => missing.push((key, rows)),
             }
         }
@@ -58,6 +63,7 @@ impl Engine<'_> {
             missing,
             left: AtomicUsize::new(count.max(1)),
             executed: Mutex::default(),
+            passing: AtomicBool::new(passing),
         });
         if count == 0 {
             return self.finish_unit(&unit);
@@ -110,9 +116,9 @@ impl Engine<'_> {
             }
             claims.insert(key);
             drop(claims);
-            match self.store.get_one(&key).and_then(|b| Cell::decode(&b)) {
-                Some(cell) => {
-                    self.set(&unit, i, cell);
+            match self.recall(self.store.get_one(&key)) {
+                Some(kept) => {
+                    self.set(&unit, i, kept);
                     lock(&self.claims).remove(&key);
                     self.released.notify_all();
                 }
@@ -129,7 +135,11 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn set(&self, unit: &UnitRun, missing: usize, cell: Cell) {
+    pub(super) fn set(&self, unit: &UnitRun, missing: usize, kept: Kept) {
+        if kept.made.is_some() {
+            unit.passing.store(true, Ordering::Relaxed);
+        }
+        let cell = kept.cell;
         let mut cells = lock(&unit.cells);
         for row in &unit.missing[missing].1 {
             cells[*row as usize] = Some(cell);
@@ -153,22 +163,21 @@ impl Engine<'_> {
         }
         for i in mine {
             let (key, rows) = &unit.missing[*i];
-            if company && let Some(cell) = self.store.get_one(key).and_then(|b| Cell::decode(&b)) {
-                self.set(unit, *i, cell);
+            if company && let Some(kept) = self.recall(self.store.get_one(key)) {
+                self.set(unit, *i, kept);
                 continue;
             }
             match self.contents(node, unit.shard, rows[0] as usize, &unit.inputs) {
                 Ok(item) => {
                     let alias = work.normal(&item).map(|n| self.alias_key(node, &n));
-                    let known =
-                        alias.and_then(|a| self.store.get_one(&a)).and_then(|b| Cell::decode(&b));
-                    if let Some(cell) = known {
+                    let known = self.recall(alias.and_then(|a| self.store.get_one(&a)));
+                    if let Some(kept) = known {
                         self.store.put(&[Put {
                             kind: Kind::Action,
                             key: *key,
-                            value: &cell.encode(),
+                            value: &kept.encode(),
                         }]);
-                        self.set(unit, *i, cell);
+                        self.set(unit, *i, kept);
                         continue;
                     }
                     todo.push(*i);
@@ -177,7 +186,7 @@ impl Engine<'_> {
                 }
                 Err(message) => {
                     if let Some((cell, _)) = self.settle(Outcome::Broke(message)) {
-                        self.set(unit, *i, cell);
+                        self.set(unit, *i, Kept { cell, made: None });
                     }
                 }
             }
@@ -202,22 +211,24 @@ impl Engine<'_> {
             outcomes = guarded(work, &picked, &self.options.context);
             self.nanos[node].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
-        let mut settled: Vec<Option<(Cell, Vec<u8>)>> = vec![None; todo.len()];
+        let mut settled: Vec<Option<(Kept, Vec<u8>)>> = vec![None; todo.len()];
         for (n, outcome) in run.iter().zip(outcomes) {
-            settled[*n] = self.settle(outcome);
+            let made = matches!(outcome, Outcome::ForNow(_)).then(|| self.now());
+            let kept = |(cell, bytes)| (Kept { cell, made }, bytes);
+            settled[*n] = self.settle(outcome).map(kept);
             if settled[*n].is_some() {
                 lock(&unit.executed).push(unit.missing[todo[*n]].1[0]);
             }
         }
         let mut puts: Vec<Put> = Vec::new();
-        let encoded: Vec<Option<(Cell, [u8; 33], &[u8])>> = (0..todo.len())
+        let encoded: Vec<Option<(Kept, Vec<u8>, &[u8])>> = (0..todo.len())
             .map(|n| {
-                let (cell, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
-                Some((*cell, cell.encode(), bytes.as_slice()))
+                let (kept, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
+                Some((*kept, kept.encode(), bytes.as_slice()))
             })
             .collect();
         for (n, entry) in encoded.iter().enumerate() {
-            let Some((cell, record, bytes)) = entry else {
+            let Some((Kept { cell, .. }, record, bytes)) = entry else {
                 continue;
             };
             if cell.state != State::Broke {
@@ -234,9 +245,9 @@ impl Engine<'_> {
         }
         self.store.put(&puts);
         for (n, entry) in encoded.iter().enumerate() {
-            if let Some((cell, _, bytes)) = entry {
-                self.set(unit, todo[n], *cell);
-                if matches!(cell.state, State::Broke | State::Failed) {
+            if let Some((kept, _, bytes)) = entry {
+                self.set(unit, todo[n], *kept);
+                if matches!(kept.cell.state, State::Broke | State::Failed) {
                     self.say_failed(unit, todo[n], bytes);
                 }
             }
@@ -273,7 +284,7 @@ impl Engine<'_> {
         if !executed.is_empty() {
             lock(&self.executed[unit.node]).push((unit.shard as u32, executed));
         }
-        if shard.count(State::Broke) > 0 {
+        if shard.count(State::Broke) > 0 || unit.passing.load(Ordering::Relaxed) {
             lock(&self.kept).insert((unit.node, unit.shard), Arc::new(cells));
         } else {
             if let Some(digests) = self.read_by(unit.node, unit.shard) {

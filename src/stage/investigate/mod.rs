@@ -289,11 +289,14 @@ impl<'a> Investigator<'a> {
         };
         let lab = Lab { records: self.records, context: self.context };
         let outcomes = lab.apply(&*piece.map, piece.fingerprint, items, &mut Done::default());
-        let content = |outcome| match outcome {
-            Outcome::Done(content) | Outcome::Finding(content) => Ok(content),
-            Outcome::Failed(message) | Outcome::Broke(message) => Err(message),
-            Outcome::Stopped => Err("it was stopped".to_string()),
-        };
+        fn content(outcome: Outcome) -> std::result::Result<Vec<u8>, String> {
+            match outcome {
+                Outcome::Done(content) | Outcome::Finding(content) => Ok(content),
+                Outcome::Failed(message) | Outcome::Broke(message) => Err(message),
+                Outcome::ForNow(outcome) => content(*outcome),
+                Outcome::Stopped => Err("it was stopped".to_string()),
+            }
+        }
         outcomes.into_iter().map(content).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::super::compile;
 use super::super::guard::Guard;
 use super::super::{read_test, relative};
 use crate::base::digest::Digest;
@@ -17,7 +18,6 @@ use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
 use crate::litmus::Arch;
 use crate::pipeline::plan::Node;
 use crate::pipeline::types;
-use crate::toolchain::compile;
 
 struct Stage {
     setup: Setup,
@@ -72,7 +72,7 @@ pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environmen
 pub fn stage(
     node: &Node,
     options: &types::Run,
-    compilers: &mut super::super::compile::Compilers,
+    compilers: &mut compile::Compilers,
     records: &dyn Records,
 ) -> Result<super::Made> {
     let (setup, environments) = setup(node, options)?;
@@ -207,9 +207,7 @@ impl Map for Stage {
             }
             out[place] = match built {
                 Ok(ready) => self.one(&session, test, &ready, context),
-                Err(compile::Trouble::Test(message)) => Outcome::Failed(message),
-                Err(compile::Trouble::Compiler(message)) => Outcome::Broke(message),
-                Err(compile::Trouble::Stopped) => Outcome::Stopped,
+                Err(trouble) => compile::outcome(trouble),
             };
         }
         out

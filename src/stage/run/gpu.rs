@@ -186,7 +186,8 @@ impl Stage {
                     false => Outcome::Finding(bytes),
                 }
             }
-            Ending::Trouble(Trouble::Refused(e)) => Outcome::Failed(e),
+            // A device says no for reasons that are not the test's, too.
+            Ending::Trouble(Trouble::Refused(e)) => Outcome::ForNow(Box::new(Outcome::Failed(e))),
             Ending::Trouble(e) => Outcome::Broke(e.to_string()),
         }
     }

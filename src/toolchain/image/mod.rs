@@ -374,7 +374,7 @@ impl Image {
                 raw.offset,
                 Fix {
                     kind: raw.kind,
-                    place: section.at + raw.offset,
+                    place: section.at.wrapping_add(raw.offset),
                     symbol: symbol.at,
                     thumb: symbol.thumb,
                     local_entry: symbol.local_entry,
