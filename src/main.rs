@@ -4,10 +4,17 @@ mod cli;
 
 use std::process::ExitCode;
 
+use litmake::toolchain::supervisor;
+
 /// Simulating a small test makes many small allocations, which this one serves faster.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The program starts itself to look after each tool that it runs.
+    if let Some(status) = supervisor::asked() {
+        return status;
+    }
+    supervisor::is_this_program();
     cli::main()
 }

@@ -3,16 +3,17 @@
 //!
 //! It does not know models, nor how its results are stored.
 
+use crate::stop::Stopping;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::image::Image;
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
 use super::runtime::{self, Runtime};
+use super::scratch::Scratch;
 use super::table;
 use crate::diag::{Source, Span};
 use crate::isa::{self, Anything, Isa, ops::Inst};
@@ -47,7 +48,7 @@ pub struct Compiler<'a> {
     pub helpers: bool,
     /// What would be linked.
     pub runtime: &'a Runtime,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stopping,
 }
 
 /// The info line that says where a compiled test keeps the locals of its source.
@@ -257,10 +258,8 @@ impl Compiler<'_> {
     ) -> Result<Vec<u8>, Trouble> {
         let language = self.profile.language;
         let file = format!("test.{}", language.extension());
-        let dir = tempfile::Builder::new()
-            .prefix("litmake-")
-            .tempdir()
-            .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
+        let dir =
+            Scratch::new().map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
         let write = |header: &str| {
             let text = text(header).map_err(Trouble::Test)?;
             std::fs::write(dir.path().join(&file), text)

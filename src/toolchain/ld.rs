@@ -3,9 +3,9 @@
 //!
 //! It does not know what the objects are parts of.
 
+use crate::stop::Stopping;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
@@ -16,6 +16,7 @@ use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Ended, Request};
+use super::scratch::Scratch;
 use super::{compile, runtime};
 use crate::lang::c11::members::{members, published};
 use crate::litmus::{Arch, Body, InitItem, Test};
@@ -90,13 +91,10 @@ pub fn program(
     libraries: &[&Library],
     linker: &Linker,
     entry: &str,
-    stop: &AtomicBool,
+    stop: &dyn Stopping,
 ) -> Result<Image, Trouble> {
     let (wanted, missing) = needed(objects, libraries).map_err(Trouble::Test)?;
-    let dir = tempfile::Builder::new()
-        .prefix("litmake-")
-        .tempdir()
-        .map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
+    let dir = Scratch::new().map_err(|e| Trouble::Compiler(format!("no temporary folder: {e}")))?;
     let mut args: Vec<String> = Vec::new();
     let mut arg = |text: String| args.push(text);
     for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {

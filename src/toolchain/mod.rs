@@ -10,4 +10,6 @@ pub mod ld;
 pub mod lift;
 pub mod process;
 pub mod runtime;
+pub mod scratch;
+pub mod supervisor;
 pub mod table;
