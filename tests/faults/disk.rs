@@ -40,7 +40,7 @@ fn full_disks_cost_what_did_not_fit_and_nothing_else() {
     let (mut full, mut kept) = (0, 0);
     for round in 0..rounds(2) {
         let cache = format!("full-{round}");
-        let size = 4096 * (1 + random.below(whole / 4096 + 8));
+        let size = 4096 * (1 + random.below(whole / 4096));
         let Some(disk) = Small::mount(&s.path(&cache), size) else {
             println!("no file system can be mounted here");
             return;
