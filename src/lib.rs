@@ -25,4 +25,5 @@ pub mod report;
 pub mod sim;
 pub mod stage;
 pub mod stats;
+pub mod stop;
 pub mod toolchain;

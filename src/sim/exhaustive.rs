@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::eval::Choices;
 use super::expr::{Exprs, Var, mask, truth};
-use super::found::{Found, Outcome, Stop, holds};
+use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::{Program, What};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
@@ -72,7 +72,7 @@ impl Exhaustive<'_> {
         }
         loop {
             found.stats.nodes += 1;
-            if self.deadline.is_some_and(|d| Instant::now() > d) {
+            if late(self.deadline) {
                 return Err(Stop::TimedOut);
             }
             let mut co = Rel::empty(n);

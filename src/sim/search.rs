@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::eval::Choices;
 use super::expr::Exprs;
-use super::found::{Found, Outcome, Stop, holds};
+use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::{Cond, Program};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::Valuation;
@@ -160,8 +160,7 @@ impl<'s> Search<'s> {
     fn count(&mut self) -> Result<(), Stop> {
         self.found.stats.nodes += 1;
         let nodes = self.found.stats.nodes;
-        let late = |d| std::time::Instant::now() > d;
-        if nodes.is_multiple_of(1024) && self.deadline.is_some_and(late) {
+        if nodes.is_multiple_of(1024) && late(self.deadline) {
             return Err(Stop::TimedOut);
         }
         if nodes > self.node_limit { Err(Stop::Budget) } else { Ok(()) }

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::expr::{ExprId, Exprs, Var};
-use super::found::{Found, Outcome, Stop, holds};
+use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::Program;
 use super::reasons::{Atom, Explain};
 use super::skeleton::{Cells, Skeleton, Source};
@@ -47,7 +47,7 @@ impl Callbacks for Clock {
     fn stop(&self) -> bool {
         self.calls.set(self.calls.get().wrapping_add(1));
         if self.calls.get().is_multiple_of(256) {
-            self.late.set(self.deadline.is_some_and(|d| Instant::now() > d));
+            self.late.set(late(self.deadline));
         }
         self.late.get()
     }
@@ -399,7 +399,7 @@ impl<'s> Solver<'s> {
     /// Asks for the next proposal; false where there is none.
     fn propose(&mut self, assumptions: &[Lit]) -> Result<bool, Stop> {
         self.found.stats.nodes += 1;
-        if self.deadline.is_some_and(|d| Instant::now() > d) {
+        if late(self.deadline) {
             return Err(Stop::TimedOut);
         }
         let answer = self.sat.solve_limited(assumptions);

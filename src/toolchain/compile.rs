@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::bench::{Bench, PLAIN, Run};
@@ -30,6 +29,7 @@ use crate::litmus::{
 use crate::pipeline::mapping::Table;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::types::{self, Observe};
+use crate::stop::Stopping;
 
 pub struct Compiler<'a> {
     pub profile: &'a Profile,
@@ -40,7 +40,7 @@ pub struct Compiler<'a> {
     pub helpers: bool,
     /// What would be linked.
     pub runtime: &'a Runtime,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stopping,
 }
 
 /// The info line that says where a compiled test keeps the locals of its source.
