@@ -1,0 +1,132 @@
+//! What a model can see: which events it needs, and which may be left out because no execution
+//! with them has an outcome that it lacks without them.
+//!
+//! A model that comes from a user needs every event that its dialect has. The built-in ones are
+//! known, and for each of them it is argued here why it cannot tell. It does not know programs.
+
+use super::unfold::Branches;
+use crate::cat::Model;
+use crate::isa::ops::{Tags, tag};
+use crate::litmus::Arch;
+
+/// Under which conditions memory that one thread alone can reach makes no events. Values and
+/// dependencies go through it all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Private {
+    /// It makes events like all memory.
+    Events,
+    /// It makes none, but in threads with such a fence, and but for a location that is written
+    /// where it was written before, if `once`.
+    LeftOut { unless_fenced: Tags, once: bool },
+}
+
+impl Private {
+    /// It may always be left out.
+    const NEVER_SEEN: Private = Private::LeftOut { unless_fenced: Tags::NONE, once: false };
+
+    const fn unless_fenced(tags: Tags) -> Private {
+        Private::LeftOut { unless_fenced: tags, once: false }
+    }
+}
+
+/// How models see private memory.
+///
+/// Of such memory, accesses have no annotation and an address that depends on no read (others
+/// are kept). Its reads-from, coherence and from-reads stay in one thread and agree with program
+/// order, so that its own axioms hold, and a model sees a private event P only where an order
+/// X -> P -> Y says more than it says without P. Both X and Y are in P's thread, since nothing of
+/// another thread communicates with P. The question for each model is therefore: where X and Y
+/// are ordered through private events, are they ordered anyway? Dependencies that flow through
+/// private memory are kept as direct ones from X to Y, as they are through registers.
+fn private(model: &str) -> Private {
+    match model {
+        // Program order is transitive and orders all of X, P and Y.
+        "sc" => Private::NEVER_SEEN,
+        // TSO. If P reads, X is a read, a locked write or before an MFENCE: each of these comes
+        // before Y anyway, whatever Y is. If P writes, Y is a write, locked or after an MFENCE,
+        // and X comes before that anyway. Between the read and the write of one instruction is
+        // nothing that program order to its other neighbours does not say.
+        "x86tso" | "x86tso-herd2025" => Private::NEVER_SEEN,
+        // All accesses after a read come after it. If X writes, it comes before P by a SYNC, of
+        // which every kind that orders X before P orders it before the Y that P comes before: a
+        // kind which takes P as a write wants Y to be a write, and so does what X went through.
+        "mips" => Private::NEVER_SEEN,
+        // A read X comes before a private write by a dependency. What comes after a write, but
+        // not after X itself, is what a fence says that orders writes alone; and only that. To a
+        // private read, orders come by dependencies through memory, and all that such a read
+        // orders, it orders for any read before it, dependencies apart, which are kept. What a
+        // control dependency or a choice inside an instruction orders are writes, that of the
+        // private write and all later ones alike.
+        "aarch64" => Private::unless_fenced(
+            tag::DMB_ST
+                | tag::DMB_ISHST
+                | tag::DMB_OSHST
+                | tag::DMB_NSHST
+                | tag::DSB_ST
+                | tag::DSB_ISHST
+                | tag::DSB_OSHST
+                | tag::DSB_NSHST,
+        ),
+        // The same rules in AArch32, and Armv7, where `cc` has dependencies but not program order
+        // on one place.
+        "aarch32" | "armv7" => Private::unless_fenced(
+            tag::ARM_DMB_ST
+                | tag::ARM_DMB_ISHST
+                | tag::ARM_DSB_ST
+                | tag::ARM_DSB_ISHST
+                | tag::DMB_OSHST
+                | tag::DMB_NSHST
+                | tag::DSB_OSHST
+                | tag::DSB_NSHST,
+        ),
+        // As for AArch64: rules 9 to 13 are dependencies, and rule 12 is what makes them go
+        // through memory; fences with writes alone before them take P and not X. (FENCE.TSO
+        // takes a read before it too.)
+        "riscv" => Private::unless_fenced(tag::Fence_w_r | tag::Fence_w_w | tag::Fence_w_rw),
+        // The same; SYNC.WMB is the fence for writes alone.
+        "mips-weak" => Private::unless_fenced(tag::SYNC_WMB),
+        // As for Armv7, with EIEIO as the fence for writes alone. But `cc` has program order on
+        // one place as well: a place that is written again carries the order of what was in it
+        // before, which flows through no value.
+        "ppc" => Private::LeftOut { unless_fenced: tag::EIEIO, once: true },
+        _ => Private::Events,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Visible {
+    pub branches: Branches,
+    pub private: Private,
+}
+
+impl Visible {
+    /// All that a dialect has.
+    pub fn all(arch: Arch) -> Visible {
+        Visible { branches: branches(arch), private: Private::Events }
+    }
+
+    /// What a model needs of it.
+    pub fn under(model: &Model, arch: Arch) -> Visible {
+        let all = Visible::all(arch);
+        // Values that go through memory are followed by such a model itself.
+        if model.catdep() {
+            return all;
+        }
+        let Some(name) = model.built_in() else { return all };
+        // No built-in model asks for branches, and none has an order that goes on from one.
+        let branches = match all.branches {
+            Branches::All => Branches::Conditional,
+            other => other,
+        };
+        Visible { branches, private: private(name) }
+    }
+}
+
+/// The decisions that herd makes events of, which models see in program order.
+fn branches(arch: Arch) -> Branches {
+    match arch {
+        Arch::C | Arch::X86 | Arch::X86_64 => Branches::None,
+        Arch::AArch64 => Branches::All,
+        Arch::Arm | Arch::RiscV | Arch::Ppc | Arch::Mips => Branches::Conditional,
+    }
+}
