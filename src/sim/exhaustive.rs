@@ -247,7 +247,18 @@ impl Exhaustive<'_> {
                 What::Mem { loc, off, size } => {
                     let location = &self.program.locations[usize::from(loc)];
                     let mut value = initial_value(location, off, size);
-                    for (cell, shift) in Skeleton::observed_cells(self.cells, o.what) {
+                    let cells = Skeleton::observed_cells(self.cells, o.what);
+                    if cells.len() > 1 {
+                        let last = |cell: u16| orders[usize::from(cell)].last().copied();
+                        let pieces = cells.iter().map(|(c, at)| Some((last(*c)?, i64::from(*at))));
+                        let pieces: Vec<(u16, i64)> = pieces.collect::<Option<_>>()?;
+                        let eval = |e| self.exprs.eval(e, &lookup);
+                        if let Some(address) = self.skeleton.address(pieces.into_iter(), eval) {
+                            out.push(address);
+                            continue;
+                        }
+                    }
+                    for (cell, shift) in cells {
                         let last = orders[usize::from(cell)].last()?;
                         let part = self.written(*last, values)?;
                         let size = self.cells.places[usize::from(cell)].size;

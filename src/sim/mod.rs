@@ -279,7 +279,7 @@ impl Simulator {
             domain::feasible(program, exprs, &paths)
         };
         let mut look = |picked: Vec<&Path>, found: &mut Found| {
-            let mut skeleton = Skeleton::new(program, &cells, picked);
+            let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
             if let Some(domains) = &domains {
                 skeleton.compare_values(exprs, domains);
             }

@@ -205,6 +205,14 @@ impl<'s> Valuation<'s> {
             },
             Observed::Memory { cells, initial } => (cells, *initial),
         };
+        if cells.len() > 1 {
+            let pieces = cells.iter().map(|(cell, at)| Some((last(*cell)?, i64::from(*at))));
+            let pieces: SmallVec<[(u16, i64); 4]> = pieces.collect::<Option<_>>()?;
+            let address = self.skeleton.address(pieces.into_iter(), |e| self.eval(e));
+            if address.is_some() {
+                return address;
+            }
+        }
         let mut sum = match initial {
             Val::Int(v) => v,
             other if cells.is_empty() => return Some(other),

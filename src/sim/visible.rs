@@ -93,16 +93,42 @@ fn private(model: &str) -> Private {
     }
 }
 
+/// Whether a model has an axiom by which no read returns what comes later in program order at its
+/// place: it forbids a circle of program order and reads-from there.
+fn coherent(model: &str) -> bool {
+    let list = [
+        "sc",
+        "rc11",
+        "rc11-lb",
+        "c11",
+        "aarch64",
+        "aarch32",
+        "armv7",
+        "x86tso",
+        "x86tso-herd2025",
+        "riscv",
+        "ppc",
+        "mips",
+        "mips-weak",
+        "wgsl-sc-per-loc",
+        "wgsl-rel-acq",
+        "vulkan",
+    ];
+    list.contains(&model)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Visible {
     pub branches: Branches,
     pub private: Private,
+    /// Reads may return what their own thread writes later, unless the model rules it out.
+    pub early: bool,
 }
 
 impl Visible {
     /// All that a dialect has.
     pub fn all(arch: Arch) -> Visible {
-        Visible { branches: branches(arch), private: Private::Events }
+        Visible { branches: branches(arch), private: Private::Events, early: true }
     }
 
     /// What a model needs of it.
@@ -112,13 +138,19 @@ impl Visible {
         if model.catdep() {
             return all;
         }
-        let Some(name) = model.built_in() else { return all };
+        let name = match model.built_in() {
+            None => return all,
+            // The model of the architecture, with a flag for writes to const memory, which is never
+            // private.
+            Some("const-write") => arch.default_model(),
+            Some(name) => name,
+        };
         // No built-in model asks for branches, and none has an order that goes on from one.
         let branches = match all.branches {
             Branches::All => Branches::Conditional,
             other => other,
         };
-        Visible { branches, private: private(name) }
+        Visible { branches, private: private(name), early: !coherent(name) }
     }
 }
 

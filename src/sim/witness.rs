@@ -120,7 +120,7 @@ impl Simulator {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
                 }
-                let mut skeleton = Skeleton::new(&program, &cells, picked);
+                let mut skeleton = Skeleton::new(&program, &cells, picked, visible.early);
                 if let Some(domains) = &domains {
                     skeleton.compare_values(&self.exprs, domains);
                 }

@@ -97,11 +97,7 @@ pub fn test(rng: &mut Rng, arch: Arch, plain: bool) -> String {
     let mut text = format!("{} wide\n{{\n", arch.name());
     let values: Vec<usize> = SHARED.iter().map(|_| rng.below(3)).collect();
     for (name, value) in SHARED.iter().zip(&values) {
-        match arch {
-            Arch::C => write!(text, "atomic_int {name}={value}; "),
-            _ => write!(text, "{name}={value}; "),
-        }
-        .expect("text can be written");
+        let _ = write!(text, "{name}={value}; ");
     }
     for column in &columns {
         column.initial(&mut text);
@@ -111,7 +107,7 @@ pub fn test(rng: &mut Rng, arch: Arch, plain: bool) -> String {
         Arch::C => columns.iter().for_each(|c| c.function(&mut text)),
         _ => table(&columns, &mut text),
     }
-    let mut shown: Vec<String> = SHARED.iter().map(|s| format!("[{s}]")).collect();
+    let mut shown: Vec<String> = SHARED.iter().map(|s| (*s).to_string()).collect();
     let mut registers = Vec::new();
     for column in &columns {
         let names = column.read.iter().map(|r| column.shown(*r));
@@ -154,7 +150,7 @@ impl Column {
         for (l, name) in self.names().iter().enumerate() {
             let _ = match self.arch {
                 Arch::C => match l {
-                    2 => write!(text, "int {name}=0; "),
+                    2 => write!(text, "{name}=0; "),
                     _ => Ok(()),
                 },
                 Arch::X86 | Arch::X86_64 => Ok(()),
@@ -303,7 +299,8 @@ impl Column {
             _ => match self.old(rng) {
                 Some(r) => {
                     self.open += 1;
-                    format!("if (r{r} == {}) {{", rng.below(3))
+                    self.push(format!("if (r{r} == {}) {{", rng.below(3)));
+                    format!("atomic_store_explicit({name}, {value}, memory_order_relaxed);")
                 }
                 None => format!("atomic_store_explicit({name}, {value}, memory_order_relaxed);"),
             },
@@ -529,12 +526,12 @@ impl Column {
                 self.push(format!("MOV {},${}", self.reg(r), 1 + rng.below(2)));
                 self.push(format!("XCHG {place},{}", self.reg(r)));
             }
-            10 => {
+            10 if !self.plain => {
                 self.push(format!("MOV EDX,${}", 1 + rng.below(2)));
                 self.push(format!("{lock}CMPXCHG {place},EDX"));
                 self.read.push(0);
             }
-            11 => self.push(["MFENCE", "SFENCE", "LFENCE"][rng.below(3)]),
+            10 | 11 => self.push(["MFENCE", "SFENCE", "LFENCE"][rng.below(3)]),
             12 => {
                 let r = self.reg(self.old(rng).unwrap_or(0));
                 let j = ["JNE", "JE"][rng.below(2)];
