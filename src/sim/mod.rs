@@ -154,6 +154,10 @@ impl Model {
         self.fast.is_none()
     }
 
+    fn visible(&self, arch: Arch) -> Visible {
+        Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch)
+    }
+
     fn registers(&self) -> bool {
         self.fast.as_ref().map_or(self.cat.catdep(), |f| f.program.registers)
     }
@@ -262,10 +266,14 @@ impl Simulator {
         found: &mut Found,
         names: &mut Vec<String>,
     ) -> Result<bool> {
-        // The reference leaves nothing out.
+        let needed = model.visible(program.arch);
         let visible = match options.engine {
-            Engine::Exhaustive => Visible::all(program.arch),
-            _ => Visible::under(&model.cat, program.arch),
+            // The reference leaves nothing out. (Which values are known in every execution depends on
+            // what reads may return.)
+            Engine::Exhaustive => {
+                Visible { early: needed.early || !model.compares, ..Visible::all(program.arch) }
+            }
+            _ => needed,
         };
         let (paths, cut) =
             unfold_all(&mut self.exprs, test, program, options.unroll, model, visible)?;

@@ -325,8 +325,13 @@ impl<'p> Skeleton<'p> {
                 w.thread == r.thread && w.index >= r.index && (w.instance == r.instance || !early)
             };
             if r.kind == Kind::LockRead {
-                let of_lock = |w: &u16| source_of(r.tags, &events[usize::from(*w)], read.cell);
-                let all = (0..events.len() as u16).filter(|w| of_lock(w) && !later(w));
+                // A look at a lock is at what happened, whatever the model.
+                let before = |w: &Event| w.thread != r.thread || w.index < r.index;
+                let fits = |w: &u16| {
+                    let w = &events[usize::from(*w)];
+                    source_of(r.tags, w, read.cell) && before(w)
+                };
+                let all = (0..events.len() as u16).filter(fits);
                 read.candidates = all.collect();
                 continue;
             }

@@ -6,6 +6,7 @@
 
 use super::unfold::Branches;
 use crate::cat::Model;
+use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 use crate::isa::ops::{Tags, tag};
 use crate::litmus::Arch;
 
@@ -93,8 +94,8 @@ fn private(model: &str) -> Private {
     }
 }
 
-/// Whether a model has an axiom by which no read returns what comes later in program order at its
-/// place: it forbids a circle of program order and reads-from there.
+/// Whether a built-in model has an axiom by which no read returns what comes later in program order
+/// at its place: it forbids a circle of program order and reads-from there.
 fn coherent(model: &str) -> bool {
     let list = [
         "sc",
@@ -117,6 +118,38 @@ fn coherent(model: &str) -> bool {
     list.contains(&model)
 }
 
+/// The same for any model, where it can be seen at once: it requires a union with reads-from and
+/// program order at one place to be acyclic.
+fn coherent_plan(plan: &Plan) -> bool {
+    let node = |id: NodeId| &plan.nodes[id as usize];
+    let base = |id: NodeId, of: BaseRel| *node(id) == Node::BaseRel(of);
+    // Of a model with locks, rf is that of reads.
+    let is_rf = |id: NodeId| match *node(id) {
+        Node::BaseRel(BaseRel::Rf) => true,
+        Node::RestrictRange(r, s) => base(r, BaseRel::Rf) && *node(s) == Node::BaseSet(BaseSet::R),
+        _ => false,
+    };
+    let is_po_loc = |id: NodeId| match *node(id) {
+        Node::BaseRel(BaseRel::Po) => true,
+        Node::Inter(a, b) => {
+            [(a, b), (b, a)].iter().any(|(x, y)| base(*x, BaseRel::Po) && base(*y, BaseRel::Loc))
+        }
+        _ => false,
+    };
+    plan.checks.iter().any(|check| {
+        let (mut rf, mut po_loc, mut todo) = (false, false, vec![check.node]);
+        while let Some(id) = todo.pop() {
+            if let Node::Union(a, b) = *node(id) {
+                todo.extend([a, b]);
+            }
+            rf |= is_rf(id);
+            po_loc |= is_po_loc(id);
+        }
+        let asked = check.kind == CheckKind::Require && check.shape == Shape::Acyclic;
+        asked && !check.negated && rf && po_loc
+    })
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Visible {
     pub branches: Branches,
@@ -132,8 +165,9 @@ impl Visible {
     }
 
     /// What a model needs of it.
-    pub fn under(model: &Model, arch: Arch) -> Visible {
-        let all = Visible::all(arch);
+    pub fn under(model: &Model, plan: Option<&Plan>, arch: Arch) -> Visible {
+        let early = !plan.is_some_and(coherent_plan);
+        let all = Visible { early, ..Visible::all(arch) };
         // Values that go through memory are followed by such a model itself.
         if model.catdep() {
             return all;
@@ -150,7 +184,7 @@ impl Visible {
             Branches::All => Branches::Conditional,
             other => other,
         };
-        Visible { branches, private: private(name), early: !coherent(name) }
+        Visible { branches, private: private(name), early: early && !coherent(name) }
     }
 }
 

@@ -16,7 +16,6 @@ use super::program::{Cond, Program};
 use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
-use super::visible::Visible;
 use super::{Model, Options, Simulator, State, cells_of, each_choice, stopped, unfold_all};
 use crate::cat::exec::Exec;
 use crate::cat::plan::BaseRel;
@@ -97,7 +96,7 @@ impl Simulator {
         limit: usize,
     ) -> Result<Answer> {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
-        let visible = Visible::under(&model.cat, program.arch);
+        let visible = model.visible(program.arch);
         let (paths, _) =
             unfold_all(&mut self.exprs, test, &program, options.unroll, model, visible)?;
         let annotations = model.cat.annotations();
