@@ -466,6 +466,14 @@ impl<'s> Solver<'s> {
             self.clause(reasons.into_iter().map(|r| !r).collect());
             return Verdict::Refuted;
         }
+        let circle = self.known.circle();
+        if !circle.is_empty() {
+            let roots = self.known.roots(&circle);
+            let of = roots.iter().map(|k| self.known.accesses[*k]);
+            let clause = of.flat_map(|a| a.first..a.end).map(|i| !self.source_literal(i)).collect();
+            self.clause(clause);
+            return Verdict::Refuted;
+        }
         let outcome = self.known.outcome(last_write(self.skeleton, &self.now));
         if let (Some(filter), Some(outcome)) = (&self.program.filter, &outcome)
             && !holds(filter, self.program, outcome)
@@ -635,13 +643,7 @@ impl<'s> Solver<'s> {
     /// Records an allowed execution; false where no values go with it.
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
-        let any = match outcome {
-            Some(outcome) => self.known.record(outcome, self.found),
-            None => {
-                let last = last_write(self.skeleton, &self.now);
-                self.known.solve_cycle(self.program.filter.as_ref(), &last, self.found)
-            }
-        };
+        let any = self.known.record(outcome, self.found);
         if any {
             for flag in &theory.flags {
                 if !self.found.flags.contains(&flag.index)
