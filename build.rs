@@ -38,38 +38,7 @@ fn digest(rooms: &[&str]) -> String {
     hasher.finalize().to_hex()[..32].to_string()
 }
 
-fn is_plain_linux() -> bool {
-    let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
-    let plain = target("OS") == "linux" && target("ENV") == "gnu" && target("ARCH") == "x86_64";
-    plain && !target("FEATURE").contains("crt-static")
-}
-
-/// The program is linked to a fixed address where the toolchain can: relocating it takes longer
-/// than all else that happens before `main`.
-fn link_at_a_fixed_address() {
-    if is_plain_linux() {
-        println!("cargo::rustc-link-arg-bins=-no-pie");
-    }
-}
-
-/// The unwinder is linked into the program where its archive is found: finding and relocating the
-/// shared one takes longer than a dozen small tests.
-fn link_the_unwinder() {
-    if !is_plain_linux() {
-        return;
-    }
-    let linker = std::env::var("RUSTC_LINKER").unwrap_or("cc".to_string());
-    let asked = std::process::Command::new(linker).arg("-print-file-name=libgcc_eh.a").output();
-    let path = asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_string());
-    // Without the file, its bare name is printed.
-    if path.is_ok_and(|p| Path::new(&p).is_absolute()) {
-        println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
-    }
-}
-
 fn main() {
-    link_at_a_fixed_address();
-    link_the_unwinder();
     let tests = ["src/litmus", "src/lang", "src/isa", "src/ops", "src/rel.rs"];
     let mutate = [&tests[..], &["src/mutate", "src/stage/mutate.rs"]].concat();
     let simulate = [&tests[..], &["src/cat", "src/sim", "src/stage/simulate.rs"]].concat();

@@ -29,4 +29,5 @@ pub mod select;
 pub mod sim;
 pub mod stage;
 pub mod stats;
+pub mod stop;
 pub mod toolchain;

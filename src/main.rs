@@ -1,13 +1,20 @@
 //! The binary: hands over to the command line.
 
-// On Linux, `start` has the program's own start.
-#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
-
 mod cli;
-#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
-mod start;
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+use litmake::toolchain::supervisor;
+
+/// Simulating a small test makes many small allocations, which this one serves faster.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // The program starts itself to look after each tool that it runs.
+    if let Some(status) = supervisor::asked() {
+        return status;
+    }
+    supervisor::is_this_program();
     cli::main()
 }

@@ -449,7 +449,7 @@ fn a_stopped_run_goes_on_where_it_was() {
         std::thread::scope(|s| {
             s.spawn(|| {
                 std::thread::sleep(Duration::from_micros(300 * round));
-                stop.store(true, Ordering::Relaxed);
+                stop.ask();
             });
             engine.run();
         });

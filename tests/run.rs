@@ -697,19 +697,6 @@ fn closed_outputs_do_no_harm() {
     assert_eq!(status, 1, "{text}");
 }
 
-/// Graphics drivers are loaded into the program: they must not take its mathematics for theirs.
-#[test]
-fn what_is_loaded_later_finds_no_functions_of_the_program() {
-    use object::{Object, ObjectSymbol};
-    let program = std::fs::read(env!("CARGO_BIN_EXE_litmake")).expect("is built");
-    let program = object::File::parse(&*program).expect("is a program");
-    let given = program.dynamic_symbols().filter(|s| s.is_definition());
-    let given: Vec<_> = given.filter(|s| s.kind() == object::SymbolKind::Text).collect();
-    assert!(given.is_empty(), "{given:?}");
-    let taken = program.dynamic_symbols().filter(|s| s.is_undefined()).count();
-    assert!(taken > 50, "what it takes itself is listed: {taken}");
-}
-
 /// As with `| head`; and a full disk is an error that says so.
 #[test]
 fn a_reader_may_leave() {

@@ -396,3 +396,70 @@ fn a_segment_of_another_version_is_left_alone() {
     assert!(store.take_notices()[0].contains("format version 99"));
     assert!(path.exists());
 }
+
+/// Whoever cuts a file that is open costs its records, and not the process.
+#[test]
+fn files_that_are_cut_while_they_are_open_cost_their_records() {
+    for extension in ["seg", "idx"] {
+        for looked_before in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            put_range(&open(dir.path()), 0..3000);
+            let store = open(dir.path());
+            if looked_before {
+                assert_eq!(store.get_one(&key(1)), Some(value(1)));
+            }
+            let path = files(dir.path(), extension).remove(0);
+            std::fs::File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
+            let found = (0..3000).filter(|i| store.get_one(&key(*i)).is_some()).count();
+            let said = store.take_notices();
+            match (extension, looked_before) {
+                ("seg", _) => {
+                    assert!(found < 2, "{found} of a file of 100 bytes");
+                    assert!(said[0].contains("the file ends before"), "{said:?}");
+                }
+                // It was read before it was cut.
+                (_, true) => assert_eq!((found, said.len()), (3000, 0)),
+                (_, false) => {
+                    assert_eq!(found, 3000, "an index is only a shortcut");
+                    assert_eq!(said.len(), 1, "{said:?}");
+                }
+            }
+            put_range(&store, 0..3000);
+            assert!((0..3000).all(|i| store.get_one(&key(i)) == Some(value(i))));
+            store.heal().unwrap();
+            drop(store);
+            let store = open(dir.path());
+            assert!(store.take_notices().is_empty(), "it is said once");
+            assert!(store.verify().broken.is_empty());
+            assert!((0..3000).all(|i| store.get_one(&key(i)) == Some(value(i))));
+        }
+    }
+}
+
+/// Records say of themselves whether they are sound.
+#[test]
+fn a_damaged_header_costs_nothing_and_is_repaired() {
+    for cut in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        put_range(&open(dir.path()), 0..300);
+        let path = files(dir.path(), "seg").remove(0);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[30] ^= 1;
+        if cut {
+            bytes.truncate(20);
+        }
+        std::fs::write(&path, bytes).unwrap();
+        let store = open(dir.path());
+        let found = (0..300).filter(|i| store.get_one(&key(*i)) == Some(value(*i))).count();
+        assert_eq!(found, if cut { 0 } else { 300 });
+        assert!(store.take_notices()[0].contains("begin like a segment") == cut);
+        assert_eq!(store.repair().unwrap(), 1);
+        drop(store);
+        let store = open(dir.path());
+        assert!(store.take_notices().is_empty());
+        assert!(store.verify().broken.is_empty());
+        let found = (0..300).filter(|i| store.get_one(&key(*i)) == Some(value(*i))).count();
+        assert_eq!(found, if cut { 0 } else { 300 });
+        assert_eq!(files(dir.path(), "seg").len(), usize::from(!cut));
+    }
+}

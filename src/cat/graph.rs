@@ -510,7 +510,7 @@ impl Graph {
                 | (B::R | B::Rmw, B::Exp)
                 | (B::Iw | B::Fw, B::W)
                 | (B::Rmw, B::R | B::W)
-                | (B::Bcc, B::Branch)
+                | (B::Bcc | B::Pred, B::Branch)
         )
     }
 
@@ -559,10 +559,14 @@ impl Graph {
             (B::Iw, B::R | B::Rmw | B::Exp) => true,
             (
                 B::M | B::R | B::W | B::Iw | B::Fw | B::Rmw | B::Exp | B::Const,
-                B::F | B::Branch | B::Bcc | B::Rreg | B::Wreg | B::AddrPort | B::DataPort,
+                B::F | B::Branch | B::Bcc | B::Pred | B::Rreg | B::Wreg | B::AddrPort | B::DataPort,
             ) => true,
-            (B::F, B::Branch | B::Bcc | B::Rreg | B::Wreg | B::AddrPort | B::DataPort) => true,
-            (B::Branch | B::Bcc, B::Rreg | B::Wreg | B::AddrPort | B::DataPort) => true,
+            (
+                B::F,
+                B::Branch | B::Bcc | B::Pred | B::Rreg | B::Wreg | B::AddrPort | B::DataPort,
+            ) => true,
+            (B::Bcc, B::Pred) => true,
+            (B::Branch | B::Bcc | B::Pred, B::Rreg | B::Wreg | B::AddrPort | B::DataPort) => true,
             (B::Wreg, B::Rreg | B::AddrPort | B::DataPort) => true,
             _ => false,
         }

@@ -43,6 +43,8 @@ pub struct Model {
     pub(super) roots: Vec<usize>,
     /// What the bell file declares, where there is one.
     bell: Option<Annotations>,
+    /// The name of the built-in model that this is, where it is one.
+    built_in: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,11 @@ impl Model {
     /// The file that was asked for.
     pub fn main(&self) -> &Loaded {
         &self.files[*self.roots.last().unwrap_or(&0)]
+    }
+
+    /// The built-in model that this is, and nothing added to it.
+    pub fn built_in(&self) -> Option<&'static str> {
+        self.built_in.filter(|_| self.bell.is_none())
     }
 
     /// Whether any file asks for dependencies to be computed by the model.
@@ -172,6 +179,7 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         let bell = loader.find_bell(name)?;
         roots.push(loader.read(bell)?);
     }
+    let built_in = main.built_in;
     roots.push(loader.read(main)?);
     let bell = match &options.bell {
         Some(_) => Some(super::bell::declared(&loader.loaded, roots[1])?),
@@ -185,6 +193,7 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         files: loader.loaded.into_iter().map(|f| f.1).collect(),
         roots,
         bell,
+        built_in,
     })
 }
 
@@ -196,6 +205,8 @@ struct Found {
     /// Its folder, unless it is built in.
     folder: Option<PathBuf>,
     text: String,
+    /// Its name, if it is built in.
+    built_in: Option<&'static str>,
 }
 
 struct Loader<'a> {
@@ -221,6 +232,7 @@ impl Loader<'_> {
             key: path.display().to_string(),
             folder: Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
             text,
+            built_in: None,
         }))
     }
 
@@ -236,7 +248,12 @@ impl Loader<'_> {
 
     fn try_built_in(&self, file: &str) -> Option<Found> {
         let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == file)?;
-        Some(Found { key: format!("<built-in>/{name}"), folder: None, text: text.to_string() })
+        Some(Found {
+            key: format!("<built-in>/{name}"),
+            folder: None,
+            text: text.to_string(),
+            built_in: Some(name.trim_end_matches(".cat")),
+        })
     }
 
     fn find_main(&self, name: &str) -> Result<Found> {

@@ -19,11 +19,12 @@ pub enum BaseSet {
     M,
     /// Fences of any kind.
     F,
-    /// Branch events (`B`, `BR`, `PoD`, `BCC`): one for each executed conditional branch, and
-    /// one for the decision inside each compare-and-swap and other conditional effect
-    /// (which `BCC` does not hold).
+    /// Branch events (`B`, `BR`, `PoD`), in the dialects that have them: one for each executed
+    /// conditional branch (`BCC`), and one for the decision inside each compare-and-swap and other
+    /// conditional effect (`PRED`).
     Branch,
     Bcc,
+    Pred,
     /// Events that are both read and write (C11).
     Rmw,
     /// Initial writes.
@@ -77,7 +78,7 @@ pub enum BaseRel {
     LxSx,
     SameInstance,
     /// Flow of data and of control inside one instruction. Without register events: from the
-    /// read to the write of an atomic instruction, data where the written value is computed
+    /// read to the write of a read-modify-write, data where the written value is computed
     /// from the read one (not in a swap), control where a comparison decides on the write.
     IicoData,
     IicoCtrl,

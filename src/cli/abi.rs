@@ -45,5 +45,5 @@ fn run(args: &Args) -> Result<u8> {
         made::print(report, args.json);
         Ok(())
     })?;
-    Ok(report.exit_status())
+    Ok(common::status_of(report.exit_status()))
 }

@@ -101,8 +101,8 @@ fn verify(cache: &CacheArgs, repair: bool) -> ExitCode {
         Ok(store) => store,
         Err(e) => return common::fail(&e),
     };
-    let mut broken = store.take_notices();
     let report = store.verify();
+    let mut broken = store.take_notices();
     broken.extend(report.broken);
     for line in broken.iter().take(50) {
         println!("{line}");

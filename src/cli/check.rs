@@ -126,7 +126,7 @@ fn run(args: &Args) -> Result<u8> {
         made::print(report, args.json);
         Ok(())
     })?;
-    Ok(report.exit_status())
+    Ok(common::status_of(report.exit_status()))
 }
 
 /// The stages of this command.

@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use litmake::pipeline::plan::{Plan, profile_folders};
 use litmake::profile::files::Files;
 use litmake::profile::{Profile, Profiles};
 use litmake::stage::{self, Built};
-use signal_hook::consts::{SIGALRM, SIGINT};
+use litmake::stop::{self, Stop};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
@@ -82,12 +84,13 @@ pub fn show_size(bytes: u64) -> String {
     }
 }
 
-/// Keeps the cache below its cap, and closes it: the handler of interrupts holds it until the
-/// program ends.
+/// Keeps the cache below its cap, and closes it.
 pub fn reduce(store: &Store) {
     let cap =
         std::env::var("LITMAKE_CACHE_MAX").ok().and_then(|v| size(&v).ok()).unwrap_or(DEFAULT_CAP);
     if !store.is_read_only() {
+        // What could not be healed is said again by the next run.
+        let _ = store.heal();
         store.gc(&GcOptions { max_size: Some(cap), keep: None });
     }
     store.close();
@@ -149,86 +152,91 @@ pub fn fail(diag: &Diag) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Set by the first interrupt, which asks a command to stop at the next good place; the second ends
-/// the program.
-pub fn stop_asked() -> &'static AtomicBool {
-    on_first_interrupt(|| {})
+/// The request to stop that the first signal makes of a command that takes long, whichever it is of
+/// an interrupt (Ctrl-C), an end and a hang-up. The second ends the program at once: what tools
+/// started goes with them, and the cache loses nothing.
+pub fn stop() -> Stop {
+    stop_within(None)
 }
 
-/// For commands that print as they go: the first interrupt asks them to stop after the result in
-/// hand, and to say how to go on; where that takes long, or at the second, the program ends.
-pub fn interruptible() -> &'static AtomicBool {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let end = || {
-            let said = "\nlitmake: stopped; what was printed before is whole\n";
-            // SAFETY: the bytes are there, and handlers may write.
-            unsafe { libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len()) };
-            low_level::exit(INTERRUPTED.into());
-        };
-        // SAFETY: it does what handlers may, no more.
-        let _ = unsafe { low_level::register(SIGALRM, end) };
+/// The same for commands that print as they go: where the result in hand takes long, the program
+/// ends without it.
+pub fn stop_between_results() -> Stop {
+    stop_within(Some(Duration::from_secs(1)))
+}
+
+/// The signal that asked for the stop; 0 before.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+fn stop_within(patience: Option<Duration>) -> Stop {
+    static HANDLERS: Once = Once::new();
+    let stop = stop::of_the_process();
+    HANDLERS.call_once(|| {
+        // Where no handler can be set, a signal ends the program as it would anyhow.
+        if let Ok(mut signals) = Signals::new(heeded()) {
+            let (send, receive) = channel();
+            std::thread::spawn(move || signals.forever().try_for_each(|signal| send.send(signal)));
+            std::thread::spawn(move || {
+                let Ok(first) = receive.recv() else { return };
+                SIGNAL.store(first, Ordering::Relaxed);
+                stop.ask();
+                let second = match patience {
+                    Some(patience) => receive.recv_timeout(patience),
+                    None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                };
+                let signal = match second {
+                    Ok(second) => second,
+                    Err(RecvTimeoutError::Timeout) => {
+                        eprintln!("\nlitmake: stopped; what was printed before is whole");
+                        first
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                // Whoever holds a lock is not waited for.
+                low_level::exit(128 + signal);
+            });
+        }
     });
-    // SAFETY: handlers may set the alarm.
-    on_first_interrupt(|| unsafe {
-        libc::alarm(1);
-    })
+    stop.clone()
 }
 
-/// `then` is called by a handler of signals. There is no thread that waits for them: starting one
-/// takes longer than many a command.
-fn on_first_interrupt(then: fn()) -> &'static AtomicBool {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let asked = move || match STOP.swap(true, Ordering::Relaxed) {
-            true => low_level::exit(INTERRUPTED.into()),
-            false => then(),
-        };
-        // SAFETY: it does what handlers may, no more. Where none can be set, an interrupt ends the
-        // program as it would anyhow.
-        let _ = unsafe { low_level::register(SIGINT, asked) };
-    });
-    &STOP
+/// The signals that ask for a stop. A hang-up that whoever started the program has it ignore, as
+/// `nohup` does, is none.
+fn heeded() -> Vec<i32> {
+    // SAFETY: it only asks.
+    let ignored = unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(SIGHUP, std::ptr::null(), &mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    };
+    let mut out = vec![SIGINT, SIGTERM];
+    if !ignored {
+        out.push(SIGHUP);
+    }
+    out
 }
 
-/// Says how to go on after an interrupt, and ends the program.
+/// The exit status of a command that a signal stopped; nothing where none did.
+pub fn stopped_status() -> Option<u8> {
+    match SIGNAL.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(128 + signal as u8),
+    }
+}
+
+/// The exit status of a command, which is the signal's where one stopped it: what it has then is
+/// a part.
+pub fn status_of(whole: u8) -> u8 {
+    stopped_status().unwrap_or(whole)
+}
+
+/// Says how to go on after a stop, and ends the program.
 pub fn stopped(message: &str) -> ! {
     eprintln!("\nlitmake: stopped; {message}");
-    std::process::exit(INTERRUPTED.into())
+    std::process::exit(status_of(2).into())
 }
 
 /// The same between two of some tests.
 pub fn stopped_before(at: usize, all: usize, next: impl std::fmt::Display) -> ! {
     stopped(&format!("{at} of {all} tests are done, the next is {next}"))
-}
-
-/// The status of a program that was interrupted.
-pub const INTERRUPTED: u8 = 130;
-
-/// The first interrupt asks the run to stop; where that takes long, or at the second, the cache
-/// is closed and the program ends.
-pub fn on_interrupt(stop: Arc<AtomicBool>, store: Arc<Store>) {
-    // Where no handler can be set, an interrupt ends the program as it would anyhow.
-    let Ok(mut signals) = Signals::new([SIGINT]) else { return };
-    let end = move || {
-        store.close();
-        eprintln!(
-            "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
-        );
-        std::process::exit(INTERRUPTED.into());
-    };
-    std::thread::spawn(move || {
-        let mut late = Some(end.clone());
-        for _ in signals.forever() {
-            stop.store(true, Ordering::Relaxed);
-            match late.take() {
-                Some(end) => drop(std::thread::spawn(move || {
-                    std::thread::sleep(Duration::from_millis(700));
-                    end();
-                })),
-                None => end(),
-            }
-        }
-    });
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::{self, pack};
@@ -89,7 +88,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         storage: args.storage.into(),
         helpers: args.helpers,
         runtime: &runtime,
-        stop: &AtomicBool::new(false),
+        stop: &common::stop(),
     };
     if args.source {
         let failed = |e| input(Diag::new(format!("{}: {e}", args.test.display())));
@@ -101,7 +100,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     };
     match result {
         Ok(test) => Ok(litmus::write(&test)),
-        Err(Trouble::Stopped) => Err((3, Diag::new("stopped"))),
+        Err(Trouble::Stopped) => Err((common::status_of(3), Diag::new("stopped"))),
         Err(trouble) => {
             let message = format!("{}: {}", args.test.display(), trouble.message());
             Err((3, Diag::new(message)))

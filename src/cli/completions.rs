@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+
 /// Print a completion script for a shell.
 #[derive(clap::Args)]
 pub struct Args {
@@ -10,7 +12,7 @@ pub struct Args {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    let mut command = super::command(None);
+    let mut command = super::Cli::command();
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "litmake", &mut script);
     print!("{}", String::from_utf8_lossy(&script));

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
@@ -21,6 +20,7 @@ use litmake::mutate::mcm::Suite;
 use litmake::profile::files::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Goal, adaptive, in_order};
+use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile;
 
 use super::common;
@@ -192,9 +192,13 @@ fn read(path: &PathBuf) -> Result<litmus::Test> {
 
 fn run(args: &Args) -> Result<u8> {
     let mut status = 0;
+    let stop = common::stop();
     let mut models = Models::new(args.model.as_deref());
     let mut tests = Vec::new();
     for test in inputs(args)? {
+        if stop.asked() {
+            return Ok(common::status_of(3));
+        }
         match test.and_then(|test| Prepared::new(&test, &mut models)) {
             Ok(test) => tests.push(test),
             Err(e) => {
@@ -217,7 +221,6 @@ fn run(args: &Args) -> Result<u8> {
             return Ok(3);
         }
     };
-    let stop = AtomicBool::new(false);
     let tests = counted(&session, tests, &stop)?;
     let (setup, environments) = args.how.setup(tests.len())?;
     if args.tune {
@@ -225,8 +228,12 @@ fn run(args: &Args) -> Result<u8> {
     }
     let mut records = Vec::new();
     let mut table = Table::default();
-    for part in tests.chunks(24) {
+    'all: for part in tests.chunks(24) {
         for (test, built) in part.iter().zip(session.build(part, &stop)) {
+            if stop.asked() {
+                eprintln!("stopped; what ran is in the results");
+                break 'all;
+            }
             let shown = match built {
                 Ok(ready) => {
                     let mut show = |tallies: &[Tally], all: &Tally| {
@@ -250,6 +257,8 @@ fn run(args: &Args) -> Result<u8> {
             };
             match shown {
                 Ok(found) => status = status.max(u8::from(found)),
+                // What was running when the stop came.
+                Err(_) if stop.asked() => {}
                 Err((message, code)) => {
                     let prefix = if message.contains("error:") { "" } else { "error: " };
                     eprintln!("{prefix}{message}");
@@ -268,7 +277,7 @@ fn run(args: &Args) -> Result<u8> {
     } else if !args.json && args.out.is_none() {
         print!("{}", log::trailer(&session.machine, &session.profile, &setup, &environments));
     }
-    Ok(status)
+    Ok(common::status_of(status))
 }
 
 /// The tests that are asked for, those of suites first; those that cannot be read are errors among
@@ -299,7 +308,7 @@ fn in_suite(name: &str) -> Result<Vec<litmus::Test>> {
 }
 
 /// The tests without the mutants that cannot die; says which those are.
-fn counted(session: &Session, tests: Vec<Prepared>, stop: &AtomicBool) -> Result<Vec<Prepared>> {
+fn counted(session: &Session, tests: Vec<Prepared>, stop: &Stop) -> Result<Vec<Prepared>> {
     let mutants = tests.iter().filter(|t| t.is_mutant()).count();
     if mutants == 0 {
         return Ok(tests);
@@ -326,7 +335,7 @@ fn one(
     setup: &Setup,
     environments: &[Environment],
     show: &mut dyn FnMut(&[Tally], &Tally),
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> std::result::Result<bool, (String, u8)> {
     let name = &test.test.name;
     let tallies = match session.tallies(test, ready, environments, setup, stop) {
@@ -365,7 +374,7 @@ fn tune(
     tests: Vec<Prepared>,
     setup: &Setup,
     environments: &[Environment],
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<u8> {
     let goal = Goal {
         target: args.goal.rep.clone(),
@@ -420,6 +429,11 @@ fn tune(
         found.pulls,
         found.last()
     );
+    if stop.asked() {
+        // What a whole search found is not overwritten by a part of one.
+        eprintln!("stopped; the tuning database is as it was");
+        return Ok(common::status_of(3));
+    }
     for c in db.changes(&tuned) {
         let word = if c.lost { "lost" } else { "won" };
         println!(

@@ -1,7 +1,6 @@
 //! `litmake check --run`: what tests do when they are run, beside what models say of them.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
@@ -9,6 +8,7 @@ use litmake::plain;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::report::{Class, Error, Finding, Report};
+use litmake::stop::Stopping;
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::execute::Ran;
 use litmake::toolchain::process;
@@ -18,6 +18,7 @@ use super::common;
 
 /// Runs every test as every profile compiles it, and adds what came out to a report.
 pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Result<()> {
+    let stop = common::stop();
     for name in profiles {
         let profile = common::find_profile(&Disk, name)?;
         let Some(program) = process::find(&profile.compiler) else {
@@ -32,9 +33,13 @@ pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Re
             storage: Storage::Pointers,
             helpers: false,
             runtime: &runtime,
-            stop: &AtomicBool::new(false),
+            stop: &stop,
         };
         for path in paths {
+            if stop.asked() {
+                report.stopped = true;
+                return Ok(());
+            }
             let test = path.display().to_string();
             let Some((text, read)) = read(path) else { continue };
             match compiler.execute(&read) {

@@ -76,10 +76,10 @@ fn run(args: &Args) -> Result<u8> {
         }
         Ok(())
     })?;
-    Ok(match report.exit_status() {
+    Ok(common::status_of(match report.exit_status() {
         0 => u8::from(report.changes.iter().any(|c| c.outcomes > 0)),
         other => other,
-    })
+    }))
 }
 
 /// The profiles that words stand for, in order.

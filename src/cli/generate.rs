@@ -4,7 +4,6 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
@@ -21,6 +20,7 @@ use litmake::select::collect::{Wanted, collect};
 use litmake::select::distinguish;
 use litmake::select::distinguish::Limits;
 use litmake::select::filter::Filter;
+use litmake::stop::{Stop, Stopping};
 
 use super::common;
 
@@ -433,7 +433,7 @@ struct Out<'a> {
     /// Tests that are still to be left out.
     skip: u64,
     written: u64,
-    stop: &'static AtomicBool,
+    stop: Stop,
 }
 
 impl Out<'_> {
@@ -451,7 +451,7 @@ impl Out<'_> {
             let file = open.create(true).open(dir.join("@all")).map_err(fail)?;
             list = Some(BufWriter::new(file));
         }
-        let stop = common::interruptible();
+        let stop = common::stop_between_results();
         let stdout = BufWriter::new(std::io::stdout());
         let (skip, written) = (args.skip, 0);
         Ok(Out { args, stdout, list, text: String::new(), skip, written, stop })
@@ -468,7 +468,7 @@ impl Out<'_> {
     fn flow(&mut self) -> ControlFlow<()> {
         self.written += 1;
         let enough = self.args.limit.is_some_and(|l| self.written >= l);
-        match enough || self.stop.load(Ordering::Relaxed) {
+        match enough || self.stop.asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
@@ -532,7 +532,7 @@ impl Out<'_> {
         if let Some(list) = &mut self.list {
             list.flush()?;
         }
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.asked() {
             let done = self.args.skip + self.written;
             common::stopped(&format!(
                 "{} tests are whole, and the same command with `--skip {done}` goes on from here",

@@ -68,7 +68,7 @@ pub fn run(
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
     }
-    common::on_interrupt(options.context.stop.clone(), store.clone());
+    options.context.stop = common::stop();
     let mut report = once(&plan, &built, &store, options, &*bars(how.quiet), None)?;
     say(&mut report)?;
     end(&store);
@@ -91,7 +91,7 @@ fn end(store: &Store) {
     for notice in store.take_notices() {
         eprintln!("litmake: {notice}");
     }
-    common::reduce(store);
+    super::run::end(store);
 }
 
 /// The plan of a pipeline that nobody wrote.

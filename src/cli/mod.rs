@@ -33,69 +33,74 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use clap::Parser;
 use litmake::local;
 
-/// The command line with these subcommands, of which only the one that is `asked` for is set up,
-/// or all where it is none of them: setting up all takes longer than many a command.
-macro_rules! subcommands {
-    ($($name:ident)*) => {
-        fn command(asked: Option<&str>) -> Command {
-            let asked = asked.filter(|asked| [$(stringify!($name)),*].contains(asked));
-            let mut command = Command::new("litmake")
-                .version(env!("CARGO_PKG_VERSION"))
-                .propagate_version(true)
-                .about(
-                    "A make for litmus tests: finds concurrency bugs in compilers and in \
-                     implementations of memory models, and redoes only what changed",
-                )
-                .subcommand_required(true)
-                .arg_required_else_help(true)
-                .arg(no_local());
-            $(if asked.is_none_or(|asked| asked == stringify!($name)) {
-                let own = Command::new(stringify!($name));
-                command = command.subcommand($name::Args::augment_args(own));
-            })*
-            command
-        }
+/// A make for litmus tests: finds concurrency bugs in compilers and in implementations of memory
+/// models, and redoes only what changed
+#[derive(Parser)]
+#[command(name = "litmake", version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    /// Take profiles, tool chains and models by name from litmake alone, and not from the folder that
+    /// it runs in or from the pipeline [env: LITMAKE_NO_LOCAL]
+    #[arg(long, global = true)]
+    no_local: bool,
 
-        /// Does what the subcommand `asked` for does.
-        fn run_subcommand(asked: &str, mut given: clap::ArgMatches) -> ExitCode {
-            match asked {
-                $(stringify!($name) => match $name::Args::from_arg_matches_mut(&mut given) {
-                    Ok(args) => $name::main(args),
-                    Err(wrong) => wrong.format(&mut command(Some(asked))).exit(),
-                },)*
-                _ => unreachable!("clap gives what it was told of"),
-            }
-        }
-    };
+    #[command(subcommand)]
+    command: Command,
 }
 
-subcommands! {
-    run check abi compile diff sim cpu explain mutants confidence generate graph mutate merge table
-    baseline cache doctor schema completions
-}
-
-/// For trees that somebody else wrote.
-fn no_local() -> Arg {
-    Arg::new(local::OPTION)
-        .long(local::OPTION)
-        .global(true)
-        .action(ArgAction::SetTrue)
-        .help("Take profiles, tool chains and models by name from litmake alone, and not from the folder that it runs in or from the pipeline [env: LITMAKE_NO_LOCAL]")
+#[derive(clap::Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
+enum Command {
+    Run(run::Args),
+    Check(check::Args),
+    Abi(abi::Args),
+    Compile(compile::Args),
+    Diff(diff::Args),
+    Sim(sim::Args),
+    Cpu(cpu::Args),
+    Explain(explain::Args),
+    Mutants(mutants::Args),
+    Confidence(confidence::Args),
+    Generate(generate::Args),
+    Graph(graph::Args),
+    Mutate(mutate::Args),
+    Merge(merge::Args),
+    Table(table::Args),
+    Baseline(baseline::Args),
+    Cache(cache::Args),
+    Doctor(doctor::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
 }
 
 pub fn main() -> ExitCode {
-    let asked = std::env::args_os().nth(1);
-    let command = command(asked.as_deref().and_then(|asked| asked.to_str()));
-    let mut given = command.get_matches();
-    if given.get_flag(local::OPTION) {
+    let cli = Cli::parse();
+    if cli.no_local {
         local::forbid();
     }
     local::say_with(|message| eprintln!("warning: {message}"));
-    match given.remove_subcommand() {
-        Some((asked, given)) => run_subcommand(&asked, given),
-        None => unreachable!("one is required"),
+    match cli.command {
+        Command::Run(args) => run::main(args),
+        Command::Check(args) => check::main(args),
+        Command::Abi(args) => abi::main(args),
+        Command::Compile(args) => compile::main(args),
+        Command::Diff(args) => diff::main(args),
+        Command::Sim(args) => sim::main(args),
+        Command::Cpu(args) => cpu::main(args),
+        Command::Explain(args) => explain::main(args),
+        Command::Mutants(args) => mutants::main(args),
+        Command::Confidence(args) => confidence::main(args),
+        Command::Generate(args) => generate::main(args),
+        Command::Graph(args) => graph::main(args),
+        Command::Mutate(args) => mutate::main(args),
+        Command::Merge(args) => merge::main(args),
+        Command::Table(args) => table::main(args),
+        Command::Baseline(args) => baseline::main(args),
+        Command::Cache(args) => cache::main(args),
+        Command::Doctor(args) => doctor::main(args),
+        Command::Schema(args) => schema::main(args),
+        Command::Completions(args) => completions::main(args),
     }
 }

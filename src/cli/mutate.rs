@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use litmake::cat::load::{LoadOptions, load};
 use litmake::diag::{Diag, Result, Source};
@@ -14,6 +13,7 @@ use litmake::mutate::mcm;
 use litmake::mutate::rewrite::Rewriting;
 use litmake::mutate::weaken::Weakening;
 use litmake::sim::{Model, Options, Simulator};
+use litmake::stop::{Stop, Stopping};
 
 use super::common;
 
@@ -204,8 +204,8 @@ fn tests(args: &Args) -> Result<Vec<litmus::Test>> {
 }
 
 /// Ends the program where an interrupt asks for it.
-fn going_on(stop: &AtomicBool, at: usize, tests: &[litmus::Test]) {
-    if stop.load(Ordering::Relaxed) {
+fn going_on(stop: &Stop, at: usize, tests: &[litmus::Test]) {
+    if stop.asked() {
         common::stopped_before(at, tests.len(), &tests[at].name);
     }
 }
@@ -214,9 +214,9 @@ fn rewrite(args: &Args) -> Result<()> {
     let ways = ways(&args.rewrite, &Rewriting::NAMES, "rewriting")?;
     let tests = tests(args)?;
     let mut tally = Tally::default();
-    let stop = common::interruptible();
+    let stop = common::stop_between_results();
     for (i, test) in tests.iter().enumerate() {
-        going_on(stop, i, &tests);
+        going_on(&stop, i, &tests);
         for way in &ways {
             tally.cycles += 1;
             match way.apply(test) {
@@ -246,9 +246,9 @@ fn weaken(args: &Args) -> Result<()> {
     };
     let tests = tests(args)?;
     let mut tally = Tally::default();
-    let stop = common::interruptible();
+    let stop = common::stop_between_results();
     for (i, test) in tests.iter().enumerate() {
-        going_on(stop, i, &tests);
+        going_on(&stop, i, &tests);
         if allows(test)? == Some(true) {
             eprintln!("{}: its outcome is allowed, so nothing shows a mutant", test.name);
             continue;

@@ -146,7 +146,7 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(jobs) = args.jobs {
         options.jobs = jobs as usize;
     }
-    common::on_interrupt(options.context.stop.clone(), store.clone());
+    options.context.stop = common::stop();
     if args.watch {
         return super::watch::run(args, workspace, &store, options);
     }
@@ -157,8 +157,8 @@ fn run(args: &Args) -> Result<u8> {
     let listener = listener(args)?;
     let report = once(&plan, &built, &store, options, &*listener, args.baseline.as_ref())?;
     say(args, &report)?;
-    common::reduce(&store);
-    Ok(heard(args, &*listener).unwrap_or(report.exit_status()))
+    end(&store);
+    Ok(common::status_of(heard(args, &*listener).unwrap_or(report.exit_status())))
 }
 
 /// The exit status of a run whose events could not all be written, which is said.
@@ -176,6 +176,19 @@ pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
         all.push(Box::new(Lines::new(std::io::BufWriter::new(file))));
     }
     Ok(Box::new(All(all)))
+}
+
+/// Closes the cache when a run has ended; where it was stopped, says how to go on.
+pub fn end(store: &Store) {
+    match common::stopped_status() {
+        None => common::reduce(store),
+        Some(_) => {
+            store.close();
+            eprintln!(
+                "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
+            );
+        }
+    }
 }
 
 /// Progress for people: bars on a terminal, lines where there is none.
@@ -207,11 +220,10 @@ pub fn once(
         }
         write(&path, &text)?;
     }
-    if !finished && !engine.options.fail_fast {
-        // The handler of the interrupt ends the program.
-        std::thread::sleep(std::time::Duration::from_secs(2));
+    let stopped = !finished && common::stopped_status().is_some();
+    if !stopped {
+        super::history::keep(plan, built, &engine, store);
     }
-    super::history::keep(plan, built, &engine, store);
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
         let tested = |f: &Finding| {
@@ -227,9 +239,9 @@ pub fn once(
                     && part.is_none_or(|p| litmake::engine::run::in_part(&f.test, p))
             })
         };
-        // A test that failed was not looked at.
+        // A test that failed was not looked at; in a run that was stopped, any may not have been.
         let failed: Vec<String> = report.errors.iter().map(|e| e.test.clone()).collect();
-        known.apply(&mut report, |f| tested(f) && !failed.contains(&f.test));
+        known.apply(&mut report, |f| !stopped && tested(f) && !failed.contains(&f.test));
         litmake::report::merge::sort(&mut report);
     }
     if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
@@ -239,6 +251,7 @@ pub fn once(
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
         Investigator::new(plan, store, context, &profiles).report(&mut report, &origins, &content);
     }
+    report.stopped = common::stopped_status().is_some();
     Ok(report)
 }
 

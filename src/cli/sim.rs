@@ -16,6 +16,7 @@ use litmake::litmus::{self, Arch, Features, list, pack};
 use litmake::report::picture;
 use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
+use litmake::stop::Stopping;
 
 use super::common;
 use super::conf::{self, Conf};
@@ -278,7 +279,7 @@ fn in_order(
     let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut good = true;
-    let interrupted = common::interruptible();
+    let interrupted = common::stop_between_results();
     let wrote = std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
@@ -303,7 +304,7 @@ fn in_order(
         for i in 0..paths.len() {
             let mut guard = lock();
             let result = loop {
-                if interrupted.load(Ordering::Relaxed) {
+                if interrupted.asked() {
                     going_on(&mut out, i, paths);
                 }
                 match guard.results.remove(&i) {
@@ -352,9 +353,9 @@ fn one_by_one(
     let mut simulator = Simulator::default();
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut good = true;
-    let interrupted = common::interruptible();
+    let interrupted = common::stop_between_results();
     for (i, path) in paths.iter().enumerate() {
-        if interrupted.load(Ordering::Relaxed) {
+        if interrupted.asked() {
             going_on(&mut out, i, paths);
         }
         let wrote = match guarded(&one, &mut simulator, path) {

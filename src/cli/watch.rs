@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use litmake::diag::{Diag, Result};
@@ -25,8 +25,14 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
     let mut plan = Arc::unwrap_or_clone(workspace.plan())?;
     let mut built = common::build(&plan, store)?;
     let (send, receive) = channel();
+    let stop = options.context.stop.clone();
+    let stopped = send.clone();
+    std::thread::spawn(move || {
+        stop.wait();
+        let _ = stopped.send(None);
+    });
     let mut watcher = notify::recommended_watcher(move |event| {
-        let _ = send.send(event);
+        let _ = send.send(Some(event));
     })
     .map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
     let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
@@ -55,7 +61,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         eprintln!("litmake: done in {} ms; watching", start.elapsed().as_millis());
         // What the run itself writes, and what nothing reads, is no reason for another one.
         loop {
-            let Some(mut changed) = changes(&receive, &options) else { return Ok(status) };
+            let Some(mut changed) = changes(&receive) else { return Ok(common::status_of(status)) };
             changed.retain(|p| !p.starts_with(&cache));
             let mut tests = false;
             for generator in built.generators.iter().flatten() {
@@ -82,23 +88,17 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
 }
 
 /// The files of the next edit; nothing where the run is stopped.
-fn changes(
-    receive: &Receiver<notify::Result<notify::Event>>,
-    options: &Options,
-) -> Option<BTreeSet<PathBuf>> {
+fn changes(receive: &Receiver<Option<notify::Result<notify::Event>>>) -> Option<BTreeSet<PathBuf>> {
     let mut out = BTreeSet::new();
     while out.is_empty() {
-        match receive.recv_timeout(Duration::from_millis(200)) {
-            Ok(event) => out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths)),
-            Err(RecvTimeoutError::Timeout) if !options.context.stopped() => {}
-            Err(_) => return None,
-        }
+        let event = receive.recv().ok()??;
+        out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
     }
     let start = Instant::now();
     while start.elapsed() < 10 * SETTLE
         && let Ok(event) = receive.recv_timeout(SETTLE)
     {
-        out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
+        out.extend(event?.into_iter().filter(is_change).flat_map(|e| e.paths));
     }
     Some(out)
 }

@@ -4,7 +4,6 @@
 //! Compilers are run as `toolchain` runs them, with a time limit and a closed environment.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use super::emit::{self, Code};
@@ -14,10 +13,12 @@ use crate::lang::c11::emit::HEADER;
 use crate::litmus::Arch;
 use crate::profile::Profile;
 use crate::profile::mapping::Table;
+use crate::stop::Stopping;
 use crate::toolchain::bench::PLAIN;
 use crate::toolchain::compile::arguments;
 use crate::toolchain::process::{self};
 use crate::toolchain::runtime::Runtime;
+use crate::toolchain::scratch::Scratch;
 use crate::toolchain::trouble::{self, Fault, Trouble};
 use crate::toolchain::{execute, table};
 
@@ -29,7 +30,7 @@ const BARE_C: &str = include_str!("harness/bare.c");
 #[derive(Debug)]
 pub struct Program {
     pub path: PathBuf,
-    folder: Arc<tempfile::TempDir>,
+    folder: Arc<Scratch>,
 }
 
 impl Program {
@@ -45,7 +46,7 @@ pub struct Builder {
     compiler: PathBuf,
     /// What programs for an emulator are linked with in place of a C library.
     runtime: Option<Runtime>,
-    folder: Arc<tempfile::TempDir>,
+    folder: Arc<Scratch>,
     /// The object file of the harness, built once.
     harness: OnceLock<Result<PathBuf, Trouble>>,
     made: std::sync::atomic::AtomicUsize,
@@ -61,10 +62,7 @@ impl Builder {
                 profile.compiler
             )
         })?;
-        let folder = tempfile::Builder::new()
-            .prefix("litmake-cpu-")
-            .tempdir()
-            .map_err(|e| format!("no temporary folder: {e}"))?;
+        let folder = Scratch::new().map_err(|e| format!("no temporary folder: {e}"))?;
         let runtime = machine.emulator.as_ref().map(|_| Runtime::of(&profile, &compiler));
         Ok(Builder {
             machine,
@@ -83,7 +81,7 @@ impl Builder {
         &self,
         count: usize,
         code: &dyn Fn(usize, usize) -> Result<Code, String>,
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> Vec<Built> {
         let mut out: Vec<Built> = (0..count).map(|_| Err(Trouble::Stopped)).collect();
         let all: Vec<usize> = (0..count).collect();
@@ -95,7 +93,7 @@ impl Builder {
         &self,
         tests: &[usize],
         code: &dyn Fn(usize, usize) -> Result<Code, String>,
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
         out: &mut [Built],
     ) {
         let mut fine = Vec::new();
@@ -128,7 +126,7 @@ impl Builder {
         }
     }
 
-    fn program(&self, codes: &[Code], stop: &AtomicBool) -> Result<Arc<Program>, Trouble> {
+    fn program(&self, codes: &[Code], stop: &dyn Stopping) -> Result<Arc<Program>, Trouble> {
         let harness = self.harness.get_or_init(|| self.harness(stop)).clone()?;
         let n = self.made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = |stem: &str, end: &str| format!("{stem}{n}{end}");
@@ -173,7 +171,7 @@ impl Builder {
 
     /// What the profile's compiler is to see. Without the target's library, its headers are the
     /// compiler's own.
-    fn bodies(&self, files: &[&str], stop: &AtomicBool) -> Result<(), Trouble> {
+    fn bodies(&self, files: &[&str], stop: &dyn Stopping) -> Result<(), Trouble> {
         let mut ours = vec!["-w", "-g0", "-fno-stack-protector"];
         let first = self.compile(&arguments(&self.profile, &ours, files), stop);
         match &first {
@@ -196,7 +194,7 @@ impl Builder {
         runtime: &Runtime,
         objects: &[String],
         path: &str,
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> Result<(), Trouble> {
         let mut last: Vec<String> = objects.to_vec();
         last.extend(["-o", path, "-static"].map(String::from));
@@ -212,7 +210,7 @@ impl Builder {
         }
     }
 
-    fn harness(&self, stop: &AtomicBool) -> Result<PathBuf, Trouble> {
+    fn harness(&self, stop: &dyn Stopping) -> Result<PathBuf, Trouble> {
         self.write("harness.h", HARNESS_H)?;
         if self.runtime.is_some() {
             self.write("bare.c", BARE_C)?;
@@ -246,7 +244,7 @@ impl Builder {
             .map_err(|e| Trouble::machine(format!("{name} cannot be written: {e}")))
     }
 
-    fn compile(&self, args: &[String], stop: &AtomicBool) -> Result<(), Trouble> {
+    fn compile(&self, args: &[String], stop: &dyn Stopping) -> Result<(), Trouble> {
         let ended = process::run(&process::Request {
             program: &self.compiler,
             args,

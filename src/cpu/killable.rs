@@ -3,7 +3,6 @@
 //! says nothing about a machine. It does not run tests.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::session::{Prepared, Session};
@@ -13,6 +12,7 @@ use crate::litmus::{Arch, Test};
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
 use crate::sim::{Model, Options, Simulator};
+use crate::stop::Stopping;
 use crate::toolchain::compile::{Compiler, Fault, Trouble};
 use crate::toolchain::process;
 use crate::toolchain::runtime::Runtime;
@@ -62,7 +62,7 @@ impl Judge {
     }
 
     /// What becomes of each of some tests.
-    pub fn fates(&mut self, profile: &Profile, tests: &[&Test], stop: &AtomicBool) -> Vec<Fate> {
+    pub fn fates(&mut self, profile: &Profile, tests: &[&Test], stop: &dyn Stopping) -> Vec<Fate> {
         let mut compiled = self.lifted(profile, tests, stop).into_iter();
         let mut out = Vec::with_capacity(tests.len());
         for test in tests {
@@ -86,7 +86,7 @@ impl Judge {
         &self,
         profile: &Profile,
         tests: &[&Test],
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> Vec<std::result::Result<Test, Trouble>> {
         let sources: Vec<Test> =
             tests.iter().filter(|t| t.arch == Arch::C).map(|t| (*t).clone()).collect();
@@ -118,7 +118,12 @@ impl Judge {
 
     /// Which tests count, by their place: every test that is no mutant, and the mutants that can
     /// die.
-    pub fn prune(&mut self, session: &Session, tests: &[Prepared], stop: &AtomicBool) -> Vec<Fate> {
+    pub fn prune(
+        &mut self,
+        session: &Session,
+        tests: &[Prepared],
+        stop: &dyn Stopping,
+    ) -> Vec<Fate> {
         let mutants: Vec<&Test> = tests.iter().filter(|t| t.is_mutant()).map(|t| &t.test).collect();
         let mut fates = self.fates(&session.profile, &mutants, stop).into_iter();
         let one = |test: &Prepared| match test.is_mutant() {

@@ -1,12 +1,12 @@
 //! Runs a program of tests in a child process with a time limit, and reads what it counted.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::build::Program;
 use super::environment::Environment;
 use super::machine::Machine;
+use crate::stop::Stopping;
 use crate::toolchain::execute;
 use crate::toolchain::process::{self, Ended};
 
@@ -82,7 +82,7 @@ pub fn run(
     machine: &Machine,
     program: &Program,
     request: &Request,
-    stop: &AtomicBool,
+    stop: &dyn Stopping,
 ) -> Result<Vec<Counted>, Trouble> {
     let refused = |message: String| Trouble::Refused(message);
     let file = tempfile::NamedTempFile::new_in(program.folder())

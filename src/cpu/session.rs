@@ -1,7 +1,6 @@
 //! Tests on one machine, over many environments: from a test to what is stored of it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value, json};
 
@@ -19,6 +18,7 @@ use crate::litmus::{Arch, Test};
 use crate::profile::Profile;
 use crate::sim::found::holds;
 use crate::sim::program::Program;
+use crate::stop::Stopping;
 use crate::toolchain::compile;
 
 /// A test with what must be known of it to run it and to say what came out.
@@ -196,7 +196,7 @@ impl Session {
     pub fn build(
         &self,
         tests: &[Prepared],
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> Vec<std::result::Result<Ready, compile::Trouble>> {
         let mut out = Vec::with_capacity(tests.len());
         // What runs without a library runs its one test.
@@ -222,7 +222,7 @@ impl Session {
         environments: &[Environment],
         setup: &Setup,
         key: &str,
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> std::result::Result<Vec<Counted>, Trouble> {
         let request = Request {
             test: ready.number,
@@ -241,7 +241,7 @@ impl Session {
         ready: &Ready,
         environments: &[Environment],
         setup: &Setup,
-        stop: &AtomicBool,
+        stop: &dyn Stopping,
     ) -> std::result::Result<Vec<Tally>, Trouble> {
         let tally = |c: &Counted| Tally::new(c, &test.program, &test.columns, &test.expected);
         // Environments mean nothing to an emulator.

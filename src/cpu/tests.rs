@@ -1,6 +1,6 @@
 //! Tests that build and run programs, where this machine and a compiler allow it.
 
-use std::sync::atomic::AtomicBool;
+use crate::stop::Stop;
 
 use super::build::Builder;
 use super::judge::{Conclusion, Models, Tally};
@@ -73,7 +73,7 @@ fn run(
     setup: &Setup,
 ) -> Vec<(Prepared, Tally)> {
     let mut models = Models::new(model);
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let tests: Vec<Prepared> =
         texts.iter().map(|t| Prepared::new(&read(t), &mut models).unwrap()).collect();
     let built = session.build(&tests, &stop);
@@ -138,7 +138,7 @@ fn pruning_goes_by_the_code_that_runs() {
     use super::killable::{Fate, Judge};
     let Some(session) = session() else { return };
     let mut judge = Judge::new(&session.profile).unwrap();
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     // C11 allows the outcome of message passing without order; the machine does not.
     let weak = C.replace("_release", "_relaxed").replace("_acquire", "_relaxed");
     let (sb, mp, order) = (read(SB), read(&weak), read(R));
@@ -178,7 +178,7 @@ fn values_without_a_number_are_kept() {
     let mut test = Prepared::new(&read(SB), &mut models).unwrap();
     let other = read(&SB.replace("movl $1,(x)", "movl $77,(x)"));
     test.test.threads = other.threads;
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let tests = [test];
     let ready = session.build(&tests, &stop).remove(0).unwrap();
     let setup = few(8);
@@ -197,7 +197,7 @@ fn values_without_a_number_are_kept() {
 #[test]
 fn crashes_and_wrong_code_are_told_apart() {
     let Some(session) = session() else { return };
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let mut models = Models::new(None);
     // Null is no location: reading there ends the program.
     let crash = "X86_64 crash\n{ }\n P0 | P1 ;\n movl $1,(x) | movl (x),%eax ;\nexists (1:rax=1)\n";
@@ -235,7 +235,7 @@ fn a_batch_is_halved_down_to_the_test_that_is_to_blame() {
         }
         Ok(code)
     };
-    let built = builder.build(5, &code, &AtomicBool::new(false));
+    let built = builder.build(5, &code, &Stop::default());
     let fine: Vec<bool> = built.iter().map(|b| b.is_ok()).collect();
     assert_eq!(fine, [true, true, false, false, true]);
 }

@@ -1,6 +1,6 @@
 //! A machine as a place to search for environments in.
 
-use std::sync::atomic::AtomicBool;
+use crate::stop::Stopping;
 
 use super::environment::Environment;
 use super::judge::Tally;
@@ -30,7 +30,7 @@ pub struct OnMachine<'a> {
     pub tests: &'a [(Prepared, Ready)],
     pub environments: &'a [Environment],
     pub setup: &'a Setup,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stopping,
     /// What went wrong, by test.
     pub troubles: Vec<(String, Trouble)>,
     runs: u64,
@@ -45,7 +45,7 @@ impl<'a> OnMachine<'a> {
         tests: &'a [(Prepared, Ready)],
         environments: &'a [Environment],
         setup: &'a Setup,
-        stop: &'a AtomicBool,
+        stop: &'a dyn Stopping,
     ) -> OnMachine<'a> {
         OnMachine { session, tests, environments, setup, stop, troubles: Vec::new(), runs: 0 }
     }

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::rows::Entry;
 use crate::base::digest::{Digest, Keyer};
 use crate::base::records::Records;
+use crate::stop::{Stop, Stopping};
 
 /// What one item came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub enum Outcome {
 /// What work may ask about the run.
 #[derive(Clone, Default)]
 pub struct Context {
-    pub stop: Arc<AtomicBool>,
+    pub stop: Stop,
     /// Where work on one item that takes long may keep what it has done of it.
     pub records: Option<Arc<dyn Records>>,
 }
 
 impl Context {
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.asked()
     }
 }
 

@@ -11,6 +11,7 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
         return Err(Diag::new("there is no report to merge"));
     };
     for part in parts {
+        out.stopped |= part.stopped;
         if part.pipeline != out.pipeline || part.litmake != out.litmake {
             return Err(Diag::new(format!(
                 "these reports are of different runs: `{}` by {} and `{}` by {}",

@@ -46,6 +46,9 @@ pub struct Report {
     /// Which of the mixed profiles are compatible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compatibility: Vec<Compatibility>,
+    /// Whether the run was stopped before its end, so that this is a part of what there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 /// The mixes of one test.

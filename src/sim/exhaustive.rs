@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::eval::Choices;
 use super::expr::{Exprs, Var};
+use super::found::late;
 use super::found::{Found, Outcome, Stop, holds};
 use super::program::{Program, What};
 use super::search::Judge;
@@ -40,13 +41,8 @@ impl Exhaustive<'_> {
         loop {
             let sources: Vec<u16> =
                 reads.iter().zip(&picks).map(|(r, p)| r.candidates[*p]).collect();
-            let mut solutions = Vec::new();
-            let values = self.skeleton.paths.iter();
-            let values =
-                values.map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()]).collect();
-            self.solve(&sources, values, &mut solutions);
-            if !solutions.is_empty() {
-                self.orders(&sources, &solutions, judge, found)?;
+            if let Some(values) = self.solve(&sources) {
+                self.orders(&sources, &values, judge, found)?;
             }
             if !advance(&mut picks, |i| reads[i].candidates.len()) {
                 return Ok(());
@@ -58,7 +54,7 @@ impl Exhaustive<'_> {
     fn orders(
         &self,
         sources: &[u16],
-        solutions: &[Values],
+        values: &Values,
         judge: &mut dyn Judge,
         found: &mut Found,
     ) -> Result<(), Stop> {
@@ -73,7 +69,7 @@ impl Exhaustive<'_> {
         }
         loop {
             found.stats.nodes += 1;
-            if self.deadline.is_some_and(|d| Instant::now() > d) {
+            if late(self.deadline) {
                 return Err(Stop::TimedOut);
             }
             let mut co = Rel::empty(n);
@@ -93,9 +89,7 @@ impl Exhaustive<'_> {
                 co_stamp: found.stats.nodes,
             };
             if let Some(flags) = judge.judge(&choices).map_err(Stop::Model)? {
-                for values in solutions {
-                    self.record(sources, values, &orders, &flags, found);
-                }
+                self.record(sources, values, &orders, &flags, found);
             }
             if !orders.iter_mut().any(|o| next_permutation(&mut o[1..])) {
                 return Ok(());
@@ -130,42 +124,43 @@ impl Exhaustive<'_> {
         }
     }
 
-    /// Every assignment of values to reads that the sources and the paths agree with. Values
-    /// that depend on each other in a circle are guessed.
-    pub fn solve(&self, sources: &[u16], start: Values, out: &mut Vec<Values>) {
-        let mut todo = vec![start];
-        while let Some(mut values) = todo.pop() {
-            self.spread(sources, &mut values);
-            if !self.consistent(sources, &values) {
-                continue;
-            }
-            let mut all = values.iter().enumerate();
-            let open = all.find_map(|(t, vs)| Some((t, vs.iter().position(Option::is_none)?)));
-            let Some((t, a)) = open else {
-                out.push(values);
-                continue;
-            };
-            for guess in self.mentioned() {
-                let mut next = values.clone();
-                next[t][a] = Some(guess);
-                todo.push(next);
-            }
-        }
+    /// The values of reads, if the sources and the paths agree with them. They are what follows
+    /// from the sources: reads that depend on each other in a circle have none.
+    pub fn solve(&self, sources: &[u16]) -> Option<Values> {
+        let values = self.skeleton.paths.iter();
+        let mut values: Values =
+            values.map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()]).collect();
+        self.spread(sources, &mut values);
+        (self.consistent(sources, &values) && !self.circular(sources, &values)).then_some(values)
     }
 
-    /// The constants that stores and initial memory hold.
-    fn mentioned(&self) -> Vec<Val> {
-        let mut domain = vec![Val::ZERO];
-        for e in &self.skeleton.events {
-            domain.extend(match e.value {
-                Source::Init(v) => Some(v),
-                Source::Part { value, .. } => self.exprs.as_const(value),
-                Source::None => None,
-            });
+    fn circular(&self, sources: &[u16], values: &Values) -> bool {
+        let open = |v: &Var| values[place(*v).0][place(*v).1].is_none();
+        let pairs = self.skeleton.reads.iter().zip(sources);
+        // The open reads that each open read depends on.
+        let mut waits: Vec<(Var, Vec<Var>)> = Vec::new();
+        for (read, w) in pairs.filter(|(r, _)| open(&r.var)) {
+            let mut on = Vec::new();
+            if let Source::Part { value, .. } = self.skeleton.events[usize::from(*w)].value {
+                self.exprs.each_var(value, &mut |v| on.push(v));
+            }
+            on.retain(open);
+            waits.push((read.var, on));
         }
-        domain.sort();
-        domain.dedup();
-        domain
+        // Whatever can be reached from itself.
+        waits.iter().any(|(start, on)| {
+            let mut seen = on.clone();
+            let mut next = 0;
+            while let Some(v) = seen.get(next).copied() {
+                next += 1;
+                for (_, more) in waits.iter().filter(|(of, _)| *of == v) {
+                    seen.extend(
+                        more.iter().filter(|m| !seen.contains(m)).copied().collect::<Vec<_>>(),
+                    );
+                }
+            }
+            seen.contains(start)
+        })
     }
 
     fn spread(&self, sources: &[u16], values: &mut Values) {
@@ -254,7 +249,18 @@ impl Exhaustive<'_> {
                 What::Mem { loc, off, size } => {
                     let location = &self.program.locations[usize::from(loc)];
                     let mut value = initial_value(location, off, size);
-                    for (cell, shift) in Skeleton::observed_cells(self.cells, o.what) {
+                    let cells = Skeleton::observed_cells(self.cells, o.what);
+                    if cells.len() > 1 {
+                        let last = |cell: u16| orders[usize::from(cell)].last().copied();
+                        let pieces = cells.iter().map(|(c, at)| Some((last(*c)?, i64::from(*at))));
+                        let pieces: Vec<(u16, i64)> = pieces.collect::<Option<_>>()?;
+                        let eval = |e| self.exprs.eval(e, &lookup);
+                        if let Some(address) = self.skeleton.address(pieces.into_iter(), eval) {
+                            out.push(address);
+                            continue;
+                        }
+                    }
+                    for (cell, shift) in cells {
                         let last = orders[usize::from(cell)].last()?;
                         let part = self.written(*last, values)?;
                         let size = self.cells.places[usize::from(cell)].size;

@@ -1,5 +1,7 @@
 //! Outcomes, and what has been found of them so far. It does not know how they are found.
 
+use std::time::Instant;
+
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -7,6 +9,7 @@ use super::program::{Cond, Program, Rhs};
 use crate::litmus::CmpOp;
 use crate::ops::eval::sign_extend;
 use crate::ops::{Val, mask};
+use crate::stop::{self, Stopping};
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;
@@ -53,6 +56,12 @@ pub enum Stop {
     Budget,
     /// The model itself is at fault.
     Model(String),
+}
+
+/// Whether a run has to come to its end, whatever it has found: its time is up, or the process is
+/// asked to stop.
+pub fn late(deadline: Option<Instant>) -> bool {
+    stop::of_the_process().asked() || deadline.is_some_and(|d| Instant::now() > d)
 }
 
 /// Whether a proposition holds of an outcome.

@@ -17,13 +17,14 @@ use crate::rel::{Rel, Set};
 pub const UNDEFINED: &str = "undef";
 
 /// The base sets that a skeleton gives; those of annotations and final writes follow.
-const SETS: [BaseSet; 15] = [
+const SETS: [BaseSet; 16] = [
     BaseSet::R,
     BaseSet::W,
     BaseSet::M,
     BaseSet::F,
     BaseSet::Branch,
     BaseSet::Bcc,
+    BaseSet::Pred,
     BaseSet::Rmw,
     BaseSet::Iw,
     BaseSet::Exp,

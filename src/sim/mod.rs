@@ -24,6 +24,7 @@ pub mod steps;
 mod theory;
 pub mod unfold;
 mod valuation;
+mod visible;
 pub mod witness;
 
 use std::cell::Cell as Flag;
@@ -40,7 +41,7 @@ use crate::lang::c11::lower::Dialect;
 use crate::litmus::c::macros::Macros;
 use crate::litmus::{Arch, Quantifier, Test};
 use crate::ops::eval::sign_extend;
-use crate::ops::{Val, mask};
+use crate::ops::{Op, Tags, Val, mask};
 use bodies::Bodies;
 use eval::{Compiled, Machine};
 use exhaustive::Exhaustive;
@@ -53,6 +54,7 @@ use search::Search;
 use skeleton::{Cells, Skeleton};
 use theory::Theory;
 use unfold::{Limits, Stuck, Unfolder};
+use visible::{Private, Visible};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -86,6 +88,9 @@ pub enum Engine {
 /// takes over sooner once it has been needed.
 const NODES: u64 = 1 << 11;
 const NODES_AFTER: u64 = 1 << 8;
+
+/// How many instructions a path may execute again, in loops whose turns are known.
+const MAX_AGAIN: usize = 10_000;
 
 /// Most tests have no more outcomes.
 const USUAL: usize = 14;
@@ -150,6 +155,10 @@ impl Model {
         self.fast.is_none()
     }
 
+    fn visible(&self, arch: Arch) -> Visible {
+        Visible::under(&self.cat, self.fast.as_ref().map(|f| &f.plan), arch)
+    }
+
     fn registers(&self) -> bool {
         self.fast.as_ref().map_or(self.cat.catdep(), |f| f.program.registers)
     }
@@ -209,6 +218,10 @@ impl Simulator {
         if let Some(trouble) = found.trouble {
             return Err(Diag::new(format!("{}: {trouble}", test.name)));
         }
+        // Nothing is known of what was not looked at.
+        if cut && found.outcomes.is_empty() {
+            return Err(all_cut(test, options));
+        }
         let mut positive = 0;
         let mut negative = 0;
         for o in &found.outcomes {
@@ -254,8 +267,17 @@ impl Simulator {
         found: &mut Found,
         names: &mut Vec<String>,
     ) -> Result<bool> {
+        let needed = model.visible(program.arch);
+        let visible = match options.engine {
+            // The reference leaves nothing out. (Which values are known in every execution depends on
+            // what reads may return.)
+            Engine::Exhaustive => {
+                Visible { early: needed.early || !model.compares, ..Visible::all(program.arch) }
+            }
+            _ => needed,
+        };
         let (paths, cut) =
-            unfold_all(&mut self.exprs, test, program, options.unroll, model.registers())?;
+            unfold_all(&mut self.exprs, test, program, options.unroll, model, visible)?;
         let exprs = &self.exprs;
         let cells = cells_of(test, program, &paths)?;
         let fast = model.fast.as_ref().filter(|_| options.engine != Engine::Exhaustive);
@@ -266,7 +288,7 @@ impl Simulator {
             domain::feasible(program, exprs, &paths)
         };
         let mut look = |picked: Vec<&Path>, found: &mut Found| {
-            let mut skeleton = Skeleton::new(program, &cells, picked);
+            let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
             if let Some(domains) = &domains {
                 skeleton.compare_values(exprs, domains);
             }
@@ -344,20 +366,41 @@ fn stopped(
     }
 }
 
+/// No execution within the bounds is allowed, and others were not looked at.
+fn all_cut(test: &Test, options: &Options) -> Box<Diag> {
+    Diag::new(format!(
+        "{}: no answer: every execution has more than {} turns of a loop, or executes more than \
+         {MAX_AGAIN} instructions again",
+        test.name,
+        options.unroll.saturating_sub(1),
+    ))
+    .help("give loops more turns with --unroll; a loop that never ends has no final state")
+}
+
 /// The paths of each thread, and whether some were cut.
 fn unfold_all(
     exprs: &mut Exprs,
     test: &Test,
     program: &Program,
     unroll: u32,
-    register_events: bool,
+    model: &Model,
+    visible: Visible,
 ) -> Result<(Vec<Vec<Path>>, bool)> {
-    let limits = Limits { unroll, max_paths: 1 << 14, max_steps: 10_000, register_events };
-    // A model that follows values itself needs the accesses that they go through. In C every access
-    // has annotations and so makes an event; what is left out here could be no open address.
-    let mut private = match register_events || program.arch == Arch::C {
-        true => vec![None; program.locations.len()],
-        false => private_locations(program),
+    let limits = Limits {
+        unroll,
+        max_paths: 1 << 14,
+        max_again: MAX_AGAIN,
+        register_events: model.registers(),
+        branches: visible.branches,
+        private: visible.private,
+    };
+    // In C every access has annotations and so makes an event; what is left out here could be no
+    // open address.
+    let mut private = match visible.private {
+        Private::LeftOut { unless_fenced, .. } if program.arch != Arch::C => {
+            private_locations(program, unless_fenced)
+        }
+        _ => vec![None; program.locations.len()],
     };
     'again: loop {
         exprs.clear();
@@ -433,8 +476,9 @@ fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
 }
 
 /// Locations that the address of reaches one thread only: nothing that is observed, nothing
-/// that another thread's code or registers mention, and no memory that another thread reaches.
-fn private_locations(program: &Program) -> Vec<Option<u16>> {
+/// that another thread's code or registers mention, and no memory that another thread reaches. None
+/// of a thread that has one of these fences.
+fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Reach {
         Nobody,
@@ -484,18 +528,29 @@ fn private_locations(program: &Program) -> Vec<Option<u16>> {
             break;
         }
     }
+    let fenced = |thread: &program::Thread| {
+        thread.code.insts.iter().any(|inst| has_fence(&inst.ops, unless_fenced))
+    };
+    let fenced: Vec<bool> = program.threads.iter().map(fenced).collect();
     reach
         .into_iter()
         .zip(&program.locations)
         .map(|(r, l)| match r {
-            Reach::One(t) if !l.is_const => Some(t),
+            Reach::One(t) if !l.is_const && !fenced[usize::from(t)] => Some(t),
             _ => None,
         })
         .collect()
 }
 
-fn each_const(ops: &[crate::ops::Op], f: &mut dyn FnMut(Val)) {
-    use crate::ops::Op;
+fn has_fence(ops: &[Op], of: Tags) -> bool {
+    ops.iter().any(|op| match op {
+        Op::Fence { tags } => tags.meets(of),
+        Op::If { yes, no, .. } => has_fence(yes, of) || has_fence(no, of),
+        _ => false,
+    })
+}
+
+fn each_const(ops: &[Op], f: &mut dyn FnMut(Val)) {
     for op in ops {
         match op {
             Op::Const { val, .. } => f(*val),

@@ -33,6 +33,11 @@ impl PrivateMemory {
         self.stores.push(Bytes { loc, off, size, cell });
     }
 
+    /// Whether any of these bytes was stored before.
+    pub fn holds(&self, loc: u16, off: u32, size: u8) -> bool {
+        (off..off + u32::from(size)).any(|byte| self.stores.iter().any(|s| s.holds(loc, byte)))
+    }
+
     /// What a load returns: in one piece where one store (or none) covers it, else gathered
     /// byte by byte.
     pub fn load(

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::eval::Choices;
 use super::expr::Exprs;
-use super::found::{Found, Outcome, Stop, holds};
+use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::{Cond, Program};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::Valuation;
@@ -160,8 +160,7 @@ impl<'s> Search<'s> {
     fn count(&mut self) -> Result<(), Stop> {
         self.found.stats.nodes += 1;
         let nodes = self.found.stats.nodes;
-        let late = |d| std::time::Instant::now() > d;
-        if nodes.is_multiple_of(1024) && self.deadline.is_some_and(late) {
+        if nodes.is_multiple_of(1024) && late(self.deadline) {
             return Err(Stop::TimedOut);
         }
         if nodes > self.node_limit { Err(Stop::Budget) } else { Ok(()) }
@@ -170,7 +169,10 @@ impl<'s> Search<'s> {
     /// Explores below the first `level` decisions; true where a consistent execution was found.
     fn decide(&mut self, level: usize) -> Result<bool, Stop> {
         self.count()?;
-        if !self.values.follow() || self.values.broken_constraint().is_some() {
+        if !self.values.follow()
+            || self.values.broken_constraint().is_some()
+            || !self.values.circle().is_empty()
+        {
             return Ok(false);
         }
         let outcome = self.values.outcome(|cell| last_write(self.skeleton, &self.choices, cell));
@@ -356,13 +358,7 @@ impl<'s> Search<'s> {
         let Some(flags) = self.judge.judge(&self.choices).map_err(Stop::Model)? else {
             return Ok(false);
         };
-        let any = match outcome {
-            Some(outcome) => self.values.record(outcome.clone(), self.found),
-            None => {
-                let last = |cell| last_write(self.skeleton, &self.choices, cell);
-                self.values.solve_cycle(self.filter, &last, self.found)
-            }
-        };
+        let any = self.values.record(outcome.cloned(), self.found);
         if any {
             for flag in flags {
                 if !self.found.flags.contains(&flag) {

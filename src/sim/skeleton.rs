@@ -223,7 +223,13 @@ struct Values {
 }
 
 impl<'p> Skeleton<'p> {
-    pub fn new(program: &Program, cells: &Cells, paths: Vec<&'p Path>) -> Skeleton<'p> {
+    /// `early`: reads may return what their own thread writes later.
+    pub fn new(
+        program: &Program,
+        cells: &Cells,
+        paths: Vec<&'p Path>,
+        early: bool,
+    ) -> Skeleton<'p> {
         let most = cells.places.len() + paths.iter().map(|p| p.events.len()).sum::<usize>();
         let mut events = Vec::with_capacity(most);
         let room = || Vec::with_capacity(4);
@@ -312,15 +318,20 @@ impl<'p> Skeleton<'p> {
         }
         for read in &mut reads {
             let r = &events[usize::from(read.event)];
-            // No read returns what its own thread writes later, the write of its own
-            // instruction included: herd has no such candidates under any model.
+            // No read returns what its own instruction writes, whatever the model: herd has no
+            // such candidates. What instructions after it write is for the model to rule out.
             let later = |w: &u16| {
                 let w = &events[usize::from(*w)];
-                w.thread == r.thread && w.index >= r.index
+                w.thread == r.thread && w.index >= r.index && (w.instance == r.instance || !early)
             };
             if r.kind == Kind::LockRead {
-                let of_lock = |w: &u16| source_of(r.tags, &events[usize::from(*w)], read.cell);
-                let all = (0..events.len() as u16).filter(|w| of_lock(w) && !later(w));
+                // A look at a lock is at what happened, whatever the model.
+                let before = |w: &Event| w.thread != r.thread || w.index < r.index;
+                let fits = |w: &u16| {
+                    let w = &events[usize::from(*w)];
+                    source_of(r.tags, w, read.cell) && before(w)
+                };
+                let all = (0..events.len() as u16).filter(fits);
                 read.candidates = all.collect();
                 continue;
             }
@@ -447,6 +458,7 @@ impl<'p> Skeleton<'p> {
             BaseSet::F => self.fill(out, |e| e.kind == Kind::Fence),
             BaseSet::Branch => self.fill(out, |e| matches!(e.kind, Kind::Branch | Kind::Decision)),
             BaseSet::Bcc => self.fill(out, |e| e.kind == Kind::Branch),
+            BaseSet::Pred => self.fill(out, |e| e.kind == Kind::Decision),
             BaseSet::Rmw => self.fill(out, |e| e.kind == Kind::ReadWrite),
             BaseSet::Iw => self.fill(out, Event::is_init),
             BaseSet::Rreg => self.fill(out, |e| e.kind == Kind::RegRead),

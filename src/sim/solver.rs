@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::expr::{ExprId, Exprs, Var};
-use super::found::{Found, Outcome, Stop, holds};
+use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::Program;
 use super::reasons::{Atom, Explain};
 use super::skeleton::{Cells, Skeleton, Source};
@@ -47,7 +47,7 @@ impl Callbacks for Clock {
     fn stop(&self) -> bool {
         self.calls.set(self.calls.get().wrapping_add(1));
         if self.calls.get().is_multiple_of(256) {
-            self.late.set(self.deadline.is_some_and(|d| Instant::now() > d));
+            self.late.set(late(self.deadline));
         }
         self.late.get()
     }
@@ -399,7 +399,7 @@ impl<'s> Solver<'s> {
     /// Asks for the next proposal; false where there is none.
     fn propose(&mut self, assumptions: &[Lit]) -> Result<bool, Stop> {
         self.found.stats.nodes += 1;
-        if self.deadline.is_some_and(|d| Instant::now() > d) {
+        if late(self.deadline) {
             return Err(Stop::TimedOut);
         }
         let answer = self.sat.solve_limited(assumptions);
@@ -464,6 +464,14 @@ impl<'s> Solver<'s> {
             let mut reasons = Vec::new();
             self.expr_reasons(broken, &mut reasons);
             self.clause(reasons.into_iter().map(|r| !r).collect());
+            return Verdict::Refuted;
+        }
+        let circle = self.known.circle();
+        if !circle.is_empty() {
+            let roots = self.known.roots(&circle);
+            let of = roots.iter().map(|k| self.known.accesses[*k]);
+            let clause = of.flat_map(|a| a.first..a.end).map(|i| !self.source_literal(i)).collect();
+            self.clause(clause);
             return Verdict::Refuted;
         }
         let outcome = self.known.outcome(last_write(self.skeleton, &self.now));
@@ -635,13 +643,7 @@ impl<'s> Solver<'s> {
     /// Records an allowed execution; false where no values go with it.
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
-        let any = match outcome {
-            Some(outcome) => self.known.record(outcome, self.found),
-            None => {
-                let last = last_write(self.skeleton, &self.now);
-                self.known.solve_cycle(self.program.filter.as_ref(), &last, self.found)
-            }
-        };
+        let any = self.known.record(outcome, self.found);
         if any {
             for flag in &theory.flags {
                 if !self.found.flags.contains(&flag.index)

@@ -2,9 +2,9 @@
 //! dependencies, while what reads return is still open.
 //!
 //! A path forks where a branch, an address or a store-conditional is not decided yet. Memory
-//! that only one thread can reach makes no event: it is resolved here, dependencies included
+//! that is given as private makes no event: it is resolved here, dependencies included
 //! (but where the address itself depends on a read, since models order what follows).
-//! Nothing here knows models or coherence.
+//! Nothing here knows models or coherence; what they can see is for [`super::visible`] to say.
 
 mod access;
 
@@ -14,6 +14,7 @@ use super::expr::{ExprId, Exprs};
 use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
+use super::visible::Private;
 use crate::ops::eval::truth;
 use crate::ops::{Code, Op, Port, Tags, Temp, Val, tag};
 
@@ -22,10 +23,33 @@ pub struct Limits {
     /// How often a loop's body may run.
     pub unroll: u32,
     pub max_paths: usize,
-    /// Instructions along one path.
-    pub max_steps: usize,
+    /// How many instructions may be executed again along one path, in all.
+    pub max_again: usize,
     /// Make register events, for models that compute dependencies themselves.
     pub register_events: bool,
+    pub branches: Branches,
+    pub private: Private,
+}
+
+/// Which decisions are events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branches {
+    None,
+    /// Those of conditional branches.
+    Conditional,
+    /// Besides, those inside instructions (a conditional select, a compare-and-swap) and jumps to
+    /// addresses out of registers.
+    All,
+}
+
+impl Branches {
+    fn conditional(self) -> bool {
+        self != Branches::None
+    }
+
+    fn inside(self) -> bool {
+        self == Branches::All
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +97,7 @@ struct State<'c> {
     control: SmallVec<[Taint; 0]>,
     accesses: u16,
     instance: u16,
-    steps: usize,
+    again: usize,
     /// How many choices the path has made, and how many when it was last at each line, or [`NEVER`].
     forks: u32,
     forks_at: Vec<u32>,
@@ -155,7 +179,7 @@ impl<'p> Unfolder<'p> {
             control: SmallVec::new(),
             accesses: 0,
             instance: 0,
-            steps: 0,
+            again: 0,
             forks: 0,
             forks_at: vec![NEVER; code.insts.len() + 1],
         }];
@@ -212,7 +236,7 @@ impl<'p> Unfolder<'p> {
         exprs: &mut Exprs,
     ) -> Result<Step<'c>, Stuck> {
         let Some(frame) = state.frames.last_mut() else {
-            return Ok(self.next_instruction(code, state));
+            return self.next_instruction(code, state);
         };
         let Some(op) = frame.ops.get(frame.next) else {
             state.frames.pop();
@@ -226,25 +250,29 @@ impl<'p> Unfolder<'p> {
         self.execute(state, op, hang, exprs)
     }
 
-    fn next_instruction<'c>(&self, code: &'c Code, state: &mut State<'c>) -> Step<'c> {
+    fn next_instruction<'c>(
+        &self,
+        code: &'c Code,
+        state: &mut State<'c>,
+    ) -> Result<Step<'c>, Stuck> {
         let Some(inst) = code.insts.get(state.pc) else {
-            return Step::Done;
+            return Ok(Step::Done);
         };
-        state.steps += 1;
-        if state.steps > self.limits.max_steps {
-            return Step::Cut;
-        }
-        state.instance += 1;
-        state.forks_at[state.pc] = state.forks;
-        state.temps.clear();
-        if self.limits.register_events {
-            for cell in &mut state.regs {
-                cell.from = 0;
-                cell.by_ctrl = 0;
+        if state.forks_at[state.pc] != NEVER {
+            state.again += 1;
+            if state.again > self.limits.max_again {
+                return Ok(Step::Cut);
             }
         }
+        let Some(instance) = state.instance.checked_add(1) else {
+            let message = format!("more than {} instructions on one path of a thread", u16::MAX);
+            return Err(self.stuck(state, message));
+        };
+        state.instance = instance;
+        state.forks_at[state.pc] = state.forks;
+        state.temps.clear();
         state.frames.push(Frame { ops: &inst.ops, next: 0, hang: Hang::default() });
-        Step::Go
+        Ok(Step::Go)
     }
 
     /// Whether a turn of a loop decided nothing. A counter that is known ends its loop by itself;
@@ -309,12 +337,14 @@ impl<'p> Unfolder<'p> {
             }
             Op::ReadReg { dst, reg, port } => {
                 let mut cell = state.regs[usize::from(*reg)];
+                // The flow inside an instruction begins here.
+                cell.from = 0;
+                cell.by_ctrl = 0;
                 if self.limits.register_events {
                     let mut event = self.event(state, Kind::RegRead, Tags::NONE, hang);
                     event.reg = *reg;
                     event.port = *port;
                     cell.from = self.push(state, event)?;
-                    cell.by_ctrl = 0;
                 }
                 self.set(state, *dst, cell);
             }
@@ -498,7 +528,17 @@ impl<'p> Unfolder<'p> {
             Op::JumpTo { addr } => {
                 let a = self.get(state, *addr)?;
                 return Ok(match exprs.as_const(a.value) {
-                    Some(Val::Code(target)) => self.jump(state, target as usize),
+                    Some(Val::Code(target)) => {
+                        if self.limits.branches.inside() {
+                            let mut event = self.event(state, Kind::Branch, Tags::NONE, hang);
+                            event.data = a.taint;
+                            event.iico_data = a.from;
+                            event.iico_ctrl |= a.by_ctrl;
+                            self.push(state, event)?;
+                            state.ctrl = state.ctrl.or(a.taint);
+                        }
+                        self.jump(state, target as usize)
+                    }
                     Some(_) => Step::Done,
                     None => {
                         let message =
@@ -522,11 +562,13 @@ impl<'p> Unfolder<'p> {
     ) -> Result<Step<'c>, Stuck> {
         let taint = c.taint.or(hang.taint);
         let note = |s: &mut State<'c>, taken: bool| {
-            let mut event = self.event(s, Kind::Branch, Tags::NONE, hang);
-            event.data = taint;
-            event.iico_data = c.from;
-            event.iico_ctrl |= c.by_ctrl;
-            self.push(s, event)?;
+            if self.limits.branches.conditional() {
+                let mut event = self.event(s, Kind::Branch, Tags::NONE, hang);
+                event.data = taint;
+                event.iico_data = c.from;
+                event.iico_ctrl |= c.by_ctrl;
+                self.push(s, event)?;
+            }
             s.ctrl = s.ctrl.or(taint);
             if !taken {
                 s.frames.clear();
@@ -555,10 +597,11 @@ impl<'p> Unfolder<'p> {
         Ok(Step::Fork(states))
     }
 
-    /// The event of a decision inside an instruction, where such events are wanted.
+    /// From which events a decision inside an instruction comes: its own, where such events are
+    /// wanted.
     fn decision(&self, state: &mut State, c: Cell, hang: Hang) -> Result<u128, Stuck> {
-        if !self.limits.register_events {
-            return Ok(0);
+        if !self.limits.branches.inside() {
+            return Ok(c.from | c.by_ctrl);
         }
         let mut event = self.event(state, Kind::Decision, Tags::NONE, hang);
         event.iico_data = c.from;

@@ -4,8 +4,8 @@
 use smallvec::SmallVec;
 
 use super::expr::{ExprId, Exprs, Var};
-use super::found::{Found, Outcome, holds};
-use super::program::{Cond, Program, What};
+use super::found::{Found, Outcome};
+use super::program::{Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
 use crate::ops::eval::truth;
 use crate::ops::{Val, mask};
@@ -111,11 +111,6 @@ impl<'s> Valuation<'s> {
         for values in &mut self.values {
             values.fill(None);
         }
-        self.follow_on()
-    }
-
-    /// The same, from the values that there are.
-    fn follow_on(&mut self) -> bool {
         loop {
             // Values found, and ones that others in turn may give.
             let (mut changed, mut waiting) = (false, false);
@@ -193,19 +188,6 @@ impl<'s> Valuation<'s> {
         self.constant[event].or_else(written)
     }
 
-    /// Whether every read has the value that its sources write. Pieces of different addresses have
-    /// none together.
-    fn agrees(&self) -> bool {
-        self.accesses.iter().all(|of| {
-            let known = self.values[of.thread][of.access];
-            known.is_none()
-                || match self.read_value(*of) {
-                    Some(v) => Some(v) == known,
-                    None => !self.torn(*of),
-                }
-        })
-    }
-
     /// The final values, where all are known. `last` is the last write of a cell.
     pub fn outcome(&self, last: impl Fn(u16) -> Option<u16>) -> Option<Outcome> {
         let mut out = Outcome::new();
@@ -224,6 +206,14 @@ impl<'s> Valuation<'s> {
             },
             Observed::Memory { cells, initial } => (cells, *initial),
         };
+        if cells.len() > 1 {
+            let pieces = cells.iter().map(|(cell, at)| Some((last(*cell)?, i64::from(*at))));
+            let pieces: SmallVec<[(u16, i64); 4]> = pieces.collect::<Option<_>>()?;
+            let address = self.skeleton.address(pieces.into_iter(), |e| self.eval(e));
+            if address.is_some() {
+                return address;
+            }
+        }
         let mut sum = match initial {
             Val::Int(v) => v,
             other if cells.is_empty() => return Some(other),
@@ -243,7 +233,11 @@ impl<'s> Valuation<'s> {
 
     /// Adds the outcome of an allowed execution; false where it is none, since a value in it cannot
     /// be computed.
-    pub fn record(&self, outcome: Outcome, found: &mut Found) -> bool {
+    pub fn record(&self, outcome: Option<Outcome>, found: &mut Found) -> bool {
+        let Some(outcome) = outcome else {
+            found.stuck();
+            return false;
+        };
         let sources = self.sources.iter().flatten().copied();
         if is_stuck(self.exprs, self.skeleton, sources, &|v| self.value(v)) {
             found.stuck();
@@ -253,56 +247,48 @@ impl<'s> Valuation<'s> {
         true
     }
 
-    /// Reads of an allowed execution that depend on each other in a circle: every value that some
-    /// store or the initial state mentions is tried for one of them. Records the outcomes that pass
-    /// `filter`, if any.
-    pub fn solve_cycle(
-        &mut self,
-        filter: Option<&Cond>,
-        last: &dyn Fn(u16) -> Option<u16>,
-        found: &mut Found,
-    ) -> bool {
-        let mut all = self.values.iter().enumerate();
-        let open = all.find_map(|(t, of)| of.iter().position(Option::is_none).map(|a| (t, a)));
-        let Some((t, a)) = open else {
-            // Something is open for another reason.
-            found.stuck();
-            return false;
+    /// Reads, all with a source, whose values depend on each other in a circle: nothing gives them a
+    /// value, and what has them is no execution. (Values are what stores compute, and none comes
+    /// out of thin air, whatever the model.) They are given as indices of accesses.
+    pub fn circle(&self) -> SmallVec<[usize; 8]> {
+        let open = |k: &usize| {
+            let of = self.accesses[*k];
+            self.values[of.thread][of.access].is_none()
+                && self.sources[of.first..of.end].iter().all(Option::is_some)
         };
-        let saved = self.values.clone();
-        let mut any = false;
-        for guess in self.guesses() {
-            self.values[t][a] = Some(guess);
-            if self.follow_on() && self.broken_constraint().is_none() && self.agrees() {
-                match self.outcome(last) {
-                    Some(o) if filter.is_none_or(|f| holds(f, self.program, &o)) => {
-                        any |= self.record(o, found);
-                    }
-                    Some(_) => {}
-                    None => any |= self.solve_cycle(filter, last, found),
-                }
+        let mut waiting: SmallVec<[usize; 8]> = match self.direct {
+            true => SmallVec::new(),
+            false => (0..self.accesses.len()).filter(open).collect(),
+        };
+        // What waits for nothing that is still here is open for another reason.
+        loop {
+            let before = waiting.clone();
+            waiting.retain(|k| before.iter().any(|on| self.depends(*k, *on)));
+            if waiting.len() == before.len() {
+                return waiting;
             }
-            self.values.clone_from(&saved);
         }
-        any
     }
 
-    /// Every value that the initial state or a store of a constant mentions, and 0.
-    fn guesses(&self) -> SmallVec<[Val; 8]> {
-        let mut domain = SmallVec::from_iter([Val::ZERO]);
-        for e in &self.skeleton.events {
-            let v = match e.value {
-                Source::Init(v) => Some(v),
-                Source::Part { value, .. } => self.exprs.as_const(value),
-                Source::None => None,
-            };
-            if let Some(v) = v
-                && !domain.contains(&v)
-            {
-                domain.push(v);
-            }
+    /// Whether a source of an access is made of what another access reads.
+    fn depends(&self, access: usize, on: usize) -> bool {
+        let (of, on) = (self.accesses[access], self.skeleton.reads[self.accesses[on].first].var);
+        let mut vars = Vec::new();
+        self.sources[of.first..of.end].iter().flatten().for_each(|w| self.vars_of(*w, &mut vars));
+        vars.contains(&on)
+    }
+
+    /// The accesses whose values these were computed from, themselves included.
+    pub fn roots(&self, of: &[usize]) -> Vec<usize> {
+        let mut all = of.to_vec();
+        let mut done = 0;
+        while let Some(k) = all.get(done).copied() {
+            done += 1;
+            let more = (0..self.accesses.len()).filter(|on| self.depends(k, *on));
+            let more: Vec<usize> = more.filter(|on| !all.contains(on)).collect();
+            all.extend(more);
         }
-        domain
+        all
     }
 
     /// The cells that the outcome shows, each once.

@@ -61,8 +61,9 @@ impl Simulator {
         limit: usize,
     ) -> Result<Answer> {
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
+        let visible = model.visible(program.arch);
         let (paths, _) =
-            unfold_all(&mut self.exprs, test, &program, options.unroll, model.registers())?;
+            unfold_all(&mut self.exprs, test, &program, options.unroll, model, visible)?;
         let annotations = model.cat.annotations();
         let cells = cells_of(test, &program, &paths)?;
         let domains =
@@ -83,7 +84,7 @@ impl Simulator {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
                 }
-                let mut skeleton = Skeleton::new(&program, &cells, picked);
+                let mut skeleton = Skeleton::new(&program, &cells, picked, visible.early);
                 if let Some(domains) = &domains {
                     skeleton.compare_values(&self.exprs, domains);
                 }
@@ -233,17 +234,11 @@ impl View<'_> {
         for order in &mut orders {
             order.sort_by_key(|w| std::cmp::Reverse(co.successors(usize::from(*w)).count()));
         }
-        let start = skeleton.paths.iter();
-        let start =
-            start.map(|p| vec![None; p.events.iter().filter(|e| e.reads()).count()]).collect();
-        let mut solutions = Vec::new();
-        all.solve(&sources, start, &mut solutions);
-        let outcome = |v: &super::exhaustive::Values| all.outcome(v, &orders);
-        let fits = |v: &&super::exhaustive::Values| {
-            outcome(v).is_some_and(|o| holds(wanted, self.program, &o))
-        };
-        let Some(values) = solutions.iter().find(fits) else { return Ok(None) };
-        let Some(outcome) = outcome(values) else { return Ok(None) };
+        let Some(values) = all.solve(&sources) else { return Ok(None) };
+        let Some(outcome) = all.outcome(&values, &orders) else { return Ok(None) };
+        if !holds(wanted, self.program, &outcome) {
+            return Ok(None);
+        }
         let mut exec = skeleton_exec(skeleton);
         choose(&mut exec, rf, co);
         let (failed, shows) = match &model.fast {

@@ -227,7 +227,11 @@ impl Map for Stage {
         let mut simulator = Simulator::default();
         let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
             true => Outcome::Stopped,
-            false => self.one(&mut simulator, &item[0]),
+            false => match self.one(&mut simulator, &item[0]) {
+                // A stop leaves it no time.
+                Outcome::Broke(_) if context.stopped() => Outcome::Stopped,
+                outcome => outcome,
+            },
         };
         items.iter().map(&mut one).collect()
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::compile::{Compiler, arguments, subcommands};
 use super::process::{self, Ended, Request};
+use super::scratch::Scratch;
 use super::trouble::{self, Fault, Trouble};
 use crate::lang::{Language, cpp};
 
@@ -20,7 +21,7 @@ pub type Run<'r> = &'r dyn Fn(&Request) -> Ended;
 
 pub struct Bench<'a> {
     compiler: &'a Compiler<'a>,
-    dir: tempfile::TempDir,
+    dir: Scratch,
     args: Vec<String>,
     /// How long a text may take.
     timeout: Duration,
@@ -33,10 +34,8 @@ impl<'a> Bench<'a> {
         extra: &[&str],
         timeout: Duration,
     ) -> Result<Bench<'a>, Trouble> {
-        let dir = tempfile::Builder::new()
-            .prefix("litmake-")
-            .tempdir()
-            .map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
+        let dir =
+            Scratch::new().map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp => {
@@ -130,7 +129,7 @@ impl<'a> Bench<'a> {
             timeout: self.timeout,
             memory_mib: profile.memory_mib,
             processors: 1,
-            stop,
+            stop: *stop,
         });
         let name = &profile.compiler;
         trouble::judge(name, ended, self.timeout)?;

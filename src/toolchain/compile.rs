@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
 use super::lift::{self, Given};
-use super::process::{self};
+use super::process;
 use super::runtime::Runtime;
 use super::table;
 use super::trouble;
@@ -29,6 +28,7 @@ use crate::profile::Profile;
 use crate::profile::machine;
 use crate::profile::mapping::Table;
 use crate::profile::types::{self, Observe};
+use crate::stop::Stopping;
 
 pub struct Compiler<'a> {
     pub profile: &'a Profile,
@@ -39,7 +39,7 @@ pub struct Compiler<'a> {
     pub helpers: bool,
     /// What would be linked.
     pub runtime: &'a Runtime,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stopping,
 }
 
 #[derive(Clone)]

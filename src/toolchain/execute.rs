@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::compile::{Compiler, arguments, first_error, subcommands};
 use super::ld;
 use super::process::{self, Ended, Request};
+use super::scratch::Scratch;
 use crate::lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
 };
@@ -71,10 +72,7 @@ impl Compiler<'_> {
             return Err("unsupported: a profile that is no compiler is not run".into());
         }
         let sources = sources(test)?;
-        let dir = tempfile::Builder::new()
-            .prefix("litmake-")
-            .tempdir()
-            .map_err(|e| format!("no temporary folder: {e}"))?;
+        let dir = Scratch::new().map_err(|e| format!("no temporary folder: {e}"))?;
         for (name, text) in &sources {
             std::fs::write(dir.path().join(name), text)
                 .map_err(|e| format!("the source cannot be written: {e}"))?;

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
@@ -25,6 +24,7 @@ use crate::diag::Source;
 use crate::litmus;
 use crate::profile::Profile;
 use crate::profile::types::{Observe, Storage};
+use crate::stop;
 
 const MAX_LIBRARIES: usize = 256;
 
@@ -234,7 +234,7 @@ fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), T
         storage: Storage::Pointers,
         helpers: false,
         runtime: &Runtime::default(),
-        stop: &AtomicBool::new(false),
+        stop: stop::of_the_process(),
     };
     compiler.watched(&test, &|request| watched.run(request, Some(request.dir)))
 }
@@ -245,7 +245,6 @@ fn request<'a>(
     env: &'a BTreeMap<String, String>,
     dir: &'a Path,
 ) -> Request<'a> {
-    static GOES_ON: AtomicBool = AtomicBool::new(false);
     Request {
         program,
         args,
@@ -254,7 +253,7 @@ fn request<'a>(
         timeout: Duration::from_secs(30),
         memory_mib: 4096,
         processors: 1,
-        stop: &GOES_ON,
+        stop: stop::of_the_process(),
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use object::{Object, ObjectSymbol};
@@ -16,12 +15,14 @@ use super::image::library::{self, Library};
 use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Request};
+use super::scratch::Scratch;
 use super::trouble::{self, Fault, Trouble};
 use crate::lang::c11::members::{members, published};
 use crate::lang::compiled::compose;
 use crate::lang::compiled::{is_array, unit_of};
 use crate::litmus::{Arch, Body, InitItem, Test};
 use crate::profile::{Profile, machine};
+use crate::stop::Stopping;
 
 /// What linkers define themselves.
 const MADE: [&str; 8] = [
@@ -92,13 +93,10 @@ pub fn program(
     libraries: &[&Library],
     linker: &Linker,
     entry: &str,
-    stop: &AtomicBool,
+    stop: &dyn Stopping,
 ) -> Result<Image, Trouble> {
     let (wanted, missing) = needed(objects, libraries).map_err(Trouble::Test)?;
-    let dir = tempfile::Builder::new()
-        .prefix("litmake-")
-        .tempdir()
-        .map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
+    let dir = Scratch::new().map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
     let mut args: Vec<String> = Vec::new();
     let mut arg = |text: String| args.push(text);
     for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {

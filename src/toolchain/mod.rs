@@ -13,6 +13,8 @@ pub mod ld;
 pub mod lift;
 pub mod process;
 pub mod runtime;
+pub mod scratch;
+pub mod supervisor;
 pub mod table;
 pub mod trace;
 pub mod trouble;

@@ -1,18 +1,31 @@
 //! Running other programs: with a time limit, a memory limit, a closed environment, and an end
 //! when the run is stopped. It does not know what they are.
+//!
+//! In the program itself each runs under a [`supervisor`], which ends all that it started. Who uses
+//! the library alone has the process group ended, which a child can leave.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::local;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Rlimit, Signal};
+
+use super::supervisor::{self, Limits};
+use crate::stop::Stopping;
 
 /// More output than this is cut.
-pub(super) const MAX_OUTPUT: u64 = 1 << 20;
+pub(super) const MAX_OUTPUT: usize = 1 << 20;
+
+/// How long a supervisor may take to end everything; where it takes longer, it is ended itself.
+const ENDING: Duration = Duration::from_secs(5);
 
 pub struct Request<'a> {
     pub program: &'a Path,
@@ -24,7 +37,7 @@ pub struct Request<'a> {
     pub memory_mib: u64,
     /// How many processors it may keep busy for as long as the time limit.
     pub processors: u64,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stopping,
 }
 
 #[derive(Debug)]
@@ -35,7 +48,8 @@ pub enum Ended {
         stdout: Vec<u8>,
         stderr: String,
     },
-    /// It was ended by a signal that we did not send.
+    /// It was ended by a signal that we did not send, or the machine was short of memory each time
+    /// that it failed.
     Signal {
         signal: i32,
         stderr: String,
@@ -43,7 +57,7 @@ pub enum Ended {
     TooSlow,
     /// The run is being stopped.
     Stopped,
-    NotStarted(std::io::Error),
+    NotStarted(io::Error),
 }
 
 /// Runs a program, and once more where it did not fail by itself: where it could not be started
@@ -53,26 +67,30 @@ pub fn run(request: &Request) -> Ended {
     let mut pause = Duration::from_millis(20);
     let mut attempt = 0;
     loop {
-        let ended = once(request);
+        let before = killed_for_memory();
+        let mut ended = once(request);
         let again = match &ended {
             // It is being written, or there was no room for one more process.
             Ended::NotStarted(e) => attempt < 5 && is_passing(e),
             Ended::Signal { signal, .. } => {
                 attempt == 0 && matches!(*signal, libc::SIGKILL | libc::SIGTERM)
             }
-            // So do drivers say it whose parts were ended.
-            Ended::Exit { code, stderr, .. } => {
-                attempt == 0
-                    && *code != 0
-                    && (stderr.contains("Killed signal terminated program")
-                        || stderr.contains("unable to execute command: Killed"))
+            // A driver ends by itself where its parts were ended.
+            Ended::Exit { code, stderr, .. } if *code != 0 => {
+                let short = killed_for_memory() != before;
+                if short && attempt > 0 {
+                    ended = Ended::Signal { signal: libc::SIGKILL, stderr: stderr.clone() };
+                    false
+                } else {
+                    attempt == 0 && (short || says_killed(stderr))
+                }
             }
-            Ended::TooSlow | Ended::Stopped => false,
+            Ended::Exit { .. } | Ended::TooSlow | Ended::Stopped => false,
         };
-        if !again || request.stop.load(Ordering::Relaxed) {
+        if !again || request.stop.asked() {
             return ended;
         }
-        std::thread::sleep(pause);
+        wait(&[], request.stop, pause);
         pause *= 2;
         attempt += 1;
     }
@@ -83,29 +101,79 @@ pub(super) fn is_passing(e: &std::io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::ETXTBSY | libc::EAGAIN | libc::ENOMEM))
 }
 
-/// Limits memory and processor time of a program that has just started. From outside: a program
-/// that limits itself before it starts needs a copy of this process first, which costs a tenth of the
-/// time that reducing a finding takes.
-pub(super) fn limit(child: &Child, request: &Request) {
-    let memory = request.memory_mib.saturating_mul(1 << 20);
-    let cpu = (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1));
-    // The second limit on processor time ends what does not heed the first.
-    for (what, soft, hard) in [
-        (libc::RLIMIT_AS, memory, memory),
-        (libc::RLIMIT_CPU, cpu, cpu + 5),
-        (libc::RLIMIT_CORE, 0, 0),
-    ] {
-        let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
-        // SAFETY: the limit outlives the call, and the child, not waited for yet, keeps its number.
-        unsafe {
-            libc::prlimit(child.id() as libc::pid_t, what, &limit, std::ptr::null_mut());
+/// How many processes the system has ended for want of memory.
+fn killed_for_memory() -> Option<u64> {
+    let counts = std::fs::read_to_string("/proc/vmstat").ok()?;
+    counts.lines().find_map(|l| l.strip_prefix("oom_kill ")?.parse().ok())
+}
+
+/// Whether a driver says that a part of it was ended, which is worth another try and decides
+/// nothing else.
+fn says_killed(stderr: &str) -> bool {
+    stderr.contains("Killed signal terminated program")
+        || stderr.contains("unable to execute command: Killed")
+}
+
+/// Waits until something can be read or is closed, a stop is asked for, or time is up; whether the
+/// first of `fds` can be read.
+pub(super) fn wait(fds: &[PollFd], stop: &dyn Stopping, time: Duration) -> bool {
+    let seconds = time.as_secs().min(3600) as i64;
+    let time = Timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() };
+    let mut all: Vec<PollFd> = fds.to_vec();
+    all.extend(stop.event().map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN)));
+    // Whoever calls looks at the time anyway.
+    let _ = poll(&mut all, Some(&time));
+    !fds.is_empty() && !all[0].revents().is_empty()
+}
+
+/// What a program writes into one of its outputs.
+struct Output {
+    from: Option<OwnedFd>,
+    bytes: Vec<u8>,
+}
+
+impl Output {
+    fn new(from: Option<impl Into<OwnedFd>>) -> Output {
+        let from = from.map(Into::into);
+        if let Some(from) = &from {
+            let _ = rustix::io::ioctl_fionbio(from, true);
+        }
+        Output { from, bytes: Vec::new() }
+    }
+
+    /// Takes some of what is there; whether there may be more. What is too much is read and
+    /// forgotten: a program must not hang because nobody reads the rest.
+    fn take(&mut self) -> bool {
+        let Some(from) = &self.from else { return false };
+        let mut buffer = [0; 1 << 16];
+        match rustix::io::read(from, &mut buffer) {
+            Ok(n) if n > 0 => {
+                let room = MAX_OUTPUT - self.bytes.len();
+                self.bytes.extend_from_slice(&buffer[..n.min(room)]);
+                true
+            }
+            Err(Errno::AGAIN) => false,
+            Err(Errno::INTR) => true,
+            Ok(_) | Err(_) => {
+                self.from = None;
+                false
+            }
+        }
+    }
+
+    /// Takes all that is there, and waits for nothing: who holds the other end may live on.
+    fn rest(&mut self) {
+        for _ in 0..MAX_OUTPUT >> 12 {
+            if !self.take() {
+                return;
+            }
         }
     }
 }
 
-/// How a program is started: in a closed environment, its output ours, a group of its own.
-pub(super) fn command(request: &Request) -> Command {
-    let mut command = Command::new(request.program);
+/// Gives a program that is about to start a closed environment, outputs that are ours, and a group
+/// of its own, so that a driver's children end with it.
+pub(super) fn close(command: &mut Command, request: &Request) {
     command
         .args(request.args)
         .current_dir(request.dir)
@@ -115,79 +183,126 @@ pub(super) fn command(request: &Request) -> Command {
         // A cache between us and the compiler would answer without telling what its answer rests on.
         .env("CCACHE_DISABLE", "1")
         .envs(request.env)
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that a driver's children end with it.
         .process_group(0);
     if let Some(path) = std::env::var_os("PATH")
         && !request.env.contains_key("PATH")
     {
         command.env("PATH", path);
     }
-    command
+}
+
+/// What a program may take.
+fn limits(request: &Request) -> Limits {
+    Limits {
+        memory: request.memory_mib.saturating_mul(1 << 20),
+        cpu: (request.timeout.as_secs() + 2).saturating_mul(request.processors.max(1)),
+    }
+}
+
+/// Limits a program that has started without a supervisor.
+pub(super) fn limit(child: &Child, request: &Request) {
+    for (what, soft, hard) in limits(request).all() {
+        let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
+        let _ = rustix::process::prlimit(Some(Pid::from_child(child)), what, limit);
+    }
+}
+
+/// A program that was started.
+struct Running {
+    child: Child,
+    /// The line to its supervisor, where it has one.
+    line: Option<UnixStream>,
+    /// Can be read once the child has ended.
+    ended: OwnedFd,
+}
+
+impl Running {
+    fn start(request: &Request) -> io::Result<Running> {
+        let (mut command, line) = match supervisor::command(request.program, limits(request))? {
+            Some((command, line)) => (command, Some(line)),
+            None => {
+                let mut command = Command::new(request.program);
+                command.stdin(Stdio::null());
+                (command, None)
+            }
+        };
+        close(&mut command, request);
+        let mut child = command.spawn()?;
+        // Its end of the line is now the supervisor's alone.
+        drop(command);
+        let pid = Pid::from_child(&child);
+        if line.is_none() {
+            limit(&child, request);
+        }
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(ended) => Ok(Running { child, line, ended }),
+            Err(e) => {
+                let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+                let _ = child.wait();
+                Err(e.into())
+            }
+        }
+    }
+
+    /// Ends it, if it has not ended, and what it started.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(line) = &self.line {
+            let _ = line.shutdown(std::net::Shutdown::Write);
+            let never = std::sync::atomic::AtomicBool::new(false);
+            wait(&[PollFd::new(&self.ended, PollFlags::IN)], &never, ENDING);
+        }
+        // The child is not waited for yet, so its group is still its own.
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        self.child.wait()
+    }
 }
 
 fn once(request: &Request) -> Ended {
-    let mut child = match command(request).spawn() {
-        Ok(child) => child,
+    if request.stop.asked() {
+        return Ended::Stopped;
+    }
+    let mut running = match Running::start(request) {
+        Ok(running) => running,
         Err(e) => return Ended::NotStarted(e),
     };
-    limit(&child, request);
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        let read = |pipe: Option<Box<dyn Read + Send>>| {
-            scope.spawn(move || {
-                let mut bytes = Vec::new();
-                if let Some(mut pipe) = pipe {
-                    let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
-                    // A program must not hang because nobody reads the rest.
-                    let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-                }
-                bytes
-            })
-        };
-        let stdout = read(out.map(|p| Box::new(p) as Box<dyn Read + Send>));
-        let stderr = read(err.map(|p| Box::new(p) as Box<dyn Read + Send>));
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(500);
-        let mut ended_by_us = None;
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) => {}
-                Err(_) => break None,
-            }
-            if request.stop.load(Ordering::Relaxed) {
-                ended_by_us = Some(Ended::Stopped);
-            } else if start.elapsed() > request.timeout {
-                ended_by_us = Some(Ended::TooSlow);
-            }
-            if ended_by_us.is_some() {
-                // SAFETY: the child is not waited for yet, so its group is still its own.
-                unsafe {
-                    libc::kill(-(child.id() as i32), libc::SIGKILL);
-                }
-                break child.wait().ok();
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 3 / 2).min(Duration::from_millis(10));
-        };
-        let stdout = stdout.join().unwrap_or_default();
-        let stderr = String::from_utf8_lossy(&stderr.join().unwrap_or_default()).into_owned();
-        if let Some(ended) = ended_by_us {
-            return ended;
+    let mut stdout = Output::new(running.child.stdout.take());
+    let mut stderr = Output::new(running.child.stderr.take());
+    let start = Instant::now();
+    let ended_by_us = loop {
+        let mut fds = vec![PollFd::new(&running.ended, PollFlags::IN)];
+        for output in [&stdout, &stderr] {
+            fds.extend(output.from.as_ref().map(|from| PollFd::new(from, PollFlags::IN)));
         }
-        match status {
-            Some(status) => match (status.code(), status.signal()) {
-                // SIGXCPU: the limit on processor time.
-                (_, Some(libc::SIGXCPU)) => Ended::TooSlow,
-                (_, Some(signal)) => Ended::Signal { signal, stderr },
-                (code, None) => Ended::Exit { code: code.unwrap_or(-1), stdout, stderr },
-            },
-            None => Ended::Signal { signal: 0, stderr },
+        let ended = wait(&fds, request.stop, request.timeout.saturating_sub(start.elapsed()));
+        stdout.take();
+        stderr.take();
+        if ended {
+            break None;
+        } else if request.stop.asked() {
+            break Some(Ended::Stopped);
+        } else if start.elapsed() >= request.timeout {
+            break Some(Ended::TooSlow);
         }
-    })
+    };
+    let status = running.end();
+    stdout.rest();
+    stderr.rest();
+    if let Some(ended) = ended_by_us {
+        return ended;
+    }
+    if let Some(number) = running.line.as_ref().and_then(supervisor::not_started) {
+        return Ended::NotStarted(io::Error::from_raw_os_error(number));
+    }
+    let stderr = String::from_utf8_lossy(&stderr.bytes).into_owned();
+    match status.map(|status| (status.code(), status.signal())) {
+        // SIGXCPU: the limit on processor time.
+        Ok((_, Some(libc::SIGXCPU))) => Ended::TooSlow,
+        Ok((_, Some(signal))) => Ended::Signal { signal, stderr },
+        Ok((code, None)) => Ended::Exit { code: code.unwrap_or(-1), stdout: stdout.bytes, stderr },
+        Err(_) => Ended::Signal { signal: 0, stderr },
+    }
 }
 
 /// The program that a command runs: where [`locate`] finds it, or what rustup starts there.
@@ -259,9 +374,10 @@ pub(super) fn in_sysroot(proxy: &Path, said: &[u8]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stop::Stop;
 
     fn sh(script: &str, timeout: Duration, memory_mib: u64) -> Ended {
-        let stop = AtomicBool::new(false);
+        let stop = Stop::default();
         run(&Request {
             program: Path::new("/bin/sh"),
             args: &["-c".into(), script.into()],
@@ -310,7 +426,8 @@ mod tests {
 
     #[test]
     fn a_stop_ends_it() {
-        let stop = AtomicBool::new(true);
+        let stop = Stop::default();
+        stop.ask();
         let ended = run(&Request {
             program: Path::new("/bin/sleep"),
             args: &["1000".into()],
@@ -360,7 +477,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(30));
             drop(writer);
         });
-        let stop = AtomicBool::new(false);
+        let stop = Stop::default();
         let ended = run(&Request {
             program: &path,
             args: &[],

@@ -2,9 +2,9 @@
 //!
 //! It does not know what is in them.
 
+use crate::stop;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::ask;
@@ -67,7 +67,7 @@ impl Runtime {
                 timeout: Duration::from_secs(10),
                 memory_mib: profile.memory_mib,
                 processors: 1,
-                stop: &AtomicBool::new(false),
+                stop: stop::of_the_process(),
             });
             if let Ended::Exit { code: 0, stdout, .. } = ended
                 && let Ok(text) = String::from_utf8(stdout)

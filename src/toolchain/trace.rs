@@ -8,14 +8,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
 
 use libc::{c_int, c_long, c_void, pid_t};
+use rustix::event::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 
 use super::process::{self, Ended, Request};
@@ -48,7 +48,9 @@ const PATH_MAX: usize = 4096;
 /// Runs a program and follows it. Files in `own`, where the program may leave what it likes, are not
 /// told of. An error says why the program did not start or cannot be followed.
 pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> {
-    let mut command = process::command(request);
+    let mut command = Command::new(request.program);
+    process::close(&mut command, request);
+    command.stdin(Stdio::null());
     // SAFETY: the one call between fork and exec is a system call.
     unsafe {
         command.pre_exec(|| match ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
@@ -63,7 +65,7 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
     std::thread::scope(|scope| {
         let stdout = scope.spawn(move || out.map(read_all).unwrap_or_default());
         let stderr = scope.spawn(move || err.map(read_all).unwrap_or_default());
-        let (done, wait) = mpsc::channel::<()>();
+        let (done, wait) = UnixStream::pair()?;
         let watchdog = scope.spawn(move || end_late(root, request, &wait));
         // The kernel lets only the thread that started a program follow it: this one.
         let mut follower = Follower::new(root, request.program, own);
@@ -85,21 +87,21 @@ pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> 
 fn read_all(pipe: impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut pipe = pipe;
-    let _ = pipe.by_ref().take(process::MAX_OUTPUT).read_to_end(&mut bytes);
+    let _ = pipe.by_ref().take(process::MAX_OUTPUT as u64).read_to_end(&mut bytes);
     let _ = io::copy(&mut pipe, &mut io::sink());
     bytes
 }
 
-/// Ends a program that takes too long or whose run is stopped, and says which.
-fn end_late(root: pid_t, request: &Request, done: &mpsc::Receiver<()>) -> Option<Ended> {
+/// Ends a program that takes too long or whose run is stopped, and says which. It returns once the
+/// other end of the line is closed.
+fn end_late(root: pid_t, request: &Request, done: &UnixStream) -> Option<Ended> {
     let start = Instant::now();
-    let stop: &AtomicBool = request.stop;
     loop {
-        match done.recv_timeout(Duration::from_millis(20)) {
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            _ => return None,
+        let left = request.timeout.saturating_sub(start.elapsed());
+        if process::wait(&[PollFd::new(done, PollFlags::IN)], request.stop, left) {
+            return None;
         }
-        let late = match (stop.load(Ordering::Relaxed), start.elapsed() > request.timeout) {
+        let late = match (request.stop.asked(), left.is_zero()) {
             (true, _) => Ended::Stopped,
             (_, true) => Ended::TooSlow,
             _ => continue,
@@ -508,6 +510,8 @@ fn peer(pid: pid_t, address: u64, length: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     fn follow(script: &str, dir: &Path) -> (Ended, Trace) {
         let args = ["-c".to_string(), script.to_string()];

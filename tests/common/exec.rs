@@ -221,6 +221,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
         (BaseSet::W, writes.clone()),
         (BaseSet::M, mem.clone()),
         (BaseSet::F, is(&[Kind::F])),
+        (BaseSet::Pred, branch.diff(&bcc)),
         (BaseSet::Branch, branch),
         (BaseSet::Bcc, bcc),
         (BaseSet::Rmw, is(&[Kind::Rmw])),
@@ -367,7 +368,10 @@ pub fn structured(seed: u64) -> Exec {
     }
     let mut exec = assemble(rng, locs, events, amo);
     let n = exec.n;
-    exec.sets.insert(BaseSet::Bcc, Set::of(n, bcc));
+    let bcc = Set::of(n, bcc);
+    let decisions = exec.sets[&BaseSet::Branch].diff(&bcc);
+    exec.sets.insert(BaseSet::Pred, decisions);
+    exec.sets.insert(BaseSet::Bcc, bcc);
     exec.rels.insert(BaseRel::IicoData, Rel::of(n, data));
     exec.rels.insert(BaseRel::IicoCtrl, Rel::of(n, ctrl));
     exec.rels.insert(BaseRel::IicoOrder, Rel::empty(n));

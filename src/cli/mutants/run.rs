@@ -1,7 +1,6 @@
 //! `litmake mutants run` and `list`: the tests on a device, and the tests themselves.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use litmake::devices::record::{Record, results};
@@ -16,6 +15,7 @@ use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
 use litmake::mutate::mcm::Suite;
 use litmake::stats::score;
+use litmake::stop::Stopping;
 
 /// Run tests on a GPU, and count every outcome.
 ///
@@ -275,8 +275,8 @@ pub fn run(args: &Run) -> Result<u8> {
     say(format!("{info}: {} tests in {} environments", prepared.len(), environments.len()));
     let mut records: Vec<Record> = Vec::new();
     let mut status = 0;
-    let stop = super::common::stop_asked();
-    let stopped = || stop.load(Ordering::Relaxed);
+    let stop = super::common::stop();
+    let stopped = || stop.asked();
     for test in &prepared {
         let (record, ending) =
             session.record(test, &setup, &environments, Vec::new(), &stopped, &mut |_, _| {});
@@ -291,7 +291,7 @@ pub fn run(args: &Run) -> Result<u8> {
             Ending::Whole => {}
             Ending::Stopped => {
                 eprintln!("stopped; what ran is in the results");
-                status = super::common::INTERRUPTED;
+                status = super::common::status_of(3);
                 break;
             }
             Ending::Trouble(e) => {

@@ -14,6 +14,7 @@ use litmake::mutate::mcm::Suite;
 use litmake::stats::confidence::excluded_rate;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Bench, Found, Goal, Replay, adaptive, in_order};
+use litmake::stop::Stopping;
 
 use super::run::{How, Tests};
 
@@ -170,8 +171,8 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     };
     let (setup, environments) = args.how.setup(info.subgroup)?;
     eprintln!("{info}: {} tests, {} environments", tests.len(), environments.len());
-    let stop = super::common::stop_asked();
-    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let stop = super::common::stop();
+    let stopped = || stop.asked();
     let mut bench = OnDevice::new(&mut session, &tests, &environments, &setup, &stopped);
     let found = match args.random {
         true => {
@@ -193,7 +194,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         // What a whole search found is not overwritten by a part of one.
         say(args, &tests, &tuned, &found);
         eprintln!("stopped; the tuning database is as it was");
-        return Ok(super::common::INTERRUPTED);
+        return Ok(super::common::status_of(3));
     }
     let changes = db.changes(&tuned);
     let mut status = u8::from(changes.iter().any(|c| c.lost));

@@ -1,7 +1,5 @@
 //! What is behind cells and rows: out of the store, or worked out again where it was lost.
 
-use std::sync::atomic::Ordering;
-
 use super::{Engine, across, guarded, lock};
 use crate::base::digest::Digest;
 use crate::base::records::{Kind, Put, Records};
@@ -83,7 +81,7 @@ impl Engine<'_> {
                 let digest = Digest::of(message.as_bytes());
                 lock(&self.messages).insert(digest, message.clone());
                 if self.options.fail_fast {
-                    self.options.context.stop.store(true, Ordering::Relaxed);
+                    self.options.context.stop.ask();
                 }
                 (State::Broke, message.into_bytes())
             }

@@ -335,12 +335,8 @@ impl<'a> Engine<'a> {
                 self.wake.notify_all();
                 return;
             } else {
-                // The time limit lets a stop be noticed.
-                queue = self
-                    .wake
-                    .wait_timeout(queue, Duration::from_millis(100))
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
+                // Whoever runs something comes back, and sooner where a stop is asked for.
+                queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
         }
     }

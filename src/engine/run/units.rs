@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
@@ -108,11 +108,7 @@ impl Engine<'_> {
             let key = unit.missing[i].0;
             let mut claims = lock(&self.claims);
             while claims.contains(&key) && !self.options.context.stopped() {
-                claims = self
-                    .released
-                    .wait_timeout(claims, Duration::from_millis(100))
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
+                claims = self.released.wait(claims).unwrap_or_else(PoisonError::into_inner);
             }
             claims.insert(key);
             drop(claims);

@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::segment::{self, Bytes, HEADER_LEN, Index, Segment};
+use super::Opened;
+use super::segment::{self, HEADER_LEN, Index, Segment};
 use super::{Store, read, write};
 use crate::base::digest::Digest;
 use crate::base::records::Kind;
@@ -79,7 +80,7 @@ impl Store {
             stats.bytes += size_of(&segment);
             let used = last_used(&segment);
             stats.oldest = Some(stats.oldest.map_or(used, |o| o.min(used)));
-            for offset in segment.index.offsets() {
+            for offset in self.index_of(&segment).offsets() {
                 let Ok(record) = segment.read(offset) else {
                     continue;
                 };
@@ -105,11 +106,9 @@ impl Store {
         for segment in self.everything() {
             report.segments += 1;
             let name = segment.name();
-            if !segment.index.sound() {
-                report.broken.push(format!("{name}: the index is not as it was written"));
-            }
+            let offsets: FxHashSet<u64> = self.index_of(&segment).offsets().into_iter().collect();
             let mut good = FxHashSet::default();
-            for offset in segment.index.offsets() {
+            for &offset in &offsets {
                 match segment.read(offset) {
                     Ok(record) => {
                         report.records += 1;
@@ -123,39 +122,66 @@ impl Store {
                     Err(why) => report.broken.push(format!("{name}, byte {offset}: {}", why.why())),
                 }
             }
-            if let Bytes::Mapped(map) = &segment.bytes {
-                let mut unindexed = 0;
-                segment::scan(map, HEADER_LEN as u64, |at, _| {
-                    unindexed += u64::from(!good.contains(&at));
-                });
-                if unindexed > 0 {
-                    report.broken.push(format!(
-                        "{name}: {unindexed} sound records that the index does not lead to"
-                    ));
-                }
+            let Ok(bytes) = segment.bytes() else {
+                report.broken.push(format!("{name}: it cannot be read"));
+                continue;
+            };
+            let mut unindexed = 0;
+            let scan = segment::scan(&bytes, HEADER_LEN as u64, |at, _| {
+                unindexed += u64::from(!good.contains(&at));
+            });
+            if unindexed > 0 {
+                report.broken.push(format!(
+                    "{name}: {unindexed} sound records that the index does not lead to"
+                ));
+            }
+            for (at, why) in scan.broken.iter().filter(|(at, _)| !offsets.contains(at)) {
+                report.broken.push(format!("{name}, byte {at}: {}", why.why()));
             }
         }
+        report.broken.sort_unstable();
         report
     }
 
     /// Rewrites every segment that has something broken, with what is sound in it.
     pub fn repair(&self) -> io::Result<usize> {
-        let mut repaired = 0;
+        self.replace_where(|segment| {
+            let offsets = self.index_of(segment).offsets();
+            let mut whole = offsets.iter().all(|o| segment.read(*o).is_ok());
+            whole &= segment.bytes().is_ok_and(|bytes| {
+                let mut n = 0;
+                let scan = segment::scan(&bytes, HEADER_LEN as u64, |_, _| n += 1);
+                n == offsets.len() && scan.broken.is_empty()
+            });
+            !whole
+        })
+    }
+
+    /// Rewrites the segments of which it has shown that something in them is broken, so that it is
+    /// said once.
+    pub fn heal(&self) -> io::Result<usize> {
+        match self.is_read_only() {
+            true => Ok(0),
+            false => self.replace_where(|_| false),
+        }
+    }
+
+    /// Rewrites the segments that are damaged, and those that are found to be.
+    fn replace_where(&self, found: impl Fn(&Segment) -> bool) -> io::Result<usize> {
+        let mut replaced = 0;
         for segment in self.everything() {
-            let offsets = segment.index.offsets();
-            let sound = segment.index.sound()
-                && offsets.iter().all(|o| segment.read(*o).is_ok())
-                && matches!(&segment.bytes, Bytes::Mapped(map) if {
-                    let mut n = 0;
-                    segment::scan(map, HEADER_LEN as u64, |_, _| n += 1);
-                    n == offsets.len()
-                });
-            if !sound {
+            if !(segment.damaged.load(Ordering::Relaxed) || found(&segment)) {
+                continue;
+            }
+            // One process does so at a time; the lock goes with the file handle.
+            let guard = File::create(self.dir.join("merge.lock"))?;
+            guard.lock()?;
+            if segment.path.exists() {
                 self.replace(&[segment])?;
-                repaired += 1;
+                replaced += 1;
             }
         }
-        Ok(repaired)
+        Ok(replaced)
     }
 
     /// Merges small segments, so that a thousand short runs do not leave a thousand files.
@@ -163,9 +189,7 @@ impl Store {
         let small: Vec<Arc<Segment>> = self
             .everything()
             .into_iter()
-            .filter(|s| {
-                matches!(s.bytes, Bytes::Mapped(_)) && s.path.exists() && size_of(s) < SMALL
-            })
+            .filter(|s| s.path.exists() && size_of(s) < SMALL)
             .collect();
         if small.len() < MERGE_FROM || self.is_read_only() {
             return Ok(());
@@ -197,14 +221,12 @@ impl Store {
         };
         let copied = (|| {
             for segment in old {
-                let Bytes::Mapped(map) = &segment.bytes else {
-                    continue;
-                };
+                let bytes = segment.bytes()?;
                 let mut places = Vec::new();
-                segment::scan(map, HEADER_LEN as u64, |at, _| places.push(at));
+                segment::scan(&bytes, HEADER_LEN as u64, |at, _| places.push(at as usize));
                 // What was put last counts.
                 for at in places.into_iter().rev() {
-                    let Ok(record) = segment.read(at) else { continue };
+                    let Ok(record) = segment::decode_record(&bytes[at..]) else { continue };
                     if seen.insert(record.key) {
                         batch.push((record.kind, record.key, record.value));
                         if batch.len() >= 1024 {
@@ -216,7 +238,11 @@ impl Store {
             flush(&mut batch, &mut index)
         })();
         let path = writer.path.clone();
-        let indexed = copied.and_then(|len| index.write(&path.with_extension("idx"), len));
+        let indexed = copied.and_then(|len| match len == HEADER_LEN as u64 {
+            // There is nothing to keep.
+            true => fs::remove_file(&path),
+            false => index.write(&path.with_extension("idx"), len),
+        });
         if let Err(e) = indexed {
             let _ = fs::remove_file(&path);
             let _ = fs::remove_file(path.with_extension("idx"));
@@ -226,12 +252,15 @@ impl Store {
             let _ = writer.file.set_modified(newest);
         }
         drop(writer);
-        let merged = self.open_segment(&path)?;
+        let merged = match path.exists() {
+            true => self.open_segment(&path)?,
+            false => None,
+        };
         let gone: FxHashSet<PathBuf> = old.iter().map(|s| s.path.clone()).collect();
         {
             let mut sealed = write(&self.sealed);
             sealed.retain(|s| !gone.contains(&s.path));
-            if let Some(merged) = merged {
+            if let Some(Opened::Sealed(merged)) = merged {
                 sealed.insert(0, Arc::new(merged));
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Records live in append-only segments. A process appends to one segment that is its own and
 //! locked, so writers never contend; a sealed segment has a sorted index beside it and never
-//! changes again. Everything is checked when it is read: a record that is not as it was written
+//! changes again. Files are read and never mapped, so that whoever cuts one costs its records and not
+//! the program. Everything is checked when it is read: a record that is not as it was written
 //! counts as absent, and is said to be broken. The store does not know what its values mean.
 //!
 //! Invariants:
@@ -23,13 +24,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use memmap2::Mmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::digest::Digest;
+pub use crate::base::records::Kind;
 use crate::base::records::{Put, Records};
 pub use gc::{GcOptions, GcReport, Stats, VerifyReport};
-use segment::{Bytes, HEADER_LEN, Index, Segment};
+use segment::{BadHeader, Broken, IndexHead};
+use segment::{HEADER_LEN, Index, Segment};
 
 /// A segment is sealed and a new one begun at this size or count, which bounds the memory that
 /// the index of an open one takes.
@@ -75,6 +77,13 @@ struct Notices {
     pending: Vec<String>,
     seen: FxHashSet<(String, u64)>,
     broken: u64,
+}
+
+/// A segment that was found on disk.
+enum Opened {
+    Sealed(Segment),
+    /// Another process is writing it.
+    Live(Segment),
 }
 
 struct Writer {
@@ -179,7 +188,11 @@ impl Store {
         lock(&self.notices).pending.push(text);
     }
 
-    fn broken_at(&self, segment: &Segment, offset: u64, why: &str) {
+    fn broken_at(&self, segment: &Segment, offset: u64, why: Broken) {
+        if why != Broken::Unreadable {
+            segment.damaged.store(true, Ordering::Relaxed);
+        }
+        let why = why.why();
         let mut notices = lock(&self.notices);
         if !notices.seen.insert((segment.name(), offset)) {
             return;
@@ -217,10 +230,10 @@ impl Store {
         paths.sort();
         for path in paths {
             match self.open_segment(&path) {
-                Ok(Some(segment)) => match segment.bytes {
-                    Bytes::Mapped(_) => write(&self.sealed).insert(0, Arc::new(segment)),
-                    Bytes::File(_) => write(&self.live).push(segment),
-                },
+                Ok(Some(Opened::Sealed(segment))) => {
+                    write(&self.sealed).insert(0, Arc::new(segment));
+                }
+                Ok(Some(Opened::Live(segment))) => write(&self.live).push(segment),
                 Ok(None) => {}
                 // Another process may have merged it away between the listing and now.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -230,87 +243,89 @@ impl Store {
         Ok(())
     }
 
-    fn open_segment(&self, path: &Path) -> io::Result<Option<Segment>> {
+    fn open_segment(&self, path: &Path) -> io::Result<Option<Opened>> {
         let file = File::open(path)?;
-        let mut header = [0; HEADER_LEN];
-        let sound = file
-            .read_exact_at(&mut header, 0)
-            .map_err(|_| "it is shorter than a header".to_string())
-            .and_then(|()| segment::decode_header(&header));
-        if let Err(why) = sound {
-            self.notice(format!("cache: {} is left out: {why}", path.display()));
-            return Ok(None);
-        }
-        let index_path = path.with_extension("idx");
-        let mut live = false;
-        let index = match Index::open(&index_path) {
-            Ok((index, len)) => {
-                let real = file.metadata()?.len();
-                if real < len {
-                    self.notice(format!(
-                        "cache: {} was cut from {len} to {real} bytes; what is gone is computed again",
-                        path.display()
-                    ));
-                }
-                index
+        let damaged = match segment::read_header(&file) {
+            Ok(_) => false,
+            Err(BadHeader::Foreign(why)) => {
+                self.notice(format!("cache: {} is left out: {why}", path.display()));
+                return Ok(None);
+            }
+            Err(BadHeader::Damaged(why)) => {
+                self.notice(format!(
+                    "cache: {}: {why}; what is sound in it is used",
+                    path.display()
+                ));
+                true
+            }
+        };
+        let real = file.metadata()?.len();
+        let segment = Segment::new(path, file);
+        segment.damaged.store(damaged, Ordering::Relaxed);
+        let index_path = segment.index_path();
+        match Index::head(&index_path) {
+            Ok(head) if head.segment_len == real => {}
+            Ok(IndexHead { segment_len: len, .. }) => {
+                segment.damaged.store(true, Ordering::Relaxed);
+                let path = path.display();
+                self.notice(match real < len {
+                    true => format!(
+                        "cache: {path} was cut from {len} to {real} bytes; what is gone is computed again"
+                    ),
+                    false => format!(
+                        "cache: {path} has {real} bytes, of which {len} were written; the rest is not used"
+                    ),
+                });
             }
             Err(e) => {
                 if e.kind() != io::ErrorKind::NotFound {
                     self.notice(format!("cache: {}: {e}; it is made anew", index_path.display()));
+                } else if segment.file.try_lock_shared().is_err() {
+                    let mut segment = Segment::growing(path, segment.file);
+                    segment.catch_up()?;
+                    return Ok(Some(Opened::Live(segment)));
                 }
-                live = file.try_lock_shared().is_err();
-                Index::empty()
+                let _ = segment.index.set(self.rebuilt(&segment)?);
+                let _ = segment.file.unlock();
             }
-        };
-        if live {
-            let mut segment = Segment {
-                path: path.to_path_buf(),
-                bytes: Bytes::File(file),
-                index: Index::empty(),
-                scanned: HEADER_LEN as u64,
-                used: AtomicBool::new(false),
-            };
-            segment.catch_up()?;
-            return Ok(Some(segment));
         }
-        // SAFETY: a segment that nobody holds locked is never written again.
-        let map = unsafe { Mmap::map(&file)? };
-        let mut segment = Segment {
-            path: path.to_path_buf(),
-            bytes: Bytes::Mapped(map),
-            index,
-            scanned: 0,
-            used: AtomicBool::new(false),
-        };
-        if let Index::Map(_) = segment.index {
-            self.rebuild(&mut segment, &file)?;
-        }
-        Ok(Some(segment))
+        Ok(Some(Opened::Sealed(segment)))
     }
 
-    /// Makes the index of a segment that has none, and keeps it where that is allowed.
-    fn rebuild(&self, segment: &mut Segment, file: &File) -> io::Result<()> {
-        let Bytes::Mapped(map) = &segment.bytes else {
-            return Ok(());
-        };
+    /// The index of a segment, which is read when it is needed.
+    fn index_of<'s>(&self, segment: &'s Segment) -> &'s Index {
+        segment.index.get_or_init(|| {
+            Index::read(&segment.index_path()).unwrap_or_else(|e| {
+                // Where it is gone, another process has merged the segment into another.
+                if e.kind() != io::ErrorKind::NotFound {
+                    let path = segment.index_path();
+                    self.notice(format!("cache: {}: {e}; it is made anew", path.display()));
+                }
+                self.rebuilt(segment).unwrap_or_else(|_| Index::empty())
+            })
+        })
+    }
+
+    /// Makes the index of a segment out of its records, and keeps it where that is allowed.
+    fn rebuilt(&self, segment: &Segment) -> io::Result<Index> {
+        let bytes = segment.bytes()?;
         let mut index = Index::empty();
-        let scan = segment::scan(map, HEADER_LEN as u64, |at, record| {
+        let scan = segment::scan(&bytes, HEADER_LEN as u64, |at, record| {
             index.insert(&record.key, at);
         });
         for (at, why) in &scan.broken {
-            self.broken_at(segment, *at, why.why());
+            self.broken_at(segment, *at, *why);
         }
-        if !self.is_read_only() {
-            let path = segment.path.with_extension("idx");
-            if index.write(&path, scan.end).is_ok()
-                && let Ok((sorted, _)) = Index::open(&path)
+        if !self.is_read_only() && segment.path.exists() {
+            let path = segment.index_path();
+            // What was half written when its process died is part of the length.
+            if index.write(&path, bytes.len() as u64).is_ok()
+                && let Ok(sorted) = Index::read(&path)
             {
                 index = sorted;
             }
         }
-        let _ = file.unlock();
-        segment.index = index;
-        Ok(())
+        Ok(index)
     }
 
     /// Looks for what other processes have written meanwhile; cheap, and at most every
@@ -373,16 +388,15 @@ impl Store {
         take: &mut impl FnMut(segment::Record) -> T,
     ) -> Option<T> {
         // What was put last counts.
-        for offset in segment.index.find(key).into_iter().rev() {
+        for offset in self.index_of(segment).find(key).into_iter().rev() {
             match segment.read(offset) {
                 Ok(record) if record.key == *key => {
                     segment.used.store(true, Ordering::Relaxed);
                     return Some(take(record));
                 }
-                // Two keys may share their first 64 bits. A damaged index shows itself so too,
-                // and then costs a record, which `verify` tells apart.
+                // Two keys may share their first 64 bits.
                 Ok(_) => {}
-                Err(why) => self.broken_at(segment, offset, why.why()),
+                Err(why) => self.broken_at(segment, offset, why),
             }
         }
         None
@@ -452,13 +466,7 @@ impl Store {
                     let Ok(file) = writer.file.try_clone() else {
                         return self.keep_in_memory(records);
                     };
-                    *write(&self.open) = Some(Segment {
-                        path: writer.path.clone(),
-                        bytes: Bytes::File(file),
-                        index: Index::empty(),
-                        scanned: 0,
-                        used: AtomicBool::new(true),
-                    });
+                    *write(&self.open) = Some(Segment::growing(&writer.path, file));
                     *guard = Some(writer);
                 }
                 Err(e) => {
@@ -488,7 +496,7 @@ impl Store {
         writer.records += records.len();
         if let Some(open) = write(&self.open).as_mut() {
             for (record, place) in records.iter().zip(places) {
-                open.index.insert(&record.key, place);
+                open.insert(&record.key, place);
             }
         }
         self.written.fetch_add(records.len() as u64, Ordering::Relaxed);
@@ -521,28 +529,18 @@ impl Store {
             return;
         };
         let index_path = writer.path.with_extension("idx");
-        let written = open.index.write(&index_path, writer.len);
-        // SAFETY: the segment is not written again from here on.
-        let map = unsafe { Mmap::map(&writer.file) };
-        let index = match written.and_then(|()| Index::open(&index_path)) {
-            Ok((index, _)) => index,
-            // Without an index file the next process makes one; this one has it in memory.
-            Err(_) => open.index,
+        let mut segment = Segment::new(&open.path, open.file);
+        segment.used = AtomicBool::new(true);
+        let index = open.index.into_inner().unwrap_or_else(Index::empty);
+        // Without an index file the next process makes one; this one has it in memory.
+        let index = match index.write(&index_path, writer.len) {
+            Ok(()) => Index::read(&index_path).unwrap_or(index),
+            Err(_) => index,
         };
-        let bytes = match map {
-            Ok(map) => Bytes::Mapped(map),
-            Err(_) => open.bytes,
-        };
-        write(&self.sealed).insert(
-            0,
-            Arc::new(Segment {
-                path: open.path,
-                bytes,
-                index,
-                scanned: 0,
-                used: AtomicBool::new(true),
-            }),
-        );
+        let _ = segment.index.set(index);
+        // The descriptor that stays open for reading shares the lock.
+        let _ = writer.file.unlock();
+        write(&self.sealed).insert(0, Arc::new(segment));
     }
 
     /// Seals what is open and notes which segments were of use, which is what gc goes by.

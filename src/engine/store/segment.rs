@@ -8,8 +8,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
-use memmap2::Mmap;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -45,6 +46,8 @@ pub enum Broken {
     PastEnd,
     Checksum,
     Compression,
+    /// The system does not give it; it may be sound.
+    Unreadable,
 }
 
 impl Broken {
@@ -54,6 +57,7 @@ impl Broken {
             Broken::PastEnd => "the file ends before the record does",
             Broken::Checksum => "its checksum does not match",
             Broken::Compression => "it does not decompress",
+            Broken::Unreadable => "it cannot be read",
         }
     }
 }
@@ -89,25 +93,42 @@ pub fn encode_header(created: u64) -> [u8; HEADER_LEN] {
     out
 }
 
-/// The creation time of a segment, or why it is none of ours.
-pub fn decode_header(bytes: &[u8]) -> Result<u64, String> {
+/// What is wrong with the header of a segment.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BadHeader {
+    /// It is not as it was written. Records say of themselves whether they are sound.
+    Damaged(&'static str),
+    /// It is as another litmake wrote it.
+    Foreign(String),
+}
+
+/// The creation time of a segment.
+pub fn decode_header(bytes: &[u8]) -> Result<u64, BadHeader> {
     if bytes.len() < HEADER_LEN || bytes[..8] != SEGMENT_MAGIC {
-        return Err("it does not begin like a segment".into());
+        return Err(BadHeader::Damaged("it does not begin like a segment"));
     }
     if checksum(&[&bytes[..56]]) != bytes[56..64] {
-        return Err("its header is damaged".into());
+        return Err(BadHeader::Damaged("its header is damaged"));
     }
     let version = u32_at(bytes, 8);
     if version != FORMAT_VERSION {
-        return Err(format!(
+        return Err(BadHeader::Foreign(format!(
             "it has format version {version}, this litmake reads {FORMAT_VERSION}"
-        ));
+        )));
     }
     let function = bytes[12..28].split(|b| *b == 0).next().unwrap_or(&[]);
     if function != Digest::FUNCTION.as_bytes() {
-        return Err(format!("its keys are {} digests", String::from_utf8_lossy(function)));
+        let function = String::from_utf8_lossy(function);
+        return Err(BadHeader::Foreign(format!("its keys are {function} digests")));
     }
     Ok(u64_at(bytes, 28))
+}
+
+/// The header of a segment file.
+pub fn read_header(file: &File) -> Result<u64, BadHeader> {
+    let mut header = [0; HEADER_LEN];
+    let got = read_up_to(file, &mut header, 0).unwrap_or(0);
+    decode_header(&header[..got])
 }
 
 /// Appends one record to a buffer that starts at a multiple of 8.
@@ -205,9 +226,16 @@ pub fn scan(bytes: &[u8], from: u64, mut each: impl FnMut(u64, Record)) -> Scan 
 
 /// Where records are, by the first 64 bits of their keys.
 pub enum Index {
-    /// A file of sorted entries; made when the segment was sealed.
-    Sorted(Mmap),
+    /// Sorted entries, as a file has them; made when the segment was sealed.
+    Sorted(Vec<u8>),
     Map(FxHashMap<u64, SmallVec<[u64; 1]>>),
+}
+
+/// What the head of an index file says.
+pub struct IndexHead {
+    /// How long its segment was.
+    pub segment_len: u64,
+    sum: [u8; 8],
 }
 
 impl Index {
@@ -226,20 +254,12 @@ impl Index {
         }
     }
 
-    pub fn len(&self) -> usize {
-        match self {
-            Index::Sorted(map) => (map.len() - HEADER_LEN) / INDEX_ENTRY,
-            Index::Map(map) => map.values().map(|v| v.len()).sum(),
-        }
-    }
-
     /// Offsets at which a record with this key may be.
     pub fn find(&self, key: &Digest) -> SmallVec<[u64; 1]> {
         let prefix = key.prefix();
         match self {
             Index::Map(map) => map.get(&prefix).cloned().unwrap_or_default(),
-            Index::Sorted(map) => {
-                let entries = &map[HEADER_LEN..];
+            Index::Sorted(entries) => {
                 let count = entries.len() / INDEX_ENTRY;
                 let at = |i: usize| u64_at(entries, i * INDEX_ENTRY);
                 let mut i = lower_bound(count, prefix, at);
@@ -257,8 +277,8 @@ impl Index {
     pub fn offsets(&self) -> Vec<u64> {
         match self {
             Index::Map(map) => map.values().flatten().copied().collect(),
-            Index::Sorted(map) => {
-                (0..self.len()).map(|i| u64_at(map, HEADER_LEN + i * INDEX_ENTRY + 8)).collect()
+            Index::Sorted(entries) => {
+                entries.chunks_exact(INDEX_ENTRY).map(|entry| u64_at(entry, 8)).collect()
             }
         }
     }
@@ -294,30 +314,32 @@ impl Index {
         written
     }
 
-    /// Opens an index file: the index, and the length its segment had. The entries' checksum
-    /// is left to [`Index::sound`]: a damaged entry can only lead to a record with another
-    /// key, or to none.
-    pub fn open(path: &Path) -> io::Result<(Index, u64)> {
+    /// Reads the head of an index file.
+    pub fn head(path: &Path) -> io::Result<IndexHead> {
         let file = File::open(path)?;
-        // SAFETY: index files are written whole and renamed into place, and never changed.
-        let map = unsafe { Mmap::map(&file)? };
+        let mut head = [0; HEADER_LEN];
         let bad = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
-        if map.len() < HEADER_LEN || map[..8] != INDEX_MAGIC || u32_at(&map, 8) != FORMAT_VERSION {
+        let got = read_up_to(&file, &mut head, 0)?;
+        if got < HEADER_LEN || head[..8] != INDEX_MAGIC || u32_at(&head, 8) != FORMAT_VERSION {
             return bad("it does not begin like an index");
         }
-        if checksum(&[&map[..56]]) != map[56..64] || !(map.len() - HEADER_LEN).is_multiple_of(16) {
+        if checksum(&[&head[..56]]) != head[56..64] {
             return bad("its header is damaged");
         }
-        let segment_len = u64_at(&map, 16);
-        Ok((Index::Sorted(map), segment_len))
+        let sum = head[24..32].try_into().expect("eight bytes");
+        Ok(IndexHead { segment_len: u64_at(&head, 16), sum })
     }
 
-    /// Whether the entries are as they were written.
-    pub fn sound(&self) -> bool {
-        match self {
-            Index::Map(_) => true,
-            Index::Sorted(map) => checksum(&[&map[HEADER_LEN..]]) == map[24..32],
+    /// Reads an index file whole, and believes it only as it was written: a damaged entry would
+    /// hide a sound record.
+    pub fn read(path: &Path) -> io::Result<Index> {
+        let head = Index::head(path)?;
+        let mut entries = std::fs::read(path)?;
+        entries.drain(..HEADER_LEN.min(entries.len()));
+        if checksum(&[&entries]) != head.sum {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "its entries are damaged"));
         }
+        Ok(Index::Sorted(entries))
     }
 }
 
@@ -356,48 +378,77 @@ fn lower_bound(count: usize, prefix: u64, at: impl Fn(usize) -> u64) -> usize {
     low
 }
 
-/// The bytes of a segment.
-pub enum Bytes {
-    Mapped(Mmap),
-    /// A segment that may still grow.
-    File(File),
-}
-
-/// A segment that can be read.
+/// A segment that can be read. Its bytes are read when they are asked for and never mapped: a file
+/// that someone cuts gives short reads, where a mapping would end the program.
 pub struct Segment {
     pub path: PathBuf,
-    pub bytes: Bytes,
-    pub index: Index,
+    pub file: File,
+    /// Where its records are; read when the first is looked for.
+    pub index: OnceLock<Index>,
     /// How far a growing segment has been read into the index.
     pub scanned: u64,
-    pub used: std::sync::atomic::AtomicBool,
+    pub used: AtomicBool,
+    /// Whether something in it is not as it was written.
+    pub damaged: AtomicBool,
 }
 
 impl Segment {
+    pub fn new(path: &Path, file: File) -> Segment {
+        Segment {
+            path: path.to_path_buf(),
+            file,
+            index: OnceLock::new(),
+            scanned: HEADER_LEN as u64,
+            used: AtomicBool::new(false),
+            damaged: AtomicBool::new(false),
+        }
+    }
+
+    /// A segment that grows, with what is known of it so far.
+    pub fn growing(path: &Path, file: File) -> Segment {
+        let segment = Segment::new(path, file);
+        let _ = segment.index.set(Index::empty());
+        segment
+    }
+
     pub fn name(&self) -> String {
         self.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    pub fn index_path(&self) -> PathBuf {
+        self.path.with_extension("idx")
+    }
+
     pub fn read(&self, offset: u64) -> Result<Record, Broken> {
-        match &self.bytes {
-            Bytes::Mapped(map) => decode_record(map.get(offset as usize..).ok_or(Broken::PastEnd)?),
-            Bytes::File(file) => read_record(file, offset),
+        read_record(&self.file, offset)
+    }
+
+    /// Everything that is in it now.
+    pub fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; self.file.metadata()?.len() as usize];
+        let got = read_up_to(&self.file, &mut bytes, 0)?;
+        bytes.truncate(got);
+        Ok(bytes)
+    }
+
+    pub fn insert(&mut self, key: &Digest, offset: u64) {
+        if let Some(index) = self.index.get_mut() {
+            index.insert(key, offset);
         }
     }
 
     /// Brings the index of a growing segment up to its present end.
     pub fn catch_up(&mut self) -> io::Result<Scan> {
-        let Bytes::File(file) = &self.bytes else {
+        let len = self.file.metadata()?.len();
+        let (start, Some(index)) = (self.scanned, self.index.get_mut()) else {
             return Ok(Scan::default());
         };
-        let len = file.metadata()?.len();
-        if len <= self.scanned {
+        if len <= start {
             return Ok(Scan::default());
         }
-        let start = self.scanned;
         let mut bytes = vec![0; (len - start) as usize];
-        file.read_exact_at(&mut bytes, start)?;
-        let index = &mut self.index;
+        let got = read_up_to(&self.file, &mut bytes, start)?;
+        bytes.truncate(got);
         let mut scan = scan(&bytes, 0, |at, record| {
             index.insert(&record.key, start + at);
         });
@@ -412,12 +463,12 @@ impl Segment {
 /// Reads a record with positioned reads; most fit in the first.
 pub fn read_record(file: &File, offset: u64) -> Result<Record, Broken> {
     let mut bytes = vec![0; 1024];
-    let got = read_up_to(file, &mut bytes, offset).map_err(|_| Broken::PastEnd)?;
+    let got = read_up_to(file, &mut bytes, offset).map_err(|_| Broken::Unreadable)?;
     bytes.truncate(got);
     let whole = footprint(&bytes)?;
     if whole > bytes.len() {
         bytes = vec![0; whole];
-        let got = read_up_to(file, &mut bytes, offset).map_err(|_| Broken::PastEnd)?;
+        let got = read_up_to(file, &mut bytes, offset).map_err(|_| Broken::Unreadable)?;
         bytes.truncate(got);
     }
     decode_record(&bytes)

@@ -5,6 +5,7 @@ use super::{Cell, Hang, LOCK, MOST_EVENTS, Reservation, State, Step, Stuck, Unfo
 use crate::ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
 use crate::sim::expr::{ExprId, Exprs, Var};
 use crate::sim::path::{Kind, PathEvent, Taint};
+use crate::sim::visible::Private;
 
 /// One access: where, and how.
 #[derive(Clone, Copy)]
@@ -144,6 +145,10 @@ impl Unfolder<'_> {
         let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
         if self.is_private(loc) {
             if tags != Tags::NONE || addr.taint != Taint::NONE {
+                return Err(Stuck::Share(loc));
+            }
+            let once = matches!(self.limits.private, Private::LeftOut { once: true, .. });
+            if once && state.private.holds(loc, off, size) {
                 return Err(Stuck::Share(loc));
             }
             let taint = v.taint.or(hang.taint.picked());

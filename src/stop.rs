@@ -1,0 +1,109 @@
+//! A request to stop: work that takes long asks for it, and waits for it beside what else it waits
+//! for. It does not know who asks, nor why.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+/// Once asked for, it stays so. Copies are the same request.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    asked: AtomicBool,
+    /// Can be read once a stop is asked for. Where there are no more descriptors, who waits notices
+    /// a stop when the wait is over.
+    event: Option<OwnedFd>,
+}
+
+impl Default for Inner {
+    fn default() -> Inner {
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
+        Inner { asked: AtomicBool::new(false), event }
+    }
+}
+
+impl Stop {
+    /// Waits until a stop is asked for.
+    pub fn wait(&self) {
+        while !self.asked() {
+            match &self.0.event {
+                Some(event) => {
+                    let mut fds = [PollFd::new(event, PollFlags::IN)];
+                    let _ = poll(&mut fds, None);
+                }
+                None => std::thread::park(),
+            }
+        }
+    }
+
+    pub fn ask(&self) {
+        self.0.asked.store(true, Ordering::Relaxed);
+        if let Some(event) = &self.0.event {
+            // It fails where the counter is full, and so is not zero.
+            let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+/// The request that is for the whole process, as a signal makes it. Work deep down that is handed no
+/// other asks this one.
+pub fn of_the_process() -> &'static Stop {
+    static STOP: OnceLock<Stop> = OnceLock::new();
+    STOP.get_or_init(Stop::default)
+}
+
+/// What can be asked whether to stop.
+pub trait Stopping: Sync {
+    fn asked(&self) -> bool;
+
+    /// What can be read once a stop is asked for; nothing where nobody asks during a wait.
+    fn event(&self) -> Option<BorrowedFd<'_>>;
+}
+
+impl Stopping for Stop {
+    fn asked(&self) -> bool {
+        self.0.asked.load(Ordering::Relaxed)
+    }
+
+    fn event(&self) -> Option<BorrowedFd<'_>> {
+        self.0.event.as_ref().map(|event| event.as_fd())
+    }
+}
+
+/// A flag that is looked at between waits.
+impl Stopping for AtomicBool {
+    fn asked(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+
+    fn event(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_woken_by_a_copy() {
+        let stop = Stop::default();
+        let waits = stop.clone();
+        assert!(!waits.asked());
+        let waiting = std::thread::spawn(move || {
+            waits.wait();
+            waits.asked()
+        });
+        stop.ask();
+        stop.ask();
+        assert!(waiting.join().expect("no panic"));
+        // It stays asked for, for those who come later.
+        let event = stop.event().expect("there are descriptors");
+        let mut fds = [PollFd::from_borrowed_fd(event, PollFlags::IN)];
+        assert_eq!(poll(&mut fds, None), Ok(1));
+    }
+}

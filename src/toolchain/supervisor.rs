@@ -1,0 +1,188 @@
+//! A process between litmake and a tool that it runs. It limits the tool before it starts, and ends
+//! it with everything that it started once litmake asks for that or is no more, however it ended.
+//! It does not know what tools are.
+//!
+//! What a tool leaves behind becomes the supervisor's child, whatever group or session it has moved
+//! to, so that nothing outlives the supervisor's own end but what it may not end (a program of
+//! another user). A supervisor that is itself killed takes the tool along, and not the tool's
+//! children.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{self, Pid, Resource, Rlimit, Signal, WaitOptions};
+
+/// The first argument of a supervisor; then come the limits, the tool and the tool's arguments.
+const MARK: &str = "--look-after";
+
+static PROGRAM: OnceLock<&'static Path> = OnceLock::new();
+
+/// What a tool may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Addresses, in bytes.
+    pub memory: u64,
+    /// Processor time, in seconds.
+    pub cpu: u64,
+}
+
+impl Limits {
+    /// Each with a soft and a hard limit. The second limit on processor time ends what does not
+    /// heed the first.
+    pub fn all(self) -> [(Resource, u64, u64); 3] {
+        [
+            (Resource::As, self.memory, self.memory),
+            (Resource::Cpu, self.cpu, self.cpu.saturating_add(5)),
+            (Resource::Core, 0, 0),
+        ]
+    }
+}
+
+/// Says that this program calls [`asked`] when it starts, so that it can be its own supervisor.
+pub fn is_this_program() {
+    // The path leads to the running program, even where its file was replaced.
+    let path = Path::new("/proc/self/exe");
+    if path.exists() {
+        let _ = PROGRAM.set(path);
+    }
+}
+
+/// A command that runs a tool under a supervisor, to which the arguments of the tool are to be
+/// added, and the line to it: once that is closed, everything ends. Nothing where this program is
+/// none that can be a supervisor.
+pub fn command(tool: &Path, limits: Limits) -> io::Result<Option<(Command, UnixStream)>> {
+    let Some(program) = PROGRAM.get() else { return Ok(None) };
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut command = Command::new(program);
+    command.arg(MARK).arg(limits.memory.to_string()).arg(limits.cpu.to_string()).arg(tool);
+    command.stdin(OwnedFd::from(theirs));
+    Ok(Some((command, ours)))
+}
+
+/// The number of the error by which a tool did not start, as its supervisor told it.
+pub fn not_started(line: &UnixStream) -> Option<i32> {
+    let mut number = [0; 4];
+    match rustix::io::read(line, &mut number) {
+        Ok(4) => Some(i32::from_ne_bytes(number)),
+        _ => None,
+    }
+}
+
+/// Where this process was started as a supervisor: does what one does.
+pub fn asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next()? != MARK {
+        return None;
+    }
+    let mut number = || args.next()?.to_str()?.parse().ok();
+    let (Some(memory), Some(cpu)) = (number(), number()) else { return Some(ExitCode::from(2)) };
+    let Some(tool) = args.next() else { return Some(ExitCode::from(2)) };
+    Some(match look_after(tool, args, Limits { memory, cpu }) {
+        Ok(status) => end_like(status),
+        Err(e) => {
+            let number = e.raw_os_error().unwrap_or(libc::EINVAL);
+            let _ = rustix::io::write(io::stdin().as_fd(), &number.to_ne_bytes());
+            ExitCode::from(127)
+        }
+    })
+}
+
+/// How the tool ended; nothing where it was ended here.
+fn look_after(
+    tool: OsString,
+    args: impl Iterator<Item = OsString>,
+    limits: Limits,
+) -> io::Result<Option<ExitStatus>> {
+    let own = process::getpid();
+    process::set_child_subreaper(Some(own))?;
+    let mut command = Command::new(tool);
+    command.args(args).stdin(Stdio::null()).process_group(0);
+    let prepare = move || {
+        for (what, soft, hard) in limits.all() {
+            // A limit that is lower already stays.
+            let _ = process::setrlimit(what, Rlimit { current: Some(soft), maximum: Some(hard) });
+        }
+        process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        match process::getppid() == Some(own) {
+            true => Ok(()),
+            false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        }
+    };
+    // SAFETY: between fork and exec there are only system calls.
+    unsafe { command.pre_exec(prepare) };
+    let mut child = command.spawn()?;
+    let ended = match process::pidfd_open(Pid::from_child(&child), process::PidfdFlags::empty()) {
+        Ok(ended) => ended,
+        Err(e) => {
+            end_all();
+            return Err(e.into());
+        }
+    };
+    let line = io::stdin();
+    let line = line.as_fd();
+    let status = loop {
+        let mut fds =
+            [PollFd::from_borrowed_fd(line, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) if !fds[1].revents().is_empty() => break Some(child.wait()?),
+            Ok(_) if fds[0].revents().is_empty() => {}
+            Err(rustix::io::Errno::INTR) => {}
+            _ => break None,
+        }
+    };
+    end_all();
+    Ok(status)
+}
+
+/// Ends the children of this process, and theirs, which become its own, until there are none.
+fn end_all() {
+    loop {
+        match process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(None) => {}
+            Err(_) => return,
+        }
+        let children = children();
+        for child in &children {
+            let _ = process::kill_process(*child, Signal::KILL);
+        }
+        if children.is_empty() || process::wait(WaitOptions::empty()).is_err() {
+            return;
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = process::getpid().as_raw_nonzero().get();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| parent(*pid) == Some(own)).filter_map(Pid::from_raw).collect()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // A program's name stands in brackets, and may have some in it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Ends this process as the tool ended, so that who waits for it sees that.
+fn end_like(status: Option<ExitStatus>) -> ExitCode {
+    let Some(status) = status else { return ExitCode::SUCCESS };
+    if let Some(signal) = status.signal() {
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        let _ = process::setrlimit(Resource::Core, none);
+        // SAFETY: it has no handlers, and no other threads.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+    ExitCode::from(status.code().map_or(u8::MAX, |code| code as u8))
+}

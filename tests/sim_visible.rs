@@ -1,0 +1,222 @@
+//! What a model can see: events that only some dialects have, memory of one thread, values in a
+//! circle; and bounds, which give no verdicts.
+
+#[path = "common/differ.rs"]
+#[allow(dead_code)]
+mod differ;
+#[path = "common/exec.rs"]
+#[allow(dead_code)]
+mod exec;
+#[path = "common/wide.rs"]
+#[allow(dead_code)]
+mod wide;
+
+use litmake::diag::Source;
+use litmake::litmus::{self, Arch};
+use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
+
+const ENGINES: [Engine; 4] = [Engine::Auto, Engine::Enumerate, Engine::Solve, Engine::Exhaustive];
+
+fn simulate(text: &str, model: &Model, engine: Engine) -> Result<Outcomes, String> {
+    let test = litmus::read(&Source::new("t.litmus", text.to_string())).expect("a test");
+    let options = Options { engine, ..Options::default() };
+    Simulator::default().simulate(&test, model, &options).map_err(|e| e.to_string())
+}
+
+/// Final states, which every engine finds.
+fn states(text: &str, model: &Model) -> Vec<String> {
+    let mut all = ENGINES.map(|engine| {
+        let outcomes = simulate(text, model, engine).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let line = |s: &litmake::sim::State| {
+            s.iter().map(|(k, v)| format!("{k}={v};")).collect::<Vec<_>>().join(" ")
+        };
+        let mut lines: Vec<String> = outcomes.states.iter().map(line).collect();
+        lines.sort();
+        lines
+    });
+    for other in &all[1..] {
+        assert_eq!(&all[0], other, "{text}");
+    }
+    std::mem::take(&mut all[0])
+}
+
+fn built_in(arch: Arch, name: &str) -> Model {
+    differ::built_in(arch, &[name]).remove(0).1
+}
+
+/// Expected are herd7's outcomes under its own model for x86.
+#[test]
+fn instructions_without_lock_do_not_read_each_other_in_a_circle() {
+    let inc_dec = |arch: &str, x: &str| {
+        format!("{arch} t\n{{ x=5; }}\nP0 | P1 ;\n{x} ;\nlocations [x;]\nexists (x=0)\n")
+    };
+    for model in ["x86tso", "x86tso-herd2025", "sc"] {
+        let text = inc_dec("X86_64", "incl (x) | decl (x)");
+        assert_eq!(states(&text, &built_in(Arch::X86_64, model)), ["[x]=4;", "[x]=5;", "[x]=6;"]);
+        let text = inc_dec("X86", "INC [x] | DEC [x]");
+        assert_eq!(states(&text, &built_in(Arch::X86, model)), ["[x]=4;", "[x]=5;", "[x]=6;"]);
+    }
+    // Where values need no circle: each compares with what the other writes.
+    let text = "X86_64 t\n{ x=0; 0:rax=2; 0:rbx=1; 1:rax=1; 1:rbx=2; }\nP0 | P1 ;\n\
+        cmpxchgl %ebx,(x) | cmpxchgl %ebx,(x) ;\nlocations [x;]\nexists (x=1)\n";
+    for model in ["x86tso", "sc"] {
+        assert_eq!(states(text, &built_in(Arch::X86_64, model)), ["[x]=0;"]);
+    }
+}
+
+#[test]
+fn values_in_a_circle_are_no_execution_under_any_model() {
+    let none = differ::own(Arch::AArch64, "\"none\"\ninclude \"cos.cat\"\n");
+    let text = "AArch64 t\n{ x=5; y=5; 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\nP0 | P1 ;\n\
+        LDR W0,[X1] | LDR W0,[X1] ;\nADD W0,W0,#1 | SUB W0,W0,#1 ;\n\
+        STR W0,[X3] | STR W0,[X3] ;\nexists (0:X0=1)\n";
+    // From 5 on: nobody reads 0, or anything else that no store computes.
+    assert_eq!(states(text, &none), ["0:X0=5;", "0:X0=6;"]);
+}
+
+#[test]
+fn branches_of_x86_are_no_events() {
+    let any = &wide::USERS.iter().find(|(n, _)| *n == "any-event").expect("it is there").1;
+    let text = |jump: &str| {
+        format!(
+            "X86_64 t\n{{ }}\nP0 | P1 ;\nmovl $1,(x) | movl $1,(y) ;\n{jump}\
+             movl (y),%ebx | movl (x),%ebx ;\nexists (0:rbx=0 /\\ 1:rbx=0)\n"
+        )
+    };
+    let model = differ::own(Arch::X86_64, any);
+    let jump = "cmpl $1,%eax | cmpl $1,%eax ;\njne L0 | jne L1 ;\nL0: | L1: ;\n";
+    assert_eq!(states(&text(jump), &model).len(), 4);
+    // A fence is an event, and such a model orders by it.
+    assert_eq!(states(&text("lfence | lfence ;\n"), &model).len(), 3);
+    // Those of AArch64 are.
+    let model = differ::own(Arch::AArch64, any);
+    let text = "AArch64 t\n{ 0:X1=x; 0:X3=y; 1:X1=y; 1:X3=x; }\nP0 | P1 ;\n\
+        MOV W0,#1 | MOV W0,#1 ;\nSTR W0,[X1] | STR W0,[X1] ;\nCBZ W0,L0 | CBZ W0,L1 ;\n\
+        L0: | L1: ;\nLDR W2,[X3] | LDR W2,[X3] ;\nexists (0:X2=0 /\\ 1:X2=0)\n";
+    assert_eq!(states(text, &model).len(), 3);
+    // So are the decisions inside its instructions, which are no branches.
+    let inside = text.replace(
+        "CBZ W0,L0 | CBZ W0,L1 ;\nL0: | L1: ;\n",
+        "CSEL W5,W5,W0,EQ | CSEL W5,W5,W0,EQ ;\n",
+    );
+    assert_eq!(states(&inside, &model).len(), 3);
+    let flags = differ::own(
+        Arch::AArch64,
+        "\"f\"\ninclude \"cos.cat\"\nflag ~empty PRED as pred\nflag ~empty BCC as bcc\n",
+    );
+    for (text, flag) in [(text, "bcc"), (inside.as_str(), "pred")] {
+        for engine in ENGINES {
+            assert_eq!(simulate(text, &flags, engine).expect("an answer").flags, [flag]);
+        }
+    }
+}
+
+/// Expected are herd7's outcomes.
+#[test]
+fn a_model_of_a_user_sees_the_memory_of_one_thread() {
+    let text = "AArch64 priv\n{ 0:X1=x; 0:X3=y; 0:X5=z; 1:X1=x; 1:X3=y; }\nP0 | P1 ;\n\
+        MOV W0,#1 | LDR W0,[X3] ;\nSTR W0,[X1] | DMB SY ;\nSTR W0,[X5] | LDR W2,[X1] ;\n\
+        STR W0,[X3] | ;\nexists (1:X0=1 /\\ 1:X2=0)\n";
+    let model = differ::own(Arch::AArch64, wide::USERS[0].1);
+    let three = ["1:X0=0; 1:X2=0;", "1:X0=0; 1:X2=1;", "1:X0=1; 1:X2=1;"];
+    assert_eq!(states(text, &model), three);
+    let text = "AArch64 bra\n{ 0:X1=x; 0:X3=y; }\nP0 ;\nSTR W0,[X3] ;\nCBZ W0,L0 ;\nL0: ;\n\
+        LDR W2,[X1] ;\nexists (0:X2=0)\n";
+    let model =
+        differ::own(Arch::AArch64, "\"e\"\ninclude \"cos.cat\"\nempty ([W]; po; [B]) as e\n");
+    assert!(states(text, &model).is_empty());
+}
+
+/// Where a store to a stack slot is before a barrier for stores, what was read before the store
+/// is ordered too.
+#[test]
+fn what_a_private_store_orders_is_ordered() {
+    let text = |fence: &str| {
+        format!(
+            "AArch64 t\n{{ 0:X1=x; 0:X3=y; 0:X5=p; 1:X1=y; 1:X3=x; }}\nP0 | P1 ;\n\
+             LDR W0,[X1] | LDR W0,[X1] ;\nSTR W0,[X5] | DMB SY ;\n{fence} | MOV W2,#1 ;\n\
+             MOV W2,#1 | STR W2,[X3] ;\nSTR W2,[X3] | ;\nexists (0:X0=1 /\\ 1:X0=1)\n"
+        )
+    };
+    let model = built_in(Arch::AArch64, "aarch64");
+    assert_eq!(states(&text("DMB ST"), &model).len(), 3);
+    assert_eq!(states(&text("NOP"), &model).len(), 4);
+    let text = "PPC t\n{ 0:r1=x; 0:r3=y; 0:r5=p; 1:r1=y; 1:r3=x; }\nP0 | P1 ;\n\
+        lwz r0,0(r1) | lwz r0,0(r1) ;\nstw r0,0(r5) | sync ;\nli r2,1 | li r2,1 ;\n\
+        stw r2,0(r5) | stw r2,0(r3) ;\nlwz r2,0(r5) | ;\nstw r2,0(r3) | ;\n\
+        exists (0:r0=1 /\\ 1:r0=1)\n";
+    assert_eq!(states(text, &built_in(Arch::Ppc, "ppc")).len(), 3);
+}
+
+#[test]
+fn under_built_in_models_private_memory_costs_nothing() {
+    let mut text = "AArch64 t\n{ 0:X1=x; 0:X3=y; 0:X5=p; 1:X1=y; 1:X3=z; 1:X5=q; 2:X1=z; \
+        2:X3=x; 2:X5=r; }\nP0 | P1 | P2 ;\n"
+        .to_string();
+    let mut all = |line: &str| text.push_str(&format!("{line} | {line} | {line} ;\n"));
+    all("LDR W0,[X1]");
+    for slot in 0..24 {
+        all(&format!("STR W0,[X5,#{}]", 8 * (slot % 8)));
+        all(&format!("LDR W2,[X5,#{}]", 8 * (slot % 8)));
+    }
+    all("MOV W2,#1");
+    all("STR W2,[X3]");
+    text.push_str("exists (0:X0=1 /\\ 1:X0=1 /\\ 2:X0=1)\n");
+    for name in ["aarch64", "sc"] {
+        let found =
+            simulate(&text, &built_in(Arch::AArch64, name), Engine::Auto).expect("an answer");
+        assert!(found.stats.nodes < 100, "{name}: {}", found.stats.nodes);
+    }
+}
+
+/// Expected are herd7's outcomes.
+#[test]
+fn a_place_whose_address_is_overwritten_is_shown() {
+    let text = "AArch64 b03\n{ 0:X1=x; 1:X1=x; 0:X3=y; int *x=z; int z=7; int y=9; }\nP0 | P1 ;\n\
+        STR X3,[X1] | LDR X0,[X1] ;\n | LDR W2,[X0] ;\nlocations [1:X2;x;]\nexists (1:X0=y)\n";
+    let two = ["1:X0=y; 1:X2=9; [x]=y;", "1:X0=z; 1:X2=7; [x]=y;"];
+    assert_eq!(states(text, &built_in(Arch::AArch64, "aarch64")), two);
+}
+
+/// herd7 lets a read return what comes later in its thread, where the model does.
+#[test]
+fn without_coherence_reads_may_be_early() {
+    let text = "AArch64 later\n{ 0:X1=x; 1:X1=x; }\nP0 | P1 ;\nLDR W0,[X1] | ;\nMOV W2,#1 | ;\n\
+        STR W2,[X1] | ;\nexists (0:X0=1)\n";
+    let naked = differ::own(Arch::AArch64, "\"naked\"\ninclude \"cos.cat\"\n");
+    assert_eq!(states(text, &naked), ["0:X0=0;", "0:X0=1;"]);
+    assert_eq!(states(text, &built_in(Arch::AArch64, "aarch64")), ["0:X0=0;"]);
+}
+
+#[test]
+fn what_flows_inside_an_instruction_ends_with_it() {
+    let text = "AArch64 t\n{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }\nP0 | P1 ;\nLDR W0,[X1] | ;\n\
+        STR W0,[X3] | ;\nexists (0:X0=0)\n";
+    let model = differ::own(Arch::AArch64, "\"i\"\ninclude \"cos.cat\"\nempty iico_data as none\n");
+    assert_eq!(states(text, &model).len(), 1);
+}
+
+#[test]
+fn straight_code_of_any_length_is_run() {
+    let mut text = "AArch64 t\n{ 0:X1=x; 1:X1=x; }\nP0 | P1 ;\n".to_string();
+    text.push_str(&"MOV W0,#1 | ;\n".repeat(11_000));
+    text.push_str("STR W0,[X1] | LDR W2,[X1] ;\nexists (1:X2=1)\n");
+    let model = built_in(Arch::AArch64, "aarch64");
+    let found = simulate(&text, &model, Engine::Auto).expect("an answer");
+    assert_eq!((found.positive, found.negative, found.cut), (1, 1, false));
+}
+
+#[test]
+fn a_bound_that_cuts_everything_gives_no_verdict() {
+    let model = built_in(Arch::AArch64, "aarch64");
+    let spin = "AArch64 t\n{ 0:X1=x; 1:X1=x; }\nP0 | P1 ;\nL: | LDR W2,[X1] ;\nLDR W0,[X1] | ;\n\
+        CBZ W0,L | ;\nexists (1:X2=1)\n";
+    let count = "AArch64 t\n{ 0:X1=x; 1:X1=x; }\nP0 | P1 ;\nMOV W0,#30000 | LDR W2,[X1] ;\n\
+        L: | ;\nSUB W0,W0,#1 | ;\nCBNZ W0,L | ;\nSTR W0,[X1] | ;\nexists (1:X2=1)\n";
+    for (text, wanted) in [(spin, "no answer"), (count, "no answer")] {
+        for engine in ENGINES {
+            let error = simulate(text, &model, engine).expect_err("it was not looked at");
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+}
