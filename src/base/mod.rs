@@ -4,5 +4,11 @@
 
 pub mod content;
 pub mod cuts;
+pub mod diag;
 pub mod digest;
+pub mod file;
+pub mod local;
+pub mod plain;
 pub mod records;
+pub mod rel;
+pub mod stop;

@@ -3,7 +3,7 @@
 
 use super::ast::{BinOp, CheckKind, Shape};
 use super::plan::{BaseRel, BaseSet};
-use crate::diag::Diag;
+use litmake_base::diag::Diag;
 
 /// A set or a relation.
 #[derive(Clone, Debug, PartialEq)]

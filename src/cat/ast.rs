@@ -3,7 +3,7 @@
 //! Trees only: names are not resolved here and nothing has a type. Printing gives text that
 //! reads back as the same tree.
 
-use crate::diag::Span;
+use litmake_base::diag::Span;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 

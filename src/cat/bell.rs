@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use super::ast::{BinOp, Expr, ExprKind, Ins, InsKind, Name};
 use super::load::Loaded;
-use crate::diag::{Diag, Result, Source};
-use crate::ops::Annotations;
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_ops::Annotations;
 
 /// The annotations of the file `root` and of what it includes.
 pub(super) fn declared(files: &[(String, Loaded)], root: usize) -> Result<Annotations> {

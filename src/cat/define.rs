@@ -7,7 +7,7 @@ use super::algebra::{Algebra, Outcome, SetOrRel, Stop};
 use super::ast::*;
 use super::eval::Eval;
 use super::value::{Env, Value, ValueOf, same, to_value};
-use crate::diag::Span;
+use litmake_base::diag::Span;
 use std::rc::Rc;
 
 /// A recursive definition that has new members in every one of so many rounds has no value.

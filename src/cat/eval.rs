@@ -10,7 +10,7 @@ use super::load::{Model, variant_holds};
 use super::names;
 use super::prims::Prim;
 use super::value::{Closure, Env, Procedure, Value, ValueOf, same, within};
-use crate::diag::{Diag, Span, nearest};
+use litmake_base::diag::{Diag, Span, nearest};
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -4,8 +4,8 @@
 
 use super::algebra::Failed;
 use super::plan::{BaseRel, BaseSet, Shape};
-use crate::ops::Tags;
-use crate::rel::{Rel, Set};
+use litmake_base::rel::{Rel, Set};
+use litmake_ops::Tags;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 

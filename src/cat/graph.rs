@@ -4,7 +4,7 @@
 //! contract in [`super::plan`] states. It knows nothing of the cat language.
 
 use super::plan::{BaseRel, BaseSet, Node, NodeId};
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 use rustc_hash::FxHashMap;
 
 pub struct Graph {

@@ -8,8 +8,8 @@ use super::eval::Eval;
 use super::exec::{Exec, Verdict, rel_has};
 use super::load::Model;
 use super::plan::{BaseRel, BaseSet};
-use crate::diag::{Diag, Result};
-use crate::rel::{Rel, Set};
+use litmake_base::diag::{Diag, Result};
+use litmake_base::rel::{Rel, Set};
 use std::rc::Rc;
 
 /// More ways through the `with` instructions of a model than this are not tried.

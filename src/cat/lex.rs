@@ -1,7 +1,7 @@
 //! The words of cat. It knows nothing of the grammar.
 
 use super::ast::Name;
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tok {

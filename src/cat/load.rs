@@ -6,11 +6,11 @@
 
 use super::ast::{File, Ins, InsKind, Variant};
 use super::parse::parse;
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::file;
-use crate::litmus::Arch;
-use crate::local;
-use crate::ops::{Annotations, Tags};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::file;
+use litmake_base::local;
+use litmake_litmus::Arch;
+use litmake_ops::{Annotations, Tags};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Names that are defined in terms of others are in `models/stdlib.cat`, not here.
 
 use super::plan::{BaseRel, BaseSet};
-use crate::litmus::Arch;
-use crate::ops::{TAG_TABLE, Tags};
+use litmake_litmus::Arch;
+use litmake_ops::{TAG_TABLE, Tags};
 
 /// What a base name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

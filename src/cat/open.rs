@@ -7,7 +7,7 @@ use super::eval::Eval;
 use super::names::{self, Base};
 use super::plan::{BaseRel, BaseSet};
 use super::value::{Env, Value, ValueOf};
-use crate::diag::Span;
+use litmake_base::diag::Span;
 
 impl<'m, A: Algebra> Eval<'m, A> {
     /// What a name means before a model binds it.

@@ -6,7 +6,7 @@
 
 use super::ast::*;
 use super::lex::{Tok, Token, lex};
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// How deep expressions and instructions may nest. It bounds the stack of every walk of a tree.
 const MAX_DEPTH: usize = 160;

@@ -3,7 +3,7 @@
 //! Functions are inlined, variants decided, and names resolved to base sets and relations. It
 //! does not know executions; the simulator gives the base names their meaning.
 
-use crate::ops::{Annotations, TAG_TABLE, Tags};
+use litmake_ops::{Annotations, TAG_TABLE, Tags};
 
 /// Index of a node; a node only refers to nodes before it, but for fixpoint variables.
 pub type NodeId = u32;

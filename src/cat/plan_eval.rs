@@ -6,8 +6,8 @@ use super::algebra::Failed;
 use super::define::{MAX_ROUNDS, NEVER_SETTLES};
 use super::exec::{Exec, Verdict, rel_has};
 use super::plan::*;
-use crate::diag::{Diag, Result};
-use crate::rel::{Rel, Set};
+use litmake_base::diag::{Diag, Result};
+use litmake_base::rel::{Rel, Set};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

@@ -7,7 +7,7 @@ use super::ast::{BinOp, Expr, UnOp};
 use super::eval::Eval;
 use super::plan::{BaseRel, BaseSet};
 use super::value::{Env, Value, ValueOf, same};
-use crate::diag::Span;
+use litmake_base::diag::Span;
 use std::rc::Rc;
 
 /// A built-in function.

@@ -9,8 +9,8 @@ use super::eval::Eval;
 use super::graph::{DEPTH, Graph, MAX_DEPTH};
 use super::load::Model;
 use super::plan::*;
-use crate::diag::Diag;
-use crate::ops::{Annotations, tag};
+use litmake_base::diag::Diag;
+use litmake_ops::{Annotations, tag};
 use std::fmt;
 
 /// How deep facts are looked for that only few terms need.

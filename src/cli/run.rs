@@ -213,7 +213,7 @@ pub fn once(
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
     let (mut report, origins) = collect::collect(plan, built, &engine);
-    for (path, text) in stage::run::result_files(plan, built, &engine) {
+    for (path, text) in stage::results::files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::diag::{Diag, Result};
-use crate::litmus::Test;
-use crate::ops::eval::sign_extend;
-use crate::ops::{Val, mask};
-use crate::sim::State;
-use crate::sim::found::Outcome;
-use crate::sim::program::{Cond, Observable, Program, Rhs};
+use litmake_base::diag::{Diag, Result};
+use litmake_litmus::Test;
+use litmake_ops::eval::sign_extend;
+use litmake_ops::{Val, mask};
+use litmake_sim::State;
+use litmake_sim::found::Outcome;
+use litmake_sim::program::{Cond, Observable, Program, Rhs};
 
 /// Outcomes have fewer numbers than this, so that each thread's part fits into 32 bits.
 const MAX_OUTCOMES: u64 = u32::MAX as u64;

@@ -6,12 +6,12 @@
 use std::fmt::Write;
 
 use super::columns::Columns;
-use crate::diag::{Diag, Result};
-use crate::isa;
-use crate::lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
-use crate::litmus::{Arch, Body, Line, Test, Type};
-use crate::ops::Val;
-use crate::sim::program::{Program, What};
+use litmake_base::diag::{Diag, Result};
+use litmake_isa as isa;
+use litmake_lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
+use litmake_litmus::{Arch, Body, Line, Test, Type};
+use litmake_ops::Val;
+use litmake_sim::program::{Program, What};
 
 pub const MAX_ROLES: usize = 8;
 pub const MAX_LOCATIONS: usize = 16;
@@ -322,7 +322,7 @@ impl Emit<'_> {
     fn c_role(
         &self,
         role: usize,
-        f: &crate::litmus::c::ast::Function,
+        f: &litmake_litmus::c::ast::Function,
         outs: &[(String, Type)],
         out: &mut String,
     ) -> Result<()> {
@@ -432,7 +432,7 @@ impl Emit<'_> {
 
     /// The widest access of the test: locations without a type are made to hold it.
     fn widest_access(&self) -> u32 {
-        use crate::ops::Op;
+        use litmake_ops::Op;
         let ops = self.program.threads.iter().flat_map(|t| &t.code.insts).flat_map(|i| &i.ops);
         let sizes = ops.filter_map(|op| match op {
             Op::Load { size, .. } | Op::Store { size, .. } => Some(u32::from(*size)),

@@ -3,8 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::devices::parameters::{environment, range, unknown};
-use crate::devices::random::SeedRandom;
+use litmake_devices::environment;
+use litmake_devices::parameters::{range, unknown};
+use litmake_devices::random::SeedRandom;
 
 environment! {
     /// Instances that run between two meetings of all workers.

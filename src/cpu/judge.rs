@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use super::columns::{Columns, shown_bits};
 use super::run::Counted;
-use crate::cat::{self, LoadOptions};
-use crate::devices::Class;
-use crate::devices::record::{Cell, UNKNOWN};
-use crate::diag::Result;
-use crate::litmus::{self, Arch, Test};
-use crate::ops::Val;
-use crate::sim::found::{Outcome, holds};
-use crate::sim::program::Program;
-use crate::sim::{self, Model, Options, Simulator};
+use litmake_base::diag::Result;
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_devices::Class;
+use litmake_devices::record::{Cell, UNKNOWN};
+use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_ops::Val;
+use litmake_sim::found::{Outcome, holds};
+use litmake_sim::program::Program;
+use litmake_sim::{self as sim, Model, Options, Simulator};
 
-pub use crate::sim::State;
+pub use litmake_sim::State;
 
 /// `0:rax=1; [x]=2;`
 pub fn text(state: &State) -> String {
@@ -32,7 +32,7 @@ pub fn named(state: &State) -> BTreeMap<String, String> {
 /// Models by dialect, loaded when the first test asks.
 pub struct Models {
     wanted: Option<String>,
-    loaded: HashMap<Arch, std::result::Result<(Model, Model), Box<crate::diag::Diag>>>,
+    loaded: HashMap<Arch, std::result::Result<(Model, Model), Box<litmake_base::diag::Diag>>>,
     simulator: Simulator,
     timeout: Duration,
 }

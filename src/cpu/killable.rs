@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::session::{Prepared, Session};
-use crate::cat::{self, LoadOptions};
-use crate::diag::Result;
-use crate::litmus::{Arch, Test};
-use crate::profile::Profile;
-use crate::profile::types::{Observe, Storage};
-use crate::sim::{Model, Options, Simulator};
-use crate::stop::Stopping;
-use crate::toolchain::compile::{Compiler, Fault, Trouble};
-use crate::toolchain::process;
-use crate::toolchain::runtime::Runtime;
+use litmake_base::diag::Result;
+use litmake_base::stop::Stopping;
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_litmus::{Arch, Test};
+use litmake_profile::Profile;
+use litmake_profile::types::{Observe, Storage};
+use litmake_sim::{Model, Options, Simulator};
+use litmake_toolchain::compile::{Compiler, Fault, Trouble};
+use litmake_toolchain::process;
+use litmake_toolchain::runtime::Runtime;
 
 /// What becomes of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use super::environment::Environment;
 use super::judge::{Tally, text};
 use super::machine::Machine;
 use super::session::{Prepared, Setup};
-use crate::isa;
-use crate::litmus::log::{Kind, LogEntry};
-use crate::litmus::{Place, condition_text, place_brackets};
-use crate::profile::Profile;
+use litmake_isa as isa;
+use litmake_litmus::log::{Kind, LogEntry};
+use litmake_litmus::{Place, condition_text, place_brackets};
+use litmake_profile::Profile;
 
 /// One test's block. Without a hash of the test: tools that compare logs take hashes that differ
 /// for different tests, and ours are not those of others.
@@ -28,7 +28,7 @@ pub fn block(test: &Prepared, tally: &Tally) -> String {
         let mark = if seen.holds { '*' } else { ':' };
         let _ = writeln!(out, "{:<6}{mark}>{}", seen.count, text(state));
     }
-    let ok = matches!(entry.verdict, crate::litmus::log::Verdict::Ok);
+    let ok = matches!(entry.verdict, litmake_litmus::log::Verdict::Ok);
     let _ = writeln!(out, "{}\n\nWitnesses", if ok { "Ok" } else { "No" });
     let (witnesses, others) = match entry.kind {
         Kind::Forbidden => (entry.negative, entry.positive),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::diag::{Source, Span};
-use crate::litmus::Arch;
-use crate::profile::Profile;
-use crate::toolchain::process;
+use litmake_base::diag::{Source, Span};
+use litmake_litmus::Arch;
+use litmake_profile::Profile;
+use litmake_toolchain::process;
 
 /// The dialect of this machine's processors, where tests of it can run.
 pub fn host() -> Option<Arch> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::build::Program;
 use super::environment::Environment;
 use super::machine::Machine;
-use crate::stop::Stopping;
-use crate::toolchain::execute;
-use crate::toolchain::process::{self, Ended};
+use litmake_base::stop::Stopping;
+use litmake_toolchain::execute;
+use litmake_toolchain::process::{self, Ended};
 
 /// What to run: a test in some environments, one after the other.
 #[derive(Clone, Debug)]

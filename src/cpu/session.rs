@@ -11,15 +11,15 @@ use super::environment::Environment;
 use super::judge::{Expected, Models, State, Tally, named, text};
 use super::machine::{self, Machine};
 use super::run::{self, Counted, Request, Trouble};
-use crate::devices::random::Rng;
-use crate::devices::record::{Record, UNKNOWN};
-use crate::diag::{Diag, Result};
-use crate::litmus::{Arch, Test};
-use crate::profile::Profile;
-use crate::sim::found::holds;
-use crate::sim::program::Program;
-use crate::stop::Stopping;
-use crate::toolchain::compile;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::stop::Stopping;
+use litmake_devices::random::Rng;
+use litmake_devices::record::{Record, UNKNOWN};
+use litmake_litmus::{Arch, Test};
+use litmake_profile::Profile;
+use litmake_sim::found::holds;
+use litmake_sim::program::Program;
+use litmake_toolchain::compile;
 
 /// A test with what must be known of it to run it and to say what came out.
 pub struct Prepared {
@@ -284,7 +284,7 @@ impl Session {
         }
         if all.forbidden() > 0 && test.expected.is_binding() {
             let forbidden =
-                all.states.iter().filter(|(_, s)| s.class == crate::devices::Class::Forbidden);
+                all.states.iter().filter(|(_, s)| s.class == litmake_devices::Class::Forbidden);
             record.violations = forbidden.map(|(state, _)| named(state)).collect();
             if all.lost > 0 {
                 record.violations.push([("outcome".to_string(), UNKNOWN.to_string())].into());

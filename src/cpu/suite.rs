@@ -3,14 +3,14 @@
 
 use std::ops::ControlFlow;
 
-use crate::cat::{LoadOptions, load};
-use crate::diag::{Result, Source};
-use crate::generate::recipe::Recipe;
-use crate::generate::{Maker, Seen, Tally, dialect, syntax};
-use crate::litmus::{Arch, Test};
-use crate::mutate::cycles::weaken;
-use crate::mutate::disrupt::{Disruptor, usual};
-use crate::sim::{Model, Options, Simulator};
+use litmake_base::diag::{Result, Source};
+use litmake_cat::{LoadOptions, load};
+use litmake_generate::recipe::Recipe;
+use litmake_generate::{Maker, Seen, Tally, dialect, syntax};
+use litmake_litmus::{Arch, Test};
+use litmake_mutate::cycles::weaken;
+use litmake_mutate::disrupt::{Disruptor, usual};
+use litmake_sim::{Model, Options, Simulator};
 
 /// The cycles of the suites of machine code: what orders accesses on x86-64, in every critical
 /// cycle of two or three threads.

@@ -1,14 +1,14 @@
 //! Tests that build and run programs, where this machine and a compiler allow it.
 
-use crate::stop::Stop;
+use litmake_base::stop::Stop;
 
 use super::build::Builder;
 use super::judge::{Conclusion, Models, Tally};
 use super::run::Trouble;
 use super::session::{Prepared, Session, Setup, unseen, whole};
-use crate::devices::Class;
-use crate::diag::Source;
-use crate::litmus::{self, Test};
+use litmake_base::diag::Source;
+use litmake_devices::Class;
+use litmake_litmus::{self as litmus, Test};
 
 const SB: &str = "X86_64 SB
 { x=0; y=0; }

@@ -1,13 +1,13 @@
 //! A machine as a place to search for environments in.
 
-use crate::stop::Stopping;
+use litmake_base::stop::Stopping;
 
 use super::environment::Environment;
 use super::judge::Tally;
 use super::run::Trouble;
 use super::session::{Prepared, Ready, Session, Setup};
-use crate::devices::tuning::Key;
-use crate::stats::search::Bench;
+use litmake_devices::tuning::Key;
+use litmake_stats::search::Bench;
 
 /// Whose results those of a machine are; the compiler takes the place of the driver.
 pub fn key(session: &Session) -> Key {

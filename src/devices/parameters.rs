@@ -1,7 +1,7 @@
 //! Parameters of an environment: numbers that have names in result files. A device says which;
 //! what can be done with them is said once.
 
-use crate::diag::nearest;
+use litmake_base::diag::nearest;
 
 /// Whether a parameter lies where it can.
 pub fn range(name: &str, value: u32, low: u32, high: u32) -> Result<(), String> {
@@ -20,6 +20,7 @@ pub fn unknown(name: &str, names: &[&str]) -> String {
 }
 
 /// An environment of one kind of device: a struct of numbers, with their names.
+#[macro_export]
 macro_rules! environment {
     ($($(#[$doc:meta])* $field:ident $name:literal,)*) => {
         /// A testing environment.
@@ -64,5 +65,3 @@ macro_rules! environment {
         }
     };
 }
-
-pub(crate) use environment;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::stats::results::{Counts, Environment as Row, Results};
+use litmake_stats::results::{Counts, Environment as Row, Results};
 
 /// What one test did in one environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::stats::search::Found;
+use litmake_stats::search::Found;
 
 /// Whose results these are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,7 @@ pub fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::environment::{Environment, Preset};
+    use litmake_gpu::environment::{Environment, Preset};
 
     fn entry_of(driver: &str, reached: bool) -> Entry {
         let key = Key { driver: driver.into(), name: "GPU".into(), ..Key::default() };

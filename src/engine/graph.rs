@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::rows::Entry;
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
-use crate::stop::{Stop, Stopping};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
+use litmake_base::stop::{Stop, Stopping};
 
 /// What one item came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Context {
 pub trait Source: Send + Sync {
     /// The items in order of their names. Errors are those of the whole list. What it takes to
     /// find them quickly next time may be kept among the records.
-    fn list(&self, known: &dyn Records) -> crate::diag::Result<Vec<Entry>>;
+    fn list(&self, known: &dyn Records) -> litmake_base::diag::Result<Vec<Entry>>;
 
     /// The content of an item; `None` where it is gone.
     fn fetch(&self, name: &str) -> Option<Vec<u8>>;

@@ -3,8 +3,8 @@
 use super::graph::Work;
 use super::rows::{Cell, Shard, State};
 use super::run::Engine;
-use crate::base::digest::Digest;
-use crate::diag::Diag;
+use litmake_base::diag::Diag;
+use litmake_base::digest::Digest;
 
 /// What would become of a node's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

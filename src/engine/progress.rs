@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::events::{Event, Listener};
-use crate::plain;
+use litmake_base::plain;
 
 /// More bars than this do not fit a screen; then there is one for all.
 const MAX_BARS: usize = 12;

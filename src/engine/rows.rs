@@ -3,7 +3,7 @@
 //! A list of items is cut into shards of some hundreds. A shard is named by the digest of its
 //! rows, so one look-up tells whether anything in it is new. Nothing here knows what an item is.
 
-use crate::base::digest::Digest;
+use litmake_base::digest::Digest;
 
 /// What became of an item in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

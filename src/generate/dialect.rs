@@ -4,7 +4,7 @@
 //! It does not know how instructions are written (`emit`).
 
 use super::edge::{Atom, Dep, DepKind, Dir, Order, Pair, Rmw, RmwOp, Size};
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 pub struct FenceInfo {
     /// The name in cycles, such as `DMB.SY`.

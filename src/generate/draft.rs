@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use super::cycle::{LOCS, MAX_LOCS};
-use crate::diag::{Result, Source};
-use crate::litmus::{self, Arch, Test};
+use litmake_base::diag::{Result, Source};
+use litmake_litmus::{self as litmus, Arch, Test};
 
 /// A line of an assembly thread: a range of the draft's text, and how labels stand to it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,7 +10,7 @@ use super::cycle::Shape;
 use super::dialect::Dialect;
 use super::edge::{Com, Dir, Edge, Ie, Kind, Sd, may_precede, settled};
 use super::syntax::Relaxation;
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// Which relaxations may follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

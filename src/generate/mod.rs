@@ -26,13 +26,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::litmus::Arch;
 use cycle::{Refused, Shape, Workshop};
 use dialect::Dialect;
 use draft::Draft;
 use edge::Edge;
 use emit::Style;
 use enumerate::{Family, Search};
+use litmake_litmus::Arch;
 use name::Namer;
 use packed::Packed;
 

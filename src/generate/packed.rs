@@ -10,8 +10,8 @@ use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended
 use super::cycle::Shape;
 use super::emit::Style;
 use super::{Maker, dialect, syntax};
-use crate::diag::Source;
-use crate::litmus::Arch;
+use litmake_base::diag::Source;
+use litmake_litmus::Arch;
 
 /// The text of a test behind the line with its name.
 #[derive(Clone, Debug)]

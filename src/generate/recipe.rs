@@ -14,8 +14,8 @@ use super::enumerate::{Family, MAX_SIZE, Mode};
 use super::observe::Observe;
 use super::syntax::{self, Relaxation, Variation};
 use super::{Made, Maker, Names, OTHER_FAMILY, REPEATED, Seen, Tally, all_tests, each_test, name};
-use crate::diag::{Diag, Result, Source, nearest};
-use crate::litmus::Arch;
+use litmake_base::diag::{Diag, Result, Source, nearest};
+use litmake_litmus::Arch;
 
 /// A text that a user wrote, and where: for diagnostics.
 pub type Text = Source;
@@ -150,7 +150,7 @@ impl Recipe {
             if !known && !spelt {
                 let diag = Diag::at(
                     t,
-                    crate::diag::Span::new(0, t.text.len()),
+                    litmake_base::diag::Span::new(0, t.text.len()),
                     format!("`{}` is no family of cycles", t.text),
                 );
                 return Err(match nearest(&t.text, name::families()) {
@@ -211,7 +211,7 @@ fn atoms(dialect: &Dialect, texts: &[Text]) -> Result<Vec<Option<super::edge::At
                         .collect();
                     return Err(Diag::at(
                         t,
-                        crate::diag::Span::new(0, t.text.len()),
+                        litmake_base::diag::Span::new(0, t.text.len()),
                         format!("`{word}` is no annotation of {}", dialect.arch.name()),
                     )
                     .help(format!("annotations are {}, or `all`", names.join(", "))));
@@ -232,7 +232,7 @@ pub fn choose<T: Copy>(t: &Text, what: &str, names: &[(&'static str, T)]) -> Res
             let all: Vec<&str> = names.iter().map(|(n, _)| *n).collect();
             let diag = Diag::at(
                 t,
-                crate::diag::Span::new(0, t.text.len()),
+                litmake_base::diag::Span::new(0, t.text.len()),
                 format!("`{}` is no {what}", t.text),
             );
             Err(match nearest(&t.text, all.iter().copied()) {

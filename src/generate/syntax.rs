@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::dialect::Dialect;
 use super::edge::{Atom, Com, Dep, DepKind, Dir, Edge, Ie, Kind, Rmw, Sd, may_precede, settled};
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// A sequence of edges that stands as one in a vocabulary.
 pub type Relaxation = Vec<Edge>;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::recipe::Recipe;
 use super::{dialect, syntax};
-use crate::diag::Source;
-use crate::litmus::{self, Arch, canon};
+use litmake_base::diag::Source;
+use litmake_litmus::{self as litmus, Arch, canon};
 
 fn text(t: &str) -> Source {
     Source::new("test", t)

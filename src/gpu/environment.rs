@@ -1,8 +1,9 @@
 //! Testing environments: the paper's 17 parameters, its presets, and what one iteration draws
 //! from them. It knows no device and no test but for how many threads one has.
 
-use crate::devices::parameters::{environment, range, unknown};
-use crate::devices::random::{Rng, SeedRandom};
+use litmake_devices::environment;
+use litmake_devices::parameters::{range, unknown};
+use litmake_devices::random::{Rng, SeedRandom};
 
 /// Threads in a workgroup.
 pub const WORKGROUP: u32 = 256;

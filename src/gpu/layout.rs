@@ -98,7 +98,7 @@ mod tests {
     use super::super::variant::Scope;
     use super::super::wgsl::{self, Reach};
     use super::*;
-    use crate::mutate::mcm;
+    use litmake_mutate::mcm;
 
     fn program(threads: usize, locations: usize) -> Program {
         Program {

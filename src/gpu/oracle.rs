@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::program::{Op, Operand, Program, RmwOp};
-use crate::cat::{self, LoadOptions};
-pub use crate::devices::Class;
-use crate::diag::{Diag, Result, Span};
-use crate::litmus::{self, CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
-use crate::sim::{Model, Options, Simulator};
+use litmake_base::diag::{Diag, Result, Span};
+use litmake_cat::{self as cat, LoadOptions};
+pub use litmake_devices::Class;
+use litmake_litmus::{self as litmus, CmpOp, Observed, Operand as Side, Place, Prop, Test, Value};
+use litmake_sim::{Model, Options, Simulator};
 
 /// The model of relaxed accesses and fences across workgroups.
 pub const MODEL: &str = "wgsl-rel-acq";
@@ -32,7 +32,7 @@ impl Models {
     /// [`ORDERED`], each for its tests.
     pub fn new(allowed: Option<&str>) -> Result<Models> {
         let load =
-            |name: &str| Model::load(&cat::load(name, &LoadOptions::new(crate::litmus::Arch::C))?);
+            |name: &str| Model::load(&cat::load(name, &LoadOptions::new(litmake_litmus::Arch::C))?);
         let names = Models::names(allowed);
         Ok(Models {
             judges: names

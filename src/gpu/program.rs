@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use crate::diag::{Diag, Result};
-use crate::litmus::c::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
-use crate::litmus::{Arch, Body, InitValue, Place, Test, Value};
+use litmake_base::diag::{Diag, Result};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
+use litmake_litmus::{Arch, Body, InitValue, Place, Test, Value};
 
 pub const MAX_THREADS: usize = 4;
 pub const MAX_LOCATIONS: usize = 4;

@@ -10,8 +10,8 @@ use super::program::Program;
 use super::spirv;
 use super::variant::Variant;
 use super::wgsl::{self, Memory, Params, Shape};
-use crate::devices::random::Rng;
-use crate::stats::results::Counts;
+use litmake_devices::random::Rng;
+use litmake_stats::results::Counts;
 
 /// Uniform buffers are bound at multiples of this.
 const ALIGN: u64 = 256;

@@ -13,10 +13,10 @@ use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
 use super::variant::{Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
-use crate::devices::record::{Cell, Record, UNKNOWN};
-use crate::diag::Result;
-use crate::litmus::Test;
-use crate::mutate::mcm;
+use litmake_base::diag::Result;
+use litmake_devices::record::{Cell, Record, UNKNOWN};
+use litmake_litmus::Test;
+use litmake_mutate::mcm;
 
 /// A test with what must be known of it to run it and to say what came out.
 #[derive(Clone)]

@@ -10,10 +10,10 @@ use super::run::{Buffers, Loaded, Measured, Request};
 use super::session::{Ending, Prepared, Session, Setup};
 use super::variant::{Code, MemoryModel, Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
-use crate::devices::record::Cell;
-use crate::diag::Source;
-use crate::litmus::{self, Test};
-use crate::mutate::mcm;
+use litmake_base::diag::Source;
+use litmake_devices::record::Cell;
+use litmake_litmus::{self as litmus, Test};
+use litmake_mutate::mcm;
 
 fn device() -> Option<Device> {
     match Device::open(None) {

@@ -7,8 +7,8 @@ use super::environment::Environment;
 use super::run::Request;
 use super::session::{Prepared, Session, Setup};
 use super::variant::Variant;
-use crate::devices::tuning::Key;
-use crate::stats::search::Bench;
+use litmake_devices::tuning::Key;
+use litmake_stats::search::Bench;
 
 /// Whose results those of a device are.
 pub fn key(info: &Info, variant: Variant) -> Key {

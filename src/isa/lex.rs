@@ -3,9 +3,9 @@
 //! It knows no instruction set: what a word means is for its caller to say.
 
 use super::microcode::{Emit, Labels};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::Line;
-use crate::ops::{BinOp, Label, Op, Temp, UnOp};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_litmus::Line;
+use litmake_ops::{BinOp, Label, Op, Temp, UnOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tok<'a> {
@@ -345,7 +345,7 @@ impl Emit {
         self.bin(BinOp::Or, value, zero, width)
     }
 
-    pub fn fence(&mut self, tags: crate::ops::Tags) {
+    pub fn fence(&mut self, tags: litmake_ops::Tags) {
         self.op(Op::Fence { tags });
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! It knows no instruction and no register name.
 
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::Line;
-pub use crate::ops::mask;
-use crate::ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::Line;
+pub use litmake_ops::mask;
+use litmake_ops::{BinOp, Code, Inst, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use std::collections::HashMap;
 
 /// Writes the ops of one instruction; temporaries are numbered as they are needed.

@@ -16,9 +16,9 @@ mod seq;
 pub mod target;
 pub mod x86;
 
-use crate::diag::{Result, Source};
-use crate::litmus::{Arch, Features, Line, Symbols};
-use crate::ops::Code;
+use litmake_base::diag::{Result, Source};
+use litmake_litmus::{Arch, Features, Line, Symbols};
+use litmake_ops::Code;
 
 /// The instruction set of a dialect; C has none.
 pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
@@ -50,11 +50,11 @@ pub trait Isa: Sync {
 
     /// Reads one thread. Labels are resolved; the message of an error says what was expected,
     /// and an unknown instruction is named. Every instruction of the input gives one
-    /// [`crate::ops::Inst`], in order, so that branch targets are line numbers.
+    /// [`litmake_ops::Inst`], in order, so that branch targets are line numbers.
     fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code>;
 
     /// The canonical register that a name in a state or condition means, where it is one:
-    /// its name as [`crate::ops::RegInfo::name`] has it, its bits, and the part of it that the name
+    /// its name as [`litmake_ops::RegInfo::name`] has it, its bits, and the part of it that the name
     /// shows (`W0` shows the low 32 bits of `X0`).
     fn register(&self, name: &str) -> Option<RegName>;
 

@@ -2,10 +2,10 @@
 //! as bytes, little endian. It follows values and what they depend on, and knows no instruction.
 
 use super::{Isa, microcode::mask};
-use crate::diag::{Source, Span};
-use crate::litmus::{Line, Symbols, Type};
-use crate::ops::eval::{eval_bin, eval_un};
-use crate::ops::{Code, Op, Tags, Temp, Val};
+use litmake_base::diag::{Source, Span};
+use litmake_litmus::{Line, Symbols, Type};
+use litmake_ops::eval::{eval_bin, eval_un};
+use litmake_ops::{Code, Op, Tags, Temp, Val};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads, by their number in order of execution.

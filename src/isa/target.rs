@@ -3,8 +3,8 @@
 //!
 //! One table and a few functions; nothing here knows the code at hand.
 
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
-use crate::litmus::Arch;
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
+use litmake_litmus::Arch;
 
 pub struct Target {
     pub arch: Arch,
@@ -39,7 +39,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::AArch64 => Target {
             arch,
             thumb,
-            decoder: crate::isa::aarch64::decode::decoder(),
+            decoder: crate::aarch64::decode::decoder(),
             stack: "SP",
             params: &["X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"],
             result: "X0",
@@ -57,7 +57,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::Arm => Target {
             arch,
             thumb,
-            decoder: crate::isa::arm::decode::decoder(thumb),
+            decoder: crate::arm::decode::decoder(thumb),
             stack: "SP",
             params: &["R0", "R1", "R2", "R3"],
             result: "R0",
@@ -74,7 +74,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::RiscV => Target {
             arch,
             thumb,
-            decoder: crate::isa::riscv::decode::decoder(),
+            decoder: crate::riscv::decode::decoder(),
             stack: "x2",
             params: &["x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17"],
             result: "x10",
@@ -92,7 +92,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::X86_64 => Target {
             arch,
             thumb,
-            decoder: crate::isa::x86::decode::decoder(),
+            decoder: crate::x86::decode::decoder(),
             stack: "rsp",
             params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
             result: "rax",
@@ -109,7 +109,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::Ppc => Target {
             arch,
             thumb,
-            decoder: crate::isa::ppc::decode::decoder(big),
+            decoder: crate::ppc::decode::decoder(big),
             stack: "r1",
             params: &["r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10"],
             result: "r3",
@@ -125,7 +125,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
             ],
         },
         Arch::Mips => {
-            use crate::isa::mips::decode::{Release, decoder};
+            use crate::mips::decode::{Release, decoder};
             let release = if release6 { Release::R6 } else { Release::R2 };
             Target {
                 arch,

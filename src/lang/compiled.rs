@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use super::c11::emit::shared_locations;
-use crate::diag::{Source, Span};
-use crate::litmus::c::types::size_of;
-use crate::litmus::{
-    self, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
+use litmake_base::diag::{Source, Span};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{
+    self as litmus, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
 
 /// The info line that says where a compiled test keeps the locals of its source.

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, jumps};
-use crate::litmus::c::print_declaration;
-use crate::litmus::c::types::{is_bool, qualify};
-use crate::litmus::{Body, Test, Type};
+use litmake_litmus::c::print_declaration;
+use litmake_litmus::c::types::{is_bool, qualify};
+use litmake_litmus::{Body, Test, Type};
 
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\
                           using namespace std;\n\n";

@@ -7,8 +7,8 @@ pub mod compiled;
 pub mod cpp;
 pub mod rust;
 
-use crate::litmus::Test;
 use c11::emit::EmitOptions;
+use litmake_litmus::Test;
 
 /// A language that compilers are given tests in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::{PlainAtomic, literal_type};
-use crate::litmus::c::ast::{
+use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
 };
-use crate::litmus::c::types::{ValueType, size_of};
-use crate::litmus::{Body, Test, Type};
+use litmake_litmus::c::types::{ValueType, size_of};
+use litmake_litmus::{Body, Test, Type};
 
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\
                           use core::sync::atomic::Ordering::*;\n\n";

@@ -6,7 +6,7 @@ use super::scan::Scanner;
 use super::state::{At, array, place, thread_prefix, unsupported, value};
 use super::types;
 use super::{Arch, CmpOp, Condition, Observed, Operand, Place, Prop, Quantifier, Value};
-use crate::diag::{Result, Span};
+use litmake_base::diag::{Result, Span};
 
 /// Words that end the code of a test.
 pub const FINAL_WORDS: &[&str] =
@@ -312,7 +312,7 @@ impl Reader<'_, '_> {
     }
 
     #[cold]
-    fn too_deep(&self) -> Box<crate::diag::Diag> {
+    fn too_deep(&self) -> Box<litmake_base::diag::Diag> {
         self.s
             .error(self.s.here(), "this proposition is nested too deeply")
             .help(format!("at most {MAX_DEPTH} levels are read"))

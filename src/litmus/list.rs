@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::pack;
-use crate::diag::{Diag, Result, Source, Span};
-use crate::file;
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::file;
 
 /// Lists nested deeper than this are an error.
 const MAX_DEPTH: usize = 16;

@@ -29,8 +29,8 @@ pub use write::write;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::diag::{Diag, Source, Span};
-use crate::litmus::c::ast::Function;
+use crate::c::ast::Function;
+use litmake_base::diag::{Diag, Source, Span};
 
 /// Tests with more threads are not read.
 pub const MAX_THREADS: usize = 64;

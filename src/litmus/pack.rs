@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use crate::file;
+use litmake_base::file;
 
 const BLOCK: usize = 512;
 /// A member larger than this is no test.
@@ -324,7 +324,7 @@ mod tests {
         .concat();
         let end = vec![0; 1024];
         std::fs::write(&path, [&bytes[..], &end].concat()).unwrap();
-        let listed = crate::litmus::list::tests(&[path.display().to_string()]).unwrap();
+        let listed = crate::list::tests(&[path.display().to_string()]).unwrap();
         let found: Vec<(String, String)> = listed
             .iter()
             .map(|p| {
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(found, expected);
         // Cut between two members, it is said, and of which archive.
         std::fs::write(&path, &bytes).unwrap();
-        let error = crate::litmus::list::tests(&[path.display().to_string()]).unwrap_err();
+        let error = crate::list::tests(&[path.display().to_string()]).unwrap_err();
         assert!(error.message.contains(path.to_str().unwrap()), "{error}");
         assert!(error.message.contains("it ends before the mark of its end"), "{error}");
     }

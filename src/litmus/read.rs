@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
 use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::c::ast::Function;
+use crate::c::ast::Function;
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// Texts longer than this are not read.
 pub const MAX_BYTES: usize = 1 << 26;

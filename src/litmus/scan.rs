@@ -3,7 +3,7 @@
 //! It knows how tokens of litmus tests look and nothing of what they mean. Nothing here
 //! recurses, and every call either moves forward or says that it did not.
 
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// Which comments count as blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::scan::Scanner;
 use super::types::{self, MAX_TYPE_TOKENS};
 use super::{Arch, InitItem, InitValue, MAX_THREADS, Place, Type, Value};
-use crate::diag::{Diag, Result, Span};
+use litmake_base::diag::{Diag, Result, Span};
 
 /// The longest array that a test may declare.
 pub const MAX_ARRAY: u64 = 1 << 16;

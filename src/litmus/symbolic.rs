@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::scan::is_ident;
 use super::{Arch, Body, InitItem, Line, Operand, Place, Prop, Test};
-use crate::diag::{Diag, Result};
+use litmake_base::diag::{Diag, Result};
 
 /// A register that may be chosen, and its other names in lower case.
 struct Free {

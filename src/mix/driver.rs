@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::pieces::{Split, Step};
-use crate::diag::Source;
-use crate::lang::c11::emit::observed_locals;
-use crate::lang::compiled::{declare, locations, out_name};
-use crate::litmus::c::types::size_of;
-use crate::litmus::{self, Body, InitItem, Place, Test};
+use litmake_base::diag::Source;
+use litmake_lang::c11::emit::observed_locals;
+use litmake_lang::compiled::{declare, locations, out_name};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{self as litmus, Body, InitItem, Place, Test};
 
 pub struct Driver {
     pub text: String,

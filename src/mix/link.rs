@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::count::{Interner, Table};
 use super::symmetry::symmetries;
 use super::{Compiled, Split, splice};
-use crate::litmus::{self, Test, canon};
+use litmake_litmus::{self as litmus, Test, canon};
 
 /// Tests beyond this number are refused, and so are combinations that are not looked at.
 const MAX_TESTS: usize = 100_000;

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::lang::compiled::is_lock;
-use crate::ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
+use litmake_lang::compiled::is_lock;
+use litmake_ops::{BinOp, Code, Inst, Op, Reg, Temp, Val};
 
 /// A value: what it is made of, as a digest.
 type Value = [u8; 16];

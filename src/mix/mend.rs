@@ -2,8 +2,8 @@
 //!
 //! Whether one does is for others to find out.
 
-use crate::diag::Span;
-use crate::litmus::{Arch, Body, Line, Test};
+use litmake_base::diag::Span;
+use litmake_litmus::{Arch, Body, Line, Test};
 
 /// The barriers of a machine, those that order more behind those that order less.
 pub fn barriers(arch: Arch) -> &'static [&'static str] {

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::lang::c11::emit::{local_type, locals, observed_locals};
-use crate::lang::compiled::out_name;
-use crate::litmus::c::ast::{Expr, Function, Stmt, StmtKind};
-use crate::litmus::c::types::size_of;
-use crate::litmus::c::{print_declaration, print_expr, print_function};
-use crate::litmus::{Body, Test, Type};
+use litmake_lang::c11::emit::{local_type, locals, observed_locals};
+use litmake_lang::compiled::out_name;
+use litmake_litmus::c::ast::{Expr, Function, Stmt, StmtKind};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::c::{print_declaration, print_expr, print_function};
+use litmake_litmus::{Body, Test, Type};
 
 /// More parts than this in one test are refused.
 const MAX_PIECES: usize = 256;
@@ -106,7 +106,7 @@ pub fn split(test: &Test, by: By) -> Result<Split, String> {
                 name: threads.join(" || "),
                 thread: 0,
                 source: String::new(),
-                text: crate::litmus::write(test),
+                text: litmake_litmus::write(test),
                 args: Vec::new(),
                 shared: Vec::new(),
                 chosen: true,

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
-use crate::diag::{Source, Span};
-use crate::isa::target::Target;
-use crate::isa::{Isa, target};
-use crate::lang::compiled;
-use crate::lang::compiled::{compose, declare, locations};
-use crate::litmus::{
+use litmake_base::diag::{Source, Span};
+use litmake_isa::target::Target;
+use litmake_isa::{Isa, target};
+use litmake_lang::compiled;
+use litmake_lang::compiled::{compose, declare, locations};
+use litmake_litmus::{
     Arch, Body, Features, InitItem, InitValue, Line, Place, Symbols, Test, Type, Value,
 };
-use crate::ops::{Op, Reg};
+use litmake_ops::{Op, Reg};
 
 /// A part as compiled, with what can be said of it alone.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Compiled {
             }
         }
         let meaning = meaning(&code, &needs, &named.0).map(|mut text| {
-            let mut init: Vec<String> = private.iter().map(crate::litmus::init_text).collect();
+            let mut init: Vec<String> = private.iter().map(litmake_litmus::init_text).collect();
             init.sort();
             init.iter().for_each(|line| text += line);
             text
@@ -119,7 +119,7 @@ fn each_register(ops: &[Op], f: &mut dyn FnMut(Reg, bool)) {
 }
 
 fn isa(arch: Arch, features: Features) -> Result<&'static dyn Isa, String> {
-    crate::isa::with(arch, features).ok_or_else(|| "a compiled part is no C".to_string())
+    litmake_isa::with(arch, features).ok_or_else(|| "a compiled part is no C".to_string())
 }
 
 /// The test that compiled parts make together; `parts` has one for each piece.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pieces::{Split, Step};
-use crate::litmus::{InitItem, Place, Test};
+use litmake_litmus::{InitItem, Place, Test};
 
 /// Tests of more threads are taken to have none.
 const MAX_THREADS: usize = 5;
@@ -45,7 +45,7 @@ fn permutations(n: usize, so_far: &mut Vec<usize>, f: &mut dyn FnMut(&[usize])) 
 fn text(item: &InitItem) -> String {
     let mut item = item.clone();
     item.span = Default::default();
-    crate::litmus::init_text(&item)
+    litmake_litmus::init_text(&item)
 }
 
 /// The exchange of parts that an exchange of threads means, where the test stays the same.

@@ -6,10 +6,10 @@ use super::count::Table;
 use super::pieces::Step;
 use super::symmetry::symmetries;
 use super::{By, Compiled, Split, notation, splice, split};
-use crate::cat::{self, LoadOptions};
-use crate::diag::Source;
-use crate::litmus::{self, Arch, Test};
-use crate::sim::{Model, Options, Simulator};
+use litmake_base::diag::Source;
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_sim::{Model, Options, Simulator};
 
 const SB: &str = "C SB\n{}\n\
     P0 (atomic_int* x, atomic_int* y) {\n\

@@ -2,12 +2,12 @@
 //! then allowed is a mutant. Whoever asks says what is allowed.
 
 use super::disrupt::Disruptor;
-use crate::diag::{Diag, Result};
-use crate::generate::cycle::Shape;
-use crate::generate::dialect::Dialect;
-use crate::generate::edge::Edge;
-use crate::generate::emit::Style;
-use crate::generate::{Maker, REPEATED, Seen, Tally};
+use litmake_base::diag::{Diag, Result};
+use litmake_generate::cycle::Shape;
+use litmake_generate::dialect::Dialect;
+use litmake_generate::edge::Edge;
+use litmake_generate::emit::Style;
+use litmake_generate::{Maker, REPEATED, Seen, Tally};
 
 /// Says whether what a cycle shows is allowed; `None` where nobody asks.
 pub type Allows<'a> = dyn FnMut(&Maker) -> Result<Option<bool>> + 'a;

@@ -4,10 +4,10 @@
 //! another location; `Acq -> Rlx` weakens an access. A disruptor is applied at one place at a
 //! time, and at all.
 
-use crate::diag::{Diag, Result, Source, Span};
-use crate::generate::dialect::Dialect;
-use crate::generate::edge::{Atom, Dir, Edge, Kind, Sd};
-use crate::generate::syntax;
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_generate::dialect::Dialect;
+use litmake_generate::edge::{Atom, Dir, Edge, Kind, Sd};
+use litmake_generate::syntax;
 
 #[derive(Clone, Debug)]
 pub struct Disruptor {

@@ -6,8 +6,8 @@
 //! a -> b -> c (-> d) -> a. Edges inside a thread are program order or synchronisation; edges
 //! between threads are communication, so one of their ends writes.
 
-use crate::diag::{Result, Source};
-use crate::litmus::{self, Test};
+use litmake_base::diag::{Result, Source};
+use litmake_litmus::{self as litmus, Test};
 
 /// The edge that a mutator disrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

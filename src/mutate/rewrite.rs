@@ -3,11 +3,11 @@
 //! They perturb what a compiler sees: dead code, register pressure, other orders of declarations,
 //! loops of one turn, helper functions. The observed variables and all accesses stay.
 
-use crate::diag::Span;
-use crate::litmus::c::ast::{
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, Param, Stmt, StmtKind,
 };
-use crate::litmus::{Arch, Body, Test, Type};
+use litmake_litmus::{Arch, Body, Test, Type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rewriting {

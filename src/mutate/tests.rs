@@ -1,9 +1,9 @@
 use super::mcm::{Mutator, conformance, mutants};
 use super::rewrite::{Rewriting, keeps_observed};
-use crate::cat::load::{LoadOptions, load};
-use crate::diag::Source;
-use crate::litmus::{self, Arch, Test};
-use crate::sim::{Model, Options, Simulator};
+use litmake_base::diag::Source;
+use litmake_cat::load::{LoadOptions, load};
+use litmake_litmus::{self as litmus, Arch, Test};
+use litmake_sim::{Model, Options, Simulator};
 
 fn model(name: &str) -> Model {
     let cat = load(name, &LoadOptions::new(Arch::C)).expect("a built-in model");

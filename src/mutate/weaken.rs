@@ -1,9 +1,9 @@
 //! Weakenings of C tests: memory orders one step down, everything relaxed, fences dropped. The
 //! mutant allows what its test allows, and perhaps more; whether it does, a simulation says.
 
-use crate::diag::Span;
-use crate::litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
-use crate::litmus::{Arch, Body, Test};
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::{Arch, Body, Test};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Weakening {

@@ -7,7 +7,7 @@
 
 pub mod eval;
 
-use crate::diag::Span;
+use litmake_base::diag::Span;
 
 /// A temporary, local to one instruction and assigned once on each path.
 pub type Temp = u16;

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::diag::{Diag, Result, Source, nearest};
+use litmake_base::diag::{Diag, Result, Source, nearest};
 
 use super::types::{PipelineFile, Stage};
-use crate::profile::files::{Files, folder_of, normal};
-use crate::profile::tree::{Tree, Vars, What, typed};
-use crate::profile::vars::{Scope, Setting};
-use crate::profile::yaml;
-use crate::profile::yaml::Sp;
+use litmake_profile::files::{Files, folder_of, normal};
+use litmake_profile::tree::{Tree, Vars, What, typed};
+use litmake_profile::vars::{Scope, Setting};
+use litmake_profile::yaml;
+use litmake_profile::yaml::Sp;
 
 const MAX_INCLUDE_DEPTH: usize = 32;
 /// A pipeline takes in so many files, each as often as it is named, and so many bytes of them.

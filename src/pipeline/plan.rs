@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::profile::machine::on_one_machine;
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_profile::machine::on_one_machine;
 
 use super::load::{LoadedStage, Pipeline};
-use crate::local;
+use litmake_base::local;
 
 use super::types::{Kind, Stage};
-use crate::profile::files::{Files, normal};
-use crate::profile::tree::{Vars, typed};
-use crate::profile::vars::{Scope, Setting};
-use crate::profile::yaml::Sp;
-use crate::profile::{Profile, Profiles, combinations, forbidden};
+use litmake_profile::files::{Files, normal};
+use litmake_profile::tree::{Vars, typed};
+use litmake_profile::vars::{Scope, Setting};
+use litmake_profile::yaml::Sp;
+use litmake_profile::{Profile, Profiles, combinations, forbidden};
 
 const MAX_NODES: usize = 100_000;
 
@@ -210,7 +210,7 @@ fn expand_profile_paths(files: &dyn Files, dir: &Path, pattern: &str) -> Vec<Pat
     };
     let matcher = glob.compile_matcher();
     files
-        .list(&crate::profile::files::folder_of(&path))
+        .list(&litmake_profile::files::folder_of(&path))
         .into_iter()
         .filter(|p| p.file_name().is_some_and(|n| matcher.is_match(n)))
         .collect()

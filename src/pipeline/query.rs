@@ -12,8 +12,8 @@ use salsa::Setter;
 
 use super::load::load;
 use super::plan::{Plan, plan};
-use crate::diag::Result;
-use crate::profile::files::{Disk, Files};
+use litmake_base::diag::Result;
+use litmake_profile::files::{Disk, Files};
 
 /// A file that planning looked at; the text, or why there is none.
 #[salsa::input]

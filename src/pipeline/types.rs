@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::profile::types::{Observe, Storage};
-use crate::profile::yaml::{Scalar, Sp, Value, Words};
+use litmake_profile::types::{Observe, Storage};
+use litmake_profile::yaml::{Scalar, Sp, Value, Words};
 
 /// A pipeline: stages through which tests go, and what they share.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -561,7 +561,7 @@ impl Kind {
 
 impl Stage {
     /// The kinds that this stage names; a right one names exactly one.
-    pub fn kinds(&self) -> Vec<(Kind, crate::diag::Span)> {
+    pub fn kinds(&self) -> Vec<(Kind, litmake_base::diag::Span)> {
         let mut out = Vec::new();
         macro_rules! take {
             ($($field:ident => $kind:ident),*) => {$(

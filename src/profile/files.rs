@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file;
+use litmake_base::file;
 
 /// Where planning reads from.
 pub trait Files {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Profile;
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// The name under which the variables have what the system tells a program of the machine.
 pub const MACHINE: &str = "AT_HWCAP";

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::diag::nearest;
+use litmake_base::diag::nearest;
 
 /// The operations that a table may have.
 pub const OPERATIONS: [&str; 10] = [

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::digest::{Digest, Keyer};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::lang::Language;
-use crate::litmus::{Arch, Features};
-use crate::local;
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::local;
+use litmake_lang::Language;
+use litmake_litmus::{Arch, Features};
 
 use files::{Files, folder_of, normal};
 use mapping::Table;

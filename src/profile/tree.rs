@@ -15,7 +15,7 @@ use serde::de::{
 
 use super::vars::{Scope, Setting};
 use super::yaml::Sp;
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// The name under which [`Sp`] asks for a value and its place.
 pub const PLACED: &str = "$placed";

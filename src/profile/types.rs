@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::yaml::{Scalar, Sp, Words};
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// A profile, or a family of them: compiler, flags, target and model.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

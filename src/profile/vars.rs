@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 use super::yaml::{Sp, Words};
 

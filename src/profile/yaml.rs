@@ -13,7 +13,7 @@ use serde_saphyr::{Error, Location, Spanned};
 
 use super::tree::{PLACED, Tree, Vars, What, one_line, typed};
 use super::vars::Setting;
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// A value and where it stands in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The cuts: each makes of a function's body the bodies that are one step smaller.
 
-use crate::diag::Span;
-use crate::litmus::c::ast::{Expr, ExprKind, IntLit, Stmt, StmtKind};
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{Expr, ExprKind, IntLit, Stmt, StmtKind};
 
 type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
 
@@ -200,7 +200,7 @@ fn simpler(e: &Expr) -> Vec<Expr> {
         }
         ExprKind::Cond(_, b, c) => out.extend([(**b).clone(), (**c).clone()]),
         ExprKind::Unary(op, a) => {
-            use crate::litmus::c::ast::UnaryOp::{LogicalNot, Neg, Not, Plus};
+            use litmake_litmus::c::ast::UnaryOp::{LogicalNot, Neg, Not, Plus};
             if matches!(op, Plus | Neg | Not | LogicalNot) {
                 out.push((**a).clone());
             }

@@ -10,9 +10,9 @@ mod tests;
 
 use std::collections::HashSet;
 
-use crate::diag::{Source, Span};
-use crate::litmus::{
-    self, Arch, Body, CmpOp, Condition, Operand, Place, Prop, Quantifier, Test, canon,
+use litmake_base::diag::{Source, Span};
+use litmake_litmus::{
+    self as litmus, Arch, Body, CmpOp, Condition, Operand, Place, Prop, Quantifier, Test, canon,
 };
 
 /// How many candidates are asked about together: a compiler starts once for all of them.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::litmus::c::ast::{Expr, ExprKind, Function};
-use crate::litmus::{self, Body, Operand, Place, Prop, Test};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function};
+use litmake_litmus::{self as litmus, Body, Operand, Place, Prop, Test};
 
 /// Renames the places that a test shows; what has no new name is not shown any more.
 pub fn keep(test: &mut Test, f: &dyn Fn(&Place) -> Option<Place>) {

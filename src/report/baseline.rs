@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Report, Status};
-use crate::diag::{Diag, Result};
-use crate::file;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::file;
 
 const FORMAT: u32 = 1;
 

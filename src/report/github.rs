@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Cause, Report, Status, state_text};
-use crate::plain;
+use litmake_base::plain;
 
 /// As many annotations of a kind are shown for a step.
 const SHOWN: usize = 10;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::evidence::{self, Evidence, presence_lines};
 use super::picture::{self, escaped};
 use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
-use crate::litmus::execution::{self, Edge, Failure};
+use litmake_litmus::execution::{self, Edge, Failure};
 
 /// Findings that are shown at once; the others open at a click.
 const OPEN: usize = 3;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Report, Status};
-use crate::plain;
+use litmake_base::plain;
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

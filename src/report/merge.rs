@@ -2,7 +2,7 @@
 
 use super::evidence::{Changes, Differences};
 use super::{Compatibility, Report, Stage};
-use crate::diag::{Diag, Result};
+use litmake_base::diag::{Diag, Result};
 
 /// One report out of those of `--shard 1/n` to `n/n`.
 pub fn merge(parts: Vec<Report>) -> Result<Report> {

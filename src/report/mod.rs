@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::digest::Keyer;
-use crate::plain;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
+use litmake_base::digest::Keyer;
+use litmake_base::plain;
 
 /// One run, as a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

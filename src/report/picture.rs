@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use crate::litmus::execution::Execution;
+use litmake_litmus::execution::Execution;
 
 /// An edge, or several between the same two events.
 struct Line {
@@ -139,7 +139,7 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
 }
 
 pub(super) fn escaped(text: &str) -> String {
-    let text = crate::plain::text(text);
+    let text = litmake_base::plain::text(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

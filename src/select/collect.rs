@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::filter::Filter;
-use crate::diag::{Diag, Result, Source};
-use crate::generate::recipe::Recipe;
-use crate::generate::{
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_generate::recipe::Recipe;
+use litmake_generate::{
     EXCLUDED, FILTERED, LIMITED, Made, Names, REPEATED, SAMPLED, Tally, families,
 };
-use crate::litmus::{self, Arch};
+use litmake_litmus::{self as litmus, Arch};
 
 /// Tests by name.
 pub struct Collected {

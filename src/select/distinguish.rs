@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use crate::cat::load::{LoadOptions, load};
-use crate::diag::{Diag, Result};
-use crate::generate::cycle::{self, Workshop};
-use crate::generate::dialect::{self, Dialect};
-use crate::generate::draft::{Draft, Shown, reg_name};
-use crate::generate::edge::{Atom, DepKind, Order};
-use crate::generate::emit::Base;
-use crate::generate::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
-use crate::litmus::{self, Arch};
-use crate::sim::{Model, Options, Simulator};
+use litmake_base::diag::{Diag, Result};
+use litmake_cat::load::{LoadOptions, load};
+use litmake_generate::cycle::{self, Workshop};
+use litmake_generate::dialect::{self, Dialect};
+use litmake_generate::draft::{Draft, Shown, reg_name};
+use litmake_generate::edge::{Atom, DepKind, Order};
+use litmake_generate::emit::Base;
+use litmake_generate::exhaustive::{self, Between, Bounds, MAX_EVENTS, Program};
+use litmake_litmus::{self as litmus, Arch};
+use litmake_sim::{Model, Options, Simulator};
 
 /// A model, and the dialect in which it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

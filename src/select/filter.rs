@@ -7,10 +7,10 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::{Arch, Body, Test, c};
-use crate::ops::Op;
-use crate::sim::program::{Program, Thread};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_litmus::{Arch, Body, Test, c};
+use litmake_ops::Op;
+use litmake_sim::program::{Program, Thread};
 
 /// What a filter can say.
 pub const KEYS: [&str; 7] = ["name", "arch", "threads", "events", "locations", "uses", "without"];
@@ -174,7 +174,7 @@ fn words(test: &Test) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::litmus;
+    use litmake_litmus as litmus;
 
     const MP: &str = "C MP+rel\n{}\nP0(atomic_int *x, atomic_int *y) {\n  \
                       atomic_store_explicit(x, 1, memory_order_relaxed);\n  \

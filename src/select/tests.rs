@@ -1,10 +1,10 @@
 use super::collect::{Wanted, collect};
 use super::distinguish::{Limits, search, sides};
 use super::filter::Filter;
-use crate::diag::Source;
-use crate::generate::recipe::Recipe;
-use crate::generate::{self, families};
-use crate::litmus::{self, Arch};
+use litmake_base::diag::Source;
+use litmake_generate::recipe::Recipe;
+use litmake_generate::{self as generate, families};
+use litmake_litmus::{self as litmus, Arch};
 
 fn text(t: &str) -> Source {
     Source::new("test", t)
@@ -92,7 +92,7 @@ fn families_of_constructs() {
         for (n, content) in some.iter() {
             let test =
                 litmus::read(&text(&content)).unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
-            crate::sim::program::Program::new(&test)
+            litmake_sim::program::Program::new(&test)
                 .unwrap_or_else(|e| panic!("{n}: {e}\n{content}"));
         }
     }

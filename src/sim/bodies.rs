@@ -7,9 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use super::program::Thread;
-use crate::diag::{Result, Source};
-use crate::isa::Isa;
-use crate::litmus::{Features, Line, Symbols, Type};
+use litmake_base::diag::{Result, Source};
+use litmake_isa::Isa;
+use litmake_litmus::{Features, Line, Symbols, Type};
 
 /// So many bodies are kept at most.
 const MOST: usize = 1 << 12;
@@ -98,10 +98,10 @@ impl Bodies {
 
 #[cfg(test)]
 mod tests {
-    use crate::cat::{self, LoadOptions};
-    use crate::diag::Source;
-    use crate::litmus;
-    use crate::sim::{Model, Options, Simulator};
+    use crate::{Model, Options, Simulator};
+    use litmake_base::diag::Source;
+    use litmake_cat::{self as cat, LoadOptions};
+    use litmake_litmus as litmus;
 
     /// What a name in kept code means is asked anew, and errors point into the test at hand.
     #[test]

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::expr::{ExprId, Exprs, Var};
 use super::path::{Path, PathEvent};
 use super::program::Program;
-use crate::ops::Val;
-use crate::ops::eval::truth;
+use litmake_ops::Val;
+use litmake_ops::eval::truth;
 
 type Range = (u16, u32, u8);
 

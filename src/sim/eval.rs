@@ -10,9 +10,9 @@ use super::skeleton::Skeleton;
 use super::small::{self, Small};
 use super::specialise::Live;
 use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
-use crate::cat::define::{MAX_ROUNDS, NEVER_SETTLES};
-use crate::cat::plan::{BaseSet, CheckKind, Shape};
-use crate::rel::{Rel, Set, rows};
+use litmake_base::rel::{Rel, Set, rows};
+use litmake_cat::define::{MAX_ROUNDS, NEVER_SETTLES};
+use litmake_cat::plan::{BaseSet, CheckKind, Shape};
 
 /// What is decided and what is possible, of reads-from and coherence.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use super::program::{Program, What};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::valuation::{is_stuck, written};
-use crate::ops::eval::truth;
-use crate::ops::{Val, mask};
-use crate::rel::Rel;
+use litmake_base::rel::Rel;
+use litmake_ops::eval::truth;
+use litmake_ops::{Val, mask};
 
 /// The values of reads: thread, access.
 pub type Values = Vec<Vec<Option<Val>>>;

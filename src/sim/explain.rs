@@ -5,12 +5,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cat::exec::{Exec, rel_has};
-use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
-use crate::cat::plan_eval::{Value, values};
-use crate::diag::Result;
-use crate::litmus::execution::{Edge, Failure};
-use crate::rel::Rel;
+use litmake_base::diag::Result;
+use litmake_base::rel::Rel;
+use litmake_cat::exec::{Exec, rel_has};
+use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+use litmake_cat::plan_eval::{Value, values};
+use litmake_litmus::execution::{Edge, Failure};
 
 /// Relations that need no further words.
 const KNOWN: [&str; 17] = [

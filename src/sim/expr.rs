@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ops::eval::{ALIGN, eval_bin, eval_un, is_full, truth};
-use crate::ops::{BinOp, UnOp, Val, mask};
+use litmake_ops::eval::{ALIGN, eval_bin, eval_un, is_full, truth};
+use litmake_ops::{BinOp, UnOp, Val, mask};
 
 pub type ExprId = u32;
 

@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::program::{Cond, Program, Rhs};
-use crate::litmus::CmpOp;
-use crate::ops::eval::sign_extend;
-use crate::ops::{Val, mask};
-use crate::stop::{self, Stopping};
+use litmake_base::stop::{self, Stopping};
+use litmake_litmus::CmpOp;
+use litmake_ops::eval::sign_extend;
+use litmake_ops::{Val, mask};
 
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;

@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use super::eval::Choices;
 use super::search::{Judge, Look};
 use super::skeleton::Skeleton;
-use crate::cat::exec::{Exec, Verdict};
-use crate::cat::plan::{BaseRel, BaseSet};
-use crate::cat::{self, Model};
-use crate::rel::{Rel, Set};
+use litmake_base::rel::{Rel, Set};
+use litmake_cat::exec::{Exec, Verdict};
+use litmake_cat::plan::{BaseRel, BaseSet};
+use litmake_cat::{self as cat, Model};
 
 /// What `undefined_unless` is called among the flags.
 pub const UNDEFINED: &str = "undef";

@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 
 use super::bodies::Bodies;
 use super::program::{Cond, Location, Observable, Program, Rhs, Shown, Thread, What};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::isa;
-use crate::lang::c11::lower::{self, Dialect};
-use crate::litmus::{
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_isa as isa;
+use litmake_lang::c11::lower::{self, Dialect};
+use litmake_litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Symbols, Test, Type, Value,
 };
-use crate::ops::{Reg, Val};
+use litmake_ops::{Reg, Val};
 
 /// What has no type is shown and compared as an `int`.
 const INT_BITS: u8 = 32;
@@ -222,7 +222,7 @@ impl Lowering<'_> {
                 if let Some(InitValue::One(v)) = &item.value {
                     let bits = self.threads[*thread].code.regs[usize::from(reg)].bits;
                     let val = match self.value(v, Some(*thread), span)? {
-                        Val::Int(i) => Val::Int(i & crate::ops::mask(bits)),
+                        Val::Int(i) => Val::Int(i & litmake_ops::mask(bits)),
                         other => other,
                     };
                     let init = &mut self.threads[*thread].reg_init;
@@ -254,7 +254,7 @@ impl Lowering<'_> {
                         .saturating_add(k as u32)
                         .saturating_mul(u32::from(elem));
                     let val = match val {
-                        Val::Int(i) => Val::Int(i & crate::ops::mask(size.saturating_mul(8))),
+                        Val::Int(i) => Val::Int(i & litmake_ops::mask(size.saturating_mul(8))),
                         other => other,
                     };
                     let location = &mut self.locations.list[usize::from(loc)];
@@ -513,7 +513,7 @@ impl Lowering<'_> {
 /// The labels of a thread, in text order.
 fn labels(body: &Body) -> Vec<(String, u32)> {
     let Body::Asm(lines) = body else { return Vec::new() };
-    let each = |(i, line): (usize, &crate::litmus::Line)| {
+    let each = |(i, line): (usize, &litmake_litmus::Line)| {
         line.labels.iter().map(move |l| (l.clone(), i as u32)).collect::<Vec<_>>()
     };
     lines.iter().enumerate().flat_map(each).collect()

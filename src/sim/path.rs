@@ -4,7 +4,7 @@
 //! ([`super::skeleton`]).
 
 use super::expr::ExprId;
-use crate::ops::{Port, Tags};
+use litmake_ops::{Port, Tags};
 
 /// Events of one thread's path on which a value or an event depends: by data flow, and by data
 /// flow with at least one choice inside an instruction ("pick").

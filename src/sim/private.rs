@@ -6,7 +6,7 @@ use super::path::Taint;
 use super::program::Location;
 use super::skeleton::initial_value;
 use super::unfold::Cell;
-use crate::ops::{BinOp, Val, mask};
+use litmake_ops::{BinOp, Val, mask};
 
 /// The stores so far, in order.
 #[derive(Clone, Debug, Default)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use crate::diag::Span;
-use crate::litmus::{Arch, CmpOp, Quantifier};
-use crate::ops::{Code, Reg, Val};
+use litmake_base::diag::Span;
+use litmake_litmus::{Arch, CmpOp, Quantifier};
+use litmake_ops::{Code, Reg, Val};
 
 #[derive(Clone, Debug)]
 pub struct Program {

@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 use super::theory::{Base, Check, Theory, Value, Values, Which};
-use crate::cat::plan::{BaseRel, BaseSet, Node, NodeId, Shape};
-use crate::rel::Rel;
+use litmake_base::rel::Rel;
+use litmake_cat::plan::{BaseRel, BaseSet, Node, NodeId, Shape};
 
 /// A choice that an execution makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

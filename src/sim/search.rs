@@ -13,7 +13,7 @@ use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::{Cond, Program};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::Valuation;
-use crate::rel::Rel;
+use litmake_base::rel::Rel;
 
 /// How much of a partial execution is worth a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

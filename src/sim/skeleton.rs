@@ -11,9 +11,9 @@ use super::domain::Domains;
 use super::expr::{ExprId, Exprs, Var};
 use super::path::{Kind, Path, PathEvent, Taint};
 use super::program::{Program, What};
-use crate::cat::plan::{BaseRel, BaseSet};
-use crate::ops::{Port, Tags, Val, tag};
-use crate::rel::{Rel, Set};
+use litmake_base::rel::{Rel, Set};
+use litmake_cat::plan::{BaseRel, BaseSet};
+use litmake_ops::{Port, Tags, Val, tag};
 
 /// Part of a location that no access of the test reads or writes only partly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -727,7 +727,7 @@ fn source_of(read: Tags, w: &Event, cell: u16) -> bool {
 
 /// `sum` with the `bits` low bits of a cell's value laid over it at `shift`.
 pub fn lay(sum: u128, value: u128, bits: u8, shift: i32) -> u128 {
-    let covered = crate::ops::mask(bits);
+    let covered = litmake_ops::mask(bits);
     let at = shift.unsigned_abs();
     let moved =
         |v: u128| if shift < 0 { v.checked_shr(at) } else { v.checked_shl(at) }.unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Relations over at most sixteen events, sixteen bits a row: those of most tests.
 //!
 //! The size is fixed and little branches on what a relation holds, so that an operation is a few
-//! vector instructions. What it means is stated in [`crate::rel::rows`], for any size; nothing
+//! vector instructions. What it means is stated in [`litmake_base::rel::rows`], for any size; nothing
 //! here knows what an event is.
 
 /// The most events that fit.
@@ -185,7 +185,7 @@ impl Small {
 #[cfg(test)]
 mod tests {
     use super::{MOST, Small};
-    use crate::rel::rows;
+    use litmake_base::rel::rows;
     use proptest::prelude::*;
 
     fn relation(n: usize) -> impl Strategy<Value = Vec<u64>> {

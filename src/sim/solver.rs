@@ -17,8 +17,8 @@ use super::reasons::{Atom, Explain};
 use super::skeleton::{Cells, Skeleton, Source};
 use super::theory::{Base, Check, Theory, Values};
 use super::valuation::{Access, Observed, Valuation};
-use crate::cat::define::NEVER_SETTLES;
-use crate::ops::Val;
+use litmake_cat::define::NEVER_SETTLES;
+use litmake_ops::Val;
 
 /// Coherence among at most so many writes of a cell is made transitive beforehand; among more,
 /// where a proposal is not.
@@ -355,7 +355,7 @@ impl<'s> Solver<'s> {
         // A literal for each pair that could raise it, of which one must.
         let wanted = self.literal();
         let mut goals = Vec::new();
-        if !flag.want && flag.shape != crate::cat::plan::Shape::Acyclic {
+        if !flag.want && flag.shape != litmake_cat::plan::Shape::Acyclic {
             let targets = self.explain().targets(flag);
             for pair in targets {
                 let lit = self.literal();

@@ -5,10 +5,10 @@
 //! not know how executions are searched for, nor values of reads.
 
 use super::skeleton::Skeleton;
-use crate::cat::define::MAX_ROUNDS;
-use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
-pub use crate::cat::plan_eval::Value;
-use crate::rel::{Rel, Set};
+use litmake_base::rel::{Rel, Set};
+use litmake_cat::define::MAX_ROUNDS;
+use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+pub use litmake_cat::plan_eval::Value;
 
 /// A check, with closures that its shape makes superfluous taken away.
 #[derive(Clone, Debug)]

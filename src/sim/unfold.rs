@@ -15,8 +15,8 @@ use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
 use super::private::PrivateMemory;
 use super::program::{Program, What};
 use super::visible::Private;
-use crate::ops::eval::truth;
-use crate::ops::{Code, Op, Port, Tags, Temp, Val, tag};
+use litmake_ops::eval::truth;
+use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

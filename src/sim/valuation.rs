@@ -7,8 +7,8 @@ use super::expr::{ExprId, Exprs, Var};
 use super::found::{Found, Outcome};
 use super::program::{Program, What};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
-use crate::ops::eval::truth;
-use crate::ops::{Val, mask};
+use litmake_ops::eval::truth;
+use litmake_ops::{Val, mask};
 
 /// The reads of one access, as a range, and the place of its value.
 #[derive(Clone, Copy)]

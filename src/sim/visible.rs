@@ -5,10 +5,10 @@
 //! known, and for each of them it is argued here why it cannot tell. It does not know programs.
 
 use super::unfold::Branches;
-use crate::cat::Model;
-use crate::cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
-use crate::litmus::Arch;
-use crate::ops::{Tags, tag};
+use litmake_cat::Model;
+use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
+use litmake_litmus::Arch;
+use litmake_ops::{Tags, tag};
 
 /// Under which conditions memory that one thread alone can reach makes no events. Values and
 /// dependencies go through it all the same.

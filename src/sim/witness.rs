@@ -17,13 +17,13 @@ use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
 use super::{Model, Options, Simulator, cells_of, each_choice, stopped, unfold_all};
-use crate::cat::exec::Exec;
-use crate::cat::plan::BaseRel;
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::execution::{Event, Execution, Failure, Pairs};
-use crate::litmus::{Test, read};
-use crate::ops::{Annotations, TAG_TABLE};
-use crate::rel::Rel;
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_base::rel::Rel;
+use litmake_cat::exec::Exec;
+use litmake_cat::plan::BaseRel;
+use litmake_litmus::execution::{Event, Execution, Failure, Pairs};
+use litmake_litmus::{Test, read};
+use litmake_ops::{Annotations, TAG_TABLE};
 
 /// More executions than this are not looked at for one answer.
 const MOST: u64 = 5_000;
@@ -346,7 +346,7 @@ impl View<'_> {
 }
 
 fn interpreted(model: &Model, exec: &Exec) -> Result<Vec<Failure>> {
-    let verdict = crate::cat::interpret(&model.cat, exec)?;
+    let verdict = litmake_cat::interpret(&model.cat, exec)?;
     Ok(verdict
         .failed
         .map(|f| Failure {

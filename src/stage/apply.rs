@@ -1,8 +1,8 @@
 //! The work of a stage on items outside of a run's graph, its results kept in the store.
 
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::{Kind, Put, Records};
-use crate::engine::graph::{Context, Map, Outcome};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put, Records};
+use litmake_engine::graph::{Context, Map, Outcome};
 
 /// How many go through a stage together.
 const BATCH: usize = 64;

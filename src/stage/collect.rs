@@ -6,22 +6,23 @@ use std::rc::Rc;
 
 use super::compare::Verdict;
 use super::diff::Change;
-use super::{Built, DROPPED, ITEM, UNREADABLE, layout, mixed};
-use crate::base::digest::Digest;
-use crate::devices::record::Record;
-use crate::engine::graph::{Counts, Work};
-use crate::engine::rows::State;
-use crate::engine::run::{Engine, Found};
-use crate::generate::REPEATED;
-use crate::gpu::environment::Preset;
-use crate::gpu::session::Setup;
-use crate::mutate::mcm::Suite;
-use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::types::{Kind, RunDevice};
-use crate::plain;
-use crate::profile::types::Storage;
-use crate::report::evidence::{Changed, Changes, Differences};
-use crate::report::{self, Cause, Class, Error, Finding, Outcomes, Report};
+use super::items::{DROPPED, ITEM, UNREADABLE};
+use super::{Built, layout, mixed};
+use litmake_base::digest::Digest;
+use litmake_base::plain;
+use litmake_devices::record::Record;
+use litmake_engine::graph::{Counts, Work};
+use litmake_engine::rows::State;
+use litmake_engine::run::{Engine, Found};
+use litmake_generate::REPEATED;
+use litmake_gpu::environment::Preset;
+use litmake_gpu::session::Setup;
+use litmake_mutate::mcm::Suite;
+use litmake_pipeline::plan::{Node, Plan};
+use litmake_pipeline::types::{Kind, RunDevice};
+use litmake_profile::types::Storage;
+use litmake_report::evidence::{Changed, Changes, Differences};
+use litmake_report::{self as report, Cause, Class, Error, Finding, Outcomes, Report};
 
 /// Puts the item's name into a message that was stored without it.
 fn named(message: &str, item: &str) -> String {

@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::simulate::Allowed;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-
-/// Says which form verdicts have; a change of what is compared changes it.
-const VERSION: &str = "compare 2";
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 
 /// What the comparison of one test came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +114,9 @@ pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<
 pub struct Compare;
 
 pub fn fingerprint() -> Fingerprint {
-    Fingerprint::default().with_text("stage", VERSION)
+    Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_STAGE_COMPARE"))
+        .with_text("stage", "compare")
 }
 
 impl Map for Compare {

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::guard::{Guard, Guarded};
-use super::read_test;
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
-use crate::diag::{Diag, Result};
-use crate::engine::graph::{self, Context, Map, Outcome};
-use crate::litmus::canon::canonical_text;
-use crate::litmus::{self, Test};
-use crate::pipeline::plan::Node;
-use crate::pipeline::types;
-use crate::profile::Profile;
-use crate::profile::types::{Observe, Storage};
-use crate::toolchain::compile::{Compiler, Trouble};
-use crate::toolchain::evidence::{Evidence, Looks};
-use crate::toolchain::fingerprint::{self, Fingerprint, fingerprint};
-use crate::toolchain::runtime::Runtime;
+use super::items::read_test;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
+use litmake_engine::graph::{self, Context, Map, Outcome};
+use litmake_litmus::canon::canonical_text;
+use litmake_litmus::{self as litmus, Test};
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types;
+use litmake_profile::Profile;
+use litmake_profile::types::{Observe, Storage};
+use litmake_toolchain::compile::{Compiler, Trouble};
+use litmake_toolchain::evidence::{Evidence, Looks};
+use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
+use litmake_toolchain::runtime::Runtime;
 
 /// A compiler that a profile names, or why there is none.
 type Found = std::result::Result<Fingerprint, String>;
@@ -129,7 +129,7 @@ pub fn stage(
         .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
     let tool = compilers.tool(&profile, records);
     let mut fingerprint = graph::Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_COMPILE"))
+        .with_text("litmake", env!("LITMAKE_STAGE_COMPILE"))
         .with_text("stage", "compile")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
         .with(&format!("compiler {}", profile.compiler), tool.digest)

@@ -1,14 +1,16 @@
 //! `dedupe`: tests that are equal but for layout and names that nothing observes.
 
-use super::read_test;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::canon;
+use super::items::read_test;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_litmus::canon;
 
 /// Gives each test the hash of its canonical form.
 pub struct Canon;
 
 pub fn fingerprint() -> Fingerprint {
-    Fingerprint::default().with_text("litmake", env!("LITMAKE_TESTS")).with_text("stage", "dedupe")
+    Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_STAGE_DEDUPE"))
+        .with_text("stage", "dedupe")
 }
 
 impl Map for Canon {

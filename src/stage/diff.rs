@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::read_test;
+use super::items::read_test;
 use super::simulate::Allowed;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::canon;
-
-/// A change of what is told apart changes it.
-const VERSION: &str = "diff 1";
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_litmus::canon;
 
 type State = BTreeMap<String, String>;
 
@@ -68,7 +65,9 @@ fn change(item: &[Vec<u8>]) -> Result<Change, String> {
 pub struct Diff;
 
 pub fn fingerprint() -> Fingerprint {
-    Fingerprint::default().with_text("stage", VERSION).with_text("litmake", env!("LITMAKE_TESTS"))
+    Fingerprint::default()
+        .with_text("stage", "diff")
+        .with_text("litmake", env!("LITMAKE_STAGE_DIFF"))
 }
 
 impl Map for Diff {

@@ -10,20 +10,20 @@ use std::sync::{Mutex, OnceLock};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::WalkDir;
 
-use crate::base::content::{contents_of, remembered};
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
-use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::graph::{self, Counts};
-use crate::engine::rows::Entry;
-use crate::file;
-use crate::generate::{EXCLUDED, FILTERED, LIMITED};
-use crate::litmus::list;
-use crate::litmus::pack::{self, Member};
-use crate::pipeline::plan::Node;
-use crate::pipeline::types::Generate;
-use crate::profile::yaml::Sp;
-use crate::select::filter::Filter;
+use litmake_base::content::{contents_of, remembered};
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::file;
+use litmake_base::records::Records;
+use litmake_engine::graph::{self, Counts};
+use litmake_engine::rows::Entry;
+use litmake_generate::{EXCLUDED, FILTERED, LIMITED};
+use litmake_litmus::list;
+use litmake_litmus::pack::{self, Member};
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types::Generate;
+use litmake_profile::yaml::Sp;
+use litmake_select::filter::Filter;
 
 /// The files of one `generate` stage.
 pub struct Files {
@@ -86,7 +86,7 @@ fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    crate::profile::files::normal(&std::path::absolute(path).unwrap_or(path.into()))
+    litmake_profile::files::normal(&std::path::absolute(path).unwrap_or(path.into()))
 }
 
 fn is_pattern(text: &str) -> bool {
@@ -98,14 +98,16 @@ impl Files {
         let at = |span: Span, e: String| Diag::at(&node.source, span, e);
         let mut exclude = GlobSetBuilder::new();
         for pattern in options.exclude.iter() {
-            let path = super::relative(&node.dir, &pattern.value);
+            let path = super::items::relative(&node.dir, &pattern.value);
             exclude.add(glob(&path.to_string_lossy()).map_err(|e| at(pattern.span, e))?);
         }
         if options.files.is_empty() {
             return Err(at(node.span, "there are no `files`, and no `suite`".into()));
         }
         for pattern in options.files.iter() {
-            if is_pattern(&pattern.value) && !super::relative(&node.dir, &pattern.value).is_file() {
+            if is_pattern(&pattern.value)
+                && !super::items::relative(&node.dir, &pattern.value).is_file()
+            {
                 glob(&pattern.value).map_err(|e| at(pattern.span, e))?;
             }
         }
@@ -130,7 +132,7 @@ impl Files {
             .iter()
             .map(|p| {
                 let text = p.value.strip_prefix('@').unwrap_or(&p.value);
-                base(&super::relative(&self.dir, text))
+                base(&super::items::relative(&self.dir, text))
             })
             .collect();
         out.sort();
@@ -181,7 +183,7 @@ impl Files {
         }
         self.patterns.iter().any(|pattern| {
             let text = pattern.value.strip_prefix('@').unwrap_or(&pattern.value);
-            let pattern = super::relative(&self.dir, text);
+            let pattern = super::items::relative(&self.dir, text);
             let whole = absolute(&pattern);
             let below = match is_pattern(text) {
                 true => path.starts_with(absolute(&base(&pattern))),
@@ -206,7 +208,7 @@ impl Files {
             let before = out.len();
             let at = |message: String| Diag::at(&self.source, pattern.span, message);
             if let Some(name) = pattern.value.strip_prefix('@') {
-                let path = super::relative(&self.dir, name);
+                let path = super::items::relative(&self.dir, name);
                 let lists = RefCell::new(Vec::new());
                 let read = |p: &Path| {
                     lists.borrow_mut().push(absolute(p));
@@ -217,7 +219,7 @@ impl Files {
                 listed.into_iter().for_each(|p| out.add(p));
                 out.lists.extend(lists.into_inner());
             } else {
-                let path = super::relative(&self.dir, &pattern.value);
+                let path = super::items::relative(&self.dir, &pattern.value);
                 // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
                 if path.is_file() {
                     out.add(path);
@@ -249,7 +251,7 @@ impl Files {
 
     /// What is kept by what it says. What cannot be read stays: whoever consumes it says why.
     fn keeps(&self, content: Option<Vec<u8>>) -> bool {
-        match content.map(|bytes| super::read_test(&bytes)) {
+        match content.map(|bytes| super::items::read_test(&bytes)) {
             Some(Ok(test)) => self.keep.keeps(&test),
             _ => true,
         }
@@ -289,7 +291,7 @@ impl Files {
 
 /// The filter of a stage.
 pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
-    let words: Vec<Source> = options.keep.iter().map(|w| super::text(node, w)).collect();
+    let words: Vec<Source> = options.keep.iter().map(|w| super::items::text(node, w)).collect();
     Filter::read(&words)
 }
 

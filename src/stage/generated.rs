@@ -4,18 +4,18 @@ use std::sync::{Mutex, MutexGuard};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::{Kind, Put, Records};
-use crate::diag::{Diag, Result, Source, Span};
-use crate::engine::graph::{self, Counts};
-use crate::engine::rows::{Entry, decode_entries, encode_entries};
-use crate::generate::recipe::Recipe;
-use crate::litmus::Arch;
-use crate::pipeline::plan::Node;
-use crate::pipeline::types::Generate;
-use crate::profile::yaml::{Sp, Words};
-use crate::select::collect::{Collected, Wanted, collect};
-use crate::select::filter::Filter;
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put, Records};
+use litmake_engine::graph::{self, Counts};
+use litmake_engine::rows::{Entry, decode_entries, encode_entries};
+use litmake_generate::recipe::Recipe;
+use litmake_litmus::Arch;
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types::Generate;
+use litmake_profile::yaml::{Sp, Words};
+use litmake_select::collect::{Collected, Wanted, collect};
+use litmake_select::filter::Filter;
 
 /// The tests of one `generate` stage.
 pub struct Generated {
@@ -49,8 +49,9 @@ impl Generated {
             }
             None => Arch::C,
         };
-        let words =
-            |list: &Words| -> Vec<Source> { list.iter().map(|w| super::text(node, w)).collect() };
+        let words = |list: &Words| -> Vec<Source> {
+            list.iter().map(|w| super::items::text(node, w)).collect()
+        };
         let mut recipe = Recipe::new(arch);
         recipe.cycles = words(&options.cycles);
         recipe.vocabulary = words(&options.vocabulary);
@@ -74,7 +75,7 @@ impl Generated {
             (&options.helpers, &mut recipe.helpers),
         ] {
             if let Some(word) = word {
-                *slot = super::text(node, word);
+                *slot = super::items::text(node, word);
             }
         }
         let families = words(&options.families);
@@ -85,7 +86,7 @@ impl Generated {
         // What is wrong is said before anything runs.
         recipe.prepare()?;
         for family in &families {
-            crate::generate::families::check(family)?;
+            litmake_generate::families::check(family)?;
         }
         let mut exclude = GlobSetBuilder::new();
         for glob in options.exclude.iter() {
@@ -121,7 +122,7 @@ impl Generated {
             self.recipe, self.families, self.limit, self.sample, self.words
         );
         Keyer::new("generated/3")
-            .field("litmake", env!("LITMAKE_GENERATE").as_bytes())
+            .field("litmake", env!("LITMAKE_STAGE_GENERATED").as_bytes())
             .field("asked", asked.as_bytes())
             .finish()
     }

@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::digest::Digest;
-use crate::base::records::{Put, Records};
-use crate::engine::graph::{Context, Map, Outcome};
-use crate::toolchain::evidence::{Evidence, Looks};
+use litmake_base::digest::Digest;
+use litmake_base::records::{Put, Records};
+use litmake_engine::graph::{Context, Map, Outcome};
+use litmake_toolchain::evidence::{Evidence, Looks};
 
 /// Evidence that has to hold still after work was done.
 #[derive(Clone, Default)]

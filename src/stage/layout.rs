@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::compile::{Compilers, outcome};
 use super::guard::Guarded;
-use crate::base::digest::Digest;
-use crate::base::records::Records;
-use crate::diag::Result;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome, Source};
-use crate::engine::rows::Entry;
-use crate::plain;
-use crate::profile::Profile;
-use crate::profile::types::{Observe, Storage};
-use crate::report::{Clash, Class, Finding};
-use crate::toolchain::compile::{Compiler, Fault, Trouble};
-use crate::toolchain::layout::{self, Layout};
-use crate::toolchain::runtime::Runtime;
+use litmake_base::diag::Result;
+use litmake_base::digest::Digest;
+use litmake_base::plain;
+use litmake_base::records::Records;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Source};
+use litmake_engine::rows::Entry;
+use litmake_profile::Profile;
+use litmake_profile::types::{Observe, Storage};
+use litmake_report::{Clash, Class, Finding};
+use litmake_toolchain::compile::{Compiler, Fault, Trouble};
+use litmake_toolchain::layout::{self, Layout};
+use litmake_toolchain::runtime::Runtime;
 
 /// The types, as items.
 pub struct Types(pub Vec<String>);
@@ -59,7 +59,7 @@ pub fn stage(
 ) -> (Guarded<Stage>, Fingerprint) {
     let tool = compilers.tool(profile, records);
     let fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_LAYOUT"))
+        .with_text("litmake", env!("LITMAKE_STAGE_LAYOUT"))
         .with_text("stage", "layout")
         .with(&format!("profile {}", profile.name), profile.fingerprint())
         .with(&format!("compiler {}", profile.compiler), tool.digest);
@@ -137,7 +137,7 @@ pub struct Group {
 
 pub fn fingerprint() -> Fingerprint {
     Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_LAYOUT"))
+        .with_text("litmake", env!("LITMAKE_STAGE_LAYOUT"))
         .with_text("stage", "compare layouts")
 }
 

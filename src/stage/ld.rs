@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compile::Compilers;
 use super::guard::Guard;
-use super::read_test;
-use crate::base::digest::Digest;
-use crate::base::records::Records;
-use crate::engine::graph::{Context, Fingerprint};
-use crate::lang::Language;
-use crate::litmus::Test;
-use crate::mix::Split;
-use crate::mix::driver::{Driver, driver};
-use crate::profile::Profile;
-use crate::profile::types::{Observe, Storage};
-use crate::toolchain::compile::Fault;
-use crate::toolchain::compile::{Compiler, Trouble};
-use crate::toolchain::image::Image;
-use crate::toolchain::image::library::Library;
-use crate::toolchain::ld::{self, Linker, Threads};
-use crate::toolchain::runtime::Runtime;
+use super::items::read_test;
+use litmake_base::digest::Digest;
+use litmake_base::records::Records;
+use litmake_engine::graph::{Context, Fingerprint};
+use litmake_lang::Language;
+use litmake_litmus::Test;
+use litmake_mix::Split;
+use litmake_mix::driver::{Driver, driver};
+use litmake_profile::Profile;
+use litmake_profile::types::{Observe, Storage};
+use litmake_toolchain::compile::Fault;
+use litmake_toolchain::compile::{Compiler, Trouble};
+use litmake_toolchain::image::Image;
+use litmake_toolchain::image::library::Library;
+use litmake_toolchain::ld::{self, Linker, Threads};
+use litmake_toolchain::runtime::Runtime;
 
 struct Prepared {
     profile: Arc<Profile>,

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use super::compile::{Compilers, outcome};
 use super::guard::{Guard, Guarded};
+use super::items::read_test;
 use super::ld::Ld;
-use super::read_test;
-use crate::base::records::Records;
-use crate::diag::{Diag, Result};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::parts::{Bundle, decode_results};
-use crate::litmus::Test;
-use crate::mix::link::Linked;
-use crate::mix::{self, By};
-use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::types::{self, Kind, LinkBy};
-use crate::profile::Profile;
-use crate::profile::types::Storage;
-use crate::toolchain::compile::Trouble;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::records::Records;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::parts::{Bundle, decode_results};
+use litmake_litmus::Test;
+use litmake_mix::link::Linked;
+use litmake_mix::{self as mix, By};
+use litmake_pipeline::plan::{Node, Plan};
+use litmake_pipeline::types::{self, Kind, LinkBy};
+use litmake_profile::Profile;
+use litmake_profile::types::Storage;
+use litmake_toolchain::compile::Trouble;
 
 type Checked<T> = std::result::Result<T, String>;
 
@@ -40,7 +40,7 @@ pub fn stage(
     records: &dyn Records,
 ) -> Result<(Guarded<Stage>, Fingerprint)> {
     let fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_MIX"))
+        .with_text("litmake", env!("LITMAKE_STAGE_LINK"))
         .with_text("stage", "link")
         .with_text("by", &format!("{by:?}"));
     if options.link == LinkBy::Splice {
@@ -64,7 +64,6 @@ pub fn stage(
         }
         profiles.extend(input.profile.clone());
     }
-    let fingerprint = fingerprint.with_text("compile", env!("LITMAKE_COMPILE"));
     let (ld, fingerprint, guard) = Ld::new(fingerprint, &profiles, None, compilers, records);
     Ok((guard.around(Stage { by, ld: Some(ld) }), fingerprint))
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Built;
 use super::collect::{self, content};
 use super::mixes::{Fault, Mixed};
-use crate::engine::run::Engine;
-use crate::mix::By;
-use crate::pipeline::plan::Plan;
-use crate::plain;
-use crate::report::{
+use litmake_base::plain;
+use litmake_engine::run::Engine;
+use litmake_mix::By;
+use litmake_pipeline::plan::Plan;
+use litmake_report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
 };
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Verdict, judge};
+use super::items::read_test;
 use super::link;
-use super::read_test;
 use super::simulate::Allowed;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::parts::decode_results;
-use crate::mix::link::faults;
-use crate::mix::{self, By, notation};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::parts::decode_results;
+use litmake_mix::link::faults;
+use litmake_mix::{self as mix, By, notation};
 
 /// Its items are what `link` gave, the test, what the source allows, and what each mix allows.
 pub struct Stage {
@@ -21,7 +21,7 @@ pub struct Stage {
 
 pub fn fingerprint(by: By) -> Fingerprint {
     super::compare::fingerprint()
-        .with_text("litmake", env!("LITMAKE_MIX"))
+        .with_text("litmake", env!("LITMAKE_STAGE_MIXES"))
         .with_text("stage", "compare mixes")
         .with_text("by", &format!("{by:?}"))
 }

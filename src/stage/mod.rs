@@ -11,37 +11,28 @@ pub mod generate;
 pub mod generated;
 pub mod guard;
 pub mod investigate;
+pub mod items;
 pub mod layout;
 pub mod ld;
 pub mod link;
 pub mod mixed;
 pub mod mixes;
 pub mod mutate;
+pub mod results;
 pub mod run;
 pub mod simulate;
 pub mod split;
 pub mod suite;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::records::Records;
-use crate::diag::{Diag, Result, Source};
-use crate::engine::graph::{Fingerprint, Graph, Node, Work};
-use crate::litmus::{self, Test};
-use crate::mix::By;
-use crate::pipeline::plan::{Node as PlanNode, Plan};
-use crate::pipeline::types::Kind;
-
-/// Stands for the item's name in messages that are stored, since work does not know names.
-pub const ITEM: &str = "@";
-
-/// How messages about tests that are wrong in themselves begin.
-pub const UNREADABLE: &str = "cannot be read: ";
-
-/// How the reason begins why work leaves an item out, which is no failure.
-pub const DROPPED: &str = "left out: ";
+use litmake_base::diag::{Diag, Result};
+use litmake_base::records::Records;
+use litmake_engine::graph::{Fingerprint, Graph, Node, Work};
+use litmake_mix::By;
+use litmake_pipeline::plan::{Node as PlanNode, Plan};
+use litmake_pipeline::types::Kind;
 
 /// A graph, and for each of its nodes the node of the plan that it came from.
 pub struct Built {
@@ -254,21 +245,4 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     out.graph.check().map_err(Diag::new)?;
     out.notes = compilers.notes.into_iter().collect();
     Ok(out)
-}
-
-/// Reads the content of an item as a test; the message is fit to be stored.
-fn read_test(content: &[u8]) -> std::result::Result<Test, String> {
-    let text = std::str::from_utf8(content)
-        .map_err(|e| format!("{UNREADABLE}{ITEM}: it is not UTF-8 at byte {}", e.valid_up_to()))?;
-    litmus::read(&Source::new(ITEM, text)).map_err(|e| format!("{UNREADABLE}{e}"))
-}
-
-/// A path as a pipeline writes it, from the folder that it is relative to.
-fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
-    crate::profile::files::normal(&dir.join(text))
-}
-
-/// A text of the pipeline as a source of its own, for diagnostics that point into it.
-fn text(node: &crate::pipeline::plan::Node, word: &crate::profile::yaml::Sp<String>) -> Source {
-    Source::within(&node.source, word.span, word.value.as_str())
 }

@@ -1,13 +1,13 @@
 //! `mutate`: C tests rewritten so that their meaning stays, or weakened.
 
-use super::{DROPPED, read_test};
-use crate::diag::{Diag, Result, Span, nearest};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::{self, Test};
-use crate::mutate::rewrite::Rewriting;
-use crate::mutate::weaken::Weakening;
-use crate::pipeline::plan::Node;
-use crate::pipeline::types;
+use super::items::{DROPPED, read_test};
+use litmake_base::diag::{Diag, Result, Span, nearest};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_litmus::{self as litmus, Test};
+use litmake_mutate::rewrite::Rewriting;
+use litmake_mutate::weaken::Weakening;
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types;
 
 pub enum Mutate {
     Rewrite(Rewriting),
@@ -30,7 +30,7 @@ pub fn stage(node: &Node, options: &types::Mutate) -> Result<(Mutate, Fingerprin
         }
     };
     let fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_MUTATE"))
+        .with_text("litmake", env!("LITMAKE_STAGE_MUTATE"))
         .with_text("stage", "mutate")
         .with_text("how", work.name());
     Ok((work, fingerprint))

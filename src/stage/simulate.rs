@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::read_test;
-use crate::base::digest::{Digest, Keyer};
-use crate::cat::{self, LoadOptions};
-use crate::diag::{Diag, Result};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::lang::compiled::{FAULTS, MAP};
-use crate::litmus::{self, Arch, Test, canon};
-use crate::pipeline::plan::Node;
-use crate::pipeline::types;
-use crate::profile::Profile;
-use crate::sim::{Model, Options, Outcomes, Simulator};
+use super::items::read_test;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_lang::compiled::{FAULTS, MAP};
+use litmake_litmus::{self as litmus, Arch, Test, canon};
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types;
+use litmake_profile::Profile;
+use litmake_sim::{Model, Options, Outcomes, Simulator};
 
 /// What a simulation came to, as it is stored: states name things as the source does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ pub fn stage(
 ) -> Result<(Stage, Fingerprint, Option<String>)> {
     let named = match (&options.model, compiled) {
         (Some(model), _) => {
-            let path = super::relative(&node.dir, &model.value);
+            let path = super::items::relative(&node.dir, &model.value);
             let is_file = model.value.ends_with(".cat") && path.is_file();
             Some(if is_file { path.display().to_string() } else { model.value.clone() })
         }
@@ -154,7 +154,7 @@ pub fn stage(
         None => Arch::ALL.to_vec(),
     };
     let mut fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_SIMULATE"))
+        .with_text("litmake", env!("LITMAKE_STAGE_SIMULATE"))
         .with_text("stage", "simulate");
     let mut by_arch = HashMap::new();
     for arch in archs {

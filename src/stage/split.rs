@@ -1,10 +1,10 @@
 //! `split`: C tests taken apart, so that equal parts are compiled once wherever they stand.
 
-use super::read_test;
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::engine::parts::Bundle;
-use crate::mix::{self, By};
-use crate::pipeline::types::SplitBy;
+use super::items::read_test;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::parts::Bundle;
+use litmake_mix::{self as mix, By};
+use litmake_pipeline::types::SplitBy;
 
 pub struct Stage {
     pub by: By,
@@ -20,7 +20,7 @@ pub fn by(by: SplitBy) -> By {
 
 pub fn fingerprint(by: SplitBy) -> Fingerprint {
     Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_MIX"))
+        .with_text("litmake", env!("LITMAKE_STAGE_SPLIT"))
         .with_text("stage", "split")
         .with_text("by", &format!("{by:?}"))
 }

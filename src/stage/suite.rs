@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::digest::Digest;
-use crate::base::records::Records;
-use crate::cpu::suite as machine;
-use crate::diag::{Diag, Result};
-use crate::engine::graph::{self, Counts};
-use crate::engine::rows::Entry;
-use crate::generate::LIMITED;
-use crate::litmus::{self, Test};
-use crate::mutate::mcm::Suite;
-use crate::pipeline::plan::Node;
-use crate::pipeline::types::Generate;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::digest::Digest;
+use litmake_base::records::Records;
+use litmake_cpu::suite as machine;
+use litmake_engine::graph::{self, Counts};
+use litmake_engine::rows::Entry;
+use litmake_generate::LIMITED;
+use litmake_litmus::{self as litmus, Test};
+use litmake_mutate::mcm::Suite;
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types::Generate;
 
 /// The tests of some suites, by name.
 pub struct Suites {

@@ -400,7 +400,7 @@ impl Bench for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::results::Results;
+    use crate::results::Results;
 
     fn results() -> Results {
         // One good environment in sixty for each test, the same for tests alike.

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request};
 use super::trace::{self, Look};
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::{Kind, Put, Records};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put, Records};
 
 /// An answer and what it rests on.
 #[derive(Debug, Serialize, Deserialize)]

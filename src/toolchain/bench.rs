@@ -9,7 +9,7 @@ use super::compile::{Compiler, arguments, subcommands};
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
 use super::trouble::{self, Fault, Trouble};
-use crate::lang::{Language, cpp};
+use litmake_lang::{Language, cpp};
 
 /// A text that every compiler of C and C++ takes.
 pub const PLAIN: &str = "int plain;\n";

@@ -15,20 +15,20 @@ use super::runtime::Runtime;
 use super::table;
 use super::trouble;
 pub use super::trouble::{Fault, Trouble, first_error};
-use crate::isa::{self, Isa};
-use crate::lang::Language;
-use crate::lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
-use crate::lang::c11::members::{members, published};
-use crate::lang::c11::outline::outline;
-use crate::lang::c11::readonly::only_read;
-use crate::lang::compiled::{FAULTS, compose, declare, is_array, locations, out_name, unit_of};
-use crate::litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
-use crate::ops::Inst;
-use crate::profile::Profile;
-use crate::profile::machine;
-use crate::profile::mapping::Table;
-use crate::profile::types::{self, Observe};
-use crate::stop::Stopping;
+use litmake_base::stop::Stopping;
+use litmake_isa::{self as isa, Isa};
+use litmake_lang::Language;
+use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
+use litmake_lang::c11::members::{members, published};
+use litmake_lang::c11::outline::outline;
+use litmake_lang::c11::readonly::only_read;
+use litmake_lang::compiled::{FAULTS, compose, declare, is_array, locations, out_name, unit_of};
+use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
+use litmake_ops::Inst;
+use litmake_profile::Profile;
+use litmake_profile::machine;
+use litmake_profile::mapping::Table;
+use litmake_profile::types::{self, Observe};
 
 pub struct Compiler<'a> {
     pub profile: &'a Profile,
@@ -293,7 +293,7 @@ impl Compiler<'_> {
             }
             for local in unit.observe.get(&f.name).into_iter().flatten() {
                 let name = out_name(&f.name, local);
-                let ty = crate::lang::c11::emit::local_type(f, local);
+                let ty = litmake_lang::c11::emit::local_type(f, local);
                 declare(&mut init, &name, ty.map_or(Type::INT, |t| t.bare().clone()));
                 locals.push((thread, local.clone(), name.clone()));
                 params.push(name);
@@ -365,7 +365,7 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
     let mut out = BTreeMap::new();
     for body in &test.threads {
         if let Body::C(f) = body {
-            out.insert(f.name.clone(), crate::lang::c11::emit::locals(f));
+            out.insert(f.name.clone(), litmake_lang::c11::emit::locals(f));
         }
     }
     out

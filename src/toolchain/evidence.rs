@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::trace::Look;
-use crate::base::content::{Stamp, content_of};
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
+use litmake_base::content::{Stamp, content_of};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
 
 /// File systems tell times in steps of this size.
 const STEP: Duration = Duration::from_millis(10);

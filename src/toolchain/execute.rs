@@ -12,15 +12,15 @@ use super::compile::{Compiler, arguments, first_error, subcommands};
 use super::ld;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
-use crate::lang::c11::emit::{
+use litmake_lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
 };
-use crate::lang::c11::readonly::only_read;
-use crate::lang::compiled::out_name;
-use crate::litmus::c::print_declaration;
-use crate::litmus::c::types::size_of;
-use crate::litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
-use crate::profile::Profile;
+use litmake_lang::c11::readonly::only_read;
+use litmake_lang::compiled::out_name;
+use litmake_litmus::c::print_declaration;
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
+use litmake_profile::Profile;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

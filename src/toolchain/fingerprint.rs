@@ -17,14 +17,14 @@ use super::evidence::{Evidence, Looks};
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
 use super::trace::Look;
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
-use crate::base::records::{Kind, Put};
-use crate::diag::Source;
-use crate::litmus;
-use crate::profile::Profile;
-use crate::profile::types::{Observe, Storage};
-use crate::stop;
+use litmake_base::diag::Source;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
+use litmake_base::records::{Kind, Put};
+use litmake_base::stop;
+use litmake_litmus as litmus;
+use litmake_profile::Profile;
+use litmake_profile::types::{Observe, Storage};
 
 const MAX_LIBRARIES: usize = 256;
 

@@ -17,12 +17,12 @@ use super::lift::{self, Given};
 use super::process::{self, Request};
 use super::scratch::Scratch;
 use super::trouble::{self, Fault, Trouble};
-use crate::lang::c11::members::{members, published};
-use crate::lang::compiled::compose;
-use crate::lang::compiled::{is_array, unit_of};
-use crate::litmus::{Arch, Body, InitItem, Test};
-use crate::profile::{Profile, machine};
-use crate::stop::Stopping;
+use litmake_base::stop::Stopping;
+use litmake_lang::c11::members::{members, published};
+use litmake_lang::compiled::compose;
+use litmake_lang::compiled::{is_array, unit_of};
+use litmake_litmus::{Arch, Body, InitItem, Test};
+use litmake_profile::{Profile, machine};
 
 /// What linkers define themselves.
 const MADE: [&str; 8] = [

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::local;
+use litmake_base::local;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Rlimit, Signal};
 
 use super::supervisor::{self, Limits};
-use crate::stop::Stopping;
+use litmake_base::stop::Stopping;
 
 /// More output than this is cut.
 pub(super) const MAX_OUTPUT: usize = 1 << 20;
@@ -374,7 +374,7 @@ pub(super) fn in_sysroot(proxy: &Path, said: &[u8]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::Stop;
+    use litmake_base::stop::Stop;
 
     fn sh(script: &str, timeout: Duration, memory_mib: u64) -> Ended {
         let stop = Stop::default();

@@ -2,7 +2,7 @@
 //!
 //! It does not know what is in them.
 
-use crate::stop;
+use litmake_base::stop;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::evidence::{Evidence, Looks};
 use super::image::library::Library;
 use super::process::{self, Ended, Request};
 use super::trace::Look;
-use crate::base::content::content_of;
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::Records;
-use crate::profile::Profile;
+use litmake_base::content::content_of;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
+use litmake_profile::Profile;
 
 /// The libraries of a compiler with some arguments. They are opened when they are needed.
 #[derive(Default)]

@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use crate::litmus::Arch;
-use crate::profile::mapping::{OPERATIONS, ORDERS, Operation, Table, WIDTHS, places};
+use litmake_litmus::Arch;
+use litmake_profile::mapping::{OPERATIONS, ORDERS, Operation, Table, WIDTHS, places};
 
 /// What a translation unit of some text needs before it.
 pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, String> {

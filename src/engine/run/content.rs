@@ -1,12 +1,12 @@
 //! What is behind cells and rows: out of the store, or worked out again where it was lost.
 
 use super::{Engine, across, guarded, lock};
-use crate::base::digest::Digest;
-use crate::base::records::{Kind, Put, Records};
-use crate::diag::Diag;
-use crate::engine::graph::{Outcome, Work};
-use crate::engine::parts::encode_results;
-use crate::engine::rows::{Cell, State, decode_cells};
+use crate::graph::{Outcome, Work};
+use crate::parts::encode_results;
+use crate::rows::{Cell, State, decode_cells};
+use litmake_base::diag::Diag;
+use litmake_base::digest::Digest;
+use litmake_base::records::{Kind, Put, Records};
 
 impl Engine<'_> {
     /// The cells of a shard, from memory, from the store, or worked out again.

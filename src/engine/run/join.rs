@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::{Engine, Root};
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::{Kind, Put, Records};
-use crate::diag::Diag;
-use crate::engine::parts::Bundle;
-use crate::engine::rows::{Cell, Entry, State, decode_entries, encode_entries};
+use crate::parts::Bundle;
+use crate::rows::{Cell, Entry, State, decode_entries, encode_entries};
+use litmake_base::diag::Diag;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put, Records};
 
 impl Engine<'_> {
     /// The parts of all bundles that the input gives.

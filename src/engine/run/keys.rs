@@ -3,9 +3,9 @@
 use std::time::UNIX_EPOCH;
 
 use super::{Engine, lock};
-use crate::base::digest::{Digest, Keyer};
-use crate::engine::graph::Outcome;
-use crate::engine::rows::{Cell, Kept, State};
+use crate::graph::Outcome;
+use crate::rows::{Cell, Kept, State};
+use litmake_base::digest::{Digest, Keyer};
 
 /// What is kept for now is made anew after this time, in milliseconds.
 const FOR_NOW: u64 = 24 * 60 * 60 * 1000;
@@ -17,7 +17,7 @@ impl Engine<'_> {
     }
 
     /// What is stored of an item, where it still counts.
-    pub(in crate::engine) fn recall(&self, bytes: Option<Vec<u8>>) -> Option<Kept> {
+    pub(crate) fn recall(&self, bytes: Option<Vec<u8>>) -> Option<Kept> {
         let kept = Kept::decode(&bytes?)?;
         let counts = match (kept.made, self.options.ask_again) {
             (None, _) => true,
@@ -28,7 +28,7 @@ impl Engine<'_> {
         counts.then_some(kept)
     }
 
-    pub(in crate::engine) fn shard_digest(&self, node: usize, shard: usize) -> Option<Digest> {
+    pub(crate) fn shard_digest(&self, node: usize, shard: usize) -> Option<Digest> {
         if self.is_root(node) {
             let root = lock(&self.roots[node]).clone()?;
             return root.digests.get(shard).copied();
@@ -48,7 +48,7 @@ impl Engine<'_> {
     }
 
     /// What a unit's manifest is of: the shards that it reads, and all of what it joins.
-    pub(in crate::engine) fn read_by(&self, node: usize, shard: usize) -> Option<Vec<Digest>> {
+    pub(crate) fn read_by(&self, node: usize, shard: usize) -> Option<Vec<Digest>> {
         let this = &self.graph.nodes[node];
         let mut out: Vec<Digest> =
             this.inputs.iter().map(|j| self.shard_digest(*j, shard)).collect::<Option<_>>()?;
@@ -58,7 +58,7 @@ impl Engine<'_> {
         Some(out)
     }
 
-    pub(in crate::engine) fn manifest_key(&self, node: usize, digests: &[Digest]) -> Digest {
+    pub(crate) fn manifest_key(&self, node: usize, digests: &[Digest]) -> Digest {
         let mut key = Keyer::new("manifest/1").field("node", &self.fingerprints[node].0);
         for digest in digests {
             key.add("shard", &digest.0);
@@ -66,7 +66,7 @@ impl Engine<'_> {
         key.finish()
     }
 
-    pub(in crate::engine) fn action_key(&self, node: usize, inputs: &[Digest]) -> Digest {
+    pub(crate) fn action_key(&self, node: usize, inputs: &[Digest]) -> Digest {
         let mut key = Keyer::new("action/1").field("node", &self.fingerprints[node].0);
         for digest in inputs {
             key.add("input", &digest.0);
@@ -74,7 +74,7 @@ impl Engine<'_> {
         key.finish()
     }
 
-    pub(in crate::engine) fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
+    pub(crate) fn alias_key(&self, node: usize, normal: &Digest) -> Digest {
         Keyer::new("normal/1")
             .field("node", &self.fingerprints[node].0)
             .field("input", &normal.0)
@@ -82,7 +82,7 @@ impl Engine<'_> {
     }
 
     /// What is plain from a row's inputs: a cell where one of them has failed, else its key.
-    pub(in crate::engine) fn decide(
+    pub(crate) fn decide(
         &self,
         node: usize,
         shard: usize,

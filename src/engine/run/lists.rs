@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{Engine, Root, in_part, lock};
-use crate::base::digest::Digest;
-use crate::diag::Diag;
-use crate::engine::graph::Work;
-use crate::engine::rows::{Cell, Entry, Shard, decode_cells};
+use crate::graph::Work;
+use crate::rows::{Cell, Entry, Shard, decode_cells};
+use litmake_base::diag::Diag;
+use litmake_base::digest::Digest;
 
 impl Engine<'_> {
     /// The list of a root, made where it is not there yet.
-    pub(in crate::engine) fn list(&self, node: usize) -> Result<Arc<Root>, Box<Diag>> {
+    pub(crate) fn list(&self, node: usize) -> Result<Arc<Root>, Box<Diag>> {
         if let Some(root) = lock(&self.roots[node]).clone() {
             return Ok(root);
         }
@@ -66,20 +66,20 @@ impl Engine<'_> {
         !matches!(self.graph.nodes[node].work, Work::Map(_))
     }
 
-    pub(in crate::engine) fn set_shards(&self, node: usize, shards: Vec<Option<Shard>>) {
+    pub(crate) fn set_shards(&self, node: usize, shards: Vec<Option<Shard>>) {
         *lock(&self.shards[node]) = shards;
     }
 
-    pub(in crate::engine) fn set_shard(&self, node: usize, shard: usize, value: Shard) {
+    pub(crate) fn set_shard(&self, node: usize, shard: usize, value: Shard) {
         lock(&self.shards[node])[shard] = Some(value);
     }
 
-    pub(in crate::engine) fn keep_cells(&self, node: usize, shard: usize, cells: Vec<Cell>) {
+    pub(crate) fn keep_cells(&self, node: usize, shard: usize, cells: Vec<Cell>) {
         lock(&self.kept).insert((node, shard), Arc::new(cells));
     }
 
     /// The cells of a shard, where that takes no work.
-    pub(in crate::engine) fn cells_if_known(&self, node: usize, shard: usize) -> Option<Vec<Cell>> {
+    pub(crate) fn cells_if_known(&self, node: usize, shard: usize) -> Option<Vec<Cell>> {
         if self.is_root(node) {
             return Some(self.root_of(node).ok()?.cells(shard));
         }
@@ -91,7 +91,7 @@ impl Engine<'_> {
     }
 
     /// The content of an item of a source, where it is still what it was.
-    pub(in crate::engine) fn source_content(
+    pub(crate) fn source_content(
         &self,
         node: usize,
         shard: usize,

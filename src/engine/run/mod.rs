@@ -28,9 +28,9 @@ use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, Work};
 use super::rows::{Cell, Entry, Shard, State, encode_entries};
 use super::store::Store;
-use crate::base::cuts::cuts;
-use crate::base::digest::Digest;
-use crate::diag::Diag;
+use litmake_base::cuts::cuts;
+use litmake_base::diag::Diag;
+use litmake_base::digest::Digest;
 
 #[derive(Clone)]
 pub struct Options {

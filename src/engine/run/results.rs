@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Engine, Found, NodeSummary, Root, lock};
-use crate::diag::Diag;
-use crate::engine::graph::Work;
-use crate::engine::rows::{Shard, State};
+use crate::graph::Work;
+use crate::rows::{Shard, State};
+use litmake_base::diag::Diag;
 
 impl Engine<'_> {
     /// Errors of whole lists.

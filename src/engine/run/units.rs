@@ -7,12 +7,12 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::{Engine, Job, UnitRun, across, guarded, lock};
-use crate::base::digest::Digest;
-use crate::base::records::{Kind, Put, Records};
-use crate::engine::events::Event;
-use crate::engine::graph::{Map, Outcome, REFRESH, Work};
-use crate::engine::rows::Kept;
-use crate::engine::rows::{Cell, Shard, State, encode_cells};
+use crate::events::Event;
+use crate::graph::{Map, Outcome, REFRESH, Work};
+use crate::rows::Kept;
+use crate::rows::{Cell, Shard, State, encode_cells};
+use litmake_base::digest::Digest;
+use litmake_base::records::{Kind, Put, Records};
 
 impl Engine<'_> {
     pub(super) fn run_unit(&self, node: usize, shard: usize) {

@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Opened;
 use super::segment::{self, HEADER_LEN, Index, Segment};
 use super::{Store, read, write};
-use crate::base::digest::Digest;
-use crate::base::records::Kind;
+use litmake_base::digest::Digest;
+use litmake_base::records::Kind;
 
 /// Merging starts when this many small segments lie about.
 const MERGE_FROM: usize = 16;

@@ -26,10 +26,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::digest::Digest;
-pub use crate::base::records::Kind;
-use crate::base::records::{Put, Records};
 pub use gc::{GcOptions, GcReport, Stats, VerifyReport};
+use litmake_base::digest::Digest;
+pub use litmake_base::records::Kind;
+use litmake_base::records::{Put, Records};
 use segment::{BadHeader, Broken, IndexHead};
 use segment::{HEADER_LEN, Index, Segment};
 

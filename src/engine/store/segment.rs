@@ -14,8 +14,8 @@ use std::sync::atomic::AtomicBool;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::base::digest::Digest;
-use crate::base::records::Kind;
+use litmake_base::digest::Digest;
+use litmake_base::records::Kind;
 
 pub const FORMAT_VERSION: u32 = 1;
 pub const HEADER_LEN: usize = 64;

@@ -9,7 +9,7 @@ use super::super::edge::{Atom, DepKind, Dir, Kind, Order, Rmw, RmwOp};
 use super::super::observe::{Plan, loc_order};
 use super::making::{Base, Idle, Layout, Made, Objects};
 use super::{From, Style};
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 struct Writer<'a> {
     draft: &'a mut Draft,

@@ -4,7 +4,7 @@
 //! It does not know how any of that is written (`c11`).
 
 use super::super::edge::{Order, RmwOp};
-use crate::litmus::c::types::int_name;
+use litmake_litmus::c::types::int_name;
 
 /// An integer type of locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

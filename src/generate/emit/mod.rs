@@ -17,7 +17,7 @@ use super::dialect::{self, Dialect};
 use super::draft::{Ask, Draft, DraftLine, Shown, number};
 use super::edge::{Dep, DepKind, Dir, Kind, Rmw};
 use super::observe::Observe;
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 pub use making::{Base, Helpers, Idle, Layout, MAX_MADE, Made, Objects, Operation};
 

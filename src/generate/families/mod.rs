@@ -12,8 +12,8 @@ use super::edge::{Edge, RmwOp};
 use super::emit::{Base, Helpers, Idle, Layout, Made as Way, Objects, Operation, Style};
 use super::recipe::Recipe;
 use super::{Made, Maker, Names, REPEATED, Tally, made, short, syntax};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::{self, Arch, canon};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_litmus::{self as litmus, Arch, canon};
 use rustc_hash::FxHashSet;
 
 /// Names of families, and what each is.

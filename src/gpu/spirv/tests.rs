@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::diag::Source;
-use crate::litmus;
-use crate::mutate::mcm;
+use litmake_base::diag::Source;
+use litmake_litmus as litmus;
+use litmake_mutate::mcm;
 
 const VULKAN: Variant =
     Variant { bounds: false, code: super::super::variant::Code::Words(MemoryModel::Vulkan) };

@@ -4,7 +4,7 @@
 use super::emit::{Emit, Lowered, Refusal};
 use super::mem::bare_address;
 use super::regs::{Name, View};
-use crate::ops::{BinOp, Op, Port, Tags, Temp, UnOp, tag};
+use litmake_ops::{BinOp, Op, Port, Tags, Temp, UnOp, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Atomic {

@@ -4,8 +4,8 @@
 
 use super::operand::{Index, Mem, Operand, Shift, Symbol};
 use super::regs::{Flag, Name, View};
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -315,7 +315,7 @@ impl Emit<'_> {
             return Ok(target);
         }
         let refusal = Refusal::new(format!("no label `{name}` in this thread")).on(i);
-        let near = crate::diag::nearest(name, self.labels.keys().map(String::as_str));
+        let near = litmake_base::diag::nearest(name, self.labels.keys().map(String::as_str));
         Err(match near {
             Some(near) => refusal.help(format!("did you mean `{near}`?")),
             None => refusal.help("put the label before an instruction, as `L0:`"),

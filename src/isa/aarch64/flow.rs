@@ -3,7 +3,7 @@
 use super::emit::{CONDITIONS, Cond, Emit, Lowered, Refusal};
 use super::operand::Operand;
 use super::regs::{Flag, Name, View};
-use crate::ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
+use litmake_ops::{BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -324,7 +324,9 @@ fn barrier(e: &Emit) -> Lowered<(Tags, Tags)> {
         None => {
             let refusal = e.missing(0, "a barrier's option, such as `SY`, `ISH` or `ISHLD`");
             let near = match e.operands.first() {
-                Some(Operand::Word(w)) => crate::diag::nearest(w, OPTIONS.iter().map(|o| o.0)),
+                Some(Operand::Word(w)) => {
+                    litmake_base::diag::nearest(w, OPTIONS.iter().map(|o| o.0))
+                }
                 _ => None,
             };
             Err(match near {

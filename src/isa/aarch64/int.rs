@@ -1,12 +1,12 @@
 //! Integer instructions on general registers: arithmetic, logic, moves, shifts, bit fields,
 //! selects, and the addresses of locations. No memory, no control flow.
 
-pub use crate::ops::mask;
+pub use litmake_ops::mask;
 
 use super::emit::{Emit, Lowered, Refusal, wrap};
 use super::operand::{Operand, Shift};
 use super::regs::{Flag, View};
-use crate::ops::{BinOp, Port, Temp, UnOp, Val};
+use litmake_ops::{BinOp, Port, Temp, UnOp, Val};
 use table::{Alter, Field};
 pub use table::{Int, TABLE, Unary};
 

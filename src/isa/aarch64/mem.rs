@@ -11,7 +11,7 @@
 use super::emit::{Address, Emit, Lowered, Refusal};
 use super::operand::{Index, Operand};
 use super::regs::{Name, View};
-use crate::ops::{Op, Port, Tags, Temp, tag};
+use litmake_ops::{Op, Port, Tags, Temp, tag};
 
 /// How an access is ordered; for a load acquire, for a store release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

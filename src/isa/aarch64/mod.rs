@@ -18,10 +18,10 @@ mod simd;
 mod tests;
 
 use super::{Isa, RegName};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst, Label, Op, Reg};
 use emit::{Emit, Refusal};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst, Label, Op, Reg};
 use operand::{Operand, Parts};
 use regs::{Flag, Name, View};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -265,7 +265,7 @@ fn walk(ops: &[Op], f: &mut impl FnMut(&Op)) {
     }
 }
 
-fn uses(op: &Op, used: &mut FxHashSet<crate::ops::Temp>) {
+fn uses(op: &Op, used: &mut FxHashSet<litmake_ops::Temp>) {
     match op {
         Op::Const { .. } | Op::ReadReg { .. } | Op::Choose { .. } => {}
         Op::WriteReg { src, .. } => used.extend([*src]),

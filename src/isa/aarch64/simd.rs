@@ -6,7 +6,7 @@ use super::emit::{Emit, Lowered, Refusal, wrap};
 use super::int::{Int, Unary, mask};
 use super::operand::{Index, Operand, Shift, Vector};
 use super::regs::{Name, View};
-use crate::ops::{BinOp, Port, Tags, Temp, UnOp, Val, tag};
+use litmake_ops::{BinOp, Port, Tags, Temp, UnOp, Val, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simd {

@@ -7,9 +7,9 @@
 use super::operand::{Index, Mem, Operand, Parts, Shift, Symbol, Vector, parse};
 use super::regs::View;
 use super::*;
-use crate::litmus::Type;
-use crate::ops::eval::{eval_bin, eval_un};
-use crate::ops::{Port, Tags, Val, tag};
+use litmake_litmus::Type;
+use litmake_ops::eval::{eval_bin, eval_un};
+use litmake_ops::{Port, Tags, Val, tag};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

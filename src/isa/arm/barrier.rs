@@ -4,9 +4,9 @@
 
 use super::insn::Kind;
 use super::parse::Parser;
-use crate::diag::{Diag, Result};
-use crate::isa::lex::{Cursor, Tok};
-use crate::ops::{Tags, tag};
+use crate::lex::{Cursor, Tok};
+use litmake_base::diag::{Diag, Result};
+use litmake_ops::{Tags, tag};
 
 impl Parser<'_, '_> {
     pub fn barrier(&mut self, options: &[(&str, Tags)]) -> Result<Tags> {

@@ -2,8 +2,8 @@
 //! what `lower` gives meaning to. Neither spelling nor encoding is known here.
 
 use super::vfp::Vfp;
-use crate::isa::lex::R;
-use crate::ops::{Label, Tags};
+use crate::lex::R;
+use litmake_ops::{Label, Tags};
 
 pub const SP: R = R(13);
 pub const LR: R = R(14);

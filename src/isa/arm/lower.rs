@@ -8,11 +8,11 @@ use super::insn::{
     Amount, Block, Cond, DataOp, Index, Insn, Kind, LR, Mem, Offset, Operand, PC, Plus, Shift,
     Symbol, Unary,
 };
-use crate::diag::{Diag, Result};
-use crate::isa::lex::{Names, R};
-use crate::isa::microcode::{Emit, Labels, mask};
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::lex::{Names, R};
+use crate::microcode::{Emit, Labels, mask};
+use litmake_base::diag::{Diag, Result};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 32;
 

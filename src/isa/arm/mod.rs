@@ -18,9 +18,9 @@ use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
 use super::{Isa, RegName};
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst, Label, Reg};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst, Label, Reg};
 
 pub struct Arm {
     /// LDRD and STRD are single accesses of 8 bytes (Armv7 with the Large Physical Address

@@ -8,10 +8,10 @@ use super::insn::{
 };
 use super::table::{DMB, DSB, Form, TABLE, split};
 use super::vfp;
-use crate::diag::Result;
-use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
-use crate::isa::microcode::Labels;
-use crate::ops::{Tags, tag};
+use crate::lex::{self, Cursor, Names, R, Tok, is_symbolic};
+use crate::microcode::Labels;
+use litmake_base::diag::Result;
+use litmake_ops::{Tags, tag};
 
 /// The number of a register name.
 pub fn register(word: &str) -> Option<R> {

@@ -2,7 +2,7 @@
 //! executed; and the names of barriers' domains.
 
 use super::insn::{Block, Cond, DataOp, Plus, Shift, Unary};
-use crate::ops::{Tags, tag};
+use litmake_ops::{Tags, tag};
 
 /// The kinds of instruction by the shape of their operands.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use super::Arm;
-use crate::isa::Isa;
-use crate::isa::seq::{Deps, Machine, What};
-use crate::ops::tag;
+use crate::Isa;
+use crate::seq::{Deps, Machine, What};
+use litmake_ops::tag;
 use proptest::prelude::*;
 
 const V7: Arm = Arm { lpae: false };

@@ -7,9 +7,9 @@
 use super::insn::{Cond, Index, Kind, Mem, Offset, SP};
 use super::lower::Lower;
 use super::parse::Parser;
-use crate::diag::Result;
-use crate::isa::lex::{R, Tok};
-use crate::ops::{BinOp, Port, Reg, Tags, Temp};
+use crate::lex::{R, Tok};
+use litmake_base::diag::Result;
+use litmake_ops::{BinOp, Port, Reg, Tags, Temp};
 
 /// A register of 64 bits, or half of one of the first sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The instructions of MIPS as data: what a reader of text or of machine code gives, and what
 //! `lower` gives meaning to. Neither spelling nor encoding is known here.
 
-use crate::isa::lex::R;
-use crate::ops::{Label, Tags};
+use crate::lex::R;
+use litmake_ops::{Label, Tags};
 
 pub const ZERO: R = R(0);
 pub const GP: R = R(28);

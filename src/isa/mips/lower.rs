@@ -3,11 +3,11 @@
 //! Spelling is not known here. Results of word instructions are sign-extended.
 
 use super::insn::{Alu, Disp, GP, Insn, Mem, Part, Slot, Src, Test, Unary, ZERO};
-use crate::diag::{Diag, Result};
-use crate::isa::lex::{Names, R};
-use crate::isa::microcode::{Emit, Labels, mask};
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
+use crate::lex::{Names, R};
+use crate::microcode::{Emit, Labels, mask};
+use litmake_base::diag::{Diag, Result};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
 

@@ -17,9 +17,9 @@ use self::parse::Parser;
 use super::lex::{Cursor, Names};
 use super::microcode::{Emit, Labels};
 use super::{Isa, RegName};
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst, Label};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst, Label};
 
 pub struct Mips {
     /// Whether the instruction after a branch is in its delay slot where the code does not

@@ -4,10 +4,10 @@
 
 use super::insn::{Alu, Disp, Insn, Mem, Part, RA, Slot, Src, ZERO};
 use super::table::{Form, TABLE, form};
-use crate::diag::Result;
-use crate::isa::lex::{self, Cursor, Names, R, Tok};
-use crate::isa::microcode::Labels;
-use crate::ops::{Label, Tags, tag};
+use crate::lex::{self, Cursor, Names, R, Tok};
+use crate::microcode::Labels;
+use litmake_base::diag::Result;
+use litmake_ops::{Label, Tags, tag};
 
 /// The names of the registers by number; those from 32 on are herd's own.
 const NAMES: [&str; 36] = [

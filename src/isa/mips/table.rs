@@ -1,7 +1,7 @@
 //! The mnemonics of MIPS, and the shape of what follows each.
 
 use super::insn::{Alu, Slot, Test, Unary};
-use crate::ops::{Tags, tag};
+use litmake_ops::{Tags, tag};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {

@@ -1,7 +1,7 @@
 use super::Mips;
-use crate::isa::Isa;
-use crate::isa::seq::{Deps, Machine, What};
-use crate::ops::tag;
+use crate::Isa;
+use crate::seq::{Deps, Machine, What};
+use litmake_ops::tag;
 use proptest::prelude::*;
 
 const HERD: Mips = Mips { delay_slots: false };

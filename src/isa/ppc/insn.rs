@@ -2,8 +2,8 @@
 //! `lower` gives meaning to. Neither spelling nor encoding is known here.
 
 use super::vsx::Vsx;
-use crate::isa::lex::R;
-use crate::ops::{Label, Tags};
+use crate::lex::R;
+use litmake_ops::{Label, Tags};
 
 /// A bit of the condition register: four to a field, in the order of [`LT`] to [`SO`].
 pub type CrBit = u8;

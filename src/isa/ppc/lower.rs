@@ -7,11 +7,11 @@ use super::insn::{
     Addr, Alu, CarryIn, CrBit, CrOp, Disp, EQ, Extend, GT, Half, Insn, LT, Part, SO, Spr, Src, To,
     Unary, When,
 };
-use crate::diag::{Diag, Result};
-use crate::isa::lex::{Names, R};
-use crate::isa::microcode::Emit;
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::lex::{Names, R};
+use crate::microcode::Emit;
+use litmake_base::diag::{Diag, Result};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Label, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 const W: u8 = 64;
 

@@ -17,9 +17,9 @@ use self::parse::Parser;
 use super::lex::{Cursor, Names, is_symbolic};
 use super::microcode::{Emit, Labels, remove_unseen};
 use super::{Isa, RegName};
-use crate::diag::{Result, Source};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst, Label};
+use litmake_base::diag::{Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst, Label};
 
 pub struct Ppc;
 

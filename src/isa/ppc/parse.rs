@@ -7,10 +7,10 @@ use super::insn::{
 };
 use super::table::{Form, Operand, Rotate, TABLE, form};
 use super::vsx;
-use crate::diag::Result;
-use crate::isa::lex::{self, Cursor, Names, R, Tok, is_symbolic};
-use crate::isa::microcode::Labels;
-use crate::ops::{Label, Tags, tag};
+use crate::lex::{self, Cursor, Names, R, Tok, is_symbolic};
+use crate::microcode::Labels;
+use litmake_base::diag::Result;
+use litmake_ops::{Label, Tags, tag};
 
 /// The number of a register name; a bare number is one too, where a register is expected.
 pub fn register(word: &str) -> Option<R> {

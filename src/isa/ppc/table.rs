@@ -1,7 +1,7 @@
 //! The mnemonics of Power, and the shape of what follows each.
 
 use super::insn::{Alu, CarryIn, CrBit, CrOp, EQ, Extend, GT, Half, LT, Spr, Unary};
-use crate::ops::{Tags, tag};
+use litmake_ops::{Tags, tag};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {

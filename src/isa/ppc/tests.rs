@@ -1,7 +1,7 @@
 use super::Ppc;
-use crate::isa::Isa;
-use crate::isa::seq::{Deps, Machine, What};
-use crate::ops::{Op, tag};
+use crate::Isa;
+use crate::seq::{Deps, Machine, What};
+use litmake_ops::{Op, tag};
 use proptest::prelude::*;
 
 fn error(text: &str) -> String {

@@ -8,9 +8,9 @@
 use super::insn::{Addr, Insn};
 use super::lower::Lower;
 use super::parse::Parser;
-use crate::diag::Result;
-use crate::isa::lex::{R, Tok};
-use crate::ops::{BinOp, Port, Reg, Tags, Temp};
+use crate::lex::{R, Tok};
+use litmake_base::diag::Result;
+use litmake_ops::{BinOp, Port, Reg, Tags, Temp};
 
 /// A register: 0 to 63, and whether only doubleword 0 is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

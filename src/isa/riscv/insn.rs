@@ -1,7 +1,7 @@
 //! A RISC-V instruction as a value: what reading text (or machine code) makes, and what lowering
 //! takes. Pseudo-instructions are gone. It knows neither syntax nor micro-ops.
 
-use crate::ops::{BinOp, Tags, tag};
+use litmake_ops::{BinOp, Tags, tag};
 
 /// A register number.
 pub type X = u8;

@@ -2,9 +2,9 @@
 
 use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, X};
 use super::regs;
-use crate::isa::microcode::{Emit, Labels};
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Op, Port, Reg, Temp, UnOp, Val, tag};
+use crate::microcode::{Emit, Labels};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Op, Port, Reg, Temp, UnOp, Val, tag};
 
 pub type Done = Result<(), String>;
 
@@ -379,7 +379,7 @@ impl Lower<'_> {
     fn target(&self, name: &str) -> Result<u32, String> {
         self.labels.find(name, self.at).ok_or_else(|| {
             let names: Vec<&str> = self.labels.names().collect();
-            let near = crate::diag::nearest(name, names);
+            let near = litmake_base::diag::nearest(name, names);
             let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
             format!("no label `{name}` in this thread{hint}")
         })

@@ -13,10 +13,10 @@ mod table;
 
 use super::microcode::{Emit, Labels};
 use super::{Isa, RegName};
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst};
 use insn::{Imm, Insn};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst};
 use lower::Lower;
 
 pub struct RiscV;

@@ -4,9 +4,9 @@
 use super::insn::{Address, Amo, Imm, Insn, Op1, Op2, Operand, Order, RA, X};
 use super::regs;
 use super::table::{self, Shape};
-use crate::diag::nearest;
-use crate::isa::microcode::parse_int;
-use crate::ops::{BinOp, Tags, tag};
+use crate::microcode::parse_int;
+use litmake_base::diag::nearest;
+use litmake_ops::{BinOp, Tags, tag};
 
 /// Why a line is no instruction: the message and what to do.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! RISC-V mnemonics: what each does and which operands it takes. It does not read operands.
 
 use super::insn::{Amo, Insn, Op1, Op2, Order};
-use crate::ops::{BinOp, tag};
+use litmake_ops::{BinOp, tag};
 
 /// How an instruction is written, and what it does.
 #[derive(Clone, Debug, PartialEq)]

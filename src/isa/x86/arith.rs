@@ -3,7 +3,7 @@
 
 use super::insn::{Alu, Arg, Bit, Do, Gpr, Insn, RAX, RCX, RDX, Shift, Size};
 use super::lower::{CF, Done, Lower, OF, PF, Place, SF, ZF, two_operands};
-use crate::ops::{BinOp, Port, Tags, Temp, UnOp, tag};
+use litmake_ops::{BinOp, Port, Tags, Temp, UnOp, tag};
 
 pub fn tags_of(insn: &Insn) -> Tags {
     if insn.lock { tag::X } else { Tags::NONE }

@@ -4,7 +4,7 @@
 use super::arith::tags_of;
 use super::insn::{Arg, Do, Gpr, Insn, RAX, RBX, RCX, RDX, Size};
 use super::lower::{Done, Lower, ZF};
-use crate::ops::{BinOp, Op, Port, Tags, Temp, tag};
+use litmake_ops::{BinOp, Op, Port, Tags, Temp, tag};
 
 impl Lower<'_> {
     pub fn atomic(&mut self, insn: &Insn) -> Done {

@@ -6,7 +6,7 @@ use iced_x86::{
     NumberBase, OpKind, Register,
 };
 
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
 
 pub struct X86Decoder {
     pub bits: u32,

@@ -5,8 +5,8 @@
 use super::insn::{Arg, Do, Imm, Insn, Size};
 use super::read::{self, Read, Syntax};
 use super::{mnemonic, operand};
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::Line;
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::Line;
 
 /// One text a line. `location` gives the operand that holds a location's address, `label` the
 /// name of a label of the thread.
@@ -146,7 +146,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::Span;
+    use litmake_base::diag::Span;
 
     fn inline(texts: &[&str]) -> Result<Vec<String>> {
         let list: Vec<Line> = texts

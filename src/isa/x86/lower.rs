@@ -3,9 +3,9 @@
 
 use super::insn::{Arg, Cond, Do, Flag, Gpr, Imm, Insn, Mem, RAX, RBP, RDX, RSP, Size};
 use super::regs;
-use crate::isa::microcode::{Emit, Labels, mask};
-use crate::litmus::Symbols;
-use crate::ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::microcode::{Emit, Labels, mask};
+use litmake_litmus::Symbols;
+use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
 /// How deep calls may nest. Return addresses are kept in registers of their own and not in
 /// memory, so that a call needs no stack; what the code itself keeps on the stack is memory.
@@ -243,7 +243,7 @@ impl Lower<'_> {
         };
         self.labels.find(name, self.at).ok_or_else(|| {
             let names: Vec<&str> = self.labels.names().collect();
-            let near = crate::diag::nearest(name, names);
+            let near = litmake_base::diag::nearest(name, names);
             let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
             format!("no label `{name}` in this thread{hint}")
         })

@@ -18,10 +18,10 @@ mod vector;
 
 use super::microcode::{Emit, Labels, remove_unseen};
 use super::{Isa, RegName};
-use crate::diag::{Diag, Result, Source};
-use crate::litmus::{Arch, Line, Symbols};
-use crate::ops::{Code, Inst, Reg};
 use insn::{Arg, Do, Imm, Insn};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst, Reg};
 use lower::{FLAGS, Lower};
 use read::{Read, Syntax};
 

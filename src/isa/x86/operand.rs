@@ -4,7 +4,7 @@
 use super::insn::{Arg, Gpr, Imm, Mem, Size};
 use super::lower::GOT;
 use super::regs;
-use crate::isa::microcode::parse_int;
+use crate::microcode::parse_int;
 
 /// An operand as read, with what its text says besides.
 #[derive(Clone, Debug, PartialEq)]

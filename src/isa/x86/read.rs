@@ -4,9 +4,9 @@
 use super::insn::{Arg, Do, Insn, Size};
 use super::mnemonic::{self, Prefix};
 use super::operand::{self, Operand};
-use crate::diag::{Diag, nearest};
-use crate::isa::microcode::parse_int;
-use crate::litmus::Line;
+use crate::microcode::parse_int;
+use litmake_base::diag::{Diag, nearest};
+use litmake_litmus::Line;
 
 /// How the lines of one thread are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl From<String> for Refusal {
 }
 
 impl Refusal {
-    pub fn at(self, source: &crate::diag::Source, line: &Line) -> Box<Diag> {
+    pub fn at(self, source: &litmake_base::diag::Source, line: &Line) -> Box<Diag> {
         let diag = Diag::at(source, line.span, self.message);
         match self.help {
             Some(help) => diag.help(help),

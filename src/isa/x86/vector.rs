@@ -3,8 +3,8 @@
 
 use super::insn::{Arg, Do, Imm, Insn, Mem, Size, Vec2};
 use super::lower::{CF, Done, Lower, OF, PF, SF, ZF};
-use crate::isa::microcode::mask;
-use crate::ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
+use crate::microcode::mask;
+use litmake_ops::{BinOp, Port, Reg, Tags, Temp, UnOp, tag};
 
 /// How many values the x87 stack keeps.
 const X87_DEPTH: usize = 4;

@@ -7,13 +7,13 @@
 
 use super::lower::{PlainAtomic, is_builtin};
 use super::respell;
-use crate::diag::Span;
-use crate::litmus::c::ast::{
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{
     BinaryOp, Expr, ExprKind, Function, IntLit, Param, Stmt, StmtKind, UnaryOp,
 };
-use crate::litmus::c::types::{qualify, size_of};
-use crate::litmus::c::{print_declaration, print_function, print_statement};
-use crate::litmus::{Body, InitValue, Place, Test, Type, Value};
+use litmake_litmus::c::types::{qualify, size_of};
+use litmake_litmus::c::{print_declaration, print_function, print_statement};
+use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -344,7 +344,7 @@ pub fn shared_locations(test: &Test) -> Vec<(String, Type)> {
     out
 }
 
-pub(in crate::lang) fn initial_value(test: &Test, location: &str) -> Option<i128> {
+pub(crate) fn initial_value(test: &Test, location: &str) -> Option<i128> {
     test.init.iter().find_map(|item| match (&item.place, &item.value) {
         (Place::Mem { name, index: None }, Some(InitValue::One(Value::Int(v))))
             if name == location =>
@@ -374,7 +374,7 @@ fn halves(value: u128) -> String {
 }
 
 fn declaration(name: &str, ty: &Type, init: Expr) -> Stmt {
-    let declarator = crate::litmus::c::ast::Declarator {
+    let declarator = litmake_litmus::c::ast::Declarator {
         name: name.to_string(),
         ty: ty.clone(),
         init: Some(init),
@@ -426,12 +426,12 @@ fn variable_types(f: &Function) -> HashMap<String, Type> {
 }
 
 /// Whether control can leave or jump over declarations.
-pub(in crate::lang) fn jumps(f: &Function) -> bool {
+pub(crate) fn jumps(f: &Function) -> bool {
     has_statement(f, &|k| matches!(k, StmtKind::Return(_) | StmtKind::Goto(_)))
 }
 
 /// Whether control can jump to a label. In a helper function, a return stays one.
-pub(in crate::lang) fn goes_to_labels(f: &Function) -> bool {
+pub(crate) fn goes_to_labels(f: &Function) -> bool {
     has_statement(f, &|k| matches!(k, StmtKind::Goto(_)))
 }
 
@@ -516,7 +516,7 @@ impl Rewrite<'_> {
     }
 
     /// Declarations: locals start at 0, and those that are hoisted are only assigned.
-    fn declarators(&mut self, list: &[crate::litmus::c::ast::Declarator], span: Span) -> Stmt {
+    fn declarators(&mut self, list: &[litmake_litmus::c::ast::Declarator], span: Span) -> Stmt {
         let (mut declared, mut assigned) = (Vec::new(), None);
         for d in list {
             let init = match &d.init {

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::shared_locations;
-use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
-use crate::litmus::c::types::size_of;
-use crate::litmus::{Body, InitValue, Test, Type, Value};
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{Body, InitValue, Test, Type, Value};
 
 /// More places than this at once are as good as any.
 const MAX_PLACES: usize = 16;
@@ -264,13 +264,13 @@ fn parts_of(mask: i64) -> Option<Vec<i64>> {
 #[cfg(test)]
 mod tests {
     use super::{members, published};
-    use crate::diag::Source;
+    use litmake_base::diag::Source;
 
     fn of(body: &str) -> Option<Vec<(u64, u64)>> {
         let text = format!(
             "C t\n{{ uint8_t s[16]; }}\nP0(uint8_t *s, int *y) {{ {body} }}\nexists (true)\n"
         );
-        members(&crate::litmus::read(&Source::new("t", text)).unwrap()).get("s").cloned()
+        members(&litmake_litmus::read(&Source::new("t", text)).unwrap()).get("s").cloned()
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
         let of = |init: &str, body: &str| {
             let params = "atomic_ullong **p, atomic_ullong *x, atomic_ullong *z, int *y";
             let text = format!("C t\n{{ {init} }}\nP0({params}) {{ {body} }}\nexists (true)\n");
-            published(&crate::litmus::read(&Source::new("t", text)).unwrap())
+            published(&litmake_litmus::read(&Source::new("t", text)).unwrap())
         };
         // Two of a size could be one access.
         assert_eq!(of("int x[3];", "*p = x;"), Some("x".to_string()));

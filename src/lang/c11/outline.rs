@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::emit::{pointer_to, shared_locations};
 use super::lower::{Gives, gives};
-use crate::diag::Span;
-use crate::litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
-use crate::litmus::{Body, Test, Type};
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::{Body, Test, Type};
 
 /// The test with every atomic operation and every fence of its threads in a function of its own,
 /// as far as their arguments can be handed on: the parameters of the thread, its locals and their

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::emit::shared_locations;
-use crate::litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
-use crate::litmus::{Body, Test};
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::{Body, Test};
 
 /// Locations that are declared `const`, and those that no thread writes.
 pub fn only_read(test: &Test) -> Vec<String> {
@@ -125,11 +125,11 @@ fn names(e: &Expr, out: &mut BTreeSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::only_read;
-    use crate::diag::Source;
+    use litmake_base::diag::Source;
 
     fn of(params: &str, body: &str) -> Vec<String> {
         let text = format!("C t\n{{}}\nP0({params}) {{ {body} }}\nexists (true)\n");
-        only_read(&crate::litmus::read(&Source::new("t", text)).unwrap())
+        only_read(&litmake_litmus::read(&Source::new("t", text)).unwrap())
     }
 
     #[test]

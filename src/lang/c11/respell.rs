@@ -1,7 +1,7 @@
 //! Every type in a piece of a program replaced, for languages that write types in their own way.
 
-use crate::litmus::Type;
-use crate::litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind};
 
 /// A function with every type in it spelt.
 pub fn function(f: &mut Function, spell: fn(&Type) -> Type) {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::diag::Span;
-use crate::litmus::Type;
-use crate::litmus::c::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_base::diag::Span;
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, Part, Stmt, StmtKind};
 
 /// The type that an object has here.
 pub fn object(ty: &Type) -> Type {

@@ -4,8 +4,8 @@
 //! in the text does not matter. Every tree that the parser gives has a bounded height, so that
 //! walking one by recursion is safe.
 
-use crate::diag::Span;
-use crate::litmus::Type;
+use crate::Type;
+use litmake_base::diag::Span;
 
 /// A function: a thread of a test, or a helper that threads call.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::ast::IntLit;
 use super::types::kind;
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tok<'a> {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::ast::{Annotated, Expr, ExprKind, Function, Part, Primitive, Stmt, StmtKind};
 use super::lex::Tok;
 use super::parse::{MAX_DEPTH, Parser};
-use crate::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// How deep macros may stand for macros.
 const MAX_NESTING: usize = 32;
@@ -309,7 +309,7 @@ pub fn unknown(macros: &Macros, diag: Box<Diag>, name: &str) -> Box<Diag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::litmus::c::{parse_function, print_function};
+    use crate::c::{parse_function, print_function};
 
     fn expanded(macros: &str, body: &str) -> Result<String> {
         let macros = Macros::read(&Source::new("m.def", macros.to_string()))?;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
 use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::Type;
+use crate::Type;
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
 /// Bound of the nesting of statements, of parentheses, and of the height of expressions.
 pub(super) const MAX_DEPTH: u32 = 96;

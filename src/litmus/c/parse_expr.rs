@@ -3,7 +3,7 @@
 use super::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, IntLit, Primitive, UnaryOp};
 use super::lex::{Kind, Tok};
 use super::parse::{MAX_DEPTH, Parser};
-use crate::diag::{Diag, Result, Span};
+use litmake_base::diag::{Diag, Result, Span};
 
 impl Parser<'_> {
     /// An expression, commas included.

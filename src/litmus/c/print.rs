@@ -2,7 +2,7 @@
 
 use super::ast::{Annotated, BinaryOp, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
 use super::types::int_name;
-use crate::litmus::Type;
+use crate::Type;
 use std::fmt::Write;
 
 /// A function in the form of a litmus test's body. The return type is left out where a test

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::lex::Kind;
-use crate::litmus::Type;
+use crate::Type;
 
 /// How this room writes C's boolean, for which [`Type`] has no variant of its own.
 pub const BOOL: &str = "_Bool";

@@ -6,7 +6,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use super::LogEntry;
-use crate::litmus::bare;
+use crate::bare;
 
 /// A final state with its cells sorted and its numbers in decimal.
 pub type State = BTreeMap<String, String>;

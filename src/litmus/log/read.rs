@@ -4,7 +4,7 @@
 //! passed over; a log that breaks off gives the tests before the break and an error.
 
 use super::{Kind, LogEntry, Observation, Verdict};
-use crate::diag::{Diag, Result, Source, Span};
+use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// All tests of a log, in order.
 pub fn read(source: &Source) -> Result<Vec<LogEntry>> {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::gpu::oracle::{Class, Models, Oracle};
-use crate::gpu::program::Program;
-use crate::litmus::Place;
+use litmake_gpu::oracle::{Class, Models, Oracle};
+use litmake_gpu::program::Program;
+use litmake_litmus::Place;
 
 struct Row {
     name: &'static str,

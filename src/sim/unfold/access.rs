@@ -2,10 +2,10 @@
 //! memory. It does not know the other ops.
 
 use super::{Cell, Hang, LOCK, MOST_EVENTS, Reservation, State, Step, Stuck, Unfolder};
-use crate::ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
-use crate::sim::expr::{ExprId, Exprs, Var};
-use crate::sim::path::{Kind, PathEvent, Taint};
-use crate::sim::visible::Private;
+use crate::expr::{ExprId, Exprs, Var};
+use crate::path::{Kind, PathEvent, Taint};
+use crate::visible::Private;
+use litmake_ops::{BinOp, Op, Tags, Temp, UnOp, Val, tag};
 
 /// One access: where, and how.
 #[derive(Clone, Copy)]

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::diag::Source;
-use crate::litmus::execution::{self, Failure};
-use crate::litmus::{self, Test};
-use crate::report::State;
-use crate::report::evidence::{Edge, Event, Evidence, Execution, Failed};
-use crate::sim::witness::with_state;
-use crate::sim::{Model, Options, Simulator};
-use crate::stage::simulate::{Models, locals};
+use crate::simulate::{Models, locals};
+use litmake_base::diag::Source;
+use litmake_litmus::execution::{self, Failure};
+use litmake_litmus::{self as litmus, Test};
+use litmake_report::State;
+use litmake_report::evidence::{Edge, Event, Evidence, Execution, Failed};
+use litmake_sim::witness::with_state;
+use litmake_sim::{Model, Options, Simulator};
 
 /// Executions are looked for no longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);

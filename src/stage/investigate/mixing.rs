@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{CANDIDATES, Investigator, places};
-use crate::diag::Source;
-use crate::litmus::{self, Test, canon};
-use crate::mix::link::{Faults, Linked, faults, link};
-use crate::mix::mend::{barriers, with_barrier};
-use crate::mix::{self, By, Split, notation};
-use crate::pipeline::types::Kind;
-use crate::profile::Profile;
-use crate::reduce::{asking, reduce};
-use crate::report::evidence::{Mend, Reduced};
-use crate::report::{Finding, Outcomes};
-use crate::stage::compare::{Verdict, judge};
-use crate::stage::simulate::Allowed;
-use crate::stage::split;
+use crate::compare::{Verdict, judge};
+use crate::simulate::Allowed;
+use crate::split;
+use litmake_base::diag::Source;
+use litmake_litmus::{self as litmus, Test, canon};
+use litmake_mix::link::{Faults, Linked, faults, link};
+use litmake_mix::mend::{barriers, with_barrier};
+use litmake_mix::{self as mix, By, Split, notation};
+use litmake_pipeline::types::Kind;
+use litmake_profile::Profile;
+use litmake_reduce::{asking, reduce};
+use litmake_report::evidence::{Mend, Reduced};
+use litmake_report::{Finding, Outcomes};
 
 /// A test with more mixes than this is not looked into.
 const MIXES: usize = 256;

@@ -15,17 +15,17 @@ use super::collect::Origins;
 use super::compare::{Verdict, judge};
 use super::simulate::Allowed;
 use super::{compile, simulate};
-use crate::base::digest::Digest;
-use crate::base::records::Records;
-use crate::diag::{Result, Source};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::{self, Place, Test, Value, canon};
-use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::types::Kind;
-use crate::profile::{Profile, Profiles, by_version};
-use crate::reduce::{asking, reduce};
-use crate::report::evidence::{Presence, Reduced, Shows};
-use crate::report::{Cause, Class, Error, Finding, Outcomes, Report, State, Status};
+use litmake_base::diag::{Result, Source};
+use litmake_base::digest::Digest;
+use litmake_base::records::Records;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_litmus::{self as litmus, Place, Test, Value, canon};
+use litmake_pipeline::plan::{Node, Plan};
+use litmake_pipeline::types::Kind;
+use litmake_profile::{Profile, Profiles, by_version};
+use litmake_reduce::{asking, reduce};
+use litmake_report::evidence::{Presence, Reduced, Shows};
+use litmake_report::{Cause, Class, Error, Finding, Outcomes, Report, State, Status};
 
 /// Where a pipeline does not say how many findings of a stage are looked into.
 const FINDINGS: u64 = 10;

@@ -4,20 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::compile;
 use super::super::guard::Guard;
-use super::super::{read_test, relative};
-use crate::base::digest::Digest;
-use crate::base::records::Records;
-use crate::cpu::environment::Environment;
-use crate::cpu::judge::Models;
-use crate::cpu::killable::{self, Fate, Judge};
-use crate::cpu::run::Trouble;
-use crate::cpu::session::{Prepared, Ready, Session, Setup};
-use crate::devices::record::Record;
-use crate::diag::{Diag, Result, Span};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::litmus::Arch;
-use crate::pipeline::plan::Node;
-use crate::pipeline::types;
+use super::super::items::{read_test, relative};
+use litmake_base::diag::{Diag, Result, Span};
+use litmake_base::digest::Digest;
+use litmake_base::records::Records;
+use litmake_cpu::environment::Environment;
+use litmake_cpu::judge::Models;
+use litmake_cpu::killable::{self, Fate, Judge};
+use litmake_cpu::run::Trouble;
+use litmake_cpu::session::{Prepared, Ready, Session, Setup};
+use litmake_devices::record::Record;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_litmus::Arch;
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types;
 
 struct Stage {
     setup: Setup,
@@ -83,8 +83,7 @@ pub fn stage(
         if is_file { path.display().to_string() } else { m.value.clone() }
     });
     let mut fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_CPU"))
-        .with_text("lifting", env!("LITMAKE_COMPILE"))
+        .with_text("litmake", env!("LITMAKE_STAGE_RUN"))
         .with_text("stage", "run")
         .with_text("setup", &setup.json().to_string())
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
@@ -103,7 +102,7 @@ pub fn stage(
     // Mutants are pruned by the machine's own model, whatever judges outcomes.
     if let Ok(session) = &session {
         let name = killable::model_name(&session.profile);
-        let loaded = crate::cat::load(name, &crate::cat::LoadOptions::new(session.machine.arch))?;
+        let loaded = litmake_cat::load(name, &litmake_cat::LoadOptions::new(session.machine.arch))?;
         fingerprint = fingerprint.with(
             &format!("model {name} of the machine"),
             Digest(*loaded.fingerprint().as_bytes()),
@@ -113,12 +112,12 @@ pub fn stage(
     for arch in archs {
         let name = model.as_deref().unwrap_or(arch.default_model());
         let loaded =
-            crate::cat::load(name, &crate::cat::LoadOptions::new(arch)).map_err(
-                |e| match &options.model {
+            litmake_cat::load(name, &litmake_cat::LoadOptions::new(arch)).map_err(|e| {
+                match &options.model {
                     Some(m) => e.or_at(&node.source, m.span),
                     None => e,
-                },
-            )?;
+                }
+            })?;
         let part = format!("model {name} for {}", arch.name());
         fingerprint = fingerprint.with(&part, Digest(*loaded.fingerprint().as_bytes()));
         if !names.contains(&name.to_string()) {

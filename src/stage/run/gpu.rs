@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::{read_test, relative};
-use crate::base::digest::{Digest, Keyer};
-use crate::base::records::{Kind, Put};
-use crate::devices::record::Cell;
-use crate::diag::{Diag, Result};
-use crate::engine::graph::{Context, Fingerprint, Map, Outcome};
-use crate::gpu::device::{self, Info, Trouble};
-use crate::gpu::environment::{Environment, Preset};
-use crate::gpu::oracle::{MODEL, Models};
-use crate::gpu::session::{Ending, Prepared, Session, Setup};
-use crate::gpu::variant::{Scope, Variant};
-use crate::gpu::wgsl::{Memory, Reach};
-use crate::pipeline::plan::Node;
-use crate::pipeline::types;
-use crate::profile::yaml::Sp;
+use super::super::items::{read_test, relative};
+use litmake_base::diag::{Diag, Result};
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::{Kind, Put};
+use litmake_devices::record::Cell;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_gpu::device::{self, Info, Trouble};
+use litmake_gpu::environment::{Environment, Preset};
+use litmake_gpu::oracle::{MODEL, Models};
+use litmake_gpu::session::{Ending, Prepared, Session, Setup};
+use litmake_gpu::variant::{Scope, Variant};
+use litmake_gpu::wgsl::{Memory, Reach};
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types;
+use litmake_profile::yaml::Sp;
 
 struct Stage {
     setup: Setup,
@@ -60,7 +60,7 @@ pub fn setup(
     };
     setup.environments = number(&options.environments, setup.environments, 100_000)?;
     setup.iterations = number(&options.iterations, setup.iterations, u32::MAX)?;
-    setup.batch = number(&options.batch, 0, crate::gpu::run::MAX_BATCH)?;
+    setup.batch = number(&options.batch, 0, litmake_gpu::run::MAX_BATCH)?;
     if let Some(seconds) = &options.seconds {
         let time = Duration::try_from_secs_f64(seconds.value)
             .map_err(|_| at(seconds.span, format!("{} is no time in seconds", seconds.value)))?;
@@ -111,17 +111,18 @@ pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
     // How many environments there are decides nothing in any of them.
     let one = Setup { environments: 1, ..setup.clone() };
     let mut fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_GPU"))
+        .with_text("litmake", env!("LITMAKE_STAGE_RUN"))
         .with_text("stage", "run")
         .with_text("setup", &one.json().to_string())
         .with_text("device", &found.as_ref().map_or(String::new(), |i| i.json().to_string()))
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
     for (name, part) in Models::names(model.as_deref()).into_iter().zip(["model", "second model"]) {
-        let loaded = crate::cat::load(name, &crate::cat::LoadOptions::new(crate::litmus::Arch::C))
-            .map_err(|e| match &options.model {
-                Some(m) => e.or_at(&node.source, m.span),
-                None => e,
-            })?;
+        let loaded =
+            litmake_cat::load(name, &litmake_cat::LoadOptions::new(litmake_litmus::Arch::C))
+                .map_err(|e| match &options.model {
+                    Some(m) => e.or_at(&node.source, m.span),
+                    None => e,
+                })?;
         let digest = Digest(*loaded.fingerprint().as_bytes());
         fingerprint = fingerprint.with(part, digest);
     }

@@ -1,22 +1,16 @@
 //! `run`: tests on a device, over environments. What ran is a measurement: it is stored like any
 //! other result, under the device that it was taken on.
 
-mod cpu;
-mod gpu;
+pub(crate) mod cpu;
+pub(crate) mod gpu;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Built;
-use crate::base::records::Records;
-use crate::devices::record::{Record, results};
-use crate::diag::Result;
-use crate::engine::graph::{Fingerprint, Map};
-use crate::engine::rows::State;
-use crate::engine::run::Engine;
-use crate::pipeline::plan::{Node, Plan};
-use crate::pipeline::types::{self, RunDevice};
+use litmake_base::diag::Result;
+use litmake_base::records::Records;
+use litmake_engine::graph::{Fingerprint, Map};
+use litmake_pipeline::plan::Node;
+use litmake_pipeline::types::{self, RunDevice};
 
 /// What does the work, what it depends on, and the model that judges.
 pub type Made = (Arc<dyn Map>, Fingerprint, String);
@@ -31,47 +25,4 @@ pub fn stage(
         RunDevice::Gpu => gpu::stage(node, options),
         RunDevice::Cpu => cpu::stage(node, options, compilers, records),
     }
-}
-
-/// The result files that the run stages of a plan ask for, in the artifact's form.
-pub fn result_files(plan: &Plan, built: &Built, engine: &Engine) -> Vec<(PathBuf, String)> {
-    let mut wanted: BTreeMap<usize, (&Node, &types::Run)> = BTreeMap::new();
-    for (i, node) in plan.nodes.iter().enumerate() {
-        if let types::Kind::Run(options) = &node.kind
-            && options.results.is_some()
-        {
-            wanted.insert(built.node_of[i], (node, options));
-        }
-    }
-    if wanted.is_empty() {
-        return Vec::new();
-    }
-    let mut records: BTreeMap<usize, Vec<Record>> = BTreeMap::new();
-    for found in engine.found(&[State::Done, State::Finding]) {
-        if wanted.contains_key(&found.node)
-            && let Ok(record) = serde_json::from_slice(&found.content)
-        {
-            records.entry(found.node).or_default().push(record);
-        }
-    }
-    let mut out = Vec::new();
-    for (at, records) in records {
-        let Some((node, options)) = wanted.get(&at) else { continue };
-        let Some(path) = &options.results else { continue };
-        let setup = match options.device {
-            RunDevice::Gpu => gpu::setup(node, options, 4).map(|(setup, environments)| {
-                let params: Vec<_> = environments.iter().map(|e| e.params()).collect();
-                (params, setup.seed.clone(), setup.json())
-            }),
-            RunDevice::Cpu => cpu::setup(node, options).map(|(setup, environments)| {
-                let params = environments.iter().map(|e| e.params()).collect();
-                (params, setup.seed.clone(), setup.json())
-            }),
-        };
-        let Ok((params, seed, setup)) = setup else { continue };
-        let device = records.first().map_or(String::new(), |r| r.device.clone());
-        let text = results(&records, params, &device.into(), &seed, setup).write();
-        out.push((super::relative(&node.dir, &path.value), text));
-    }
-    out
 }

@@ -1,7 +1,7 @@
 //! Functions that no library has, because linkers write them: what saves and restores registers in
 //! Power's code that is to be small. It knows their names and encodings, and nothing of images.
 
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// The code of such a function, by its name ("64-Bit ELF V2 ABI Specification: Power
 /// Architecture", section 2.3.3).

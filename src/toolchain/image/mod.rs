@@ -16,8 +16,8 @@ use object::{
     SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
 };
 
-use crate::litmus::Arch;
 use library::Library;
+use litmake_litmus::Arch;
 use relocate::{Fill, Fix};
 
 /// Everything lies within reach of the shortest calls, and below 2^31.

@@ -6,7 +6,7 @@
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::{Image, MISSING, SECTIONS};
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// The addresses of a linked program begin here.
 pub const BASE: u64 = SECTIONS;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::litmus::Arch;
+use litmake_litmus::Arch;
 
 /// One relocation with everything that its value depends on.
 #[derive(Clone, Copy, Debug)]

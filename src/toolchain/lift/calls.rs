@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::diag::Span;
-use crate::isa::target::Target;
-use crate::litmus::{Arch, InitItem, InitValue, Line, Place, Type, Value};
+use litmake_base::diag::Span;
+use litmake_isa::target::Target;
+use litmake_litmus::{Arch, InitItem, InitValue, Line, Place, Type, Value};
 
 /// How a machine calls and returns: the registers that have to be free for that, under all their
 /// names, the call, and the return.

@@ -1,7 +1,7 @@
 //! Instructions under a condition: the ops that find out whether it holds, and what is done on
 //! each side of it. It does not know what anything holds, nor what matters.
 
-use crate::ops::{Op, Reg, Temp, UnOp};
+use litmake_ops::{Op, Reg, Temp, UnOp};
 
 /// An instruction that does one thing where a condition holds and another where not.
 pub struct Sided {

@@ -2,8 +2,8 @@
 //! hold a lock of: the C library has one for every kind of processor, and any order and size of its
 //! accesses is right. Here it is 8 bytes after the other. It does not know the code around a call.
 
-use crate::isa::machine::{Decoded, Flow, Mem, Operand, Update};
-use crate::litmus::Arch;
+use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
+use litmake_litmus::Arch;
 
 /// More bytes than this are not copied.
 const MOST: u64 = 64;

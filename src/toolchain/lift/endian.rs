@@ -5,9 +5,9 @@
 //! accessed one after the other in memory (`LDP`, `LDXP`, `CASP`) change places. Elements of an
 //! array stay where they are. It does not know the code around an instruction.
 
-use crate::isa::machine::{Decoded, Operand};
-use crate::litmus::Arch;
-use crate::ops::Op;
+use litmake_isa::machine::{Decoded, Operand};
+use litmake_litmus::Arch;
+use litmake_ops::Op;
 
 /// Where a test has what lies `size` bytes from `offset` on, in values of `unit` bytes.
 fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
@@ -161,8 +161,8 @@ fn set_address(op: &mut Op, to: u16) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::machine::Flow;
-    use crate::ops::BinOp;
+    use litmake_isa::machine::Flow;
+    use litmake_ops::BinOp;
 
     fn insn(mnemonic: &str) -> Decoded {
         let (mnemonic, operands) = (mnemonic.to_string(), Vec::new());
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(mirrored(4, 2, 4), None);
         // The word around a small value has it in its lowest bits.
         assert_eq!(
-            (crate::toolchain::image::pad(2), mirrored(2, -2, 4), mirrored(2, -6, 8)),
+            (crate::image::pad(2), mirrored(2, -2, 4), mirrored(2, -6, 8)),
             (6, Some(0), Some(0))
         );
         assert_eq!(mirrored(2, -2, 2), Some(-2));
@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn the_upper_half_of_a_vector_comes_first() {
-        use crate::isa::machine::{Mem, Update};
+        use litmake_isa::machine::{Mem, Update};
         let mut d = insn("LDR");
         let mem = Mem { base: Some("X0".into()), offset: 0, index: None, update: Update::None };
         d.operands = vec![Operand::Reg("Q0".into()), Operand::Mem(mem)];
-        let tags = crate::ops::Tags::NONE;
+        let tags = litmake_ops::Tags::NONE;
         let load = |dst, addr| Op::Load { dst, addr, size: 8, tags };
         let above = Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: 64 };
         let mut ops = vec![load(3, 0), above.clone(), load(4, 2)];

@@ -5,17 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::diag::{Diag, Source, Span};
-use crate::isa::Isa;
-use crate::isa::machine::{Decoded, Flow, Mem, Operand, State};
-use crate::litmus::{Line, Symbols, Type};
-use crate::ops::{BinOp, Code, Op, Port, Reg, Val};
-use crate::toolchain::image::{Function, Image};
+use crate::image::{Function, Image};
+use litmake_base::diag::{Diag, Source, Span};
+use litmake_isa::Isa;
+use litmake_isa::machine::{Decoded, Flow, Mem, Operand, State};
+use litmake_litmus::{Line, Symbols, Type};
+use litmake_ops::{BinOp, Code, Op, Port, Reg, Val};
 
 use super::copies::{self, Bytes};
 use super::endian;
 use super::locks;
-use crate::isa::target::{Special, Target};
+use litmake_isa::target::{Special, Target};
 
 const MAX_NODES: usize = 4096;
 const MAX_DEPTH: usize = 8;
@@ -171,7 +171,7 @@ impl Expand<'_> {
         // The end has a line of its own while meaning is looked up.
         lists.pending.push(end);
         lists.push(0, Draft::Nothing, String::new())?;
-        let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
+        let isa = litmake_isa::of(self.target.arch).ok_or("C has no machine code")?;
         let source = Source::new("object code", "");
         let mut code = match isa.thread(&source, &lists.lines, &mut NoSymbols) {
             Ok(code) => code,
@@ -196,7 +196,7 @@ impl Expand<'_> {
         mut ops: Vec<Op>,
         code: &mut Code,
     ) -> Result<(Kind, Vec<Op>), String> {
-        let isa = crate::isa::of(self.target.arch).ok_or("C has no machine code")?;
+        let isa = litmake_isa::of(self.target.arch).ok_or("C has no machine code")?;
         let mut reg = |name: &str| {
             let r = isa.register(name).ok_or_else(|| format!("{name} is no register"))?;
             Ok::<_, String>((code.reg(&r.name, r.bits, r.signed), r.bits))
@@ -231,8 +231,8 @@ impl Expand<'_> {
                 })?;
                 let value = match signed {
                     true => {
-                        crate::ops::eval::sign_extend(value, size * 8) as u128
-                            & crate::ops::mask(bits)
+                        litmake_ops::eval::sign_extend(value, size * 8) as u128
+                            & litmake_ops::mask(bits)
                     }
                     false => value,
                 };
@@ -241,7 +241,7 @@ impl Expand<'_> {
             }
             Draft::AddStack(n) => {
                 let (reg, bits) = reg(self.target.stack)?;
-                let val = Val::Int(i128::from(n) as u128 & crate::ops::mask(bits));
+                let val = Val::Int(i128::from(n) as u128 & litmake_ops::mask(bits));
                 let port = Port::None;
                 let ops = vec![
                     Op::ReadReg { dst: 0, reg, port },
@@ -287,7 +287,7 @@ impl Expand<'_> {
             at += u64::from(decoded.len.max(1));
             out.push(decoded);
         }
-        crate::isa::mips::decode::without_delay_slots(out).map_err(|e| format!("unsupported: {e}"))
+        litmake_isa::mips::decode::without_delay_slots(out).map_err(|e| format!("unsupported: {e}"))
     }
 
     /// The instructions of a function that can be reached from where it is entered.

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::litmus::Arch;
-use crate::ops::{Op, Reg, Temp, Val, mask};
+use litmake_litmus::Arch;
+use litmake_ops::{Op, Reg, Temp, Val, mask};
 
 use super::condition::{Sided, mentions, reads, written};
 use super::endian;
@@ -13,7 +13,7 @@ use super::live::{Live, any_wanted};
 use super::needed::{Matters, needed};
 use super::state::State;
 use super::values::{Access, Facts, Known, Place, Step, World};
-use crate::isa::target::Target;
+use litmake_isa::target::Target;
 
 const MAX_STEPS: usize = 200_000;
 
@@ -237,9 +237,9 @@ impl Decide<'_> {
             return false;
         };
         let name = &self.flat.code.regs[usize::from(reg)].name;
-        let isa = crate::isa::of(self.target.arch);
+        let isa = litmake_isa::of(self.target.arch);
         let is = |text: &str| isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name);
-        use crate::isa::machine::Operand;
+        use litmake_isa::machine::Operand;
         let mentioned = d.operands.iter().any(|o| match o {
             Operand::Reg(r) => is(r),
             Operand::Mem(m) => m.base.as_deref().is_some_and(is),
@@ -251,7 +251,7 @@ impl Decide<'_> {
     /// Whether an instruction is a fence in the shape of a locked operation that leaves what lies
     /// on the stack as it is.
     pub fn is_stack_fence(&self, i: usize, after: &Live) -> bool {
-        use crate::isa::machine::Operand;
+        use litmake_isa::machine::Operand;
         let facts = &self.analysis.facts[i];
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return false;
@@ -265,12 +265,12 @@ impl Decide<'_> {
 
     /// Whether an instruction's text names a register in its memory operand and nowhere else.
     fn only_in_address(&self, i: usize, reg: Reg) -> bool {
-        use crate::isa::machine::Operand;
+        use litmake_isa::machine::Operand;
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return false;
         };
         let name = &self.flat.code.regs[usize::from(reg)].name;
-        let isa = crate::isa::of(self.target.arch);
+        let isa = litmake_isa::of(self.target.arch);
         let is = |text: &str| isa.and_then(|i| i.register(text)).is_some_and(|r| r.name == *name);
         let plain = d.operands.iter().any(|o| matches!(o, Operand::Reg(r) if is(r)));
         let memory = d.operands.iter().any(|o| match o {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ops::{Op, Temp, mask};
+use litmake_ops::{Op, Temp, mask};
 
 /// What matters before or after an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]

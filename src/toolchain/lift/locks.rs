@@ -5,8 +5,8 @@
 //! more, stands for it. Each location has a lock of its own, as where addresses differ enough.
 //! It does not know the code around a call.
 
-use crate::isa::machine::{Decoded, Flow, Mem, Operand, Update};
-use crate::litmus::Arch;
+use litmake_isa::machine::{Decoded, Flow, Mem, Operand, Update};
+use litmake_litmus::Arch;
 
 /// The lock of an object lies so many bytes past it. No object is that large, and the sum is an
 /// address in 32 bits too.

@@ -20,16 +20,16 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::isa::machine::Operand;
-use crate::isa::target::{self, Target};
-use crate::lang::c11::members::Members;
-use crate::litmus::{InitItem, Line};
-use crate::ops::Val;
-use crate::profile::machine::MACHINE;
-use crate::toolchain::image::{Function, Image, pad};
+use crate::image::{Function, Image, pad};
 use endian::Parts;
 use expand::{Expand, Kind};
 use flow::Analysis;
+use litmake_isa::machine::Operand;
+use litmake_isa::target::{self, Target};
+use litmake_lang::c11::members::Members;
+use litmake_litmus::{InitItem, Line};
+use litmake_ops::Val;
+use litmake_profile::machine::MACHINE;
 use state::State;
 use values::{Known, World};
 
@@ -115,7 +115,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         .zip(&units)
         .map(|(l, unit)| if image.big && !(given.array)(l) { pad(*unit) as i64 } else { 0 })
         .collect();
-    let isa = crate::isa::of(image.arch).ok_or("C has no machine code")?;
+    let isa = litmake_isa::of(image.arch).ok_or("C has no machine code")?;
     let world = World {
         image,
         globals: &globals,
@@ -125,7 +125,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
-        dependencies: image.arch != crate::litmus::Arch::X86_64,
+        dependencies: image.arch != litmake_litmus::Arch::X86_64,
     };
     let (mut resolved, mut sizes) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..MAX_ROUNDS {
@@ -173,7 +173,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
         inlines: false,
     };
     let mut flat = expand.run(chooser).ok()?;
-    let isa = crate::isa::of(image.arch)?;
+    let isa = litmake_isa::of(image.arch)?;
     let reg = |flat: &expand::Flat, name: &str| {
         let reg = isa.register(name)?;
         flat.code.regs.iter().position(|r| r.name == reg.name)
@@ -188,7 +188,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
     let end = analysis.states.last()?.as_ref()?;
     match end.regs.get(reg(&flat, target.result)?).copied().flatten()? {
         Known::Val(Val::Int(at)) => {
-            let thumb = u64::from(image.arch == crate::litmus::Arch::Arm);
+            let thumb = u64::from(image.arch == litmake_litmus::Arch::Arm);
             image.function_at(u64::try_from(at).ok()? & !thumb)
         }
         _ => None,
@@ -204,7 +204,7 @@ fn start(
     image: &Image,
 ) -> State {
     let globals = image.symbol(GLOBALS);
-    let isa = crate::isa::of(target.arch);
+    let isa = litmake_isa::of(target.arch);
     let reg = |flat: &mut expand::Flat, name: &str| {
         isa.and_then(|i| i.register(name)).map(|r| flat.code.reg(&r.name, r.bits, r.signed))
     };
@@ -259,7 +259,7 @@ fn open(
     target: &Target,
     image: &Image,
 ) -> Result<Vec<Found>, String> {
-    let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
+    let isa = litmake_isa::of(target.arch).ok_or("C has no machine code")?;
     let mut out = Vec::new();
     for (node, state) in flat.nodes.iter().zip(&analysis.states) {
         let Some(state) = state else { continue };
@@ -292,7 +292,7 @@ fn open(
                 };
                 let at = base.map(|b| b.wrapping_add(mem.offset as u64));
                 match target.arch {
-                    crate::litmus::Arch::X86_64 => {
+                    litmake_litmus::Arch::X86_64 => {
                         at.and_then(|at| image.read(at, 8)).map(|v| v as u64)
                     }
                     _ => at,
@@ -303,7 +303,7 @@ fn open(
         };
         let to =
             to.ok_or_else(|| format!("unsupported: it is not plain where `{}` goes", d.mnemonic))?;
-        let thumb = u64::from(target.arch == crate::litmus::Arch::Arm);
+        let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm);
         out.push(Found::Target(node.at, to & !thumb));
     }
     Ok(out)

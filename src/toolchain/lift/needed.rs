@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::ops::{BinOp, Op, Temp, UnOp, Val, mask};
+use litmake_ops::{BinOp, Op, Temp, UnOp, Val, mask};
 
 /// The bits of registers that matter before some ops, given those that matter after; and the bits
 /// of temporaries.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::ops::eval::truth;
-use crate::ops::{Op, Reg, Temp};
+use litmake_ops::eval::truth;
+use litmake_ops::{Op, Reg, Temp};
 
 use super::condition::{reads, straight, straight_says};
 use super::values::{Known, Step, World};

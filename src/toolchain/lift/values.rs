@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::isa::machine::Decoded;
-use crate::litmus::Arch;
-use crate::ops::eval::{eval_bin, eval_un, truth};
-use crate::ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
-use crate::toolchain::image::{Image, Kind};
+use crate::image::{Image, Kind};
+use litmake_isa::machine::Decoded;
+use litmake_litmus::Arch;
+use litmake_ops::eval::{eval_bin, eval_un, truth};
+use litmake_ops::{BinOp, Op, Reg, Tags, Temp, UnOp, Val, mask, tag};
 
 use super::condition::{is_pure, reads};
 use super::endian::{self, Parts, Placed};

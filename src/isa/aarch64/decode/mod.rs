@@ -18,7 +18,7 @@ mod simd_mem;
 #[cfg(test)]
 mod tests;
 
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! Encodings and their text; every row of the tables is reached, and what is decoded can be read.
 
 use super::*;
-use crate::isa::aarch64::AArch64;
-use crate::isa::seq::Machine;
+use crate::aarch64::AArch64;
+use crate::seq::Machine;
 use proptest::prelude::*;
 
 mod execution;

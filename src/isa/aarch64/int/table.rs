@@ -1,6 +1,6 @@
 //! The integer instructions: their variants, and the mnemonics that name them.
 
-use crate::ops::BinOp;
+use litmake_ops::BinOp;
 
 /// What an integer instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

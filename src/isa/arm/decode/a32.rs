@@ -5,7 +5,7 @@ use super::field::Field::*;
 use super::field::{Field, Row, find, loads_pc, row};
 use super::part::{PC, Part, SHIFTS, bit, bits, hint, imm, reg, shift, shifted, to_pc};
 use super::{AL, part};
-use crate::isa::machine::{Flow, Operand};
+use crate::machine::{Flow, Operand};
 
 /// Condition and instruction.
 pub fn decode(word: u32, at: u64) -> Option<(u8, Part)> {

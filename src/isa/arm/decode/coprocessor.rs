@@ -5,7 +5,7 @@
 use super::field::Field::*;
 use super::field::{Row, find, row};
 use super::part::{Part, bit, bits, name, reg};
-use crate::isa::machine::Operand;
+use crate::machine::Operand;
 
 pub fn decode(word: u32, at: u64, thumb: bool) -> Option<Part> {
     let word = word & 0x0fff_ffff;

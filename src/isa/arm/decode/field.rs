@@ -5,7 +5,7 @@ use super::part::{
     bit, bits, block_base, direction, imm, list, mem, mem_index, reg, shift, shift_text, signed,
     update,
 };
-use crate::isa::machine::{Flow, Operand, Update};
+use crate::machine::{Flow, Operand, Update};
 
 /// An encoding: where `word & mask == value`, it is this instruction.
 pub struct Row {

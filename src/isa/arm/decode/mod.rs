@@ -13,7 +13,7 @@ mod t32;
 mod tests;
 
 use self::part::{CONDS, Part};
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, State, Style, Update};
+use crate::machine::{Decoded, Decoder, Flow, Mem, State, Style, Update};
 
 /// Code in the Thumb state or in the Arm state.
 pub fn decoder(thumb: bool) -> &'static dyn Decoder {

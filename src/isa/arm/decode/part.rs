@@ -1,6 +1,6 @@
 //! What A32 and T32 share: instructions without their condition, and the text of operands.
 
-use crate::isa::machine::{Flow, Mem, Operand, Update};
+use crate::machine::{Flow, Mem, Operand, Update};
 
 pub const SP: u32 = 13;
 pub const LR: u32 = 14;

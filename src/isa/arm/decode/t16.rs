@@ -4,7 +4,7 @@ use super::part::{
     PC, Part, SP, bit, bits, block_base, hint, imm, list, mem, mem_index, name as name_of, reg,
     signed, to_pc,
 };
-use crate::isa::machine::{Flow, Operand, State, Update};
+use crate::machine::{Flow, Operand, State, Update};
 
 /// IT. The conditions of a block stand on its instructions, so that it does nothing itself.
 pub fn it(half: u32, state: &mut State) -> Option<Part> {

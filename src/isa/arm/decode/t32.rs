@@ -4,7 +4,7 @@ use super::coprocessor;
 use super::field::Field::*;
 use super::field::{Field, Row, find, loads_pc, plain, row};
 use super::part::{PC, Part, bit, bits, hint, imm, reg, shift, shifted, signed};
-use crate::isa::machine::{Flow, Operand};
+use crate::machine::{Flow, Operand};
 
 pub fn decode(word: u32, at: u64) -> Option<Part> {
     if let Some(part) = data(word) {

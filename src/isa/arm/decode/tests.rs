@@ -1,7 +1,7 @@
 use super::decoder;
-use crate::isa::arm::Arm;
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, State, Update};
-use crate::isa::seq::Machine;
+use crate::arm::Arm;
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, State, Update};
+use crate::seq::Machine;
 use proptest::prelude::*;
 
 mod encodings;

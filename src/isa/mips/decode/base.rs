@@ -7,7 +7,7 @@ use super::fields::Field::{
 use super::fields::{
     Field, OP, OPF, RD, RS, RT, Row, SA, SPECIAL, SPECIAL3, f, goes, op, regimm, row, sa,
 };
-use crate::isa::machine::Flow;
+use crate::machine::Flow;
 
 const ALU: &[Field] = &[Rd, Rs, Rt];
 const BY: &[Field] = &[Rd, Rt, Sa];

@@ -1,6 +1,6 @@
 //! The fields of MIPS encodings, and the rows of which tables are made.
 
-use crate::isa::machine::{Flow, Mem, Operand, Update};
+use crate::machine::{Flow, Mem, Operand, Update};
 
 /// One encoding: the words of which the bits in `mask` are those of `value`.
 pub struct Row {

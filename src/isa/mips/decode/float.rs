@@ -3,7 +3,7 @@
 use super::Release;
 use super::fields::Field::{Branch16, Fd, FlagRead, FlagSet, Fr, Fs, Ft, Indexed, Mem16, Rd, Rt};
 use super::fields::{Field, OP, OPF, RD, RS, RT, Row, SA, f, goes, op, row};
-use crate::isa::machine::Flow;
+use crate::machine::Flow;
 
 const COP1: u32 = 0x11;
 const COP1X: u32 = 0x13;

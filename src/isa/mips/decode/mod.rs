@@ -18,7 +18,7 @@ mod tests;
 pub use self::slots::without_delay_slots;
 
 use self::fields::{rd, reg, rs, rt};
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {

@@ -4,7 +4,7 @@ use super::fields::Field::{Branch16, FlagRead, Hint, Mem16, Rd, Rs, Rt, Simm};
 use super::fields::{
     Field, OP, OPF, RD, RS, RT, Row, SA, SPECIAL, SPECIAL2, f, goes, op, regimm, row, sa,
 };
-use crate::isa::machine::Flow;
+use crate::machine::Flow;
 
 const ALU: &[Field] = &[Rd, Rs, Rt];
 const MEM: &[Field] = &[Rt, Mem16];

@@ -7,7 +7,7 @@ use super::fields::Field::{
 use super::fields::{
     Field, OP, OPF, RS, RT, Row, SA, SPECIAL, SPECIAL3, f, goes, op, regimm, row, rs, rt, sa,
 };
-use crate::isa::machine::Flow;
+use crate::machine::Flow;
 
 const ALU: &[Field] = &[Rd, Rs, Rt];
 const MEM: &[Field] = &[Rt, Mem9];

@@ -6,9 +6,9 @@
 //! taken, is skipped by the opposite branch. How registers are used is known from the shapes of
 //! instructions as the reader has them.
 
-use crate::isa::machine::{Decoded, Flow, Operand};
-use crate::isa::mips::insn::Slot;
-use crate::isa::mips::table::{Form, form};
+use crate::machine::{Decoded, Flow, Operand};
+use crate::mips::insn::Slot;
+use crate::mips::table::{Form, form};
 use std::collections::BTreeSet;
 
 /// Registers that only kernels use, for copies.

@@ -1,7 +1,7 @@
 use super::{Release, decoder, without_delay_slots};
-use crate::isa::machine::{Decoded, Flow, Operand};
-use crate::isa::mips::Mips;
-use crate::isa::seq::Machine;
+use crate::machine::{Decoded, Flow, Operand};
+use crate::mips::Mips;
+use crate::seq::Machine;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Branches: what makes them, and where they go.
 
 use super::field::{a, b, bits, t};
-use crate::isa::machine::{Decoded, Flow, Operand};
+use crate::machine::{Decoded, Flow, Operand};
 
 /// A branch that litmus tests can write. Absolute addresses are refused, and so are conditions
 /// on both the counter and a bit.

@@ -2,7 +2,7 @@
 //!
 //! Bits are counted here from the lowest, other than in Power's manuals.
 
-use crate::isa::machine::{Mem, Operand, Update};
+use crate::machine::{Mem, Operand, Update};
 
 /// An encoding: where `word & mask == value`, and `only` says so too, it is this instruction.
 pub struct Row {

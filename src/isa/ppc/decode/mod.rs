@@ -12,7 +12,7 @@ mod tests;
 mod vector;
 
 use self::field::Row;
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Style};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Style};
 
 /// Code of a big-endian machine or of a little-endian one.
 pub fn decoder(big_endian: bool) -> &'static dyn Decoder {

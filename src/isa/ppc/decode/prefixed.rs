@@ -1,7 +1,7 @@
 //! Prefixed instructions (Power10): a constant of 34 bits, relative to the instruction or not.
 
 use super::field::{a, bits, reg, t};
-use crate::isa::machine::{Decoded, Flow, Mem, Operand, Update};
+use crate::machine::{Decoded, Flow, Mem, Operand, Update};
 
 /// The primary opcode of prefixes.
 pub const OPCODE: u32 = 1;

@@ -1,7 +1,7 @@
 use super::decoder;
-use crate::isa::machine::{Decoded, Flow, Mem, Operand, Update};
-use crate::isa::ppc::Ppc;
-use crate::isa::seq::Machine;
+use crate::machine::{Decoded, Flow, Mem, Operand, Update};
+use crate::ppc::Ppc;
+use crate::seq::Machine;
 use proptest::prelude::*;
 
 mod encodings;

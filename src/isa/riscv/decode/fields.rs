@@ -1,6 +1,6 @@
 //! The fields of 32-bit RISC-V encodings, and the rows of which tables are made.
 
-use crate::isa::machine::{Mem, Operand, Update};
+use crate::machine::{Mem, Operand, Update};
 
 /// One encoding: the words of which the bits in `mask` are those of `value`.
 pub struct Row {

@@ -14,7 +14,7 @@ mod float;
 mod tests;
 
 use self::fields::{Field, Row, reg};
-use crate::isa::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};
+use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style};
 
 /// The decoder of RV64 code, which is little endian.
 pub fn decoder() -> &'static dyn Decoder {

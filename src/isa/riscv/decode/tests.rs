@@ -1,7 +1,7 @@
 use super::decoder;
-use crate::isa::machine::{Flow, Operand};
-use crate::isa::riscv::RiscV;
-use crate::isa::seq::Machine;
+use crate::machine::{Flow, Operand};
+use crate::riscv::RiscV;
+use crate::seq::Machine;
 use proptest::prelude::*;
 
 /// Instructions at 0x1000, as an independent assembler encodes them: the text that they give.

@@ -8,12 +8,12 @@ use super::build::{Src, Value};
 use super::expr::{Place, volatile};
 use super::kernel::KERNEL_HELP;
 use super::{Home, Lower};
-use crate::diag::{Diag, Result, Span, nearest};
-use crate::litmus::Type;
-use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit};
-use crate::litmus::c::macros::unknown;
-use crate::litmus::c::types::ValueType;
-use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use litmake_base::diag::{Diag, Result, Span, nearest};
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit};
+use litmake_litmus::c::macros::unknown;
+use litmake_litmus::c::types::ValueType;
+use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {
@@ -190,7 +190,7 @@ fn find(name: &str) -> Option<Builtin> {
 
 /// What an operation on shared memory gives its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lang::c11) enum Gives {
+pub(in crate::c11) enum Gives {
     Nothing,
     /// Whether it succeeded.
     Truth,
@@ -199,7 +199,7 @@ pub(in crate::lang::c11) enum Gives {
 }
 
 /// What an operation gives; none where it is not one on shared memory, or gives it through a pointer.
-pub(in crate::lang::c11) fn gives(name: &str) -> Option<Gives> {
+pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
     let builtin = find(name)?;
     match builtin.action {
         _ if builtin.style == Style::GccPointer => None,
@@ -212,7 +212,7 @@ pub(in crate::lang::c11) fn gives(name: &str) -> Option<Gives> {
 }
 
 /// Whether a name is an operation that this room knows.
-pub(in crate::lang::c11) fn is_builtin(name: &str) -> bool {
+pub(in crate::c11) fn is_builtin(name: &str) -> bool {
     find(name).is_some()
 }
 

@@ -5,10 +5,10 @@
 //! later one. A value that crosses from one instruction to another goes through a register that
 //! no source name can name. It does not know C's constructs.
 
-use crate::diag::{Diag, Result, Source, Span};
-use crate::litmus::c::types::ValueType;
-use crate::ops::eval::{eval_bin, eval_un};
-use crate::ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_litmus::c::types::ValueType;
+use litmake_ops::eval::{eval_bin, eval_un};
+use litmake_ops::{BinOp, Code, Inst, Op, Port, Reg, Tags, Temp, UnOp, Val};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 use std::hash::Hash;

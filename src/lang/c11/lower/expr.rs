@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::build::{Src, Value};
 use super::{Home, Lower, PlainAtomic, is_pure};
-use crate::diag::{Result, Span};
-use crate::litmus::Type;
-use crate::litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
-use crate::litmus::c::print_type;
-use crate::litmus::c::types::{ValueType, size_of};
-use crate::ops::{BinOp, Op, Port, Tags, UnOp, tag};
+use litmake_base::diag::{Result, Span};
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, IntLit, UnaryOp};
+use litmake_litmus::c::print_type;
+use litmake_litmus::c::types::{ValueType, size_of};
+use litmake_ops::{BinOp, Op, Port, Tags, UnOp, tag};
 
 /// What can be read and assigned.
 pub(super) enum Place {
@@ -78,7 +78,7 @@ impl Lower<'_> {
         }
     }
 
-    fn no_members(&self, span: Span) -> Box<crate::diag::Diag> {
+    fn no_members(&self, span: Span) -> Box<litmake_base::diag::Diag> {
         self.error(span, "members of structures are not supported")
             .help("use one shared location for each member")
     }
@@ -556,7 +556,7 @@ impl Lower<'_> {
         })
     }
 
-    fn put_in(&mut self, e: &Expr, ty: &ValueType, reg: Option<crate::ops::Reg>) -> Result<()> {
+    fn put_in(&mut self, e: &Expr, ty: &ValueType, reg: Option<litmake_ops::Reg>) -> Result<()> {
         let v = self.expr(e)?;
         match reg {
             Some(reg) => {
@@ -634,7 +634,7 @@ impl Lower<'_> {
 fn value_as_type(ty: &ValueType) -> Type {
     match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
-        ValueType::Bool => Type::Named(crate::litmus::c::types::BOOL.to_string()),
+        ValueType::Bool => Type::Named(litmake_litmus::c::types::BOOL.to_string()),
         ValueType::Pointer(t) => Type::Pointer(t.clone()),
         ValueType::Void => Type::Void,
     }
@@ -666,7 +666,7 @@ fn comparison(op: BinaryOp, signed: bool) -> Option<(BinOp, bool)> {
 
 /// The first of int, long and the 128-bit types, as the constant's spelling allows, that holds
 /// it.
-pub(in crate::lang) fn literal_type(lit: &IntLit) -> ValueType {
+pub(crate) fn literal_type(lit: &IntLit) -> ValueType {
     let candidates: [(u8, bool); 6] =
         [(4, true), (4, false), (8, true), (8, false), (16, true), (16, false)];
     for (bytes, signed) in candidates {

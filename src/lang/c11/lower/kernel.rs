@@ -7,12 +7,12 @@
 use super::Lower;
 use super::build::Value;
 use super::expr::Place;
-use crate::diag::{Diag, Result, Span, nearest};
-use crate::litmus::Type;
-use crate::litmus::c::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, Primitive};
-use crate::litmus::c::macros::Macros;
-use crate::litmus::c::types::ValueType;
-use crate::ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
+use litmake_base::diag::{Diag, Result, Span, nearest};
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, Primitive};
+use litmake_litmus::c::macros::Macros;
+use litmake_litmus::c::types::ValueType;
+use litmake_ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 
 /// What tests mean beyond C11.
 #[derive(Clone, Debug, Default)]

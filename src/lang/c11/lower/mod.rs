@@ -23,16 +23,16 @@ mod expr;
 mod kernel;
 
 pub(super) use atomic::{Gives, gives, is_builtin};
-pub(in crate::lang) use expr::literal_type;
+pub(crate) use expr::literal_type;
 pub use kernel::Dialect;
 
 use super::untyped;
-use crate::diag::{Diag, Result, Source, Span, nearest};
-use crate::litmus::Symbols;
-use crate::litmus::c::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
-use crate::litmus::c::types::{ValueType, erase};
-use crate::ops::{Code, Reg, UnOp, Val};
 use build::{Builder, LabelId, Value};
+use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_litmus::Symbols;
+use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::types::{ValueType, erase};
+use litmake_ops::{Code, Reg, UnOp, Val};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// What a plain access (`*x`, `*x = 1`) to an object of atomic type means.
@@ -83,7 +83,7 @@ pub fn thread_in(
 }
 
 /// The type that an object has then.
-pub fn object_in(dialect: &Dialect, ty: &crate::litmus::Type) -> crate::litmus::Type {
+pub fn object_in(dialect: &Dialect, ty: &litmake_litmus::Type) -> litmake_litmus::Type {
     if dialect.kernel { untyped::object(ty) } else { ty.clone() }
 }
 
@@ -260,7 +260,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn declare(&mut self, name: &'a str, ty: &crate::litmus::Type, span: Span) -> Result<usize> {
+    fn declare(&mut self, name: &'a str, ty: &litmake_litmus::Type, span: Span) -> Result<usize> {
         if self.scopes.last().is_some_and(|s| s.contains_key(name)) {
             return Err(self
                 .error(span, format!("`{name}` is declared twice in one block"))
@@ -268,11 +268,11 @@ impl<'a> Lower<'a> {
         }
         let value_type = match ValueType::of(ty) {
             Some(ValueType::Void) | None => None,
-            Some(_) if matches!(ty.bare(), crate::litmus::Type::Array(..)) => None,
+            Some(_) if matches!(ty.bare(), litmake_litmus::Type::Array(..)) => None,
             t => t,
         };
         let Some(value_type) = value_type else {
-            let ty = crate::litmus::c::print_type(ty);
+            let ty = litmake_litmus::c::print_type(ty);
             return Err(self
                 .error(span, format!("variables of type `{ty}` are not supported"))
                 .help("locals are integers and pointers; keep arrays in shared memory"));
@@ -302,7 +302,7 @@ impl<'a> Lower<'a> {
         let own = self.scopes.len() == 1;
         let shared = || {
             let outermost = self.frames.last().is_some_and(|f| f.outermost().contains(name));
-            let same = |r: &crate::ops::RegInfo| r.bits == bits && r.signed == signed;
+            let same = |r: &litmake_ops::RegInfo| r.bits == bits && r.signed == signed;
             let old = regs.iter().find(|r| r.name == name);
             !outermost && self.lookup(name).is_none() && old.is_none_or(same)
         };
@@ -517,7 +517,7 @@ impl<'a> Lower<'a> {
 
     /// Goes to the label where the truth of a condition is `when`.
     fn jump_if(&mut self, cond: &Expr, label: LabelId, when: bool) -> Result<()> {
-        use crate::litmus::c::ast::BinaryOp::{LogicalAnd, LogicalOr};
+        use litmake_litmus::c::ast::BinaryOp::{LogicalAnd, LogicalOr};
         match &cond.kind {
             ExprKind::Unary(UnaryOp::LogicalNot, a) => return self.jump_if(a, label, !when),
             ExprKind::Binary(op @ (LogicalAnd | LogicalOr), a, b) if !is_pure(b) => {
@@ -593,7 +593,7 @@ impl<'a> Lower<'a> {
             Some(ValueType::Void) => None,
             Some(ty) => Some((self.b.scratch(ty.bits()), ty)),
             None => {
-                let ty = crate::litmus::c::print_type(&f.ret);
+                let ty = litmake_litmus::c::print_type(&f.ret);
                 let message = format!("results of type `{ty}` are not supported");
                 return Err(self.error(f.span, message));
             }
@@ -621,7 +621,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn bind_argument(&mut self, p: &'a crate::litmus::c::ast::Param, value: &Value) -> Result<()> {
+    fn bind_argument(&mut self, p: &'a litmake_litmus::c::ast::Param, value: &Value) -> Result<()> {
         if let (build::Src::Local(id), Some(value_type @ ValueType::Pointer(_))) =
             (&value.src, ValueType::of(&p.ty))
             && !self.frame().written.contains(p.name.as_str())

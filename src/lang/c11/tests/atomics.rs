@@ -2,7 +2,7 @@
 
 use super::super::PlainAtomic;
 use super::*;
-use crate::ops::tag;
+use litmake_ops::tag;
 
 fn ints(list: &[(&'static str, u128)]) -> Vec<(&'static str, Val)> {
     list.iter().map(|(n, v)| (*n, Val::Int(*v))).collect()

@@ -3,8 +3,8 @@
 use super::super::emit::{EmitOptions, Storage, emit_body, emit_c, observed_locals};
 use super::super::outline::outline;
 use super::*;
-use crate::litmus::c::{parse_type, print_function};
-use crate::litmus::{
+use litmake_litmus::c::{parse_type, print_function};
+use litmake_litmus::{
     Arch, Body, CmpOp, Condition, InitItem, InitValue, Operand, Place, Prop, Quantifier, Test,
     Value,
 };

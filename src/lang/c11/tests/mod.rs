@@ -8,12 +8,12 @@ mod meaning;
 mod syntax;
 
 use super::lower::{Options, thread_with};
-use crate::diag::{Result, Source, Span};
-use crate::litmus::c::ast::Function;
-use crate::litmus::c::parse_function;
-use crate::litmus::{Symbols, Type};
-use crate::ops::eval::{eval_bin, eval_un};
-use crate::ops::{Code, Op, Tags, Temp, Val};
+use litmake_base::diag::{Result, Source, Span};
+use litmake_litmus::c::ast::Function;
+use litmake_litmus::c::parse_function;
+use litmake_litmus::{Symbols, Type};
+use litmake_ops::eval::{eval_bin, eval_un};
+use litmake_ops::{Code, Op, Tags, Temp, Val};
 use std::collections::HashMap;
 
 #[derive(Default)]

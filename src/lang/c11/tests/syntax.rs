@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::litmus::c::ast::*;
-use crate::litmus::c::types::{BOOL, qualify};
-use crate::litmus::c::{parse_type, print_function, print_type};
+use litmake_litmus::c::ast::*;
+use litmake_litmus::c::types::{BOOL, qualify};
+use litmake_litmus::c::{parse_type, print_function, print_type};
 use proptest::prelude::*;
 
 fn error(text: &str) -> String {

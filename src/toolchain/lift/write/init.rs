@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diag::Span;
-use crate::litmus::{InitItem, InitValue, Place as Where, Type, Value};
+use litmake_base::diag::Span;
+use litmake_litmus::{InitItem, InitValue, Place as Where, Type, Value};
 
 use super::{Object, Slot, Writer};
 

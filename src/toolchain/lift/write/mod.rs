@@ -11,11 +11,11 @@ mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diag::{Source, Span};
-use crate::isa::Isa;
-use crate::isa::machine::{Decoded, Mem, Operand, Update};
-use crate::litmus::{Anything, Arch, Line};
-use crate::ops::{Op, Reg, Val};
+use litmake_base::diag::{Source, Span};
+use litmake_isa::Isa;
+use litmake_isa::machine::{Decoded, Mem, Operand, Update};
+use litmake_litmus::{Anything, Arch, Line};
+use litmake_ops::{Op, Reg, Val};
 
 use super::calls;
 use super::endian::{self, Parts, Placed};
@@ -24,9 +24,9 @@ use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
 use super::values::{Access, Known, Place, World};
 use super::{Given, Lifted};
-use crate::isa::target::Target;
-use crate::lang::compiled::lock_of;
 use jumps::straighten;
+use litmake_isa::target::Target;
+use litmake_lang::compiled::lock_of;
 use pool::Pool;
 
 /// Something that an address register points to.
@@ -124,7 +124,7 @@ fn attempt(
     given: &Given,
     pooled: bool,
 ) -> Result<Lifted, String> {
-    let isa = crate::isa::of(target.arch).ok_or("C has no machine code")?;
+    let isa = litmake_isa::of(target.arch).ok_or("C has no machine code")?;
     let decide = Decide { flat, analysis, world, target };
     let plan = decide.run()?;
     let mut writer = Writer {

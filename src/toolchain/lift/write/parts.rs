@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::diag::{Source, Span};
-use crate::isa::Isa;
-use crate::litmus::{Anything, Arch, InitItem, InitValue, Line, Place, Value};
-use crate::ops::{Code, Op, Reg, Temp, UnOp, Val};
+use litmake_base::diag::{Source, Span};
+use litmake_isa::Isa;
+use litmake_litmus::{Anything, Arch, InitItem, InitValue, Line, Place, Value};
+use litmake_ops::{Code, Op, Reg, Temp, UnOp, Val};
 
 use super::super::needed::{Matters, needed};
-use crate::isa::target::Target;
+use litmake_isa::target::Target;
 
 /// More rounds than this are not made.
 const MAX_STEPS: usize = 100_000;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use crate::diag::Span;
-use crate::litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
+use litmake_base::diag::Span;
+use litmake_litmus::{Arch, InitItem, InitValue, Place as Where, Type, Value};
 
 use super::{Object, Writer};
-use crate::isa::target::Target;
+use litmake_isa::target::Target;
 
 /// Where addresses of locations are while the text is written.
 #[derive(Debug, Default)]

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::isa::machine::Operand;
-use crate::litmus::Arch;
-use crate::ops::{Op, Reg, Temp, UnOp, Val};
+use litmake_isa::machine::Operand;
+use litmake_litmus::Arch;
+use litmake_ops::{Op, Reg, Temp, UnOp, Val};
 
 use super::super::expand::{Kind, memory_operand};
 use super::super::flow::{Action, live_store};

@@ -3,7 +3,7 @@
 //! which the test says. `PROPTEST_CASES` asks for more of them than usual.
 
 use super::*;
-use crate::isa::seq::Event;
+use crate::seq::Event;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
