@@ -63,12 +63,12 @@ pub fn run(
 ) -> Result<Report> {
     let plan = plan(pipeline)?;
     let store = Arc::new(how.cache.open()?);
-    let built = common::build(&plan, &*store).map_err(plain_error)?;
     let mut options = Options::default();
+    options.context.stop = common::stop();
+    let built = common::build(&plan, &*store).map_err(plain_error)?;
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
     }
-    options.context.stop = common::stop();
     let mut report = once(&plan, &built, &store, options, &*bars(how.quiet), None)?;
     say(&mut report)?;
     end(&store);

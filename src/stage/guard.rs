@@ -67,7 +67,8 @@ impl<M: Map> Map for Guarded<M> {
                 path.display()
             );
             for outcome in &mut out {
-                if *outcome != Outcome::Stopped {
+                // What broke or was stopped is not kept anyway.
+                if !matches!(outcome, Outcome::Stopped | Outcome::Broke(_)) {
                     *outcome = Outcome::Broke(message.clone());
                 }
             }
