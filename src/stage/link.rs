@@ -2,8 +2,6 @@
 //! make together.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::compile::{Compilers, outcome};
 use super::guard::{Guard, Guarded};
@@ -18,7 +16,6 @@ use litmake_mix::link::Linked;
 use litmake_mix::{self as mix, By};
 use litmake_pipeline::plan::{Node, Plan};
 use litmake_pipeline::types::{self, Kind, LinkBy};
-use litmake_profile::Profile;
 use litmake_profile::types::Storage;
 use litmake_toolchain::compile::Trouble;
 
@@ -142,18 +139,4 @@ pub fn read(bytes: &[u8]) -> Checked<(Bundle, Linked)> {
     let linked = serde_json::from_slice(&bundle.rest)
         .map_err(|e| format!("mixes that cannot be read: {e}"))?;
     Ok((bundle, linked))
-}
-
-/// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
-/// meets code for Armv8, that of the machine on which both run.
-pub fn common_model(profiles: &[Arc<Profile>]) -> Checked<String> {
-    let model =
-        |p: &Arc<Profile>| p.model.clone().unwrap_or_else(|| p.arch.default_model().to_string());
-    let models: BTreeSet<String> = profiles.iter().map(model).collect();
-    let models: Vec<&str> = models.iter().map(String::as_str).collect();
-    match models.as_slice() {
-        [model] => Ok(model.to_string()),
-        ["aarch32", "armv7"] => Ok("aarch32".to_string()),
-        _ => Err(format!("the mixed profiles have different models: {}", models.join(", "))),
-    }
 }

@@ -1,6 +1,6 @@
 //! `simulate`: the outcomes that a model allows for a test.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ pub fn stage(
         }
         (None, []) => None,
         (None, [profile]) => profile.model.clone(),
-        (None, mixed) => Some(super::link::common_model(mixed).map_err(|e| {
+        (None, mixed) => Some(common_model(mixed).map_err(|e| {
             Diag::at(&node.source, node.span, e).help(
                 "say with `model` (`--target-model` of `check`) which one holds for all of them",
             )
@@ -234,5 +234,19 @@ impl Map for Stage {
             },
         };
         items.iter().map(&mut one).collect()
+    }
+}
+
+/// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
+/// meets code for Armv8, that of the machine on which both run.
+fn common_model(profiles: &[Arc<Profile>]) -> std::result::Result<String, String> {
+    let model =
+        |p: &Arc<Profile>| p.model.clone().unwrap_or_else(|| p.arch.default_model().to_string());
+    let models: BTreeSet<String> = profiles.iter().map(model).collect();
+    let models: Vec<&str> = models.iter().map(String::as_str).collect();
+    match models.as_slice() {
+        [model] => Ok(model.to_string()),
+        ["aarch32", "armv7"] => Ok("aarch32".to_string()),
+        _ => Err(format!("the mixed profiles have different models: {}", models.join(", "))),
     }
 }
