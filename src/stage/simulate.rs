@@ -239,7 +239,7 @@ impl Map for Stage {
 
 /// The model that mixed code is simulated under: that of all profiles, or, where code for Armv7
 /// meets code for Armv8, that of the machine on which both run.
-fn common_model(profiles: &[Arc<Profile>]) -> std::result::Result<String, String> {
+pub fn common_model(profiles: &[Arc<Profile>]) -> std::result::Result<String, String> {
     let model =
         |p: &Arc<Profile>| p.model.clone().unwrap_or_else(|| p.arch.default_model().to_string());
     let models: BTreeSet<String> = profiles.iter().map(model).collect();

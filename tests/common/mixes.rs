@@ -23,7 +23,7 @@ use litmake::select::filter::Filter;
 use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::compile::Compilers;
 use litmake::stage::ld::Ld;
-use litmake::stage::link::common_model;
+use litmake::stage::simulate::common_model;
 use litmake::toolchain::compile::{Compiler, Trouble};
 use litmake::toolchain::ld::linkers;
 
