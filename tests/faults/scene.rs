@@ -1,6 +1,7 @@
 //! A folder with pipelines, tests and a compiler, and what can be asked about it from outside.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -106,6 +107,16 @@ impl Scene {
             .env_remove("LITMAKE_CACHE")
             .env("TMPDIR", self.path("tmp"))
             .stdin(Stdio::null());
+        // Where whoever runs the tests ignores a signal, litmake would too.
+        // SAFETY: between fork and exec there are only system calls.
+        unsafe {
+            command.pre_exec(|| {
+                for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
+                Ok(())
+            });
+        }
         command
     }
 
