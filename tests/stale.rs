@@ -7,18 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const SB: &str = "C sb
-{}
-P0 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(x, 1, memory_order_seq_cst);
-  int r = atomic_load_explicit(y, memory_order_seq_cst);
-}
-P1 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(y, 1, memory_order_seq_cst);
-  int r = atomic_load_explicit(x, memory_order_seq_cst);
-}
-exists (0:r=0 /\\ 1:r=0)
-";
+/// Store buffering, sequentially consistent.
+const SB: &str = include_str!("common/sb.litmus");
 
 const PIPELINE: &str = "name: stale
 stages:

@@ -8,18 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-const SB: &str = "C sb
-{}
-P0 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(x, 1, memory_order_seq_cst);
-  int r = atomic_load_explicit(y, memory_order_seq_cst);
-}
-P1 (atomic_int* x, atomic_int* y) {
-  atomic_store_explicit(y, 1, memory_order_seq_cst);
-  int r = atomic_load_explicit(x, memory_order_seq_cst);
-}
-exists (0:r=0 /\\ 1:r=0)
-";
+/// Store buffering, sequentially consistent.
+const SB: &str = include_str!("../common/sb.litmus");
 
 /// Compiles tests, and compares what comes out.
 const COMPILED: &str = "stages:
