@@ -143,7 +143,7 @@ fn emptied(manifest: &str) -> (BTreeSet<String>, String) {
 const PARTS: [(&str, &[&str]); 11] = [
     ("simulate", &["sim", "cat", "isa", "lang", "litmus", "ops", "base"]),
     ("compile", &["toolchain", "profile", "isa", "lang", "litmus", "ops", "base"]),
-    ("compare", &["litmus", "base"]),
+    ("verdict", &["litmus", "base"]),
     ("dedupe", &["litmus", "base"]),
     ("diff", &["litmus", "base"]),
     ("generated", &["generate", "select", "sim", "cat", "base"]),
@@ -171,9 +171,9 @@ fn a_line_in_any_crate_changes_the_keys_of_what_it_computes() {
         // Where nothing can be changed, nothing is done anew.
         match name.as_str() {
             "report" | "reduce" => {
-                none_of(&changed, &["simulate", "compile", "compare", "generated"])
+                none_of(&changed, &["simulate", "compile", "verdict", "generated"])
             }
-            "toolchain" | "gpu" | "cpu" => none_of(&changed, &["simulate", "compare", "generated"]),
+            "toolchain" | "gpu" | "cpu" => none_of(&changed, &["simulate", "verdict", "generated"]),
             "sim" | "cat" => none_of(&changed, &["compile", "split"]),
             "mix" => none_of(&changed, &["compile", "mutate", "generated"]),
             _ => {}
@@ -192,7 +192,7 @@ fn a_line_in_a_stage_counts_there_and_one_in_a_test_nowhere() {
     assert!(changed.contains("simulate") && !changed.contains("compile"), "{changed:?}");
     let changed = copy.changed_by("stage/items.rs");
     assert!(
-        PARTS.iter().filter(|(s, _)| *s != "compare").all(|(s, _)| changed.contains(*s)),
+        PARTS.iter().filter(|(s, _)| *s != "verdict").all(|(s, _)| changed.contains(*s)),
         "{changed:?}"
     );
     assert!(copy.changed_by("generate/tests.rs").is_empty(), "tests do not count");

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use litmake::pipeline::kinds::Kind;
 use litmake::pipeline::load::load;
 use litmake::pipeline::plan::{Plan, plan};
-use litmake::pipeline::types::Kind;
 use litmake::profile::files::Files;
 use litmake::profile::types::Observe;
 use proptest::prelude::*;

@@ -141,7 +141,7 @@ pub fn stdout_color() -> bool {
 /// The graph of a plan. What cannot be known and may decide results is said, once a run.
 pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     let built = stage::build(plan, records)?;
-    for note in &built.notes {
+    for note in built.compilers.notes() {
         eprintln!("note: {note}");
     }
     Ok(built)

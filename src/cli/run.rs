@@ -20,7 +20,7 @@ use litmake::report::baseline::Baseline;
 use litmake::report::terminal::{Style, summary};
 use litmake::report::{Finding, Report, Status, github, html, junit, sarif};
 use litmake::stage::investigate::Investigator;
-use litmake::stage::{self, Built, collect};
+use litmake::stage::{Built, collect};
 
 use super::common::{self, CacheArgs};
 use super::output;
@@ -213,7 +213,7 @@ pub fn once(
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
     let (mut report, origins) = collect::collect(plan, built, &engine);
-    for (path, text) in stage::results::files(plan, built, &engine) {
+    for (path, text) in collect::files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
@@ -230,7 +230,7 @@ pub fn once(
             (0..plan.nodes.len()).any(|i| {
                 let node = &plan.nodes[i];
                 let at = built.node_of[i];
-                matches!(node.kind.name(), "compare" | "layout" | "run")
+                node.kind.options().judges()
                     && match node.mixed.is_empty() {
                         true => node.profile.iter().map(|p| &p.name).eq(f.profiles.iter()),
                         false => f.profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),
@@ -249,7 +249,11 @@ pub fn once(
         let context = &engine.options.context;
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-        Investigator::new(plan, store, context, &profiles).report(&mut report, &origins, &content);
+        Investigator::new(plan, &built.compilers, store, context, &profiles).report(
+            &mut report,
+            &origins,
+            &content,
+        );
     }
     report.stopped = common::stopped_status().is_some();
     Ok(report)

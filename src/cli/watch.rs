@@ -41,7 +41,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
     let cache = litmake::profile::files::normal(&cache);
     let listener = run::listener(args)?;
     loop {
-        built.generators.iter().flatten().for_each(|g| g.watch());
+        built.files().iter().for_each(|f| f.watch());
         for folder in folders(&plan, &built) {
             if folder.is_dir() && watched.insert(folder.clone()) {
                 let _ = watcher.watch(&folder, RecursiveMode::Recursive);
@@ -64,8 +64,8 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             let Some(mut changed) = changes(&receive) else { return Ok(common::status_of(status)) };
             changed.retain(|p| !p.starts_with(&cache));
             let mut tests = false;
-            for generator in built.generators.iter().flatten() {
-                tests |= generator.touched(changed.iter());
+            for files in built.files() {
+                tests |= files.touched(changed.iter());
             }
             let has = |extension: &str| {
                 changed.iter().any(|p| p.extension().is_some_and(|e| e == extension))
@@ -112,8 +112,8 @@ fn folders(plan: &Plan, built: &Built) -> Vec<PathBuf> {
     out.extend(plan.nodes.iter().map(|n| n.dir.clone()));
     out.extend(litmake::pipeline::plan::profile_folders(&plan.pipeline.dir));
     out.push("models".into());
-    for generator in built.generators.iter().flatten() {
-        out.extend(generator.folders());
+    for files in built.files() {
+        out.extend(files.folders());
     }
     out
 }

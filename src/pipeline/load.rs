@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use litmake_base::diag::{Diag, Result, Source, nearest};
 
-use super::types::{PipelineFile, Stage};
+use super::kinds::Stage;
+use super::types::PipelineFile;
 use litmake_profile::files::{Files, folder_of, normal};
 use litmake_profile::tree::{Tree, Vars, What, typed};
 use litmake_profile::vars::{Scope, Setting};

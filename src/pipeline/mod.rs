@@ -2,6 +2,7 @@
 //!
 //! This room does not know how a stage does its work, nor what was done before.
 
+pub mod kinds;
 pub mod load;
 pub mod plan;
 pub mod query;

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_profile::machine::on_one_machine;
 
+use super::kinds::{Items, Kind, Options, Stage};
 use super::load::{LoadedStage, Pipeline};
 use litmake_base::local;
-
-use super::types::{Kind, Stage};
 use litmake_profile::files::{Files, normal};
 use litmake_profile::tree::{Vars, typed};
 use litmake_profile::vars::{Scope, Setting};
@@ -30,7 +29,7 @@ pub struct Node {
     pub label: String,
     pub kind: Kind,
     pub axes: BTreeMap<String, String>,
-    /// The nodes that it consumes, in the order of [`Kind::inputs`].
+    /// The nodes that it consumes, in the order of [`Options::inputs`].
     pub inputs: Vec<usize>,
     /// The profile that the tests in it were compiled with.
     pub profile: Option<Arc<Profile>>,
@@ -49,27 +48,6 @@ pub struct Plan {
     pub nodes: Vec<Node>,
 }
 
-/// What a stage gives to those that consume it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gives {
-    Tests,
-    /// Parts of tests, as C or compiled.
-    Parts,
-    Outcomes,
-    Verdicts,
-}
-
-impl Gives {
-    fn name(self) -> &'static str {
-        match self {
-            Gives::Tests => "tests",
-            Gives::Parts => "parts of tests",
-            Gives::Outcomes => "outcomes",
-            Gives::Verdicts => "verdicts",
-        }
-    }
-}
-
 /// The stages as they are planned from.
 struct Stages<'p> {
     pipeline: &'p Pipeline,
@@ -78,38 +56,29 @@ struct Stages<'p> {
     names: HashMap<&'p str, usize>,
 }
 
-/// What a stage gives. Code of parts is parts.
-fn gives(stages: &Stages, of: usize) -> Gives {
-    match &stages.kinds[of].0 {
-        Kind::Split(_) => Gives::Parts,
-        Kind::Compile(c) => {
-            let from = stages.names.get(c.from.value.as_str());
-            match from.map(|i| &stages.kinds[*i].0) {
-                Some(Kind::Split(_)) => Gives::Parts,
-                _ => Gives::Tests,
-            }
-        }
-        Kind::Generate(_) | Kind::Mutate(_) | Kind::Link(_) | Kind::Dedupe(_) => Gives::Tests,
-        Kind::Simulate(_) => Gives::Outcomes,
-        Kind::Layout(_) | Kind::Compare(_) | Kind::Diff(_) | Kind::Run(_) => Gives::Verdicts,
+impl Stages<'_> {
+    fn options(&self, of: usize) -> &dyn Options {
+        self.kinds[of].0.options()
+    }
+
+    /// What a stage gives. For that it matters what the first that it consumes gives, and no more,
+    /// so that stages in a circle have an answer too.
+    fn gives(&self, of: usize) -> Items {
+        let options = self.options(of);
+        let inputs = options.inputs();
+        let from = inputs.first().and_then(|name| self.names.get(name.value.as_str()));
+        options.gives(from.map(|i| self.options(*i).gives(None)))
     }
 }
 
-fn wants(kind: &Kind) -> Gives {
-    match kind {
-        Kind::Compare(_) | Kind::Diff(_) => Gives::Outcomes,
-        Kind::Link(_) => Gives::Parts,
-        _ => Gives::Tests,
-    }
-}
-
-/// Whether a stage may consume another.
-fn fits(stages: &Stages, of: usize, input: usize) -> bool {
-    match (&stages.kinds[of].0, &stages.kinds[input].0) {
-        (Kind::Compile(_), Kind::Split(_)) => true,
-        // What is linked was compiled.
-        (Kind::Link(_), Kind::Split(_)) => false,
-        (kind, _) => gives(stages, input) == wants(kind),
+/// What to do where a stage consumes something else than it should.
+fn instead(wanted: Items, given: Items) -> &'static str {
+    match (wanted, given) {
+        (Items::Outcomes, _) => "put a `simulate` stage between them",
+        (Items::Code, Items::Parts) => "put a `compile` stage between them",
+        (Items::Code, _) => "name a stage that compiles what a `split` stage gives",
+        (_, Items::Parts | Items::Code) => "parts are compiled, and put together by a `link` stage",
+        _ => "name a stage that reads, compiles or reduces tests",
     }
 }
 
@@ -163,7 +132,7 @@ pub fn plan(files: &dyn Files, pipeline: Pipeline, targets: &[String]) -> Result
 /// all of them.
 fn share_machines(nodes: &mut [Node]) {
     for link in 0..nodes.len() {
-        if !matches!(nodes[link].kind, Kind::Link(_)) {
+        if !nodes[link].kind.options().gathers() {
             continue;
         }
         let inputs = nodes[link].inputs.clone();
@@ -260,26 +229,20 @@ fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usize> {
             None => diag.help(format!("the stages are {}", names.collect::<Vec<_>>().join(", "))),
         });
     };
-    let kind = &kinds[of].0;
-    if !fits(stages, of, found) {
+    let (given, takes) = (stages.gives(found), stages.options(of).takes());
+    if !takes.contains(&given) {
         return Err(Diag::at(
             &loaded.source,
             name.span,
             format!(
                 "`{}` consumes {}, but the stage `{}` gives {}",
-                kind.name(),
-                wants(kind).name(),
+                kinds[of].0.name(),
+                takes[0].name(),
                 name.value,
-                gives(stages, found).name()
+                given.name()
             ),
         )
-        .help(match (kind, gives(stages, found)) {
-            (Kind::Compare(_) | Kind::Diff(_), _) => "put a `simulate` stage between them",
-            (Kind::Link(_), Gives::Parts) => "put a `compile` stage between them",
-            (Kind::Link(_), _) => "name a stage that compiles what a `split` stage gives",
-            (_, Gives::Parts) => "parts are compiled, and put together by a `link` stage",
-            _ => "name a stage that reads, compiles or reduces tests",
-        }));
+        .help(instead(takes[0], given)));
     }
     Ok(found)
 }
@@ -291,6 +254,7 @@ fn sorted(stages: &Stages) -> Result<Vec<usize>> {
     let mut consumers: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
     for (i, (kind, _)) in kinds.iter().enumerate() {
         let list = kind
+            .options()
             .inputs()
             .into_iter()
             .map(|name| Ok((input_stage(stages, i, name)?, name.span)))
@@ -374,17 +338,18 @@ fn instances(
     let (kind, span) = &stages.kinds[i];
     let source = &loaded.source;
     let own = own_axes(pipeline, i)?;
-    let input_stages = kind
+    let options = kind.options();
+    let input_stages = options
         .inputs()
         .into_iter()
         .map(|name| input_stage(stages, i, name))
         .collect::<Result<Vec<_>>>()?;
     let mut combined: Vec<(Axes, Vec<usize>)> =
         own.iter().map(|a| (a.clone(), Vec::new())).collect();
-    if let (Kind::Link(_), Some(stage)) = (kind, input_stages.first()) {
-        combined = linked(&own, &of_stage[*stage], nodes);
+    if let (true, Some(stage)) = (options.gathers(), input_stages.first()) {
+        combined = gathered(&own, &of_stage[*stage], nodes);
     }
-    for stage in input_stages.iter().filter(|_| !matches!(kind, Kind::Link(_))) {
+    for stage in input_stages.iter().filter(|_| !options.gathers()) {
         let mut next = Vec::new();
         for (axes, inputs) in &combined {
             for n in &of_stage[*stage] {
@@ -417,21 +382,15 @@ fn instances(
         vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
         let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
         let mut profile = inputs.iter().rev().find_map(|n| nodes[*n].profile.clone());
-        let named = match &kind {
-            Kind::Compile(compile) => Some(&compile.profile),
-            Kind::Run(run) => run.profile.as_ref(),
-            _ => None,
-        };
-        if let Some(name) = named {
+        let options = kind.options();
+        if let Some(name) = options.profile() {
             let found = profiles
                 .find(files, &loaded.dir, &name.value)
                 .map_err(|e| e.or_at(source, name.span))?;
             profile = Some(found);
         }
-        let mut mixed: Vec<Arc<Profile>> = match &kind {
-            Kind::Link(_) => inputs.iter().filter_map(|n| nodes[*n].profile.clone()).collect(),
-            Kind::Layout(layout) => layout
-                .profiles
+        let mut mixed: Vec<Arc<Profile>> = match options.mixes() {
+            Some(words) => words
                 .iter()
                 .flat_map(|p| p.value.split(',').map(move |word| (word.trim(), p.span)))
                 .filter(|(word, _)| !word.is_empty())
@@ -439,12 +398,15 @@ fn instances(
                     profiles.find(files, &loaded.dir, word).map_err(|e| e.or_at(source, span))
                 })
                 .collect::<Result<_>>()?,
-            _ => {
+            None if options.gathers() => {
+                inputs.iter().filter_map(|n| nodes[*n].profile.clone()).collect()
+            }
+            None => {
                 let of_inputs = inputs.iter().rev().map(|n| nodes[*n].mixed.clone());
                 of_inputs.into_iter().find(|m| !m.is_empty()).unwrap_or_default()
             }
         };
-        if let Kind::Link(_) | Kind::Layout(_) = &kind {
+        if options.gathers() || options.mixes().is_some() {
             profile = None;
             mixed.dedup_by(|a, b| Arc::ptr_eq(a, b));
             let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();
@@ -486,9 +448,9 @@ fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
     Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
 }
 
-/// The groups of code that are linked: for each of the stage's own combinations, and for each
-/// list of parts, all code that agrees.
-fn linked(own: &[Axes], code: &[usize], nodes: &[Node]) -> Vec<(Axes, Vec<usize>)> {
+/// What goes into one instance of a stage that gathers: for each of the stage's own combinations, and
+/// for each list of parts, all code that agrees.
+fn gathered(own: &[Axes], code: &[usize], nodes: &[Node]) -> Vec<(Axes, Vec<usize>)> {
     let mut lists: Vec<usize> =
         code.iter().filter_map(|n| nodes[*n].inputs.first().copied()).collect();
     lists.sort_unstable();

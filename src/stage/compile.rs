@@ -1,110 +1,24 @@
 //! `compile`: C tests through a compiler and back to litmus tests.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::guard::{Guard, Guarded};
+use super::building::{Build, Building};
+use super::compilers::Compilers;
+use super::guard::Guarded;
 use super::items::read_test;
 use litmake_base::diag::{Diag, Result};
-use litmake_base::digest::{Digest, Keyer};
+use litmake_base::digest::Digest;
 use litmake_base::records::Records;
-use litmake_engine::graph::{self, Context, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::canon::canonical_text;
 use litmake_litmus::{self as litmus, Test};
+use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::{Compiler, Trouble};
-use litmake_toolchain::evidence::{Evidence, Looks};
-use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
 use litmake_toolchain::runtime::Runtime;
-
-/// A compiler that a profile names, or why there is none.
-type Found = std::result::Result<Fingerprint, String>;
-
-/// Compilers and their libraries that were looked up already.
-#[derive(Default)]
-pub struct Compilers {
-    looks: Arc<Looks>,
-    found: HashMap<Digest, Found>,
-    runtimes: HashMap<Digest, (Arc<Runtime>, Digest, Arc<Evidence>)>,
-    /// What cannot be known about them, for people, each once.
-    pub notes: BTreeSet<String>,
-}
-
-/// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
-pub struct Tool {
-    pub program: std::result::Result<PathBuf, String>,
-    pub digest: Digest,
-    pub runtime: Arc<Runtime>,
-    pub libraries: Digest,
-    /// What it all rests on.
-    pub guard: Guard,
-}
-
-impl Compilers {
-    /// The compiler of a profile, with its libraries.
-    pub fn tool(&mut self, profile: &Profile, records: &dyn Records) -> Tool {
-        let key = key(profile);
-        let looks = self.looks.clone();
-        let found =
-            self.found.entry(key).or_insert_with(|| fingerprint(profile, &looks, records)).clone();
-        let found = match found {
-            Ok(found) => found,
-            Err(message) => {
-                return Tool {
-                    program: Err(message),
-                    digest: Digest::of(b"missing"),
-                    runtime: Arc::default(),
-                    libraries: Digest::default(),
-                    guard: Guard::default(),
-                };
-            }
-        };
-        for what in &found.unseen {
-            self.notes.insert(format!(
-                "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
-                 `inputs` in the profile",
-                profile.compiler
-            ));
-        }
-        let (runtime, libraries, evidence) = self
-            .runtimes
-            .entry(key)
-            .or_insert_with(|| {
-                let (runtime, evidence) =
-                    Runtime::remembered(profile, &found.program, &looks, records);
-                let digest = runtime.digest(records);
-                (Arc::new(runtime), digest, Arc::new(evidence))
-            })
-            .clone();
-        Tool {
-            program: Ok(found.program),
-            digest: found.digest,
-            runtime,
-            libraries,
-            guard: Guard::new(&self.looks, vec![found.evidence, evidence]),
-        }
-    }
-
-    /// What a tool that is no compiler is, and what that rests on.
-    pub fn other(&mut self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
-        let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
-        let digest = fingerprint::digest(program, &evidence);
-        (digest, Guard::new(&self.looks, vec![evidence]))
-    }
-}
-
-/// All of a profile that has a part in what is found for it.
-fn key(profile: &Profile) -> Digest {
-    let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
-    for input in &profile.inputs {
-        key.add("input", input.as_os_str().as_encoded_bytes());
-    }
-    key.finish()
-}
 
 pub struct Stage {
     profile: Arc<Profile>,
@@ -117,18 +31,27 @@ pub struct Stage {
     alone: u64,
 }
 
+impl Build for kinds::Compile {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let (node, records) = (graph.node(), graph.records);
+        let (work, fingerprint) = stage(node, self, graph.shared.of::<Compilers>(), records)?;
+        let inputs = graph.inputs();
+        Ok(graph.add(inputs, fingerprint, Work::Map(Arc::new(work))))
+    }
+}
+
 pub fn stage(
     node: &Node,
-    options: &types::Compile,
-    compilers: &mut Compilers,
+    options: &kinds::Compile,
+    compilers: &Compilers,
     records: &dyn Records,
-) -> Result<(Guarded<Stage>, graph::Fingerprint)> {
+) -> Result<(Guarded<Stage>, Fingerprint)> {
     let profile = node
         .profile
         .clone()
         .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
     let tool = compilers.tool(&profile, records);
-    let mut fingerprint = graph::Fingerprint::default()
+    let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_COMPILE"))
         .with_text("stage", "compile")
         .with(&format!("profile {}", profile.name), profile.fingerprint())

@@ -1,13 +1,17 @@
 //! `diff`: what two compilers make of the same test: is the code equal, are the outcomes?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::building::{Build, Building};
 use super::items::read_test;
 use super::simulate::Allowed;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_base::diag;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::canon;
+use litmake_pipeline::kinds;
 
 type State = BTreeMap<String, String>;
 
@@ -62,9 +66,20 @@ fn change(item: &[Vec<u8>]) -> Result<Change, String> {
     Ok(Change { code, gained, lost })
 }
 
-pub struct Diff;
+impl Build for kinds::Diff {
+    fn build(&self, graph: &mut Building) -> diag::Result<usize> {
+        let outcomes = graph.inputs();
+        // The tests that were simulated.
+        let code: Vec<usize> =
+            outcomes.iter().filter_map(|s| graph.graph.nodes[*s].inputs.first().copied()).collect();
+        let work = Work::Map(Arc::new(Diff));
+        Ok(graph.add([outcomes, code].concat(), fingerprint(), work))
+    }
+}
 
-pub fn fingerprint() -> Fingerprint {
+struct Diff;
+
+fn fingerprint() -> Fingerprint {
     Fingerprint::default()
         .with_text("stage", "diff")
         .with_text("litmake", env!("LITMAKE_STAGE_DIFF"))

@@ -1,4 +1,4 @@
-//! `generate`: tests that are made, not read. What is made depends on the options alone.
+//! Tests that are made, as a source of items. What is made depends on the options alone.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,8 +11,8 @@ use litmake_engine::graph::{self, Counts};
 use litmake_engine::rows::{Entry, decode_entries, encode_entries};
 use litmake_generate::recipe::Recipe;
 use litmake_litmus::Arch;
+use litmake_pipeline::kinds::Generate;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types::Generate;
 use litmake_profile::yaml::{Sp, Words};
 use litmake_select::collect::{Collected, Wanted, collect};
 use litmake_select::filter::Filter;
@@ -100,7 +100,7 @@ impl Generated {
             exclude,
             words: [&options.exclude, &options.keep]
                 .map(|list| list.iter().map(|w| w.value.clone()).collect()),
-            keep: super::generate::filter(node, options)?,
+            keep: super::files::filter(node, options)?,
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),

@@ -1,23 +1,23 @@
 //! `layout`: atomic types as profiles lay them out, and where profiles differ so that code of
 //! both cannot share an object.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::{Compilers, outcome};
+use super::building::{Build, Building};
+use super::compile::outcome;
+use super::compilers::Compilers;
 use super::guard::Guarded;
 use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
-use litmake_base::plain;
 use litmake_base::records::Records;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Source};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Source, Work};
 use litmake_engine::rows::Entry;
+use litmake_pipeline::kinds;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
-use litmake_report::{Clash, Class, Finding};
 use litmake_toolchain::compile::{Compiler, Fault, Trouble};
 use litmake_toolchain::layout::{self, Layout};
 use litmake_toolchain::runtime::Runtime;
@@ -46,15 +46,30 @@ impl Source for Types {
     }
 }
 
+impl Build for kinds::Layout {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let (node, records) = (graph.node(), graph.records);
+        let given = self.types.iter().map(|t| t.value.clone()).collect();
+        let types = Work::Source(Arc::new(Types::new(given)));
+        let types = graph.add(Vec::new(), Fingerprint::default(), types);
+        let mut all = vec![types];
+        for profile in &node.mixed {
+            let (work, fingerprint) = stage(profile, graph.shared.of::<Compilers>(), records);
+            all.push(graph.add(vec![types], fingerprint, Work::Map(Arc::new(work))));
+        }
+        Ok(graph.add(all, fingerprint(), Work::Map(Arc::new(Compare))))
+    }
+}
+
 /// Layouts by one profile.
-pub struct Stage {
+struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, String>,
 }
 
-pub fn stage(
+fn stage(
     profile: &Arc<Profile>,
-    compilers: &mut Compilers,
+    compilers: &Compilers,
     records: &dyn Records,
 ) -> (Guarded<Stage>, Fingerprint) {
     let tool = compilers.tool(profile, records);
@@ -135,7 +150,7 @@ pub struct Group {
     pub profiles: Vec<usize>,
 }
 
-pub fn fingerprint() -> Fingerprint {
+fn fingerprint() -> Fingerprint {
     Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_LAYOUT"))
         .with_text("stage", "compare layouts")
@@ -173,54 +188,4 @@ impl Map for Compare {
         };
         items.iter().map(one).collect()
     }
-}
-
-/// The findings about one type: one for each pair of groups.
-pub fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
-    let groups: Vec<Group> = serde_json::from_slice(content).unwrap_or_default();
-    let name = |p: &usize| profiles.get(*p).cloned().unwrap_or_default();
-    let source = layout::source(&[ty.to_string()]);
-    let mut out = Vec::new();
-    for (i, a) in groups.iter().enumerate() {
-        for b in &groups[i + 1..] {
-            let mut what = Vec::new();
-            if a.layout.size != b.layout.size {
-                what.push("size");
-            }
-            if a.layout.align != b.layout.align {
-                what.push("alignment");
-            }
-            let locks = |l: &Layout| [l.locks(&l.load), l.locks(&l.store)];
-            if locks(&a.layout) != locks(&b.layout) {
-                what.push("lock-freedom");
-            }
-            let pair: Vec<String> =
-                [a, b].iter().filter_map(|g| g.profiles.first()).map(name).collect();
-            let alike: BTreeMap<String, Vec<String>> = [a, b]
-                .iter()
-                .filter(|g| g.profiles.len() > 1)
-                .map(|g| (name(&g.profiles[0]), g.profiles[1..].iter().map(name).collect()))
-                .collect();
-            let code = pair.iter().cloned().zip([a.layout.text(), b.layout.text()]).collect();
-            let command =
-                pair.iter().map(|p| format!(" --profile {}", plain::word(p))).collect::<String>();
-            let finding = Finding {
-                class: Class::AbiLayout,
-                test: ty.to_string(),
-                source: source.clone(),
-                reproducer: source.clone(),
-                profiles: pair,
-                alike,
-                clash: vec![Clash {
-                    part: what.join(", "),
-                    source: format!("_Atomic({ty})"),
-                    code,
-                }],
-                command: format!("litmake abi{command} --type {}", plain::word(ty)),
-                ..Finding::default()
-            };
-            out.push(finding.identify());
-        }
-    }
-    out
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::compile::Compilers;
+use super::compilers::Compilers;
 use super::guard::Guard;
 use super::items::read_test;
 use litmake_base::digest::Digest;
@@ -55,7 +55,7 @@ impl Ld {
         base: Fingerprint,
         profiles: &[Arc<Profile>],
         linker: Option<Linker>,
-        compilers: &mut Compilers,
+        compilers: &Compilers,
         records: &dyn Records,
     ) -> (Ld, Fingerprint, Guard) {
         let mut out = base;

@@ -2,20 +2,26 @@
 //! make together.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::compile::{Compilers, outcome};
+use super::building::{Build, Building};
+use super::compile::outcome;
+use super::compilers::Compilers;
 use super::guard::{Guard, Guarded};
 use super::items::read_test;
 use super::ld::Ld;
+use super::split::Splits;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::records::Records;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
 use litmake_litmus::Test;
 use litmake_mix::link::Linked;
 use litmake_mix::{self as mix, By};
+use litmake_pipeline::kinds::link::LinkBy;
+use litmake_pipeline::kinds::{self, Kind};
 use litmake_pipeline::plan::{Node, Plan};
-use litmake_pipeline::types::{self, Kind, LinkBy};
 use litmake_profile::types::Storage;
 use litmake_toolchain::compile::Trouble;
 
@@ -28,12 +34,47 @@ pub struct Stage {
     ld: Option<Ld>,
 }
 
-pub fn stage(
+/// What made each list of mixes, by the graph's node that is the list.
+#[derive(Default)]
+pub struct Links(pub BTreeMap<usize, Link>);
+
+/// What made one list of mixes.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    pub by: By,
+    /// The node of the plan.
+    pub plan: usize,
+    /// The graph's nodes that link, and that say what the tests are.
+    pub link: usize,
+    pub tests: usize,
+}
+
+impl Build for kinds::Link {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let (plan, node, records) = (graph.plan, graph.node(), graph.records);
+        let inputs = graph.inputs();
+        let missing = || Diag::at(&node.source, node.span, "there are no parts to link");
+        let parts = inputs.first().map(|j| graph.graph.root(*j)).ok_or_else(missing)?;
+        let by = *graph.shared.of::<Splits>().0.get(&parts).ok_or_else(missing)?;
+        let whole = graph.graph.nodes[parts].inputs[0];
+        let tests = graph.graph.nodes[whole].inputs[0];
+        let compilers = graph.shared.of::<Compilers>();
+        let (work, fingerprint) = stage(plan, node, self, by, compilers, records)?;
+        let link = graph.add(vec![whole, tests], fingerprint, Work::Map(Arc::new(work)));
+        graph.graph.nodes[link].joined = inputs;
+        let list = graph.add_hidden(vec![link], Fingerprint::default(), Work::Parts);
+        let made = Link { by, plan: graph.at, link, tests };
+        graph.shared.of::<Links>().0.insert(list, made);
+        Ok(list)
+    }
+}
+
+fn stage(
     plan: &Plan,
     node: &Node,
-    options: &types::Link,
+    options: &kinds::Link,
     by: By,
-    compilers: &mut Compilers,
+    compilers: &Compilers,
     records: &dyn Records,
 ) -> Result<(Guarded<Stage>, Fingerprint)> {
     let fingerprint = Fingerprint::default()

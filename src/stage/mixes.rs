@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Verdict, judge};
 use super::items::read_test;
 use super::link;
 use super::simulate::Allowed;
+use super::verdict::{Verdict, judge};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_engine::parts::decode_results;
 use litmake_mix::link::faults;
@@ -20,7 +20,7 @@ pub struct Stage {
 }
 
 pub fn fingerprint(by: By) -> Fingerprint {
-    super::compare::fingerprint()
+    super::verdict::fingerprint()
         .with_text("litmake", env!("LITMAKE_STAGE_MIXES"))
         .with_text("stage", "compare mixes")
         .with_text("by", &format!("{by:?}"))

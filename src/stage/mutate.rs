@@ -1,20 +1,31 @@
 //! `mutate`: C tests rewritten so that their meaning stays, or weakened.
 
+use std::sync::Arc;
+
+use super::building::{Build, Building};
 use super::items::{DROPPED, read_test};
 use litmake_base::diag::{Diag, Result, Span, nearest};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::rewrite::Rewriting;
 use litmake_mutate::weaken::Weakening;
+use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types;
 
 pub enum Mutate {
     Rewrite(Rewriting),
     Weaken(Weakening),
 }
 
-pub fn stage(node: &Node, options: &types::Mutate) -> Result<(Mutate, Fingerprint)> {
+impl Build for kinds::Mutate {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let (work, fingerprint) = stage(graph.node(), self)?;
+        let inputs = graph.inputs();
+        Ok(graph.add(inputs, fingerprint, Work::Map(Arc::new(work))))
+    }
+}
+
+fn stage(node: &Node, options: &kinds::Mutate) -> Result<(Mutate, Fingerprint)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
     let work = match (&options.rewrite, &options.weaken) {
         (Some(word), None) => {

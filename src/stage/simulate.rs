@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::building::{Build, Building};
 use super::items::read_test;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_cat::{self as cat, LoadOptions};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_lang::compiled::{FAULTS, MAP};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
+use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types;
 use litmake_profile::Profile;
 use litmake_sim::{Model, Options, Outcomes, Simulator};
 
@@ -129,9 +130,24 @@ pub struct Stage {
     options: Options,
 }
 
+impl Build for kinds::Simulate {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let node = graph.node();
+        let compiled = match node.mixed.is_empty() {
+            true => node.profile.as_slice(),
+            false => &node.mixed,
+        };
+        let models = graph.shared.of::<Models>();
+        let (work, fingerprint, name) = stage(node, self, compiled, models)?;
+        graph.models[graph.at] = name;
+        let inputs = graph.inputs();
+        Ok(graph.add(inputs, fingerprint, Work::Map(Arc::new(work))))
+    }
+}
+
 pub fn stage(
     node: &Node,
-    options: &types::Simulate,
+    options: &kinds::Simulate,
     compiled: &[Arc<Profile>],
     models: &mut Models,
 ) -> Result<(Stage, Fingerprint, Option<String>)> {

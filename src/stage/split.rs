@@ -1,13 +1,34 @@
 //! `split`: C tests taken apart, so that equal parts are compiled once wherever they stand.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::building::{Build, Building};
 use super::items::read_test;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_base::diag;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::Bundle;
 use litmake_mix::{self as mix, By};
-use litmake_pipeline::types::SplitBy;
+use litmake_pipeline::kinds::Split;
+use litmake_pipeline::kinds::split::SplitBy;
 
-pub struct Stage {
-    pub by: By,
+/// How the tests of lists of parts were taken apart, by the graph's node that is the list.
+#[derive(Default)]
+pub struct Splits(pub BTreeMap<usize, By>);
+
+impl Build for Split {
+    fn build(&self, graph: &mut Building) -> diag::Result<usize> {
+        let work = Work::Map(Arc::new(Stage { by: by(self.by) }));
+        let inputs = graph.inputs();
+        let whole = graph.add(inputs, fingerprint(self.by), work);
+        let parts = graph.add_hidden(vec![whole], Fingerprint::default(), Work::Parts);
+        graph.shared.of::<Splits>().0.insert(parts, by(self.by));
+        Ok(parts)
+    }
+}
+
+struct Stage {
+    by: By,
 }
 
 pub fn by(by: SplitBy) -> By {
@@ -18,7 +39,7 @@ pub fn by(by: SplitBy) -> By {
     }
 }
 
-pub fn fingerprint(by: SplitBy) -> Fingerprint {
+fn fingerprint(by: SplitBy) -> Fingerprint {
     Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_SPLIT"))
         .with_text("stage", "split")

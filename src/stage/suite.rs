@@ -11,8 +11,8 @@ use litmake_engine::rows::Entry;
 use litmake_generate::LIMITED;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::mcm::Suite;
+use litmake_pipeline::kinds::Generate;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types::Generate;
 
 /// The tests of some suites, by name.
 pub struct Suites {

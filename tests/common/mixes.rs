@@ -21,7 +21,7 @@ use litmake::profile::{Profile, Profiles};
 use litmake::select::collect::{Wanted, collect};
 use litmake::select::filter::Filter;
 use litmake::sim::{Model, Options, Simulator};
-use litmake::stage::compile::Compilers;
+use litmake::stage::compilers::Compilers;
 use litmake::stage::ld::Ld;
 use litmake::stage::simulate::common_model;
 use litmake::toolchain::compile::{Compiler, Trouble};
@@ -103,7 +103,7 @@ fn prepare(
     tests: Vec<Test>,
     by: By,
     profiles: &[Arc<Profile>],
-    compilers: &mut Compilers,
+    compilers: &Compilers,
     store: &Store,
 ) -> Result<Vec<Prepared>, String> {
     let context = Context::default();
@@ -165,10 +165,10 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
     let name = common_model(&profiles)?;
     let model = cat::load(&name, &LoadOptions::new(arch)).map_err(|e| e.message.clone())?;
     let model = Model::load(&model).map_err(|e| e.message.clone())?;
-    let mut compilers = Compilers::default();
+    let compilers = Compilers::default();
     let context = Context::default();
-    let (ld, ..) = Ld::new(Fingerprint::default(), &profiles, Some(linker), &mut compilers, &store);
-    let prepared = prepare(tests(request.tests), request.by, &profiles, &mut compilers, &store)?;
+    let (ld, ..) = Ld::new(Fingerprint::default(), &profiles, Some(linker), &compilers, &store);
+    let prepared = prepare(tests(request.tests), request.by, &profiles, &compilers, &store)?;
     let mut rng = Rng(1);
     let mut out = Counts::default();
     let mut refuse = |message: String| {

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{CANDIDATES, Investigator, places};
-use crate::compare::{Verdict, judge};
 use crate::simulate::Allowed;
 use crate::split;
+use crate::verdict::{Verdict, judge};
 use litmake_base::diag::Source;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_mix::link::{Faults, Linked, faults, link};
 use litmake_mix::mend::{barriers, with_barrier};
 use litmake_mix::{self as mix, By, Split, notation};
-use litmake_pipeline::types::Kind;
+use litmake_pipeline::kinds::Kind;
 use litmake_profile::Profile;
 use litmake_reduce::{asking, reduce};
 use litmake_report::evidence::{Mend, Reduced};

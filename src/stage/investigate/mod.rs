@@ -12,16 +12,17 @@ use std::sync::Arc;
 
 use super::apply::{Done, Lab};
 use super::collect::Origins;
-use super::compare::{Verdict, judge};
+use super::compilers::Compilers;
 use super::simulate::Allowed;
+use super::verdict::{Verdict, judge};
 use super::{compile, simulate};
 use litmake_base::diag::{Result, Source};
 use litmake_base::digest::Digest;
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value, canon};
+use litmake_pipeline::kinds::Kind;
 use litmake_pipeline::plan::{Node, Plan};
-use litmake_pipeline::types::Kind;
 use litmake_profile::{Profile, Profiles, by_version};
 use litmake_reduce::{asking, reduce};
 use litmake_report::evidence::{Presence, Reduced, Shows};
@@ -57,7 +58,7 @@ pub struct Investigator<'a> {
     records: &'a dyn Records,
     context: &'a Context,
     profiles: &'a Profiles,
-    compilers: compile::Compilers,
+    compilers: &'a Compilers,
     models: simulate::Models,
     /// By node of the plan and name of the profile.
     made: HashMap<(usize, String), Option<Piece>>,
@@ -66,6 +67,7 @@ pub struct Investigator<'a> {
 impl<'a> Investigator<'a> {
     pub fn new(
         plan: &'a Plan,
+        compilers: &'a Compilers,
         records: &'a dyn Records,
         context: &'a Context,
         profiles: &'a Profiles,
@@ -75,7 +77,7 @@ impl<'a> Investigator<'a> {
             records,
             context,
             profiles,
-            compilers: compile::Compilers::default(),
+            compilers,
             models: simulate::Models::default(),
             made: HashMap::new(),
         }
@@ -262,7 +264,7 @@ impl<'a> Investigator<'a> {
         let with = Node { profile: profile.cloned(), ..self.plan.nodes[node].clone() };
         let made = match &with.kind {
             Kind::Compile(options) => {
-                piece(compile::stage(&with, options, &mut self.compilers, self.records))
+                piece(compile::stage(&with, options, self.compilers, self.records))
             }
             Kind::Simulate(options) => {
                 let stage = simulate::stage(

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::compile;
+use super::super::compilers::Compilers;
 use super::super::guard::Guard;
 use super::super::items::{read_test, relative};
 use litmake_base::diag::{Diag, Result, Span};
@@ -16,8 +17,8 @@ use litmake_cpu::session::{Prepared, Ready, Session, Setup};
 use litmake_devices::record::Record;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::Arch;
+use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types;
 
 struct Stage {
     setup: Setup,
@@ -28,7 +29,7 @@ struct Stage {
 }
 
 /// The setup that a stage asks for, and its environments.
-pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environment>)> {
+pub fn setup(node: &Node, options: &kinds::Run) -> Result<(Setup, Vec<Environment>)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
     let words =
         [("adapter", &options.adapter), ("preset", &options.preset), ("variant", &options.variant)];
@@ -38,8 +39,8 @@ pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environmen
             return Err(at(word.span, message).help("leave it out where `device` is `cpu`"));
         }
     }
-    let plain = options.reach == types::RunReach::default()
-        && options.memory == types::RunMemory::default()
+    let plain = options.reach == kinds::run::RunReach::default()
+        && options.memory == kinds::run::RunMemory::default()
         && !options.spin
         && options.batch.is_none();
     if !plain {
@@ -71,8 +72,8 @@ pub fn setup(node: &Node, options: &types::Run) -> Result<(Setup, Vec<Environmen
 
 pub fn stage(
     node: &Node,
-    options: &types::Run,
-    compilers: &mut compile::Compilers,
+    options: &kinds::Run,
+    compilers: &Compilers,
     records: &dyn Records,
 ) -> Result<super::Made> {
     let (setup, environments) = setup(node, options)?;

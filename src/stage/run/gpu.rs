@@ -17,8 +17,8 @@ use litmake_gpu::oracle::{MODEL, Models};
 use litmake_gpu::session::{Ending, Prepared, Session, Setup};
 use litmake_gpu::variant::{Scope, Variant};
 use litmake_gpu::wgsl::{Memory, Reach};
+use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
-use litmake_pipeline::types;
 use litmake_profile::yaml::Sp;
 
 struct Stage {
@@ -35,7 +35,7 @@ struct Stage {
 /// The setup that a stage asks for, and its environments.
 pub fn setup(
     node: &Node,
-    options: &types::Run,
+    options: &kinds::Run,
     subgroup: u32,
 ) -> Result<(Setup, Vec<Environment>)> {
     let at = |span, message: String| Diag::at(&node.source, span, message);
@@ -82,13 +82,13 @@ pub fn setup(
         })?;
     }
     setup.reach = match options.reach {
-        types::RunReach::Workgroups => Reach::Workgroups,
-        types::RunReach::Workgroup => Reach::Workgroup,
-        types::RunReach::Subgroup => Reach::Subgroup(subgroup.max(4)),
+        kinds::run::RunReach::Workgroups => Reach::Workgroups,
+        kinds::run::RunReach::Workgroup => Reach::Workgroup,
+        kinds::run::RunReach::Subgroup => Reach::Subgroup(subgroup.max(4)),
     };
     setup.memory = match options.memory {
-        types::RunMemory::Storage => Memory::Storage,
-        types::RunMemory::Workgroup => Memory::Workgroup,
+        kinds::run::RunMemory::Storage => Memory::Storage,
+        kinds::run::RunMemory::Workgroup => Memory::Workgroup,
     };
     setup.spin_anywhere = options.spin;
     for (name, value) in &options.set {
@@ -98,7 +98,7 @@ pub fn setup(
     Ok((setup, environments))
 }
 
-pub fn stage(node: &Node, options: &types::Run) -> Result<super::Made> {
+pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
     let wanted = options.adapter.as_ref().map(|a| a.value.as_str());
     let found: device::Result<Info> = device::choose(wanted);
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);

@@ -6,23 +6,25 @@ pub(crate) mod gpu;
 
 use std::sync::Arc;
 
+use super::building::{Build, Building};
+use super::compilers::Compilers;
 use litmake_base::diag::Result;
-use litmake_base::records::Records;
-use litmake_engine::graph::{Fingerprint, Map};
-use litmake_pipeline::plan::Node;
-use litmake_pipeline::types::{self, RunDevice};
+use litmake_engine::graph::{Fingerprint, Map, Work};
+use litmake_pipeline::kinds::Run;
+use litmake_pipeline::kinds::run::RunDevice;
 
 /// What does the work, what it depends on, and the model that judges.
-pub type Made = (Arc<dyn Map>, Fingerprint, String);
+type Made = (Arc<dyn Map>, Fingerprint, String);
 
-pub fn stage(
-    node: &Node,
-    options: &types::Run,
-    compilers: &mut super::compile::Compilers,
-    records: &dyn Records,
-) -> Result<Made> {
-    match options.device {
-        RunDevice::Gpu => gpu::stage(node, options),
-        RunDevice::Cpu => cpu::stage(node, options, compilers, records),
+impl Build for Run {
+    fn build(&self, graph: &mut Building) -> Result<usize> {
+        let (node, records) = (graph.node(), graph.records);
+        let (work, fingerprint, model) = match self.device {
+            RunDevice::Gpu => gpu::stage(node, self)?,
+            RunDevice::Cpu => cpu::stage(node, self, graph.shared.of::<Compilers>(), records)?,
+        };
+        graph.models[graph.at] = Some(model);
+        let inputs = graph.inputs();
+        Ok(graph.add(inputs, fingerprint, Work::Map(work)))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Built;
-use super::collect::{self, content};
-use super::mixes::{Fault, Mixed};
+use super::super::link::Links;
+use super::super::mixes::{Fault, Mixed};
+use super::{Ran, content, label};
 use litmake_base::plain;
 use litmake_engine::run::Engine;
 use litmake_mix::By;
-use litmake_pipeline::plan::Plan;
 use litmake_report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
 };
@@ -31,19 +30,15 @@ struct Stage<'a> {
 }
 
 /// The findings of a stage of the plan that compares mixes; the report gets all else.
-pub fn collect(
-    plan: &Plan,
-    built: &Built,
-    engine: &Engine,
-    i: usize,
-    out: &mut Report,
-) -> Vec<Finding> {
+pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
+    let Ran { plan, built, engine } = *run;
     let at = built.node_of[i];
     let node = &built.graph.nodes[at];
     let Some(target) = node.joined.first().copied() else { return Vec::new() };
     let list = built.graph.root(target);
-    let Some(mixes) = built.mixes.get(&list) else { return Vec::new() };
-    let model = |input: usize| collect::model(plan, built, i, input);
+    let links = built.shared.get::<Links>();
+    let Some(mixes) = links.and_then(|l| l.0.get(&list)) else { return Vec::new() };
+    let model = |input: usize| run.model(i, input);
     let mut simulated = BTreeMap::new();
     if let Some(root) = engine.root_table(target) {
         for (shard, rows) in engine.executed_rows(target) {
@@ -61,7 +56,7 @@ pub fn collect(
         profiles: plan.nodes[mixes.plan].mixed.iter().map(|p| p.name.clone()).collect(),
         model_source: model(0).unwrap_or_else(|| "rc11".into()),
         model_target: model(1).unwrap_or_default(),
-        further: collect::further(plan, built, i),
+        further: run.further(i),
         tests: mixes.tests,
         mixes: list,
         simulated,
@@ -163,7 +158,7 @@ impl Stage<'_> {
             test: item.to_string(),
             reproducer: text(self.tests, item),
             source: text(self.tests, item),
-            label: collect::label(&allowed_by),
+            label: label(&allowed_by),
             allowed_by,
             target: text(self.mixes, &format!("{item}#mix{}", fault.test)),
             mix,

@@ -1,0 +1,29 @@
+//! `dedupe`: one of each set of equal tests.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Items, Options};
+use litmake_profile::yaml::Sp;
+
+/// Options of `dedupe`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dedupe {
+    /// The stage whose tests are reduced.
+    pub from: Sp<String>,
+}
+
+impl Options for Dedupe {
+    fn about() -> &'static str {
+        "keeps one of each set of tests that are equal but for names and layout."
+    }
+
+    fn inputs(&self) -> Vec<&Sp<String>> {
+        vec![&self.from]
+    }
+
+    fn gives(&self, _: Option<Items>) -> Items {
+        Items::Tests
+    }
+}

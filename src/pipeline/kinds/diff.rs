@@ -1,0 +1,35 @@
+//! `diff`: what two compilers make of the same tests.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Items, Options};
+use litmake_profile::yaml::Sp;
+
+/// Options of `diff`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Diff {
+    /// The `simulate` stage of the code of one compiler, version, level or architecture.
+    pub before: Sp<String>,
+    /// The `simulate` stage of the code of the other.
+    pub after: Sp<String>,
+}
+
+impl Options for Diff {
+    fn about() -> &'static str {
+        "tells apart what two compilers make of the same tests."
+    }
+
+    fn inputs(&self) -> Vec<&Sp<String>> {
+        vec![&self.before, &self.after]
+    }
+
+    fn takes(&self) -> &'static [Items] {
+        &[Items::Outcomes]
+    }
+
+    fn gives(&self, _: Option<Items>) -> Items {
+        Items::Verdicts
+    }
+}

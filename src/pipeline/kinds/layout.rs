@@ -1,0 +1,37 @@
+//! `layout`: how profiles lay out atomic types.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Items, Options};
+use litmake_profile::yaml::Words;
+
+/// Options of `layout`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// The profiles whose code is to share objects; all for one machine.
+    pub profiles: Words,
+    /// The types, as C has them without `_Atomic`; where left out, scalars and structures of 1 to
+    /// 32 bytes.
+    #[serde(default)]
+    pub types: Words,
+}
+
+impl Options for Layout {
+    fn about() -> &'static str {
+        "compares how profiles lay out atomic types."
+    }
+
+    fn gives(&self, _: Option<Items>) -> Items {
+        Items::Verdicts
+    }
+
+    fn mixes(&self) -> Option<&Words> {
+        Some(&self.profiles)
+    }
+
+    fn judges(&self) -> bool {
+        true
+    }
+}

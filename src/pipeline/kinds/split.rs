@@ -1,0 +1,43 @@
+//! `split`: tests taken apart.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Items, Options};
+use litmake_profile::yaml::Sp;
+
+/// Options of `split`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// The stage whose C tests are taken apart.
+    pub from: Sp<String>,
+    /// What is compiled on its own.
+    #[serde(default)]
+    pub by: SplitBy,
+}
+
+impl Options for Split {
+    fn about() -> &'static str {
+        "takes C tests apart, so that their parts are compiled on their own."
+    }
+
+    fn inputs(&self) -> Vec<&Sp<String>> {
+        vec![&self.from]
+    }
+
+    fn gives(&self, _: Option<Items>) -> Items {
+        Items::Parts
+    }
+}
+
+/// What is compiled on its own: the whole test, each thread, or each statement, those in branches
+/// and loops too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SplitBy {
+    Whole,
+    Thread,
+    #[default]
+    Instruction,
+}

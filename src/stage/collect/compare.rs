@@ -1,0 +1,146 @@
+//! What the report says of `compare`: differences by test, or of the mixes of each test.
+
+use super::super::verdict::Verdict;
+use super::{Ran, Reported, each_row, label, mixed};
+use litmake_base::plain;
+use litmake_engine::run::Found;
+use litmake_pipeline::kinds::{Compare, Kind};
+use litmake_pipeline::plan::Plan;
+use litmake_profile::types::Storage;
+use litmake_report::evidence::Differences;
+use litmake_report::{Class, Finding, Outcomes, Report};
+
+/// Whether a node of the graph compares mixes, which are told of together.
+fn is_mixed(run: &Ran, node: usize) -> bool {
+    !run.built.graph.nodes[node].joined.is_empty()
+}
+
+impl Reported for Compare {
+    fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
+        if is_mixed(run, found.node) {
+            return Vec::new();
+        }
+        let i = run.built.of_plan[found.node];
+        let node = &run.plan.nodes[i];
+        let Ok(verdict) = Verdict::decode(&found.content) else { return Vec::new() };
+        let profiles: Vec<String> = node.profile.iter().map(|p| p.name.clone()).collect();
+        let model_source = run.model(i, 0).unwrap_or_else(|| "rc11".into());
+        let model_target = run.model(i, 1).unwrap_or_default();
+        let further = run.further(i);
+        let mut command = String::from("litmake check");
+        for profile in &profiles {
+            command += &format!(" --profile {}", plain::word(profile));
+        }
+        let (preparation, flags) = preparation(run.plan, i);
+        command += &flags;
+        for model in [&model_source].into_iter().chain(&further) {
+            command += &format!(" --source-model {}", plain::word(model));
+        }
+        command += &format!(" {}", plain::path(&found.item));
+        let gone = further.into_iter().zip(&verdict.also).filter(|(_, left)| **left == 0);
+        let allowed_by: Vec<String> = gone.map(|(model, _)| model).collect();
+        // The tests of both sides, for people.
+        let source = run.simulated(i, 0, &found.item).unwrap_or_default();
+        let finding = Finding {
+            class: match verdict.positive.is_empty() {
+                _ if profiles.is_empty() => Class::Model,
+                // Nothing is wrong but that a location is written which may be constant.
+                true => Class::RuntimeCrash,
+                false => Class::Concurrency,
+            },
+            test: found.item.clone(),
+            reproducer: source.clone(),
+            source,
+            target: run.simulated(i, 1, &found.item).unwrap_or_default(),
+            profiles,
+            preparation,
+            faults: verdict.faults,
+            model_source,
+            model_target,
+            outcomes: Outcomes {
+                forbidden: verdict.positive,
+                source: verdict.source,
+                target: verdict.target,
+            },
+            label: label(&allowed_by),
+            allowed_by,
+            command,
+            ..Finding::default()
+        };
+        vec![finding.identify()]
+    }
+
+    fn whole(&self, run: &Ran, i: usize, report: &mut Report) -> Vec<Finding> {
+        if is_mixed(run, run.built.node_of[i]) {
+            return mixed::collect(run, i, report);
+        }
+        report.differences.push(differences(run, i));
+        Vec::new()
+    }
+}
+
+/// How the target of a comparison was put to its compiler, where that is not behind pointers
+/// alone: for people, and as options of the command line.
+fn preparation(plan: &Plan, compare: usize) -> (String, String) {
+    let mut at = plan.nodes[compare].inputs.get(1).copied();
+    while let Some(i) = at {
+        let node = &plan.nodes[i];
+        let Kind::Compile(options) = &node.kind else {
+            at = node.inputs.first().copied();
+            continue;
+        };
+        let (mut words, mut flags) = (Vec::new(), String::new());
+        match options.storage {
+            Storage::Pointers => {}
+            Storage::Globals => {
+                words.push("global variables");
+                flags += " --storage globals";
+            }
+            Storage::Statics => {
+                words.push("static variables");
+                flags += " --storage statics";
+            }
+        }
+        if options.helpers {
+            words.push("atomic operations in functions");
+            flags += " --helpers";
+        }
+        return (words.join(", "), flags);
+    }
+    Default::default()
+}
+
+/// What the comparisons of a stage came to.
+fn differences(run: &Ran, i: usize) -> Differences {
+    let node = &run.plan.nodes[i];
+    let models: Vec<String> = run.further(i);
+    let mut out = Differences {
+        stage: node.label.clone(),
+        model_source: run.model(i, 0).unwrap_or_else(|| "rc11".into()),
+        positive_under: models.iter().map(|m| (m.clone(), 0)).collect(),
+        ..Differences::default()
+    };
+    if let Some(profile) = &node.profile {
+        out.profile = profile.name.clone();
+        out.compiler = profile.tool().to_string();
+        out.arch = profile.arch.name().to_string();
+        out.variables = profile.variables.clone();
+    }
+    each_row(run.engine, run.built.node_of[i], Verdict::decode, |_, verdict| {
+        out.compared += 1;
+        let positive = u64::from(!verdict.positive.is_empty());
+        if verdict.undefined {
+            out.undefined += 1;
+            out.undefined_positive += positive;
+            return;
+        }
+        out.positive += positive;
+        out.negative += u64::from(verdict.negative > 0);
+        for (model, left) in models.iter().zip(&verdict.also) {
+            if let Some(n) = out.positive_under.get_mut(model) {
+                *n += u64::from(*left > 0);
+            }
+        }
+    });
+    out
+}

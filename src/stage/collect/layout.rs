@@ -1,0 +1,69 @@
+//! What the report says of `layout`: which profiles lay out a type in ways that do not fit together.
+
+use std::collections::BTreeMap;
+
+use super::super::layout::Group;
+use super::{Ran, Reported};
+use litmake_base::plain;
+use litmake_engine::run::Found;
+use litmake_pipeline::kinds;
+use litmake_report::{Clash, Class, Finding};
+use litmake_toolchain::layout::{self, Layout};
+
+impl Reported for kinds::Layout {
+    fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
+        let node = &run.plan.nodes[run.built.of_plan[found.node]];
+        let profiles: Vec<String> = node.mixed.iter().map(|p| p.name.clone()).collect();
+        findings(&found.item, &profiles, &found.content)
+    }
+}
+
+/// The findings about one type: one for each pair of groups.
+fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
+    let groups: Vec<Group> = serde_json::from_slice(content).unwrap_or_default();
+    let name = |p: &usize| profiles.get(*p).cloned().unwrap_or_default();
+    let source = layout::source(&[ty.to_string()]);
+    let mut out = Vec::new();
+    for (i, a) in groups.iter().enumerate() {
+        for b in &groups[i + 1..] {
+            let mut what = Vec::new();
+            if a.layout.size != b.layout.size {
+                what.push("size");
+            }
+            if a.layout.align != b.layout.align {
+                what.push("alignment");
+            }
+            let locks = |l: &Layout| [l.locks(&l.load), l.locks(&l.store)];
+            if locks(&a.layout) != locks(&b.layout) {
+                what.push("lock-freedom");
+            }
+            let pair: Vec<String> =
+                [a, b].iter().filter_map(|g| g.profiles.first()).map(name).collect();
+            let alike: BTreeMap<String, Vec<String>> = [a, b]
+                .iter()
+                .filter(|g| g.profiles.len() > 1)
+                .map(|g| (name(&g.profiles[0]), g.profiles[1..].iter().map(name).collect()))
+                .collect();
+            let code = pair.iter().cloned().zip([a.layout.text(), b.layout.text()]).collect();
+            let command =
+                pair.iter().map(|p| format!(" --profile {}", plain::word(p))).collect::<String>();
+            let finding = Finding {
+                class: Class::AbiLayout,
+                test: ty.to_string(),
+                source: source.clone(),
+                reproducer: source.clone(),
+                profiles: pair,
+                alike,
+                clash: vec![Clash {
+                    part: what.join(", "),
+                    source: format!("_Atomic({ty})"),
+                    code,
+                }],
+                command: format!("litmake abi{command} --type {}", plain::word(ty)),
+                ..Finding::default()
+            };
+            out.push(finding.identify());
+        }
+    }
+    out
+}

@@ -1,0 +1,161 @@
+//! What the report says of `run`: what a device showed that its model forbids; and the files of results
+//! that stages ask for.
+
+use std::path::PathBuf;
+
+use super::super::items::relative;
+use super::super::run::{cpu, gpu};
+use super::{Ran, Reported, content, each_row};
+use litmake_base::plain;
+use litmake_devices::record::{Record, results};
+use litmake_engine::run::Found;
+use litmake_gpu::environment::Preset;
+use litmake_gpu::session::Setup;
+use litmake_mutate::mcm::Suite;
+use litmake_pipeline::kinds::Run;
+use litmake_pipeline::kinds::run::RunDevice;
+use litmake_pipeline::plan::Node;
+use litmake_report::{Class, Finding, Outcomes};
+
+impl Reported for Run {
+    fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
+        let i = run.built.of_plan[found.node];
+        let tests = run.engine.graph.nodes[found.node].inputs.first();
+        let text = tests.and_then(|tests| content(run.engine, *tests, &found.item));
+        let model = run.built.models[i].clone();
+        let finding =
+            violation(&run.plan.nodes[i], self.device, model, found, text.unwrap_or_default());
+        finding.into_iter().collect()
+    }
+
+    /// What devices showed, in the artifact's form.
+    fn files(&self, run: &Ran, i: usize) -> Vec<(PathBuf, String)> {
+        let node = &run.plan.nodes[i];
+        let Some(path) = &self.results else { return Vec::new() };
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string());
+        let mut records: Vec<Record> = Vec::new();
+        each_row(run.engine, run.built.node_of[i], read, |_, record: &Record| {
+            records.push(record.clone());
+        });
+        let setup = match self.device {
+            RunDevice::Gpu => gpu::setup(node, self, 4).map(|(setup, environments)| {
+                let params: Vec<_> = environments.iter().map(|e| e.params()).collect();
+                (params, setup.seed.clone(), setup.json())
+            }),
+            RunDevice::Cpu => cpu::setup(node, self).map(|(setup, environments)| {
+                let params = environments.iter().map(|e| e.params()).collect();
+                (params, setup.seed.clone(), setup.json())
+            }),
+        };
+        let (Some(first), Ok((params, seed, setup))) = (records.first(), setup) else {
+            return Vec::new();
+        };
+        let device = first.device.clone();
+        let text = results(&records, params, &device.into(), &seed, setup).write();
+        vec![(relative(&node.dir, &path.value), text)]
+    }
+}
+
+/// A device that showed what the model forbids.
+fn violation(
+    node: &Node,
+    device: RunDevice,
+    model: Option<String>,
+    found: &Found,
+    source: String,
+) -> Option<Finding> {
+    let record: Record = serde_json::from_slice(&found.content).ok()?;
+    let on_cpu = device == RunDevice::Cpu;
+    let item = plain::path(&found.item);
+    let command = match (on_cpu, &node.profile) {
+        (false, _) => gpu_command(&record, &found.item),
+        (true, None) => format!("litmake cpu --seconds 10 {item}"),
+        (true, Some(p)) => {
+            format!("litmake cpu --seconds 10 --profile {} {item}", plain::word(&p.name))
+        }
+    };
+    let finding = Finding {
+        class: if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance },
+        test: found.item.clone(),
+        reproducer: source.clone(),
+        source,
+        profiles: match &node.profile {
+            Some(profile) => vec![profile.name.clone()],
+            None => vec![record.device.clone()],
+        },
+        model_source: match record.model.is_empty() {
+            true => model.unwrap_or_default(),
+            false => record.model.clone(),
+        },
+        // Where a profile built the test, also what it ran on.
+        model_target: match &node.profile {
+            Some(_) if on_cpu => record.device.clone(),
+            _ => String::new(),
+        },
+        target: record.crash.clone().unwrap_or_default(),
+        outcomes: Outcomes {
+            forbidden: record.violations,
+            source: record.allowed,
+            target: Vec::new(),
+        },
+        command,
+        ..Finding::default()
+    };
+    Some(finding.identify())
+}
+
+/// What runs a test on a GPU again, as far as its setup was not the usual one.
+fn gpu_command(record: &Record, item: &str) -> String {
+    let has = |suite: &Suite| {
+        suite.tests().is_ok_and(|tests| tests.iter().any(|t| t.test.name == record.test))
+    };
+    let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
+        Some(suite) => {
+            format!(
+                "litmake mutants run --suite {} --only {}",
+                suite.name(),
+                plain::word(&record.test)
+            )
+        }
+        None => format!("litmake mutants run {}", plain::path(item)),
+    };
+    let usual = Setup::new(Preset::Pte).json();
+    for key in ["preset", "seed", "variant", "reach", "memory", "scope"] {
+        let value = record.setup.get(key).filter(|v| usual.get(key) != Some(v));
+        // The size of a subgroup is the device's.
+        let word = value.and_then(|v| v.as_str()?.split(' ').next());
+        if let Some(word) = word {
+            out += &format!(" --{key} {}", plain::word(word));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_runs_again_names_the_suite_and_what_was_not_usual() {
+        let command = |test: &str, setup| {
+            let record = Record { test: test.into(), setup, ..Record::default() };
+            gpu_command(&record, "dir/t.litmus")
+        };
+        let usual = Setup::new(Preset::Pte).json();
+        assert_eq!(
+            command("MP-relacq", usual.clone()),
+            "litmake mutants run --suite all --only MP-relacq"
+        );
+        let setup = json!({ "variant": "vulkan", "reach": "subgroup of 8", "memory": "storage" });
+        assert_eq!(
+            command("MP-orders.rel", setup),
+            "litmake mutants run --suite orders --only MP-orders.rel --variant vulkan --reach subgroup"
+        );
+        assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
+        let hostile = Record { test: "own".into(), ..Record::default() };
+        let words = shlex::split(&gpu_command(&hostile, "-a $(b)'.litmus")).unwrap();
+        assert_eq!(words, ["litmake", "mutants", "run", "./-a $(b)'.litmus"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! The compilers of a run, their libraries and other tools: each is looked up once, and what it rests on is
+//! guarded from then on.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::guard::Guard;
+use litmake_base::digest::{Digest, Keyer};
+use litmake_base::records::Records;
+use litmake_profile::Profile;
+use litmake_toolchain::evidence::{Evidence, Looks};
+use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
+use litmake_toolchain::runtime::Runtime;
+
+/// A compiler that a profile names, or why there is none.
+type Found = std::result::Result<Fingerprint, String>;
+
+/// Compilers and their libraries that were looked up already.
+#[derive(Default)]
+pub struct Compilers {
+    looks: Arc<Looks>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    found: HashMap<Digest, Found>,
+    runtimes: HashMap<Digest, (Arc<Runtime>, Digest, Arc<Evidence>)>,
+    notes: BTreeSet<String>,
+}
+
+/// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
+pub struct Tool {
+    pub program: std::result::Result<PathBuf, String>,
+    pub digest: Digest,
+    pub runtime: Arc<Runtime>,
+    pub libraries: Digest,
+    /// What it all rests on.
+    pub guard: Guard,
+}
+
+impl Compilers {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What cannot be known about them, for people, each once.
+    pub fn notes(&self) -> Vec<String> {
+        self.known().notes.iter().cloned().collect()
+    }
+
+    /// The compiler of a profile, with its libraries.
+    pub fn tool(&self, profile: &Profile, records: &dyn Records) -> Tool {
+        let key = key(profile);
+        let (looks, mut known) = (&self.looks, self.known());
+        let found =
+            known.found.entry(key).or_insert_with(|| fingerprint(profile, looks, records)).clone();
+        let found = match found {
+            Ok(found) => found,
+            Err(message) => {
+                return Tool {
+                    program: Err(message),
+                    digest: Digest::of(b"missing"),
+                    runtime: Arc::default(),
+                    libraries: Digest::default(),
+                    guard: Guard::default(),
+                };
+            }
+        };
+        for what in &found.unseen {
+            known.notes.insert(format!(
+                "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
+                 `inputs` in the profile",
+                profile.compiler
+            ));
+        }
+        let (runtime, libraries, evidence) = known
+            .runtimes
+            .entry(key)
+            .or_insert_with(|| {
+                let (runtime, evidence) =
+                    Runtime::remembered(profile, &found.program, looks, records);
+                let digest = runtime.digest(records);
+                (Arc::new(runtime), digest, Arc::new(evidence))
+            })
+            .clone();
+        Tool {
+            program: Ok(found.program),
+            digest: found.digest,
+            runtime,
+            libraries,
+            guard: Guard::new(&self.looks, vec![found.evidence, evidence]),
+        }
+    }
+
+    /// What a tool that is no compiler is, and what that rests on.
+    pub fn other(&self, program: &Path, records: &dyn Records) -> (Digest, Guard) {
+        let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
+        let digest = fingerprint::digest(program, &evidence);
+        (digest, Guard::new(&self.looks, vec![evidence]))
+    }
+}
+
+/// All of a profile that has a part in what is found for it.
+fn key(profile: &Profile) -> Digest {
+    let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
+    for input in &profile.inputs {
+        key.add("input", input.as_os_str().as_encoded_bytes());
+    }
+    key.finish()
+}

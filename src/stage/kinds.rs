@@ -1,0 +1,37 @@
+//! What works for each kind of stages, and what the report says of its results: one line a kind.
+
+use litmake_pipeline::kinds::Kind;
+
+use super::building::Build;
+use super::collect::Reported;
+
+/// What there is to a kind behind its options.
+pub struct Entry<'a> {
+    pub build: &'a dyn Build,
+    /// `None` where the report only counts what a stage gives.
+    pub reported: Option<&'a dyn Reported>,
+}
+
+fn counted(options: &impl Build) -> Entry<'_> {
+    Entry { build: options, reported: None }
+}
+
+fn reported<T: Build + Reported>(options: &T) -> Entry<'_> {
+    Entry { build: options, reported: Some(options) }
+}
+
+pub fn of(kind: &Kind) -> Entry<'_> {
+    match kind {
+        Kind::Generate(options) => counted(options),
+        Kind::Mutate(options) => counted(options),
+        Kind::Split(options) => counted(options),
+        Kind::Compile(options) => counted(options),
+        Kind::Link(options) => counted(options),
+        Kind::Simulate(options) => counted(options),
+        Kind::Dedupe(options) => counted(options),
+        Kind::Layout(options) => reported(options),
+        Kind::Compare(options) => reported(options),
+        Kind::Diff(options) => reported(options),
+        Kind::Run(options) => reported(options),
+    }
+}
