@@ -115,6 +115,18 @@ pub trait Map: Send + Sync {
         None
     }
 
+    /// Whether its results are kept. Where a result is made more quickly than it is looked up, it
+    /// is not: it is made whenever something reads it, and its cell says what it is made from.
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    /// Whether an item of which a part came to nothing comes to nothing itself, for the same
+    /// reason. Else the work sees which parts are missing.
+    fn needs_all_parts(&self) -> bool {
+        false
+    }
+
     /// One outcome for each item, in order; an item is the contents of its inputs.
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome>;
 }

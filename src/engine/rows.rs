@@ -42,6 +42,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// What comes of an item whose input came to nothing.
+    pub fn handed_on(self) -> Cell {
+        let state = if self.state == State::Broke { State::Broke } else { State::Skipped };
+        Cell { state, content: self.content }
+    }
+
     pub fn encode(self) -> [u8; 33] {
         let mut out = [self.state as u8; 33];
         out[1..].copy_from_slice(&self.content.0);

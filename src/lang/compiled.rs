@@ -67,8 +67,9 @@ fn unqualified(ty: &Type) -> Type {
     }
 }
 
-/// A test of machine code that asks what its source asks. `locals` are those that are kept in
-/// memory: thread, name, location.
+/// A test of machine code that asks what its source asks, as a reader would get it: what we print
+/// is what everyone will read, so it must read. `locals` are those that are kept in memory: thread,
+/// name, location.
 pub fn compose(
     test: &Test,
     arch: Arch,
@@ -76,6 +77,21 @@ pub fn compose(
     init: Vec<InitItem>,
     threads: Vec<Body>,
 ) -> Result<Test, String> {
+    let text = litmus::write(&composed(test, arch, locals, init, threads));
+    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
+        .map_err(|e| e.to_string())?;
+    read.doc = None;
+    Ok(read)
+}
+
+/// As [`compose`], of parts that were read before.
+pub fn composed(
+    test: &Test,
+    arch: Arch,
+    locals: &[(usize, String, String)],
+    init: Vec<InitItem>,
+    threads: Vec<Body>,
+) -> Test {
     let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
     let rename = |p: &Place| rename(p, locals);
     let mut out = Test {
@@ -105,12 +121,7 @@ pub fn compose(
     for place in test.shown() {
         out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
     }
-    // What we print is what everyone will read; so it must read.
-    let text = litmus::write(&out);
-    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
-        .map_err(|e| e.to_string())?;
-    read.doc = None;
-    Ok(read)
+    out
 }
 
 /// The type that a location is declared with.

@@ -2,7 +2,7 @@
 //!
 //! `pieces` takes a test apart, `count` says which mixes of compiled parts differ, `symmetry`
 //! which of those are one and the same, `splice` joins parts into a test, and `link` does so for
-//! all mixes; `meaning` says which parts do the same, `driver` is the program that calls parts, and
+//! all mixes; `threads` does both where one compiler makes all of a test. `meaning` says which parts do the same, `driver` is the program that calls parts, and
 //! `mend` knows barriers that parts could have. What compiled them is not known here, nor what a
 //! model makes of the result.
 
@@ -16,6 +16,7 @@ pub mod splice;
 pub mod symmetry;
 #[cfg(test)]
 mod tests;
+pub mod threads;
 
 pub use pieces::{By, Piece, Split, split};
 pub use splice::{Compiled, splice};

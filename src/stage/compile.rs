@@ -1,161 +1,37 @@
-//! `compile`: C tests through a compiler and back to litmus tests.
+//! `compile`: whole tests, or the list of their distinct threads, to a compiler.
+//!
+//! How tests are compiled is not known here (`compiled`), nor how they are taken apart (`threads`).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::building::{Build, Building};
+use super::compiled;
 use super::compilers::Compilers;
-use super::guard::Guarded;
-use super::items::read_test;
-use litmake_base::diag::{Diag, Result};
-use litmake_base::digest::Digest;
-use litmake_base::records::Records;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
-use litmake_litmus::canon::canonical_text;
-use litmake_litmus::{self as litmus, Test};
-use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
-use litmake_profile::Profile;
-use litmake_profile::types::{Observe, Storage};
-use litmake_toolchain::compile::{Compiler, Trouble};
-use litmake_toolchain::runtime::Runtime;
+use super::split::Splits;
+use super::threads;
+use litmake_base::diag::Result;
+use litmake_engine::graph::Work;
+use litmake_pipeline::kinds::Compile;
+use litmake_profile::types::Storage;
 
-pub struct Stage {
-    profile: Arc<Profile>,
-    program: std::result::Result<PathBuf, String>,
-    runtime: Arc<Runtime>,
-    observe: Observe,
-    storage: Storage,
-    helpers: bool,
-    /// One test in so many is compiled alone as well; 0: none.
-    alone: u64,
-}
-
-impl Build for kinds::Compile {
+impl Build for Compile {
     fn build(&self, graph: &mut Building) -> Result<usize> {
         let (node, records) = (graph.node(), graph.records);
-        let (work, fingerprint) = stage(node, self, graph.shared.of::<Compilers>(), records)?;
-        let inputs = graph.inputs();
-        Ok(graph.add(inputs, fingerprint, Work::Map(Arc::new(work))))
+        let (work, fingerprint) =
+            compiled::stage(node, self, graph.shared.of::<Compilers>(), records)?;
+        let work = Work::Map(Arc::new(work));
+        let tests = graph.inputs()[0];
+        // What a pipeline has split already is compiled as it is.
+        let is_split = graph.shared.of::<Splits>().0.contains_key(&graph.graph.root(tests));
+        Ok(match is_split || !is_by_thread(self) {
+            true => graph.add(vec![tests], fingerprint, work),
+            false => threads::build(graph, tests, fingerprint, work),
+        })
     }
 }
 
-pub fn stage(
-    node: &Node,
-    options: &kinds::Compile,
-    compilers: &Compilers,
-    records: &dyn Records,
-) -> Result<(Guarded<Stage>, Fingerprint)> {
-    let profile = node
-        .profile
-        .clone()
-        .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
-    let tool = compilers.tool(&profile, records);
-    let mut fingerprint = Fingerprint::default()
-        .with_text("litmake", env!("LITMAKE_STAGE_COMPILE"))
-        .with_text("stage", "compile")
-        .with(&format!("profile {}", profile.name), profile.fingerprint())
-        .with(&format!("compiler {}", profile.compiler), tool.digest)
-        .with("runtime library", tool.libraries)
-        .with_text("observe", &format!("{:?}", options.observe))
-        .with_text("storage", &format!("{:?}", options.storage))
-        .with_text("helpers", &options.helpers.to_string());
-    let alone = options.alone.as_ref().map_or(0, |n| n.value);
-    if alone > 0 {
-        fingerprint = fingerprint.with_text("alone", &alone.to_string());
-    }
-    let stage = Stage {
-        program: tool.program,
-        runtime: tool.runtime,
-        profile,
-        observe: options.observe,
-        storage: options.storage,
-        helpers: options.helpers,
-        alone,
-    };
-    Ok((tool.guard.around(stage), fingerprint))
-}
-
-impl Stage {
-    /// Whether a test is compiled alone too: by its text, so that each run asks the same.
-    fn is_sampled(&self, text: &[u8]) -> bool {
-        let digest = Digest::of(text).0;
-        let number = digest[..8].iter().fold(0, |n: u64, b| n << 8 | u64::from(*b));
-        self.alone > 0 && number % self.alone == 0
-    }
-}
-
-/// What becomes of an item for which a tool gave nothing.
-pub fn outcome(trouble: Trouble) -> Outcome {
-    match trouble {
-        Trouble::Test(message) => Outcome::Failed(message),
-        Trouble::Refused(message) => Outcome::ForNow(Box::new(Outcome::Failed(message))),
-        Trouble::Broken(_, message) => Outcome::Broke(message),
-        Trouble::Stopped => Outcome::Stopped,
-    }
-}
-
-/// The code of a test, where the test compiled alone gives the same.
-fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
-    match compiler.compile(std::slice::from_ref(test)).pop() {
-        Some(Ok(alone)) if canonical_text(&alone) == canonical_text(code) => {
-            Outcome::Done(litmus::write(code).into_bytes())
-        }
-        Some(Ok(alone)) => Outcome::Failed(format!(
-            "{} makes other code of it alone than beside other tests; alone:\n{}\nbeside others:\n{}",
-            compiler.profile.compiler,
-            litmus::write(&alone),
-            litmus::write(code)
-        )),
-        Some(Err(Trouble::Test(message))) => {
-            Outcome::Failed(format!("alone, and not beside other tests: {message}"))
-        }
-        Some(Err(trouble)) => outcome(trouble),
-        None => Outcome::Stopped,
-    }
-}
-
-impl Map for Stage {
-    fn batch(&self) -> usize {
-        192
-    }
-
-    fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
-        let program = match &self.program {
-            Ok(program) => program,
-            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
-        };
-        let compiler = Compiler {
-            profile: &self.profile,
-            program,
-            observe: self.observe,
-            storage: self.storage,
-            helpers: self.helpers,
-            runtime: &self.runtime,
-            stop: &context.stop,
-        };
-        let mut out = vec![Outcome::Stopped; items.len()];
-        let mut tests = Vec::new();
-        let mut places = Vec::new();
-        for (i, item) in items.iter().enumerate() {
-            match read_test(&item[0]) {
-                Ok(test) => {
-                    tests.push(test);
-                    places.push(i);
-                }
-                Err(message) => out[i] = Outcome::Failed(message),
-            }
-        }
-        for ((place, result), test) in places.into_iter().zip(compiler.compile(&tests)).zip(&tests)
-        {
-            out[place] = match result {
-                Ok(code) if self.is_sampled(&items[place][0]) => {
-                    compare_alone(&compiler, test, &code)
-                }
-                Ok(test) => Outcome::Done(litmus::write(&test).into_bytes()),
-                Err(trouble) => outcome(trouble),
-            };
-        }
-        out
-    }
+/// Whether threads are compiled by themselves. Where locations are variables of the unit, a compiler
+/// sees what all threads do with them; and functions of operations are numbered through the test.
+fn is_by_thread(options: &Compile) -> bool {
+    options.storage == Storage::Pointers && !options.helpers
 }

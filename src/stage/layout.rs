@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::building::{Build, Building};
-use super::compile::outcome;
+use super::compiled::outcome;
 use super::compilers::Compilers;
 use super::guard::Guarded;
 use litmake_base::diag::Result;

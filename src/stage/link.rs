@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::building::{Build, Building};
-use super::compile::outcome;
+use super::compiled::outcome;
 use super::compilers::Compilers;
 use super::guard::{Guard, Guarded};
 use super::items::read_test;

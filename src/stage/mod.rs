@@ -5,7 +5,8 @@ pub mod apply;
 mod building;
 pub mod collect;
 mod compare;
-pub mod compile;
+mod compile;
+pub mod compiled;
 pub mod compilers;
 mod dedupe;
 pub mod diff;
@@ -25,6 +26,7 @@ pub mod run;
 pub mod simulate;
 pub mod split;
 pub mod suite;
+mod threads;
 pub mod verdict;
 
 use std::sync::Arc;

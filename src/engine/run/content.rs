@@ -1,7 +1,9 @@
 //! What is behind cells and rows: out of the store, or worked out again where it was lost.
 
+use std::sync::Arc;
+
 use super::{Engine, across, guarded, lock};
-use crate::graph::{Outcome, Work};
+use crate::graph::{Map, Outcome, Work};
 use crate::parts::encode_results;
 use crate::rows::{Cell, State, decode_cells};
 use litmake_base::diag::Diag;
@@ -29,6 +31,9 @@ impl Engine<'_> {
         for row in 0..inputs[0].len() {
             let cell = match self.decide(node, shard, row, &across(&inputs, row)) {
                 Ok(cell) => cell,
+                Err(content) if self.made_when_read(node).is_some() => {
+                    Cell { state: State::Done, content }
+                }
                 Err(key) => match self.recall(self.store.get_one(&key)) {
                     Some(kept) => kept.cell,
                     None => self.redo(node, shard, row, &inputs)?.0,
@@ -58,10 +63,13 @@ impl Engine<'_> {
         let Work::Map(work) = &self.graph.nodes[node].work else {
             return Err(Diag::new("only work on items can be done again"));
         };
-        let contents = self.contents(node, shard, row, inputs).map_err(Diag::new)?;
-        let outcome = guarded(work.as_ref(), &[contents], &self.options.context)
-            .pop()
-            .unwrap_or(Outcome::Stopped);
+        let outcome = match self.items(node, shard, &[row as u32], inputs).pop() {
+            Some(Ok(item)) => guarded(work.as_ref(), &[item], &self.options.context)
+                .pop()
+                .unwrap_or(Outcome::Stopped),
+            Some(Err(outcome)) => outcome,
+            None => Outcome::Stopped,
+        };
         self.settle(outcome)
             .map(|(cell, bytes)| {
                 self.store.put(&[Put { kind: Kind::Blob, key: cell.content, value: &bytes }]);
@@ -99,7 +107,9 @@ impl Engine<'_> {
         row: usize,
         cell: Cell,
     ) -> Result<Vec<u8>, String> {
-        if let Some(bytes) = self.store.get_one(&cell.content)
+        let kept = !cell.state.usable() || self.made_when_read(node).is_none();
+        if kept
+            && let Some(bytes) = self.store.get_one(&cell.content)
             && Digest::of(&bytes) == cell.content
         {
             return Ok(bytes);
@@ -128,18 +138,33 @@ impl Engine<'_> {
                 let input = self.graph.nodes[node].inputs[0];
                 let cells = self.cells(input, s as usize).map_err(|e| e.message)?;
                 let whole = cells.get(r as usize).copied().ok_or("a part of nothing")?;
-                let parts = self.bundle(node, s as usize, r as usize, whole)?.parts;
+                let parts = self.bundle(input, s as usize, r as usize, whole)?.parts;
                 let part = parts.into_iter().find(|(_, c)| Digest::of(c) == cell.content);
                 part.map(|(_, c)| c).ok_or_else(|| "a part that went away; run again".into())
+            }
+            Work::Map(work) if cell.state.usable() && !work.keeps() => {
+                match self.made(node, work, shard, &[row as u32]).pop() {
+                    Some(Ok(bytes)) => Ok(bytes),
+                    Some(Err(Outcome::Failed(message) | Outcome::Broke(message))) => Err(message),
+                    _ => Err("the run was stopped".into()),
+                }
             }
             Work::Map(_) => {
                 let inputs = self.input_cells(node, shard).map_err(|e| e.message)?;
                 if let Ok(skipped) = self.decide(node, shard, row, &across(&inputs, row)) {
-                    let input = (0..inputs.len())
-                        .find(|i| inputs[*i][row].content == skipped.content)
-                        .unwrap_or(0);
-                    let from = self.graph.nodes[node].inputs[input];
-                    return self.content(from, shard, row, inputs[input][row]);
+                    let this = &self.graph.nodes[node];
+                    let at = (0..inputs.len()).find(|i| inputs[*i][row].content == skipped.content);
+                    if let Some(input) = at {
+                        return self.content(this.inputs[input], shard, row, inputs[input][row]);
+                    }
+                    for j in &this.joined {
+                        let found = self.joined(*j, shard, row).map_err(|e| e.message)?;
+                        let same = |f: &(u32, u32, Cell)| f.2.content == skipped.content;
+                        if let Some((s, r, cell)) = found.into_iter().flatten().find(same) {
+                            return self.content(*j, s as usize, r as usize, cell);
+                        }
+                    }
+                    return Err("the reason is not known any more".into());
                 }
                 let (again, bytes) = self.redo(node, shard, row, &inputs).map_err(|e| e.message)?;
                 if again.content == cell.content {
@@ -154,34 +179,77 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn contents(
+    /// The contents of what some rows are made from. Where there is none, what becomes of the row.
+    pub(super) fn items(
         &self,
         node: usize,
         shard: usize,
-        row: usize,
+        rows: &[u32],
         inputs: &[Vec<Cell>],
-    ) -> Result<Vec<Vec<u8>>, String> {
+    ) -> Vec<Result<Vec<Vec<u8>>, Outcome>> {
         let this = &self.graph.nodes[node];
-        let mut out = this
-            .inputs
-            .iter()
-            .zip(inputs)
-            .map(|(j, cells)| self.content(*j, shard, row, cells[row]))
-            .collect::<Result<Vec<_>, String>>()?;
-        if !this.joined.is_empty() {
-            let bundle = self.bundle(node, shard, row, inputs[0][row])?;
-            for j in &this.joined {
-                let found = self.joined(*j, &bundle).map_err(|e| e.message)?;
-                let result = |f: &Option<(u32, u32, Cell)>| match f {
-                    Some((s, r, cell)) => {
-                        self.content(*j, *s as usize, *r as usize, *cell).map(Some)
-                    }
-                    None => Ok(None),
-                };
-                let results = found.iter().map(result).collect::<Result<Vec<_>, String>>()?;
-                out.push(encode_results(&results));
+        let mut out: Vec<Result<Vec<Vec<u8>>, Outcome>> = vec![Ok(Vec::new()); rows.len()];
+        for (j, cells) in this.inputs.iter().zip(inputs) {
+            let contents: Vec<Result<Vec<u8>, Outcome>> = match self.made_when_read(*j) {
+                Some(work) => self.made(*j, work, shard, rows),
+                None => rows
+                    .iter()
+                    .map(|row| {
+                        let cell = cells[*row as usize];
+                        self.content(*j, shard, *row as usize, cell).map_err(Outcome::Broke)
+                    })
+                    .collect(),
+            };
+            for (item, content) in out.iter_mut().zip(contents) {
+                match (&mut *item, content) {
+                    (Ok(item), Ok(content)) => item.push(content),
+                    (Ok(_), Err(outcome)) => *item = Err(outcome),
+                    (Err(_), _) => {}
+                }
             }
         }
-        Ok(out)
+        for j in &this.joined {
+            for (item, row) in out.iter_mut().zip(rows) {
+                let Ok(contents) = item else { continue };
+                match self.part_contents(*j, shard, *row as usize) {
+                    Ok(parts) => contents.push(encode_results(&parts)),
+                    Err(message) => *item = Err(Outcome::Broke(message)),
+                }
+            }
+        }
+        out
+    }
+
+    /// The work of a node whose results are not kept.
+    pub(super) fn made_when_read(&self, node: usize) -> Option<&Arc<dyn Map>> {
+        match &self.graph.nodes[node].work {
+            Work::Map(work) if !work.keeps() => Some(work),
+            _ => None,
+        }
+    }
+
+    /// What such a node gives for some rows.
+    fn made(
+        &self,
+        node: usize,
+        work: &Arc<dyn Map>,
+        shard: usize,
+        rows: &[u32],
+    ) -> Vec<Result<Vec<u8>, Outcome>> {
+        let inputs = match self.input_cells(node, shard) {
+            Ok(inputs) => inputs,
+            Err(e) => return vec![Err(Outcome::Broke(e.message.clone())); rows.len()],
+        };
+        let items = self.items(node, shard, rows, &inputs);
+        let ready: Vec<Vec<Vec<u8>>> = items.iter().filter_map(|i| i.clone().ok()).collect();
+        let mut made = guarded(work.as_ref(), &ready, &self.options.context).into_iter();
+        let one = |item: Result<Vec<Vec<u8>>, Outcome>| match item {
+            Err(outcome) => Err(outcome),
+            Ok(_) => match made.next().unwrap_or(Outcome::Stopped) {
+                Outcome::Done(bytes) | Outcome::Finding(bytes) => Ok(bytes),
+                outcome => Err(outcome),
+            },
+        };
+        items.into_iter().map(one).collect()
     }
 }

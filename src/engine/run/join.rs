@@ -1,8 +1,12 @@
 //! Bundles of parts: the list of all parts, and what became of those of one bundle.
 
-use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
-use super::{Engine, Root};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::{Engine, Places, Root, lock};
+use crate::graph::Work;
 use crate::parts::Bundle;
 use crate::rows::{Cell, Entry, State, decode_entries, encode_entries};
 use litmake_base::diag::Diag;
@@ -55,11 +59,7 @@ impl Engine<'_> {
             if !cell.state.usable() {
                 continue;
             }
-            let bytes = self.content(input, shard, row, cell).map_err(Diag::new)?;
-            let bundle = Bundle::decode(&bytes).ok_or_else(|| {
-                let label = &self.graph.nodes[input].label;
-                Diag::new(format!("`{label}` gave something that has no parts"))
-            })?;
+            let bundle = self.bundle(input, shard, row, cell).map_err(Diag::new)?;
             for (name, content) in bundle.parts {
                 let digest = Digest::of(&content);
                 let name = format!("{row}#{name}").into_boxed_str();
@@ -93,22 +93,29 @@ impl Engine<'_> {
         Ok(self.whole[node].get_or_init(|| cells))
     }
 
-    /// What became of the parts of an item in a node; nothing where a part is in no list.
-    pub(super) fn joined(
-        &self,
-        joined: usize,
-        bundle: &Bundle,
-    ) -> Result<Vec<Option<(u32, u32, Cell)>>, Box<Diag>> {
-        let root = self.root_of(joined)?;
-        let cells = self.whole(joined)?;
-        let find = |(_, content): &(String, Vec<u8>)| {
-            let (shard, row) = root.place_of(&Digest::of(content))?;
-            let cell = *cells.get(shard as usize)?.get(row as usize)?;
-            cell.state.usable().then_some((shard, row, cell))
+    /// Where the parts of each item of a shard stand in their list, which is the same for every
+    /// node that works on that list.
+    fn places(&self, parts: usize, shard: usize) -> Result<Arc<Vec<Places>>, Box<Diag>> {
+        if let Some(places) = lock(&self.places).get(&(parts, shard)) {
+            return Ok(places.clone());
+        }
+        let root = self.root_of(parts)?;
+        let input = self.graph.nodes[parts].inputs[0];
+        let of = |(row, cell): (usize, Cell)| -> Result<Places, Box<Diag>> {
+            if !cell.state.usable() {
+                return Ok(Places::default());
+            }
+            let bundle = self.bundle(input, shard, row, cell).map_err(Diag::new)?;
+            Ok(bundle.parts.iter().map(|(_, c)| root.place_of(&Digest::of(c))).collect())
         };
-        Ok(bundle.parts.iter().map(find).collect())
+        let cells = self.cells(input, shard)?;
+        let places = cells.into_iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?;
+        let places = Arc::new(places);
+        lock(&self.places).insert((parts, shard), places.clone());
+        Ok(places)
     }
 
+    /// The parts that a node gave for an item.
     pub(super) fn bundle(
         &self,
         node: usize,
@@ -116,33 +123,71 @@ impl Engine<'_> {
         row: usize,
         cell: Cell,
     ) -> Result<Bundle, String> {
-        let input = self.graph.nodes[node].inputs[0];
-        let bytes = self.content(input, shard, row, cell)?;
-        let label = &self.graph.nodes[input].label;
+        let bytes = self.content(node, shard, row, cell)?;
+        let label = &self.graph.nodes[node].label;
         Bundle::decode(&bytes).ok_or_else(|| format!("`{label}` gave something without parts"))
     }
 
+    /// What became of the parts of an item in a node, and where they stand there; nothing where a
+    /// part is in no list.
+    pub(super) fn joined(
+        &self,
+        joined: usize,
+        shard: usize,
+        row: usize,
+    ) -> Result<SmallVec<[Option<(u32, u32, Cell)>; 4]>, Box<Diag>> {
+        let places = self.places(self.root_index[joined], shard)?;
+        let cells = self.whole(joined)?;
+        let find = |place: &Option<(u32, u32)>| {
+            let (shard, row) = (*place)?;
+            Some((shard, row, *cells.get(shard as usize)?.get(row as usize)?))
+        };
+        Ok(places.get(row).into_iter().flatten().map(find).collect())
+    }
+
+    /// The content of what became of an item's parts in a node, of those that came to something.
+    pub(super) fn part_contents(
+        &self,
+        joined: usize,
+        shard: usize,
+        row: usize,
+    ) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let found = self.joined(joined, shard, row).map_err(|e| e.message)?;
+        let content = |found: &Option<(u32, u32, Cell)>| match found {
+            Some((s, r, cell)) if cell.state.usable() => {
+                self.content(joined, *s as usize, *r as usize, *cell).map(Some)
+            }
+            _ => Ok(None),
+        };
+        found.iter().map(content).collect()
+    }
+
     /// The digests of what became of an item's parts, in each node that is joined. Of what failed
-    /// only that it did counts.
+    /// only that it did counts; where the work needs all parts, the cell that comes of it.
     pub(super) fn part_digests(
         &self,
         node: usize,
         shard: usize,
         row: usize,
-        cell: Cell,
-    ) -> Result<Vec<Digest>, String> {
-        let bundle = self.bundle(node, shard, row, cell)?;
-        let mut out = Vec::new();
-        for j in &self.graph.nodes[node].joined {
+    ) -> Result<Result<SmallVec<[Digest; 4]>, Cell>, String> {
+        let this = &self.graph.nodes[node];
+        let needs_all = matches!(&this.work, Work::Map(work) if work.needs_all_parts());
+        let mut out = SmallVec::new();
+        for j in &this.joined {
             let mut key = Keyer::new("joined/1");
-            for found in self.joined(*j, &bundle).map_err(|e| e.message)? {
+            for found in self.joined(*j, shard, row).map_err(|e| e.message)? {
                 match found {
-                    Some((_, _, cell)) => key.add("part", &cell.content.0),
-                    None => key.add("none", b""),
-                };
+                    Some((_, _, cell)) if cell.state.usable() => {
+                        key.add("part", &cell.content.0);
+                    }
+                    Some((_, _, cell)) if needs_all => return Ok(Err(cell.handed_on())),
+                    _ => {
+                        key.add("none", b"");
+                    }
+                }
             }
             out.push(key.finish());
         }
-        Ok(out)
+        Ok(Ok(out))
     }
 }

@@ -92,16 +92,14 @@ impl Engine<'_> {
         let mut digests = smallvec::SmallVec::<[Digest; 4]>::new();
         for cell in inputs {
             if !cell.state.usable() {
-                return Ok(Cell {
-                    state: if cell.state == State::Broke { State::Broke } else { State::Skipped },
-                    content: cell.content,
-                });
+                return Ok(cell.handed_on());
             }
             digests.push(cell.content);
         }
         if !self.graph.nodes[node].joined.is_empty() {
-            match self.part_digests(node, shard, row, inputs[0]) {
-                Ok(parts) => digests.extend(parts),
+            match self.part_digests(node, shard, row) {
+                Ok(Ok(parts)) => digests.extend(parts),
+                Ok(Err(nothing)) => return Ok(nothing),
                 Err(message) => {
                     return Ok(self.settle(Outcome::Broke(message)).map_or(
                         Cell { state: State::Broke, content: Digest::of(b"") },

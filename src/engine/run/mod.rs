@@ -23,6 +23,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, Work};
@@ -134,6 +135,9 @@ enum Job {
     Chunk(usize, u32, u32),
 }
 
+/// Where an item's parts stand in their list: shard and row.
+type Places = SmallVec<[Option<(u32, u32)>; 4]>;
+
 struct UnitRun {
     node: usize,
     shard: usize,
@@ -174,6 +178,8 @@ pub struct Engine<'a> {
     joiners: Vec<Vec<usize>>,
     /// All cells of nodes that are joined, by shard.
     whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
+    /// By list of parts and shard of what they are parts of.
+    places: Mutex<FxHashMap<(usize, usize), Arc<Vec<Places>>>>,
     /// Whether work is done from its end, and whether that was settled for another process.
     reverse: AtomicBool,
     met: AtomicBool,
@@ -251,6 +257,7 @@ impl<'a> Engine<'a> {
             consumers,
             joiners,
             whole: (0..n).map(|_| OnceLock::new()).collect(),
+            places: Mutex::default(),
             graph,
             store,
             options,

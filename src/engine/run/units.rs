@@ -30,9 +30,13 @@ impl Engine<'_> {
         let mut cells: Vec<Option<Cell>> = vec![None; rows];
         let mut wanted: FxHashMap<Digest, u32> = FxHashMap::default();
         let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
+        let made_when_read = self.made_when_read(node).is_some();
         for (row, cell) in cells.iter_mut().enumerate() {
             match self.decide(node, shard, row, &across(&inputs, row)) {
                 Ok(decided) => *cell = Some(decided),
+                Err(content) if made_when_read => {
+                    *cell = Some(Cell { state: State::Done, content });
+                }
                 Err(key) => {
                     let at = *wanted.entry(key).or_insert_with(|| {
                         keys.push((key, Vec::new()));
@@ -151,6 +155,7 @@ impl Engine<'_> {
         let mut todo = Vec::new();
         let mut items = Vec::new();
         let mut aliases = Vec::new();
+        let mut wanted = Vec::new();
         // Another process may have come since this one began.
         self.store.refresh(REFRESH);
         let company = self.store.has_company();
@@ -158,32 +163,43 @@ impl Engine<'_> {
             self.meet();
         }
         for i in mine {
-            let (key, rows) = &unit.missing[*i];
+            let key = &unit.missing[*i].0;
             if company && let Some(kept) = self.recall(self.store.get_one(key)) {
                 self.set(unit, *i, kept);
                 continue;
             }
-            match self.contents(node, unit.shard, rows[0] as usize, &unit.inputs) {
+            wanted.push(*i);
+        }
+        let rows: Vec<u32> = wanted.iter().map(|i| unit.missing[*i].1[0]).collect();
+        let made = self.items(node, unit.shard, &rows, &unit.inputs);
+        for (i, item) in wanted.into_iter().zip(made) {
+            match item {
                 Ok(item) => {
                     let alias = work.normal(&item).map(|n| self.alias_key(node, &n));
                     let known = self.recall(alias.and_then(|a| self.store.get_one(&a)));
                     if let Some(kept) = known {
                         self.store.put(&[Put {
                             kind: Kind::Action,
-                            key: *key,
+                            key: unit.missing[i].0,
                             value: &kept.encode(),
                         }]);
-                        self.set(unit, *i, kept);
+                        self.set(unit, i, kept);
                         continue;
                     }
-                    todo.push(*i);
-                    items.push(item);
+                    todo.push(i);
+                    items.push(Ok(item));
                     aliases.push(alias);
                 }
-                Err(message) => {
+                Err(Outcome::Broke(message)) => {
                     if let Some((cell, _)) = self.settle(Outcome::Broke(message)) {
-                        self.set(unit, *i, Kept { cell, made: None });
+                        self.set(unit, i, Kept { cell, made: None });
                     }
+                }
+                // What it is made from says no.
+                Err(outcome) => {
+                    todo.push(i);
+                    items.push(Err(outcome));
+                    aliases.push(None);
                 }
             }
         }
@@ -198,20 +214,26 @@ impl Engine<'_> {
                 }
             }
         }
-        let run: Vec<usize> = (0..todo.len()).filter(|n| same_as[*n].is_none()).collect();
-        let picked: Vec<Vec<Vec<u8>>> =
-            run.iter().map(|n| std::mem::take(&mut items[*n])).collect();
+        let mut run: Vec<usize> = Vec::new();
+        let mut picked: Vec<Vec<Vec<u8>>> = Vec::new();
+        let mut settled: Vec<Option<(Kept, Vec<u8>)>> = vec![None; todo.len()];
+        for (n, item) in items.into_iter().enumerate().filter(|(n, _)| same_as[*n].is_none()) {
+            match item {
+                Ok(item) => {
+                    run.push(n);
+                    picked.push(item);
+                }
+                Err(outcome) => settled[n] = self.kept(outcome),
+            }
+        }
         let mut outcomes = Vec::new();
         if !picked.is_empty() && !self.options.context.stopped() {
             let start = Instant::now();
             outcomes = guarded(work, &picked, &self.options.context);
             self.nanos[node].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
-        let mut settled: Vec<Option<(Kept, Vec<u8>)>> = vec![None; todo.len()];
         for (n, outcome) in run.iter().zip(outcomes) {
-            let made = matches!(outcome, Outcome::ForNow(_)).then(|| self.now());
-            let kept = |(cell, bytes)| (Kept { cell, made }, bytes);
-            settled[*n] = self.settle(outcome).map(kept);
+            settled[*n] = self.kept(outcome);
             if settled[*n].is_some() {
                 lock(&unit.executed).push(unit.missing[todo[*n]].1[0]);
             }
@@ -254,6 +276,13 @@ impl Engine<'_> {
         }
         drop(claims);
         self.released.notify_all();
+    }
+
+    /// What is kept of an outcome, with its content; nothing where the work was stopped.
+    fn kept(&self, outcome: Outcome) -> Option<(Kept, Vec<u8>)> {
+        let made = matches!(outcome, Outcome::ForNow(_)).then(|| self.now());
+        let (cell, bytes) = self.settle(outcome)?;
+        Some((Kept { cell, made }, bytes))
     }
 
     pub(super) fn say_failed(&self, unit: &UnitRun, missing: usize, bytes: &[u8]) {

@@ -15,7 +15,7 @@ use super::collect::Origins;
 use super::compilers::Compilers;
 use super::simulate::Allowed;
 use super::verdict::{Verdict, judge};
-use super::{compile, simulate};
+use super::{compiled, simulate};
 use litmake_base::diag::{Result, Source};
 use litmake_base::digest::Digest;
 use litmake_base::records::Records;
@@ -264,7 +264,7 @@ impl<'a> Investigator<'a> {
         let with = Node { profile: profile.cloned(), ..self.plan.nodes[node].clone() };
         let made = match &with.kind {
             Kind::Compile(options) => {
-                piece(compile::stage(&with, options, self.compilers, self.records))
+                piece(compiled::stage(&with, options, self.compilers, self.records))
             }
             Kind::Simulate(options) => {
                 let stage = simulate::stage(

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::compile;
+use super::super::compiled;
 use super::super::compilers::Compilers;
 use super::super::guard::Guard;
 use super::super::items::{read_test, relative};
@@ -207,7 +207,7 @@ impl Map for Stage {
             }
             out[place] = match built {
                 Ok(ready) => self.one(&session, test, &ready, context),
-                Err(trouble) => compile::outcome(trouble),
+                Err(trouble) => compiled::outcome(trouble),
             };
         }
         out

@@ -1,0 +1,253 @@
+//! A test's threads apart, each compiled by itself, and their code together again as one test.
+//!
+//! Tests of a family share few distinct threads, so a compiler need not see the tests at all. What
+//! comes together is the test that compiling all of it at once gives: a thread finds its locations
+//! behind its parameters, so its code cannot depend on what other threads do. Where it can depend
+//! on more than its own text, the test is not taken apart. What compiles a thread, and what a model
+//! makes of the test, is not known here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use litmake_lang::c11::emit::observed_locals;
+use litmake_lang::c11::members::{members, published};
+use litmake_lang::c11::readonly::only_read;
+use litmake_lang::compiled::{
+    FAULTS, MAP, composed, declare, is_lock, locations, lock_of, locked_by, out_name,
+};
+use litmake_litmus::c::{print_function, types::size_of};
+use litmake_litmus::{Body, InitItem, InitValue, Line, Place, Test, Type, Value, types};
+
+use super::pieces::{renamed, words};
+
+/// A thread that is compiled by itself: a test of one thread, in which locations and locals are
+/// named in the order of their first use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// As the test calls it: `P1`.
+    pub name: String,
+    /// Threads with equal texts have equal code.
+    pub text: String,
+    /// The test's name for each location of `text`.
+    places: BTreeMap<String, String>,
+    /// The thread's name for each local of `text`.
+    locals: BTreeMap<String, String>,
+}
+
+/// The threads of a test; nothing where a compiler could see more of the test than one thread.
+///
+/// A thread's code is a function of its text where its locations are behind pointers of known
+/// types. So the test stays whole where a parameter is no pointer, where a location is an array
+/// (lifting looks at how all threads access its parts), and where pointers lie in memory (lifting
+/// looks at what they can point to).
+pub fn apart(test: &Test) -> Option<Vec<Thread>> {
+    if published(test).is_some() || !members(test).is_empty() {
+        return None;
+    }
+    let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));
+    let address =
+        |item: &InitItem| !matches!(&item.value, None | Some(InitValue::One(Value::Int(_))));
+    let typed = locations(test);
+    if typed.iter().any(array) || test.init.iter().any(|i| array(i) || address(i)) {
+        return None;
+    }
+    let observed = observed_locals(test);
+    let mut helpers = String::new();
+    for h in &test.helpers {
+        helpers += &print_function(h);
+    }
+    let mut out = Vec::new();
+    for (n, body) in test.threads.iter().enumerate() {
+        let Body::C(f) = body else { return None };
+        if f.params.iter().any(|p| !matches!(p.ty.bare(), Type::Pointer(_))) {
+            return None;
+        }
+        let mut own = f.clone();
+        own.name = "P0".to_string();
+        let text = print_function(&own);
+        let neutral = |w: &str, stem: &str| {
+            w.strip_prefix(stem).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let taken = |w: &&str| neutral(w, "loc") || neutral(w, "var");
+        if words(&helpers).iter().any(taken) {
+            return None;
+        }
+        let mut declared: BTreeSet<&str> = BTreeSet::new();
+        f.each_declarator(&mut |d, _| {
+            declared.insert(d.name.as_str());
+        });
+        // A local that hides a location, or a name that both a helper and a local have, would be
+        // renamed too often.
+        let is_param = |name: &str| f.params.iter().any(|p| p.name == name);
+        if declared.iter().any(|d| is_param(d) || test.helpers.iter().any(|h| h.name == **d)) {
+            return None;
+        }
+        let mut thread = Thread {
+            name: format!("P{n}"),
+            text: String::new(),
+            places: BTreeMap::new(),
+            locals: BTreeMap::new(),
+        };
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for word in words(&text) {
+            if names.contains_key(word) {
+                continue;
+            }
+            let (list, stem) = match () {
+                () if is_param(word) => (&mut thread.places, "loc"),
+                () if declared.contains(word) => (&mut thread.locals, "var"),
+                // A free name that looks like one of ours.
+                () if taken(&word) => return None,
+                () => continue,
+            };
+            let new = format!("{stem}{}", list.len());
+            list.insert(new.clone(), word.to_string());
+            names.insert(word.to_string(), new);
+        }
+        // Lifting knows how wide a location is, which another thread may see wider.
+        let mut init = String::new();
+        for (new, place) in &thread.places {
+            let is = |i: &&InitItem| matches!(&i.place, Place::Mem { name, .. } if name == place);
+            let whole = typed.iter().find(is).and_then(|i| i.ty.as_ref());
+            let param = f.params.iter().find(|p| p.name == *place).map(|p| p.ty.bare());
+            let seen = match param {
+                Some(Type::Pointer(to)) => size_of(to),
+                _ => None,
+            };
+            if let Some(ty) = whole.filter(|ty| size_of(ty) != seen) {
+                init += &format!("{} {new}; ", types::text(ty));
+            }
+        }
+        let shown: Vec<String> = observed
+            .get(&f.name)
+            .into_iter()
+            .flatten()
+            .filter_map(|local| names.get(local))
+            .map(|local| format!("0:{local};"))
+            .collect();
+        let shown = match shown.is_empty() {
+            true => String::new(),
+            false => format!("locations [{}]\n", shown.join(" ")),
+        };
+        let body = renamed(&text, &names);
+        thread.text = format!("C thread\n{{{init}}}\n{helpers}{body}{shown}exists (true)\n");
+        out.push(thread);
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The test that the code of its threads makes; `code` has one test of one thread for each.
+pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test, String> {
+    let arch = code.first().map(|c| c.arch).ok_or("a test without threads")?;
+    let mut init = locations(test);
+    let (mut locals, mut private, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut faults = BTreeSet::new();
+    for (n, (thread, code)) in threads.iter().zip(code).enumerate() {
+        let (Some(Body::C(f)), [Body::Asm(lines)]) = (test.threads.get(n), code.threads.as_slice())
+        else {
+            return Err(format!("{} has no code", thread.name));
+        };
+        let mut names: BTreeMap<String, String> = thread.places.clone();
+        for (local, place) in pairs(code, MAP) {
+            let local = local.strip_prefix("0:").and_then(|l| thread.locals.get(l));
+            let Some(local) = local else { return Err(format!("{place} is no local's place")) };
+            let out = out_name(&f.name, local);
+            let is = |i: &&InitItem| matches!(&i.place, Place::Mem { name, .. } if name == place);
+            let ty = code.init.iter().find(is).and_then(|i| i.ty.clone());
+            declare(&mut init, &out, ty.unwrap_or(Type::INT));
+            names.insert(place.to_string(), out.clone());
+            locals.push((n, local.clone(), out));
+        }
+        // What lifting has made of its own: locks, slots of the stack, constants.
+        let made: Vec<&InitItem> = code
+            .init
+            .iter()
+            .filter(|i| match &i.place {
+                Place::Reg { .. } => true,
+                Place::Mem { name, .. } => !names.contains_key(name),
+            })
+            .collect();
+        for item in &made {
+            if let Place::Mem { name, .. } = &item.place {
+                names.insert(name.clone(), own(name, n, thread));
+            }
+        }
+        for item in made {
+            let place = match &item.place {
+                Place::Reg { name, .. } => Place::Reg { thread: n, name: name.clone() },
+                Place::Mem { name, index } => {
+                    Place::Mem { name: names[name].clone(), index: *index }
+                }
+            };
+            // Threads share the locks of their locations.
+            if !private.iter().any(|i: &InitItem| i.place == place) {
+                let mut item = InitItem { place, ..item.clone() };
+                point(&mut item, n, &names);
+                private.push(item);
+            }
+        }
+        for label in lines.iter().flat_map(|l| &l.labels) {
+            let rest = label.strip_prefix("L0").unwrap_or(label);
+            names.insert(label.clone(), format!("L{n}{rest}"));
+        }
+        let line = |l: &Line| Line {
+            labels: l.labels.iter().filter_map(|l| names.get(l).cloned()).collect(),
+            text: renamed(&l.text, &names),
+            span: l.span,
+        };
+        bodies.push(Body::Asm(lines.iter().map(line).collect()));
+        faults.extend(words_of(code, FAULTS).filter_map(|place| thread.places.get(place)));
+    }
+    init.extend(private);
+    let mut out = composed(test, arch, &locals, init, bodies);
+    for code in code {
+        out.add_features(code.features());
+    }
+    if !faults.is_empty() {
+        let only = only_read(test);
+        let faults: Vec<&str> =
+            only.iter().filter(|name| faults.contains(name)).map(String::as_str).collect();
+        if !faults.is_empty() {
+            out.info.push((FAULTS.to_string(), faults.join(" ")));
+        }
+    }
+    Ok(out)
+}
+
+/// The test's name for a location that lifting has made.
+fn own(name: &str, n: usize, thread: &Thread) -> String {
+    if is_lock(name) {
+        let of = locked_by(name).unwrap_or(name);
+        return lock_of(thread.places.get(of).map_or(of, String::as_str));
+    }
+    match name.strip_prefix("P0_") {
+        Some(rest) => format!("P{n}_{rest}"),
+        None => name.to_string(),
+    }
+}
+
+/// Lets an initial value name what the test does.
+fn point(item: &mut InitItem, n: usize, names: &BTreeMap<String, String>) {
+    let value = |v: &mut Value| match v {
+        Value::Addr { name, .. } => {
+            if let Some(own) = names.get(name) {
+                own.clone_into(name);
+            }
+        }
+        Value::Label { thread: Some(thread), .. } => *thread = n,
+        _ => {}
+    };
+    match &mut item.value {
+        Some(InitValue::One(v)) => value(v),
+        Some(InitValue::Array(list)) => list.iter_mut().for_each(value),
+        None => {}
+    }
+}
+
+fn words_of<'t>(test: &'t Test, key: &str) -> impl Iterator<Item = &'t str> {
+    let line = test.info.iter().find(|(k, _)| k == key);
+    line.into_iter().flat_map(|(_, v)| v.split_whitespace())
+}
+
+fn pairs<'t>(test: &'t Test, key: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    words_of(test, key).filter_map(|pair| pair.rsplit_once('='))
+}

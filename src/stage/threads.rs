@@ -1,0 +1,169 @@
+//! The threads of C tests, which a compiler gets by themselves, and their code together again.
+//!
+//! A list of tests has far fewer distinct threads than tests, and each is compiled and lifted once a
+//! profile. The code of a test is put together from that whenever something reads it, which is
+//! cheaper than to keep it. How a test is taken apart is the business of `mix/threads`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::building::Building;
+use super::items::read_test;
+use litmake_base::digest::Digest;
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
+use litmake_engine::parts::{Bundle, decode_results};
+use litmake_litmus::{self as litmus, Test};
+use litmake_mix::threads::{Thread, apart, together};
+
+/// So many tests, and so many threads, are remembered as they were read.
+const REMEMBERED: usize = 4096;
+
+/// Takes tests apart. A test that a compiler has to see as a whole is the only part of itself.
+struct Apart(Arc<Tests>);
+
+/// Puts the code of threads together. Its items are what `Apart` gave, the test, and the code of
+/// its parts.
+struct Together {
+    tests: Arc<Tests>,
+    code: Memory<Test>,
+}
+
+/// Tests with their threads; those without are whole.
+type Tests = Memory<(Test, Option<Vec<Thread>>)>;
+
+impl Default for Threads {
+    fn default() -> Threads {
+        let tests = Arc::new(Tests::default());
+        let together = Together { tests: tests.clone(), code: Memory::default() };
+        let apart = Arc::new(Apart(tests));
+        Threads { lists: BTreeMap::new(), apart, together: Arc::new(together) }
+    }
+}
+
+fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), String> {
+    let test = read_test(text)?;
+    let threads = apart(&test);
+    Ok((test, threads))
+}
+
+/// What the stages of a plan share.
+pub struct Threads {
+    /// The lists of threads, by the graph's node whose tests they are taken from.
+    lists: BTreeMap<usize, usize>,
+    apart: Arc<Apart>,
+    together: Arc<Together>,
+}
+
+/// Lets some work, which is of one profile, have the distinct threads of some tests, and gives the
+/// node whose items are the tests again.
+pub fn build(graph: &mut Building, tests: usize, fingerprint: Fingerprint, work: Work) -> usize {
+    let shared = graph.shared.of::<Threads>();
+    let (known, apart) = (shared.lists.get(&tests).copied(), shared.apart.clone());
+    let together = shared.together.clone();
+    let list = known.unwrap_or_else(|| {
+        let apart = graph.add_hidden(vec![tests], by("apart"), Work::Map(apart));
+        let list = graph.add_hidden(vec![apart], Fingerprint::default(), Work::Parts);
+        graph.shared.of::<Threads>().lists.insert(tests, list);
+        list
+    });
+    let apart = graph.graph.nodes[list].inputs[0];
+    let code = graph.add(vec![list], fingerprint, work);
+    let at = graph.add_hidden(vec![apart, tests], by("together"), Work::Map(together));
+    graph.graph.nodes[at].joined = vec![code];
+    at
+}
+
+fn by(way: &str) -> Fingerprint {
+    Fingerprint::default()
+        .with_text("litmake", env!("LITMAKE_STAGE_THREADS"))
+        .with_text("stage", "threads")
+        .with_text("way", way)
+}
+
+impl Map for Apart {
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| -> Result<Vec<u8>, String> {
+            let read = self.0.get(&item[0], read_apart)?;
+            let part = |t: &Thread| (t.name.clone(), t.text.clone().into_bytes());
+            let parts = match &read.1 {
+                Some(threads) => threads.iter().map(part).collect(),
+                None => vec![(WHOLE.to_string(), item[0].clone())],
+            };
+            Ok(Bundle { parts, rest: Vec::new() }.encode())
+        };
+        let outcome = |item: &Vec<Vec<u8>>| one(item).map_or_else(Outcome::Failed, Outcome::Done);
+        items.iter().map(outcome).collect()
+    }
+}
+
+/// The name of a part that is all of its test.
+const WHOLE: &str = "";
+
+impl Together {
+    fn one(&self, item: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+        let [_, test, code] = item else {
+            return Err("a test without code was to be put together".into());
+        };
+        let code = decode_results(code).ok_or("code that cannot be read")?;
+        let code: Vec<Vec<u8>> = code.into_iter().flatten().collect();
+        let read = self.tests.get(test, read_apart)?;
+        let (test, Some(threads)) = read.as_ref() else {
+            return code.into_iter().next().ok_or_else(|| "a test without code".into());
+        };
+        let code =
+            code.iter().map(|c| self.code.get(c, read_test)).collect::<Result<Vec<_>, _>>()?;
+        let code: Vec<&Test> = code.iter().map(Arc::as_ref).collect();
+        Ok(litmus::write(&together(test, threads, &code)?).into_bytes())
+    }
+}
+
+impl Map for Together {
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn needs_all_parts(&self) -> bool {
+        true
+    }
+
+    fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
+        let one = |item: &Vec<Vec<u8>>| self.one(item).map_or_else(Outcome::Failed, Outcome::Done);
+        items.iter().map(one).collect()
+    }
+}
+
+/// What contents were read as, the last ones.
+struct Memory<T>(Mutex<FxHashMap<Digest, Arc<T>>>);
+
+impl<T> Default for Memory<T> {
+    fn default() -> Memory<T> {
+        Memory(Mutex::default())
+    }
+}
+
+impl<T> Memory<T> {
+    fn get(
+        &self,
+        content: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, String>,
+    ) -> Result<Arc<T>, String> {
+        let key = Digest::of(content);
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = known().get(&key) {
+            return Ok(value.clone());
+        }
+        let value = Arc::new(read(content)?);
+        let mut all = known();
+        if all.len() >= REMEMBERED {
+            all.clear();
+        }
+        all.insert(key, value.clone());
+        Ok(value)
+    }
+}

@@ -1,0 +1,198 @@
+//! Tests compiled whole against the same tests compiled a thread at a time: on every target and in
+//! random tests as well as in those of shipped families, the code that comes out is equal, and so
+//! is what cannot be compiled. Equal code has equal outcomes; where the code differed, outcomes are
+//! compared before it is said.
+//!
+//! `LITMAKE_TESTS=5000` compares so many tests for each target.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::Source;
+use litmake::engine::graph::Context;
+use litmake::engine::store::{Store, StoreOptions};
+use litmake::generate::recipe::Recipe;
+use litmake::litmus::canon::canonical_text;
+use litmake::litmus::{self, Arch, Test};
+use litmake::mix::threads::{Thread, apart, together};
+use litmake::pipeline::plan::profile_folders;
+use litmake::profile::files::Disk;
+use litmake::profile::types::{Observe, Storage};
+use litmake::profile::{Profile, Profiles};
+use litmake::select::collect::{Wanted, collect};
+use litmake::select::filter::Filter;
+use litmake::sim::{Model, Options, Simulator};
+use litmake::stage::compilers::Compilers;
+use litmake::toolchain::compile::{Compiler, Trouble};
+
+#[allow(dead_code)]
+#[path = "common/exec.rs"]
+mod exec;
+#[allow(dead_code)]
+#[path = "common/wide.rs"]
+mod wide;
+
+fn count() -> usize {
+    std::env::var("LITMAKE_TESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(120)
+}
+
+fn read(name: &str, text: &str) -> Test {
+    litmus::read(&Source::new(name, text)).expect("a test that was made")
+}
+
+/// Half of them random, and half of the families that use most of C.
+fn tests(seed: u64) -> Vec<Test> {
+    let families = ["telechat-table3", "mix-table4", "c11-cas", "c11-mixed-width", "c11-helpers"];
+    let mut rng = exec::Rng::new(seed);
+    let random = (0..count() / 2).map(|_| read("random", &wide::test(&mut rng, Arch::C, false)));
+    let mut out: Vec<Test> = random.collect();
+    for family in families {
+        let recipe = Recipe::new(Arch::C);
+        let keep = Filter::default();
+        let sample = Some((count() / 2 / families.len(), seed));
+        let wanted = Wanted { sample, ..Wanted::all(&keep) };
+        let all = collect(&recipe, &[Source::new("family", family)], &wanted, 1);
+        out.extend(all.expect("a family").iter().map(|(name, text)| read(name, &text)));
+    }
+    out
+}
+
+fn words(made: Result<Test, Trouble>) -> Result<Test, String> {
+    made.map_err(|trouble| match trouble {
+        Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e) => e,
+        Trouble::Stopped => "stopped".into(),
+    })
+}
+
+fn outcomes(test: &Test, model: &Model) -> Result<Vec<litmake::sim::State>, String> {
+    let options = Options { timeout: Some(Duration::from_secs(20)), ..Options::default() };
+    let found = Simulator::default().simulate(test, model, &options);
+    let mut states = found.map_err(|e| e.message.clone())?.states;
+    states.sort();
+    Ok(states)
+}
+
+/// Compares both ways with one profile; says how many tests were compared, and how many of them
+/// have code.
+fn compare(profile: &Profile, tests: &[Test], store: &Store) -> Option<(usize, usize)> {
+    let tool = Compilers::default().tool(profile, store);
+    let Ok(program) = tool.program else {
+        eprintln!("skipped: {} is not installed", profile.compiler);
+        return None;
+    };
+    let context = Context::default();
+    let compiler = Compiler {
+        profile,
+        program: &program,
+        observe: Observe::Condition,
+        storage: Storage::Pointers,
+        helpers: false,
+        runtime: &tool.runtime,
+        stop: &context.stop,
+    };
+    let both: Vec<(&Test, Vec<Thread>)> =
+        tests.iter().filter_map(|t| Some((t, apart(t)?))).collect();
+    let whole: Vec<Test> = both.iter().map(|(test, _)| (*test).clone()).collect();
+    let whole: Vec<_> = whole.chunks(128).flat_map(|c| compiler.compile(c)).map(words).collect();
+    let mut texts: Vec<&str> =
+        both.iter().flat_map(|(_, t)| t.iter().map(|t| t.text.as_str())).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let parts: Vec<Test> = texts.iter().map(|t| read("thread", t)).collect();
+    let parts: Vec<_> = parts.chunks(128).flat_map(|c| compiler.compile(c)).map(words).collect();
+    let code = |text: &str| parts[texts.binary_search(&text).unwrap()].as_ref();
+    let arch = profile.arch;
+    let name = profile.model.clone().unwrap_or_else(|| arch.default_model().to_string());
+    let model = Model::load(&cat::load(&name, &LoadOptions::new(arch)).unwrap()).unwrap();
+    let mut there = 0;
+    for ((test, threads), whole) in both.iter().zip(&whole) {
+        let code: Result<Vec<&Test>, &String> = threads.iter().map(|t| code(&t.text)).collect();
+        let joined = match code {
+            Ok(code) => Ok(together(test, threads, &code).unwrap()),
+            Err(e) => Err(e),
+        };
+        match (whole, joined) {
+            (Ok(whole), Ok(joined)) => {
+                let joined = read("together", &litmus::write(&joined));
+                there += 1;
+                assert!(
+                    canonical_text(whole) == canonical_text(&joined) && whole.info == joined.info
+                        || outcomes(whole, &model) == outcomes(&joined, &model)
+                            && panic_on_code(profile, test, whole, &joined),
+                    "{}: outcomes differ for\n{}\nwhole:\n{}\ntogether:\n{}",
+                    profile.name,
+                    litmus::write(test),
+                    litmus::write(whole),
+                    litmus::write(&joined)
+                );
+            }
+            (Err(_), Err(_)) => {}
+            (whole, joined) => panic!(
+                "{}: one way alone compiles\n{}\nwhole: {:?}\ntogether: {:?}",
+                profile.name,
+                litmus::write(test),
+                whole.as_ref().map(litmus::write),
+                joined.as_ref().map(litmus::write)
+            ),
+        }
+    }
+    assert!(there * 10 >= both.len() * 8, "{there} of {} could be compiled", both.len());
+    Some((both.len(), there))
+}
+
+fn panic_on_code(profile: &Profile, test: &Test, whole: &Test, joined: &Test) -> bool {
+    panic!(
+        "{}: the code differs (outcomes are equal) for\n{}\nwhole:\n{}\ntogether:\n{}",
+        profile.name,
+        litmus::write(test),
+        litmus::write(whole),
+        litmus::write(joined)
+    )
+}
+
+fn target(name: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let all = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    for (seed, compiler) in
+        [format!("clang-16-{name}-O2"), format!("gcc-12-{name}-O1")].into_iter().enumerate()
+    {
+        let profile: Arc<Profile> = all.find(&Disk, Path::new("."), &compiler).unwrap();
+        let tests = tests(seed as u64 + 1);
+        if let Some((compared, there)) = compare(&profile, &tests, &store) {
+            eprintln!("{compiler}: {compared} of {} taken apart, {there} with code", tests.len());
+        }
+    }
+}
+
+#[test]
+fn on_x86_64() {
+    target("x86_64");
+}
+
+#[test]
+fn on_aarch64() {
+    target("aarch64");
+}
+
+#[test]
+fn on_armv7() {
+    target("armv7");
+}
+
+#[test]
+fn on_riscv64() {
+    target("riscv64");
+}
+
+#[test]
+fn on_ppc64le() {
+    target("ppc64le");
+}
+
+#[test]
+fn on_mips64el() {
+    target("mips64el");
+}
