@@ -36,11 +36,12 @@ pub struct Thread {
 /// The threads of a test; nothing where a compiler could see more of the test than one thread.
 ///
 /// A thread's code is a function of its text where its locations are behind pointers of known
-/// types. So the test stays whole where a parameter is no pointer, where a location is an array
-/// (lifting looks at how all threads access its parts), and where pointers lie in memory (lifting
-/// looks at what they can point to).
+/// types. So the test stays whole where a parameter is no pointer; where there are functions that
+/// threads share, which a compiler suits to all their callers; where a location is an array, since
+/// lifting looks at how all threads access its parts; and where pointers lie in memory, since lifting
+/// looks at what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
-    if published(test).is_some() || !members(test).is_empty() {
+    if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
         return None;
     }
     let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));
@@ -51,10 +52,6 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
         return None;
     }
     let observed = observed_locals(test);
-    let mut helpers = String::new();
-    for h in &test.helpers {
-        helpers += &print_function(h);
-    }
     let mut out = Vec::new();
     for (n, body) in test.threads.iter().enumerate() {
         let Body::C(f) = body else { return None };
@@ -68,17 +65,13 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
             w.strip_prefix(stem).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
         };
         let taken = |w: &&str| neutral(w, "loc") || neutral(w, "var");
-        if words(&helpers).iter().any(taken) {
-            return None;
-        }
         let mut declared: BTreeSet<&str> = BTreeSet::new();
         f.each_declarator(&mut |d, _| {
             declared.insert(d.name.as_str());
         });
-        // A local that hides a location, or a name that both a helper and a local have, would be
-        // renamed too often.
+        // A local that hides a location would be renamed as if it was that.
         let is_param = |name: &str| f.params.iter().any(|p| p.name == name);
-        if declared.iter().any(|d| is_param(d) || test.helpers.iter().any(|h| h.name == **d)) {
+        if declared.iter().any(|d| is_param(d)) {
             return None;
         }
         let mut thread = Thread {
@@ -129,7 +122,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
             false => format!("locations [{}]\n", shown.join(" ")),
         };
         let body = renamed(&text, &names);
-        thread.text = format!("C thread\n{{{init}}}\n{helpers}{body}{shown}exists (true)\n");
+        thread.text = format!("C thread\n{{{init}}}\n{body}{shown}exists (true)\n");
         out.push(thread);
     }
     (!out.is_empty()).then_some(out)

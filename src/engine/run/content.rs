@@ -190,16 +190,7 @@ impl Engine<'_> {
         let this = &self.graph.nodes[node];
         let mut out: Vec<Result<Vec<Vec<u8>>, Outcome>> = vec![Ok(Vec::new()); rows.len()];
         for (j, cells) in this.inputs.iter().zip(inputs) {
-            let contents: Vec<Result<Vec<u8>, Outcome>> = match self.made_when_read(*j) {
-                Some(work) => self.made(*j, work, shard, rows),
-                None => rows
-                    .iter()
-                    .map(|row| {
-                        let cell = cells[*row as usize];
-                        self.content(*j, shard, *row as usize, cell).map_err(Outcome::Broke)
-                    })
-                    .collect(),
-            };
+            let contents = self.contents(*j, shard, rows, cells);
             for (item, content) in out.iter_mut().zip(contents) {
                 match (&mut *item, content) {
                     (Ok(item), Ok(content)) => item.push(content),
@@ -218,6 +209,24 @@ impl Engine<'_> {
             }
         }
         out
+    }
+
+    /// The contents of some rows of a node, whose cells these are.
+    pub(super) fn contents(
+        &self,
+        node: usize,
+        shard: usize,
+        rows: &[u32],
+        cells: &[Cell],
+    ) -> Vec<Result<Vec<u8>, Outcome>> {
+        let one = |row: &u32| {
+            let cell = cells[*row as usize];
+            self.content(node, shard, *row as usize, cell).map_err(Outcome::Broke)
+        };
+        match self.made_when_read(node) {
+            Some(work) => self.made(node, work, shard, rows),
+            None => rows.iter().map(one).collect(),
+        }
     }
 
     /// The work of a node whose results are not kept.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{Engine, Places, Root, lock};
-use crate::graph::Work;
+use crate::graph::{Outcome, Work};
 use crate::parts::Bundle;
 use crate::rows::{Cell, Entry, State, decode_entries, encode_entries};
 use litmake_base::diag::Diag;
@@ -21,13 +21,7 @@ impl Engine<'_> {
         let mut seen = FxHashSet::default();
         let mut all: Vec<(Entry, (u32, u32))> = Vec::new();
         for shard in 0..root.shards() {
-            // Which parts a shard has is noted, so that the bundles need not be read again.
-            let key = self.shard_digest(input, shard).map(|d| self.manifest_key(node, &[d]));
-            let known = key.and_then(|k| self.store.get_one(&k)).and_then(|b| decode_entries(&b));
-            let list = match known {
-                Some(list) => list,
-                None => self.parts_of(input, shard, key)?,
-            };
+            let list = self.part_list(node, shard)?;
             for entry in list {
                 let Some((row, part)) = entry.name.split_once('#') else { continue };
                 let row = row.parse::<u32>().unwrap_or(u32::MAX);
@@ -44,8 +38,19 @@ impl Engine<'_> {
         Ok(Root::new(entries, origin))
     }
 
-    /// The parts of one shard, named by row and part; they are put into the store.
-    pub(super) fn parts_of(
+    /// The parts of one shard, named by row and part. Which they are is noted, so that what they
+    /// are parts of need not be read again.
+    fn part_list(&self, node: usize, shard: usize) -> Result<Vec<Entry>, Box<Diag>> {
+        let input = self.graph.nodes[node].inputs[0];
+        let key = self.shard_digest(input, shard).map(|d| self.manifest_key(node, &[d]));
+        let known = key.and_then(|k| self.store.get_one(&k)).and_then(|b| decode_entries(&b));
+        match known {
+            Some(list) => Ok(list),
+            None => self.parts_of(input, shard, key),
+        }
+    }
+
+    fn parts_of(
         &self,
         input: usize,
         shard: usize,
@@ -54,12 +59,19 @@ impl Engine<'_> {
         let mut list = Vec::new();
         let mut complete = true;
         let mut blobs: Vec<(Digest, Vec<u8>)> = Vec::new();
-        for (row, cell) in self.cells(input, shard)?.into_iter().enumerate() {
-            complete &= cell.state != State::Broke;
-            if !cell.state.usable() {
-                continue;
-            }
-            let bundle = self.bundle(input, shard, row, cell).map_err(Diag::new)?;
+        let cells = self.cells(input, shard)?;
+        let rows: Vec<u32> =
+            (0..cells.len() as u32).filter(|row| cells[*row as usize].state.usable()).collect();
+        complete &= cells.iter().all(|cell| cell.state != State::Broke);
+        for (row, content) in rows.iter().zip(self.contents(input, shard, &rows, &cells)) {
+            let bytes = match content {
+                Ok(bytes) => bytes,
+                // What says no has no parts, and says so where it is read.
+                Err(Outcome::Failed(_)) => continue,
+                Err(Outcome::Broke(message)) => return Err(Diag::new(message)),
+                Err(_) => return Err(Diag::new("the run was stopped")),
+            };
+            let bundle = self.unpacked(input, &bytes)?;
             for (name, content) in bundle.parts {
                 let digest = Digest::of(&content);
                 let name = format!("{row}#{name}").into_boxed_str();
@@ -100,16 +112,14 @@ impl Engine<'_> {
             return Ok(places.clone());
         }
         let root = self.root_of(parts)?;
-        let input = self.graph.nodes[parts].inputs[0];
-        let of = |(row, cell): (usize, Cell)| -> Result<Places, Box<Diag>> {
-            if !cell.state.usable() {
-                return Ok(Places::default());
+        let whole = self.root_of(self.graph.nodes[parts].inputs[0])?;
+        let mut places = vec![Places::default(); whole.rows(shard).len()];
+        for entry in self.part_list(parts, shard)? {
+            let row = entry.name.split_once('#').and_then(|(row, _)| row.parse::<usize>().ok());
+            if let Some(places) = row.and_then(|row| places.get_mut(row)) {
+                places.push(root.place_of(&entry.content));
             }
-            let bundle = self.bundle(input, shard, row, cell).map_err(Diag::new)?;
-            Ok(bundle.parts.iter().map(|(_, c)| root.place_of(&Digest::of(c))).collect())
-        };
-        let cells = self.cells(input, shard)?;
-        let places = cells.into_iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?;
+        }
         let places = Arc::new(places);
         lock(&self.places).insert((parts, shard), places.clone());
         Ok(places)
@@ -124,8 +134,13 @@ impl Engine<'_> {
         cell: Cell,
     ) -> Result<Bundle, String> {
         let bytes = self.content(node, shard, row, cell)?;
+        self.unpacked(node, &bytes).map_err(|e| e.message.clone())
+    }
+
+    fn unpacked(&self, node: usize, bytes: &[u8]) -> Result<Bundle, Box<Diag>> {
         let label = &self.graph.nodes[node].label;
-        Bundle::decode(&bytes).ok_or_else(|| format!("`{label}` gave something without parts"))
+        Bundle::decode(bytes)
+            .ok_or_else(|| Diag::new(format!("`{label}` gave something that has no parts")))
     }
 
     /// What became of the parts of an item in a node, and where they stand there; nothing where a
