@@ -57,11 +57,22 @@ struct Counted {
     runs: AtomicU64,
     work: Function,
     normal: Option<fn(&[Vec<u8>]) -> Digest>,
+    /// Whether results are kept, and whether parts that are missing are none of its business.
+    keeps: bool,
 }
 
 impl Counted {
     fn new(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Arc<Counted> {
-        Arc::new(Counted { runs: AtomicU64::new(0), work: Box::new(work), normal: None })
+        Arc::new(Counted::of(work))
+    }
+
+    fn of(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Counted {
+        Counted { runs: AtomicU64::new(0), work: Box::new(work), normal: None, keeps: true }
+    }
+
+    /// Work whose results are made when they are read, and that needs all parts.
+    fn when_read(work: impl Fn(&[Vec<u8>]) -> Outcome + Send + Sync + 'static) -> Arc<Counted> {
+        Arc::new(Counted { keeps: false, ..Counted::of(work) })
     }
 
     fn take(&self) -> u64 {
@@ -72,6 +83,14 @@ impl Counted {
 impl Map for Counted {
     fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
         self.normal.map(|f| f(inputs))
+    }
+
+    fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    fn needs_all_parts(&self) -> bool {
+        !self.keeps
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
@@ -390,9 +409,8 @@ fn equal_in_what_matters_is_run_once() {
     let dir = tempfile::tempdir().unwrap();
     let list = List::numbers(100);
     let work = Arc::new(Counted {
-        runs: AtomicU64::new(0),
-        work: Box::new(|i| Outcome::Done((number(&i[0]) % 10).to_string().into_bytes())),
         normal: Some(|i| Digest::of(&[(number(&i[0]) % 10) as u8])),
+        ..Counted::of(|i| Outcome::Done((number(&i[0]) % 10).to_string().into_bytes()))
     });
     let graph = Graph {
         nodes: vec![
@@ -581,4 +599,89 @@ fn equal_parts_are_worked_on_once_and_joined() {
     let (changed, runs, predicted) = look();
     assert_eq!((&*changed["item-000012"], runs), ("30 without 0", vec![1, 0, 1]));
     assert!(predicted >= 1);
+}
+
+#[test]
+fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = List::numbers(3000);
+    let split = Counted::when_read(|i| {
+        let part = |(n, c): (usize, char)| (format!("d{n}"), c.to_string().into_bytes());
+        let parts = String::from_utf8_lossy(&i[0]).chars().enumerate().map(part).collect();
+        Outcome::Done(Bundle { parts, rest: Vec::new() }.encode())
+    });
+    let squared = Counted::new(|i| match number(&i[0]) {
+        9 => Outcome::Failed("nine".into()),
+        n => Outcome::Done((n * n).to_string().into_bytes()),
+    });
+    let sum = Counted::when_read(|i| {
+        let parts = decode_results(&i[1]).unwrap();
+        match parts.iter().flatten().map(|p| number(p)).sum::<u64>() {
+            64 => Outcome::Failed("sixty-four".into()),
+            sum => Outcome::Done(sum.to_string().into_bytes()),
+        }
+    });
+    let root = Counted::new(|i| {
+        Outcome::Finding((number(&i[0]) as f64).sqrt().floor().to_string().into_bytes())
+    });
+    let mut join = node("sum", &[1], Work::Map(sum.clone()));
+    join.joined = vec![3];
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(list.clone())),
+            node("split", &[0], Work::Map(split.clone())),
+            node("digits", &[1], Work::Parts),
+            node("squared", &[2], Work::Map(squared.clone())),
+            join,
+            node("root", &[4], Work::Map(root.clone())),
+        ],
+    };
+    let runs = || [&split, &squared, &sum, &root].map(|c| c.take());
+    let predict = |store: &Store| -> Vec<u64> {
+        let engine = Engine::new(&graph, store, Options::default(), &Silent).unwrap();
+        let out = engine.predict().unwrap().iter().map(|p| p.run + p.maybe).collect();
+        runs();
+        out
+    };
+    let look = |store: &Store| {
+        let engine = Engine::new(&graph, store, Options::default(), &Silent).unwrap();
+        assert!(engine.run());
+        let done = runs();
+        let mut found = BTreeMap::new();
+        for f in engine.found(&[State::Finding, State::Failed, State::Skipped]) {
+            let of = (graph.nodes[f.node].label.clone(), f.item);
+            found.insert(of, (f.state, String::from_utf8(f.content).unwrap()));
+        }
+        let summary = engine.summary(5);
+        assert_eq!(summary.tasks, summary.findings + summary.failed + summary.skipped);
+        // A test of whose parts one failed says why.
+        let s = engine.root_table(4).unwrap();
+        let nine = s.entries.iter().position(|e| &*e.name == "item-002919").unwrap();
+        let shard = s.bounds.partition_point(|b| *b <= nine) - 1;
+        let row = nine - s.bounds[shard];
+        let cell = engine.cells(5, shard).unwrap()[row];
+        assert_eq!(cell.state, State::Skipped);
+        assert_eq!(engine.content(5, shard, row, cell).unwrap(), b"nine");
+        (done, found)
+    };
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let (done, found) = look(&store);
+    // 271 of the first thousand numbers have a nine in them, and as many of each further thousand.
+    let whole = 3000 - 3 * 271;
+    assert_eq!((done[0], done[1]), (3000 + whole, 10), "for the list of parts, and for the sums");
+    assert_eq!(done[2], whole, "made once for each item that something reads");
+    let eight = ("root".to_string(), "item-000008".to_string());
+    assert_eq!(found[&eight], (State::Failed, "sixty-four".to_string()), "what is made may say no");
+    // Nothing to do, and nothing of it is made.
+    assert_eq!(predict(&store), [0; 6]);
+    let (again, same) = look(&store);
+    assert_eq!(again, [0; 4]);
+    assert_eq!(same, found);
+    // Another item of the same digits.
+    list.set(12, "4321");
+    assert_eq!(predict(&store)[5], 1);
+    let (changed, found) = look(&store);
+    assert_eq!((changed[1], changed[2], changed[3]), (0, 1, 1), "{changed:?}");
+    let item = ("root".to_string(), "item-000012".to_string());
+    assert_eq!(found[&item], (State::Finding, "5".to_string()));
 }

@@ -112,6 +112,9 @@ impl Engine<'_> {
             };
             let cell = match self.decide(node, shard, row, &known) {
                 Ok(cell) => Some(cell),
+                Err(content) if self.made_when_read(node).is_some() => {
+                    Some(Cell { state: State::Done, content })
+                }
                 Err(key) => {
                     let found = self.recall(self.store.get_one(&key)).map(|k| k.cell);
                     let found = found.or_else(|| self.known_by_normal(node, shard, row, &known));
@@ -165,6 +168,12 @@ impl Engine<'_> {
         }
         let mut contents = Vec::new();
         for (input, cell) in self.graph.nodes[node].inputs.iter().zip(known) {
+            if self.made_when_read(*input).is_some() {
+                // All that it is made from is known, or its cell would not be.
+                let cells = self.cells_if_known(*input, shard)?;
+                contents.push(self.contents(*input, shard, &[row as u32], &cells).pop()?.ok()?);
+                continue;
+            }
             let digest = cell.content;
             let stored = self.store.get_one(&digest);
             contents.push(stored.or_else(|| self.source_content(*input, shard, row, digest))?);

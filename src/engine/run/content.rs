@@ -212,7 +212,7 @@ impl Engine<'_> {
     }
 
     /// The contents of some rows of a node, whose cells these are.
-    pub(super) fn contents(
+    pub(crate) fn contents(
         &self,
         node: usize,
         shard: usize,
@@ -230,7 +230,7 @@ impl Engine<'_> {
     }
 
     /// The work of a node whose results are not kept.
-    pub(super) fn made_when_read(&self, node: usize) -> Option<&Arc<dyn Map>> {
+    pub(crate) fn made_when_read(&self, node: usize) -> Option<&Arc<dyn Map>> {
         match &self.graph.nodes[node].work {
             Work::Map(work) if !work.keeps() => Some(work),
             _ => None,
