@@ -226,7 +226,7 @@ fn an_archive_is_as_good_as_its_files() {
     s.write("tests/mp.litmus", &MP.replace("C mp", "C mp-renamed"));
     tar(&s);
     let ran = executed(&s.run(&[]).1);
-    assert_eq!(ran, 2, "only compiled: the code is equal");
+    assert_eq!(ran, 0, "its threads are known");
     s.write("t.tar", "this is no archive");
     let (status, text) = s.litmake(&["run", "p.yaml"]);
     assert_eq!(status, 2);
@@ -262,18 +262,26 @@ fn a_dry_run_agrees_with_the_run() {
     let s = Scratch::new(SOUND);
     let (status, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
     assert_eq!(status, 0, "{text}");
-    assert!(text.contains("6 tasks would run, and up to 8 after them"), "{text}");
-    // Sources, code, targets, verdicts; where both levels give equal code, half of the last two.
+    assert!(text.contains("10 tasks would run, and up to 8 after them"), "{text}");
+    // Sources, threads, targets, verdicts; where both levels give equal code, half of the last two.
     let ran = executed(&s.run(&[]).1);
-    assert!((2 + 4 + 2 + 2..=2 + 4 + 4 + 4).contains(&ran), "{ran}");
+    assert!((2 + 8 + 2 + 2..=2 + 8 + 4 + 4).contains(&ran), "{ran}");
     let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
     assert!(text.contains("nothing to run"), "{text}");
     s.write("tests/sb.litmus", &SB.replace("C sb", "C sb-renamed"));
+    // A new name: the sources' outcomes are known, and so is the code of the threads.
+    let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
+    assert!(text.contains("nothing to run"), "{text}");
+    assert_eq!(executed(&s.run(&[]).1), 0);
+    s.write("tests/sb.litmus", &SB.replace("y, 1", "y, 2"));
     let (_, text) = s.litmake(&["run", "p.yaml", "--dry-run"]);
     assert!(text.contains("tests are new or changed"), "{text}");
     assert!(text.contains("tests/sb.litmus"), "{text}");
-    // A new name: the sources' outcomes are known, the code is compiled, and is what it was.
-    assert_eq!(executed(&s.run(&[]).1), 2);
+    // One thread of it is new, at two levels.
+    let stages = s.run(&[]).1["stages"].clone();
+    let code = |s: &&Value| s["kind"] == "compile";
+    let ran = |s: &Value| s["executed"].as_u64().unwrap();
+    assert_eq!(stages.as_array().unwrap().iter().filter(code).map(ran).sum::<u64>(), 2);
 }
 
 #[test]
@@ -282,15 +290,15 @@ fn another_compiler_at_the_same_path_is_seen_and_explained() {
     assert_eq!(s.run(&[]).0, 0);
     s.compiler(&SOUND.replace("exec", "exec  "));
     let (status, report) = s.run(&[]);
-    assert_eq!((status, executed(&report)), (0, 4), "only compiled: the code is equal");
+    assert_eq!((status, executed(&report)), (0, 8), "only compiled: the code is equal");
     let (status, text) = s.litmake(&["explain", "p.yaml", "sb"]);
     assert_eq!(status, 0, "{text}");
-    assert!(text.contains("code[mine-O1] ran: what it reads changed"), "{text}");
+    assert!(text.contains("code[mine-O1] P0 ran: what it reads changed"), "{text}");
     assert!(text.contains("cc.sh changed, from "), "{text}");
     assert!(text.contains("      cc.sh changed\n"), "which of its files: {text}");
     assert!(text.contains("target[mine-O1] did not run: nothing that it reads changed"), "{text}");
     let (_, text) = s.litmake(&["explain", "p.yaml", "code[mine-O1]"]);
-    assert!(text.contains("2 tasks ran in the last run"), "{text}");
+    assert!(text.contains("4 tasks ran in the last run"), "{text}");
     s.compiler(BUGGY);
     assert_eq!(s.run(&[]).0, 1);
 }
@@ -487,6 +495,8 @@ fn killed_runs_end_well() {
     let (mut early, mut reported_done) = (0, 0);
     for round in 0..rounds {
         let cache = format!("killed-{round}");
+        // What is killed before it has begun writes none.
+        let _ = std::fs::remove_file(s.path("killed.jsonl"));
         let mut child = s
             .command(&["run", "p.yaml", "-q", "--cache", &cache, "--events", "killed.jsonl"])
             .stdout(Stdio::null())
@@ -874,7 +884,8 @@ exists (0:r=1 /\\ 1:r=1)
     assert_eq!(status, 0, "{report:#}");
     let stages = report["stages"].as_array().unwrap();
     assert_eq!(stages.len(), 2 + 3 * 5);
-    assert!(stages.iter().all(|s| s["tasks"] == 4 && s["failed"] == 0), "{report:#}");
+    let tasks = |s: &Value| if s["kind"] == "compile" { 8 } else { 4 };
+    assert!(stages.iter().all(|s| s["tasks"] == tasks(s) && s["failed"] == 0), "{report:#}");
     let (_, text) = s.litmake(&["compile", "--profile", "mine-O0", "tests/mp.litmus"]);
     assert!(!text.contains("rbp") && !text.contains("movq"), "addresses are names: {text}");
 }
@@ -1491,7 +1502,8 @@ fn a_compiler_that_takes_nothing_is_not_asked_about_each_test() {
         ["tasks", "executed", "cached", "failed", "skipped"].map(|k| stage[k].as_u64().unwrap_or(0))
     };
     let tests = numbers("tests")[0];
-    assert_eq!(numbers("code[mine-O1]"), [tests, tests, 0, tests, 0]);
+    // Two threads a test.
+    assert_eq!(numbers("code[mine-O1]"), [2 * tests, 2 * tests, 0, 2 * tests, 0]);
     assert_eq!(numbers("target[mine-O1]"), [tests, 0, 0, 0, tests]);
     let calls = std::fs::read_to_string(s.path("calls")).unwrap().lines().count();
     assert_eq!(
@@ -1516,7 +1528,7 @@ fn what_stands_beside_a_test_must_not_change_its_code() {
     let (status, report) = s.run(&["--jobs", "1"]);
     assert_eq!(status, 3, "{report:#}");
     let errors = report["errors"].as_array().unwrap();
-    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert_eq!(errors.len(), 4, "two threads, two levels: {errors:?}");
     let said = errors[0]["message"].as_str().unwrap();
     assert!(said.contains("makes other code of it alone"), "{said}");
     s.compiler(SOUND);
@@ -1526,7 +1538,7 @@ fn what_stands_beside_a_test_must_not_change_its_code() {
 #[test]
 fn one_outcome_that_the_source_does_not_have_is_a_finding() {
     let s = Scratch::new(
-        "#!/bin/sh\ntest -f test.c && sed -i 's/\\*x = 1;/*x = 2;/' test.c\nexec cc \"$@\"\n",
+        "#!/bin/sh\ntest -f test.c && sed -i -E 's/\\*(x|loc0) = 1;/*\\1 = 2;/' test.c\nexec cc \"$@\"\n",
     );
     s.write(
         "tests/seq.litmus",
@@ -1689,7 +1701,7 @@ fn versions_differ_in_code_and_in_outcomes() {
         let stages = report["stages"].as_array().unwrap().iter();
         stages.filter(|s| s["kind"] == kind).map(|s| s["executed"].as_u64().unwrap()).sum()
     };
-    assert_eq!((of("compile"), of("simulate")), (2, 0));
+    assert_eq!((of("compile"), of("simulate")), (4, 0), "two threads a test");
     let (status, text) = s.litmake(&["diff", "--profile", "cc-9-O1", "tests/sb.litmus"]);
     assert_eq!(status, 2);
     assert!(text.contains("two profiles are needed"), "{text}");

@@ -23,9 +23,11 @@ pub fn run(
     let width = plan.nodes.iter().map(|n| n.label.chars().count()).max().unwrap_or(0).min(48);
     let (mut run, mut maybe) = (0, 0);
     for (i, node) in built.graph.nodes.iter().enumerate() {
-        // A list of parts is what the stage before it gives.
-        if let Work::Parts = node.work {
-            continue;
+        // A list of parts is what the stage before it gives; what is made when it is read is no task.
+        match &node.work {
+            Work::Parts => continue,
+            Work::Map(work) if !work.keeps() => continue,
+            _ => {}
         }
         let p = &predictions[i];
         if node.hidden && p.run + p.maybe == 0 {

@@ -7,9 +7,10 @@ use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::rows::{Cell, decode_cells, decode_entries};
 use litmake::engine::store::Store;
+use litmake::stage::threads::KIND as THREADS;
 
 use super::common::{self, CacheArgs};
-use super::history::{BEFORE, History, LAST};
+use super::history::{BEFORE, History, LAST, NodeHistory};
 use super::run::PlanArgs;
 
 /// Say why a test ran in the last run of a pipeline, or why it did not: which input changed,
@@ -109,19 +110,25 @@ impl Look<'_> {
         Some(Seen { inputs, key: key.finish(), ran })
     }
 
+    /// The names of a list's items that fit.
+    fn names(&self, root: usize, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let mut out = Vec::new();
+        for digest in &self.history.nodes[root].shards {
+            let entries = Self::digest(digest)
+                .and_then(|d| self.store.get_one(&d))
+                .and_then(|b| decode_entries(&b))
+                .unwrap_or_default();
+            out.extend(entries.iter().filter(|e| fits(&e.name)).map(|e| e.name.to_string()));
+        }
+        out
+    }
+
     /// The names of all tests that fit.
     fn items(&self, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
         for (i, node) in self.history.nodes.iter().enumerate() {
-            if node.root != i {
-                continue;
-            }
-            for digest in &node.shards {
-                let entries = Self::digest(digest)
-                    .and_then(|d| self.store.get_one(&d))
-                    .and_then(|b| decode_entries(&b))
-                    .unwrap_or_default();
-                out.extend(entries.iter().filter(|e| fits(&e.name)).map(|e| e.name.to_string()));
+            if node.root == i {
+                out.extend(self.names(i, fits));
             }
         }
         out.sort();
@@ -168,34 +175,55 @@ fn run(args: Args) -> Result<()> {
             if node.root == i {
                 continue;
             }
-            let Some(seen) = now.seen(&node.label, &node.kind, item) else {
+            // Tests are taken apart and put together wherever something reads them.
+            if node.kind == THREADS {
                 continue;
-            };
-            let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, item));
-            let old_node =
-                before.as_ref().and_then(|b| b.nodes.iter().find(|n| n.label == node.label));
-            let mut why = Vec::new();
-            if let Some(old_node) = old_node {
-                why.extend(old_node.changes(&node.fingerprint(), &store));
             }
-            if let Some(old) = &old {
-                for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
-                    if new.content != old.content {
-                        why.push(format!(
-                            "what `{label}` gave changed, from {} to {}",
-                            old.content.short(),
-                            new.content.short()
-                        ));
+            let by_thread = last.nodes[node.root].kind == THREADS;
+            let names = match by_thread {
+                true => now.names(node.root, &|name| {
+                    name.strip_prefix(item.as_str()).is_some_and(|rest| rest.starts_with('#'))
+                }),
+                false => vec![item.clone()],
+            };
+            if by_thread && names.is_empty() {
+                println!("  {} compiled its threads for another test", node.label);
+            }
+            for name in names {
+                let Some(seen) = now.seen(&node.label, &node.kind, &name) else {
+                    continue;
+                };
+                let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, &name));
+                let same = |n: &&NodeHistory| n.label == node.label && n.kind == node.kind;
+                let old_node = before.as_ref().and_then(|b| b.nodes.iter().find(same));
+                let mut why = Vec::new();
+                if let Some(old_node) = old_node {
+                    why.extend(old_node.changes(&node.fingerprint(), &store));
+                }
+                if let Some(old) = &old {
+                    for ((label, new), (_, old)) in seen.inputs.iter().zip(&old.inputs) {
+                        if new.content != old.content {
+                            why.push(format!(
+                                "what `{label}` gave changed, from {} to {}",
+                                old.content.short(),
+                                new.content.short()
+                            ));
+                        }
                     }
                 }
-            }
-            println!("  {} {}", node.label, verdict(&seen, old.as_ref(), before.is_some()));
-            why.iter().for_each(|w| println!("    {w}"));
-            match &old {
-                // What joins parts is keyed by what became of its own, and not of all.
-                _ if !node.joined.is_empty() => {}
-                Some(old) if old.key != seen.key => println!("    key {} -> {}", old.key, seen.key),
-                _ => println!("    key {}", seen.key),
+                let part = name.strip_prefix(item.as_str()).unwrap_or("").trim_start_matches('#');
+                let space = if part.is_empty() { "" } else { " " };
+                let verdict = verdict(&seen, old.as_ref(), before.is_some());
+                println!("  {}{space}{part} {verdict}", node.label);
+                why.iter().for_each(|w| println!("    {w}"));
+                match &old {
+                    // What joins parts is keyed by what became of its own, and not of all.
+                    _ if !node.joined.is_empty() => {}
+                    Some(old) if old.key != seen.key => {
+                        println!("    key {} -> {}", old.key, seen.key);
+                    }
+                    _ => println!("    key {}", seen.key),
+                }
             }
         }
     }
@@ -219,10 +247,11 @@ fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {
 }
 
 fn stage(last: &History, before: Option<&History>, label: &str, known: &dyn Records) {
-    for node in last.nodes.iter().filter(|n| n.label == label) {
+    for node in last.nodes.iter().filter(|n| n.label == label && n.kind != THREADS) {
         let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
         println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
-        let old = before.and_then(|b| b.nodes.iter().find(|n| n.label == label));
+        let same = |n: &&NodeHistory| n.label == label && n.kind == node.kind;
+        let old = before.and_then(|b| b.nodes.iter().find(same));
         match old {
             Some(old) => {
                 let changes = old.changes(&node.fingerprint(), known);

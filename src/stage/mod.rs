@@ -26,7 +26,7 @@ pub mod run;
 pub mod simulate;
 pub mod split;
 pub mod suite;
-mod threads;
+pub mod threads;
 pub mod verdict;
 
 use std::sync::Arc;

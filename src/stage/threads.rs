@@ -17,6 +17,9 @@ use litmake_engine::parts::{Bundle, decode_results};
 use litmake_litmus::{self as litmus, Test};
 use litmake_mix::threads::{Thread, apart, together};
 
+/// What kind of nodes its are: for people, `compile` is where the compiler is at work.
+pub const KIND: &str = "threads";
+
 /// So many tests, and so many threads, are remembered as they were read.
 const REMEMBERED: usize = 4096;
 
@@ -72,6 +75,9 @@ pub fn build(graph: &mut Building, tests: usize, fingerprint: Fingerprint, work:
     let code = graph.add(vec![list], fingerprint, work);
     let at = graph.add_hidden(vec![apart, tests], by("together"), Work::Map(together));
     graph.graph.nodes[at].joined = vec![code];
+    for node in [apart, list, at] {
+        graph.graph.nodes[node].kind = KIND.into();
+    }
     at
 }
 

@@ -60,7 +60,8 @@ impl Engine<'_> {
     pub fn found(&self, states: &[State]) -> Vec<Found> {
         let mut out = Vec::new();
         for node in 0..self.graph.nodes.len() {
-            if self.is_root(node) {
+            // What is made when it is read fails where it is read; else it hands on.
+            if self.is_root(node) || self.made_when_read(node).is_some() {
                 continue;
             }
             let Some(root) = self.root_table(node) else {

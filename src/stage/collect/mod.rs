@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::items::{DROPPED, ITEM, UNREADABLE};
+use super::threads;
 use super::{Built, kinds};
 use litmake_base::digest::Digest;
 use litmake_engine::graph::{Counts, Work};
@@ -86,9 +87,12 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         };
         let (mut executed, mut seconds) = (0, 0.0);
         for at in parts {
-            // A list of parts is what the work made of the tasks.
-            if let Work::Parts = built.graph.nodes[at].work {
-                continue;
+            // A list of parts is what the work made of the tasks; and what is made when it is read is
+            // no task.
+            match &built.graph.nodes[at].work {
+                Work::Parts => continue,
+                Work::Map(work) if !work.keeps() => continue,
+                _ => {}
             }
             let summary = engine.summary(at);
             // What failed because something before it did is counted there.
@@ -141,14 +145,28 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         if unreadable && !said.insert((found.item.clone(), text.clone())) {
             continue;
         }
-        let (test, part) = match built.graph.nodes[built.graph.root(found.node)].work {
+        let root = &built.graph.nodes[built.graph.root(found.node)];
+        let (test, part) = match root.work {
             Work::Parts => found.item.rsplit_once('#').unwrap_or((&found.item, "")),
             _ => (found.item.as_str(), ""),
         };
-        let message = named(&text, &found.item);
+        let mut message = named(&text, &found.item);
+        if root.kind == threads::KIND {
+            // A thread is the first of its own test, and another one of the test that people know.
+            if let Some(rest) = message.strip_prefix("P0: ") {
+                message = format!("{part}: {rest}");
+            }
+            // What is wrong with a compiler is so for each thread.
+            let of = format!("{} {test}", engine.graph.nodes[found.node].label);
+            if !said.insert((of, message.clone())) {
+                continue;
+            }
+        } else if !part.is_empty() {
+            message = format!("{part}: {message}");
+        }
         out.errors.push(Error {
             stage: engine.graph.nodes[found.node].label.clone(),
-            message: if part.is_empty() { message } else { format!("{part}: {message}") },
+            message,
             test: test.to_string(),
             cause: if unreadable { Cause::Input } else { Cause::Run },
             ..Error::default()
