@@ -28,8 +28,8 @@ use super::common;
 const EXAMPLES: &str = "\
 Examples:
   litmake cpu SB.litmus                        a second on this machine, and its log
-  litmake cpu --table @tests/all               what the model says, and what was seen
-  litmake cpu --table --suite x86 --total 600 @tests/all
+  litmake cpu --table @tests/@all              what the model says, and what was seen
+  litmake cpu --table --suite x86 --total 600 @tests/@all
                                                ten minutes of a suite and of tests
   litmake cpu --profile clang-14-x86_64-O2 bug.litmus
                                                a C test through a compiler
