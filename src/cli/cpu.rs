@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use litmake::base::records::Nowhere;
 use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
 use litmake::cpu::killable::Judge;
@@ -111,7 +112,8 @@ struct GoalArgs {
 
 #[derive(clap::Args)]
 pub struct How {
-    /// The profile that tests are built with [default: the machine's own compiler, -O2]
+    /// The profile that tests are built with [default: the machine's own compiler, which is what `CC`
+    /// names or else `cc`, with -O2 and `CFLAGS`]
     #[arg(short, long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
 
@@ -173,7 +175,7 @@ impl How {
             Some(name) => Some(common::find_profile(&Disk, name)?),
             None => None,
         };
-        Ok(Session::new(profile))
+        Ok(Session::new(profile, &Nowhere))
     }
 }
 
