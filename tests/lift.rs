@@ -85,6 +85,47 @@ fn swapped_halves_come_out_swapped() {
     }
 }
 
+/// Store buffering of variables that clang would lay out as one, and find from one address.
+const MERGED: &str = "C merged
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int a = atomic_load_explicit(y, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+  int a = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (0:a=0 /\\ 1:a=0)
+";
+
+#[test]
+fn a_compiler_is_what_it_says_and_not_what_it_is_called() {
+    use std::os::unix::fs::PermissionsExt;
+    let s = Scratch::new();
+    s.write("t.litmus", MERGED);
+    let compiled = |compiler: &str, arch: &str, args: &str| {
+        let text = format!("name: p\ncompiler: {compiler}\nargs: [{args}]\narch: {arch}\n");
+        s.write("p.yaml", &text);
+        s.litmake(&["compile", "--profile", "p.yaml", "--storage", "globals", "t.litmus"])
+    };
+    // Under a name of the other kind, each gives what it gives under its own.
+    for (own, wrapper, arch, args) in [
+        ("gcc-12", "gnu-clang", "X86_64", "'-O2'"),
+        ("clang-16", "gcc", "ARM", "'--target=arm-linux-gnueabihf', '-ffreestanding', '-O3'"),
+    ] {
+        if !here(own) {
+            continue;
+        }
+        s.write(wrapper, &format!("#!/bin/sh\nexec {own} \"$@\"\n"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(s.0.path().join(wrapper), mode).unwrap();
+        let (status, text) = compiled(own, arch, args);
+        assert_eq!(status, 0, "{text}");
+        assert_eq!(compiled(&format!("./{wrapper}"), arch, args), (0, text));
+    }
+}
+
 #[test]
 fn parts_of_big_endian_values_are_mirrored() {
     if !here("clang-16") {

@@ -129,6 +129,24 @@ fn statuses(report: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn events_tell_of_the_tasks_and_then_of_each_finding_that_is_looked_into() {
+    let s = Scratch::new(BUGGY);
+    let (status, _) = s.run(&["--events", "events.jsonl"]);
+    assert_eq!(status, 1);
+    let text = std::fs::read_to_string(s.path("events.jsonl")).unwrap();
+    let events: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(events[0]["event"], "started");
+    let end = events.iter().position(|e| e["event"] == "finished").unwrap();
+    let rest: Vec<_> = events[end + 1..].iter().map(|e| (&e["event"], &e["done"])).collect();
+    let investigating = Value::from("investigating");
+    let expected = [0, 1, 2].map(Value::from);
+    assert_eq!(rest, expected.iter().map(|n| (&investigating, n)).collect::<Vec<_>>());
+    for (event, test) in events[end + 1..].iter().zip(["tests/sb.litmus", "tests/sb.litmus", ""]) {
+        assert_eq!((&event["findings"], &event["test"]), (&2.into(), &test.into()));
+    }
+}
+
+#[test]
 fn a_bug_is_found_once_and_nothing_runs_twice() {
     let s = Scratch::new(BUGGY);
     let (status, report) = s.run(&[]);

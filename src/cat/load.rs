@@ -404,3 +404,20 @@ pub(super) fn variant_holds(cond: &Variant, set: &dyn Fn(&str) -> bool) -> bool 
         Variant::Or(a, b) => variant_holds(a, set) || variant_holds(b, set),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_of_the_models_folder_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().display().to_string())
+            .filter(|name| name.ends_with(".cat"))
+            .collect();
+        files.sort();
+        let mut built_in: Vec<String> = super::BUILT_IN.iter().map(|f| f.0.to_string()).collect();
+        built_in.sort();
+        assert_eq!(files, built_in);
+    }
+}

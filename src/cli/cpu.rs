@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use litmake::base::records::Nowhere;
 use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
 use litmake::cpu::killable::Judge;
@@ -28,8 +29,8 @@ use super::common;
 const EXAMPLES: &str = "\
 Examples:
   litmake cpu SB.litmus                        a second on this machine, and its log
-  litmake cpu --table @tests/all               what the model says, and what was seen
-  litmake cpu --table --suite x86 --total 600 @tests/all
+  litmake cpu --table @tests/@all              what the model says, and what was seen
+  litmake cpu --table --suite x86 --total 600 @tests/@all
                                                ten minutes of a suite and of tests
   litmake cpu --profile clang-14-x86_64-O2 bug.litmus
                                                a C test through a compiler
@@ -111,7 +112,8 @@ struct GoalArgs {
 
 #[derive(clap::Args)]
 pub struct How {
-    /// The profile that tests are built with [default: the machine's own compiler, -O2]
+    /// The profile that tests are built with [default: the machine's own compiler, which is what `CC`
+    /// names or else `cc`, with -O2 and `CFLAGS`]
     #[arg(short, long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
 
@@ -173,7 +175,7 @@ impl How {
             Some(name) => Some(common::find_profile(&Disk, name)?),
             None => None,
         };
-        Ok(Session::new(profile))
+        Ok(Session::new(profile, &Nowhere))
     }
 }
 

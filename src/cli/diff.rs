@@ -20,7 +20,7 @@ use super::{common, made};
 #[command(after_help = "Examples:
   litmake diff --profile clang-19-aarch64-O2 --profile clang-22-aarch64-O2 tests/*.litmus
   litmake diff --profile 'clang-*-riscv64-O2' --family telechat-table3 --sample 500
-  litmake diff --profile gcc-12-ppc64le-O1 --profile gcc-12-ppc64le-O3 @tests/all")]
+  litmake diff --profile gcc-12-ppc64le-O1 --profile gcc-12-ppc64le-O3 @tests/@all")]
 pub struct Args {
     /// Profiles, each compared with the one before it: names, files, or patterns such as
     /// `clang-*-aarch64-O2`, which stand for the installed ones in order of their versions

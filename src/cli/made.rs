@@ -14,7 +14,8 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
-use super::run::{bars, once};
+use super::progress;
+use super::run::once;
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
@@ -69,7 +70,7 @@ pub fn run(
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
     }
-    let mut report = once(&plan, &built, &store, options, &*bars(how.quiet), None)?;
+    let mut report = once(&plan, &built, &store, options, &*progress::listener(how.quiet), None)?;
     say(&mut report)?;
     end(&store);
     Ok(report)

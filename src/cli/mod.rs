@@ -25,6 +25,7 @@ mod made;
 mod merge;
 mod mutants;
 mod mutate;
+mod progress;
 mod run;
 mod schema;
 mod sim;

@@ -1,14 +1,13 @@
 //! `litmake run`: runs a pipeline.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use litmake::diag::{Diag, Result};
-use litmake::engine::events::{All, Lines, Listener, Silent};
+use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
-use litmake::engine::progress::{Plain, Terminal};
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
 use litmake::file::write;
@@ -23,7 +22,7 @@ use litmake::stage::investigate::Investigator;
 use litmake::stage::{Built, collect};
 
 use super::common::{self, CacheArgs};
-use super::output;
+use super::{output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -169,7 +168,7 @@ pub fn heard(args: &Args, listener: &dyn Listener) -> Option<u8> {
 }
 
 pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
-    let mut all = vec![bars(args.quiet)];
+    let mut all = vec![progress::listener(args.quiet)];
     if let Some(path) = &args.events {
         let file = std::fs::File::create(path)
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
@@ -188,15 +187,6 @@ pub fn end(store: &Store) {
                 "\nlitmake: stopped; what was done is kept, and the same command goes on from here"
             );
         }
-    }
-}
-
-/// Progress for people: bars on a terminal, lines where there is none.
-pub fn bars(quiet: bool) -> Box<dyn Listener> {
-    match std::io::stderr().is_terminal() {
-        _ if quiet => Box::new(Silent),
-        true => Box::new(Terminal::new()),
-        false => Box::new(Plain::new()),
     }
 }
 
@@ -249,7 +239,7 @@ pub fn once(
         let context = &engine.options.context;
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-        Investigator::new(plan, &built.compilers, store, context, &profiles).report(
+        Investigator::new(plan, &built.compilers, store, context, &profiles, listener).report(
             &mut report,
             &origins,
             &content,

@@ -29,7 +29,7 @@ use super::conf::{self, Conf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake sim SB.litmus                       the default model of the test's architecture
-  litmake sim --model tests/my.cat @tests/all a model of your own, and a list of tests
+  litmake sim --model my.cat @tests/@all      a model of your own, and a list of tests
   litmake sim -I ~/herd/libdir --model aarch64.cat MP.litmus
                                               a model of herd's own library
   litmake sim -I ~/linux/tools/memory-model --conf linux-kernel.cfg MP+polocks.litmus

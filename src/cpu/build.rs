@@ -200,7 +200,7 @@ impl Builder {
         last.extend(["-o", path, "-static"].map(String::from));
         last.extend(runtime.paths.iter().map(|p| p.display().to_string()));
         last.extend(["-nostdlib", "-Wl,-e,_start"].map(String::from));
-        last.extend(execute::linker_for(&self.profile));
+        last.extend(execute::linker_for(&self.profile, runtime.kind));
         let last: Vec<&str> = last.iter().map(String::as_str).collect();
         self.compile(&arguments(&self.profile, &["-w"], &last), stop)?;
         let program = std::fs::read(self.folder.path().join(path)).unwrap_or_default();

@@ -9,8 +9,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use litmake_base::diag::{Source, Span};
+use litmake_base::records::Records;
 use litmake_litmus::Arch;
 use litmake_profile::Profile;
+use litmake_toolchain::evidence::Looks;
+use litmake_toolchain::host::{self, Host};
 use litmake_toolchain::process;
 
 /// The dialect of this machine's processors, where tests of it can run.
@@ -105,18 +108,21 @@ fn processor_name() -> String {
 }
 
 /// The profile that tests are built with where none is named: the machine's own compiler.
-pub fn own_profile() -> Result<Arc<Profile>, String> {
+pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
     let arch =
         host().ok_or("tests do not run on processors of this kind; name a profile of another")?;
-    let candidates = ["cc", "gcc", "clang", "gcc-12", "gcc-11", "clang-16", "clang-15", "clang-14"];
-    let found = candidates.into_iter().find(|c| process::find(c).is_some());
-    let compiler = found.ok_or("no C compiler is installed here (cc, gcc or clang)")?;
+    let Host { command, mut args } = host::find(&Looks::default(), known)?;
+    // What `CFLAGS` says comes after, and so counts.
+    let commands = args.iter().take_while(|a| !a.starts_with('-')).count();
+    args.insert(commands, "-O2".into());
+    let name = command.rsplit('/').next().unwrap_or(&command).to_string();
     Ok(Arc::new(Profile {
-        name: compiler.to_string(),
-        family: compiler.to_string(),
+        family: name.clone(),
+        source: Source::new(name.as_str(), ""),
+        name,
         variables: BTreeMap::new(),
-        compiler: compiler.to_string(),
-        args: vec!["-O2".into()],
+        compiler: command,
+        args,
         arch,
         model: None,
         language: Default::default(),
@@ -126,7 +132,6 @@ pub fn own_profile() -> Result<Arc<Profile>, String> {
         memory_mib: 4096,
         mapping: BTreeMap::new(),
         runtime: BTreeMap::new(),
-        source: Source::new(compiler, ""),
         span: Span::default(),
     }))
 }

@@ -12,6 +12,7 @@ use super::judge::{Expected, Models, State, Tally, named, text};
 use super::machine::{self, Machine};
 use super::run::{self, Counted, Request, Trouble};
 use litmake_base::diag::{Diag, Result};
+use litmake_base::records::Records;
 use litmake_base::stop::Stopping;
 use litmake_devices::random::Rng;
 use litmake_devices::record::{Record, UNKNOWN};
@@ -168,11 +169,15 @@ pub struct Ready {
 const BATCH: usize = 24;
 
 impl Session {
-    /// The machine that a profile's programs run on; without a profile, this one.
-    pub fn new(profile: Option<Arc<Profile>>) -> std::result::Result<Session, String> {
+    /// The machine that a profile's programs run on; without a profile, this one, whose compiler
+    /// may be known.
+    pub fn new(
+        profile: Option<Arc<Profile>>,
+        known: &dyn Records,
+    ) -> std::result::Result<Session, String> {
         let profile = match profile {
             Some(profile) => profile,
-            None => machine::own_profile()?,
+            None => machine::own_profile(known)?,
         };
         let machine = Machine::of(profile.arch)?;
         let builder = Builder::new(machine.clone(), profile.clone())?;

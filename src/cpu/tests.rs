@@ -1,5 +1,6 @@
 //! Tests that build and run programs, where this machine and a compiler allow it.
 
+use litmake_base::records::Nowhere;
 use litmake_base::stop::Stop;
 
 use super::build::Builder;
@@ -63,7 +64,7 @@ fn session() -> Option<Session> {
         eprintln!("skipped: this machine is no x86-64");
         return None;
     }
-    Session::new(None).inspect_err(|e| eprintln!("skipped: {e}")).ok()
+    Session::new(None, &Nowhere).inspect_err(|e| eprintln!("skipped: {e}")).ok()
 }
 
 fn run(

@@ -37,10 +37,18 @@ pub enum Event<'a> {
     Notice {
         message: &'a str,
     },
+    /// All tasks are done, or the run was stopped.
     Finished {
         stopped: bool,
         #[serde(serialize_with = "seconds")]
         time: Duration,
+    },
+    /// After the tasks, findings are looked into: so many of them were, and the next one is of this
+    /// test. Once all of them were, there is no next one.
+    Investigating {
+        done: u64,
+        findings: u64,
+        test: &'a str,
     },
 }
 

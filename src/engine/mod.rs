@@ -6,7 +6,6 @@ pub mod events;
 pub mod graph;
 pub mod parts;
 pub mod predict;
-pub mod progress;
 pub mod rows;
 pub mod run;
 pub mod store;

@@ -39,7 +39,7 @@ pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
             Some(list) if !list.is_empty() => paths.extend(read(Path::new(list), file)?),
             Some(_) => {
                 return Err(Diag::new("expected a list's path behind `@`")
-                    .help("`@tests/all` reads the paths in the file tests/all"));
+                    .help("`@tests/@all` reads the paths in the file tests/@all"));
             }
             None => paths.push(PathBuf::from(arg)),
         }

@@ -30,85 +30,31 @@ use yaml::{Scalar, Sp};
 const MAX_INHERITANCE: usize = 16;
 const MAX_FAMILY: usize = 10_000;
 
-/// Profiles that come with the program.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("profiles/clang++-cross.yaml", include_str!("../../profiles/clang++-cross.yaml")),
-    ("profiles/clang++.yaml", include_str!("../../profiles/clang++.yaml")),
-    ("profiles/clang-aarch64-march.yaml", include_str!("../../profiles/clang-aarch64-march.yaml")),
-    ("profiles/clang-aarch64-new.yaml", include_str!("../../profiles/clang-aarch64-new.yaml")),
-    (
-        "profiles/clang-aarch64-outline.yaml",
-        include_str!("../../profiles/clang-aarch64-outline.yaml"),
-    ),
-    ("profiles/clang-aarch64-pic.yaml", include_str!("../../profiles/clang-aarch64-pic.yaml")),
-    ("profiles/clang-aarch64.yaml", include_str!("../../profiles/clang-aarch64.yaml")),
-    ("profiles/clang-aarch64be.yaml", include_str!("../../profiles/clang-aarch64be.yaml")),
-    ("profiles/clang-armv7-pic.yaml", include_str!("../../profiles/clang-armv7-pic.yaml")),
-    ("profiles/clang-armv7.yaml", include_str!("../../profiles/clang-armv7.yaml")),
-    ("profiles/clang-armv8.yaml", include_str!("../../profiles/clang-armv8.yaml")),
-    ("profiles/clang-mips64.yaml", include_str!("../../profiles/clang-mips64.yaml")),
-    ("profiles/clang-mips64el-pic.yaml", include_str!("../../profiles/clang-mips64el-pic.yaml")),
-    ("profiles/clang-mips64el.yaml", include_str!("../../profiles/clang-mips64el.yaml")),
-    ("profiles/clang-mips64r6el.yaml", include_str!("../../profiles/clang-mips64r6el.yaml")),
-    ("profiles/clang-ppc64le-cpu.yaml", include_str!("../../profiles/clang-ppc64le-cpu.yaml")),
-    ("profiles/clang-ppc64le-pic.yaml", include_str!("../../profiles/clang-ppc64le-pic.yaml")),
-    ("profiles/clang-ppc64le.yaml", include_str!("../../profiles/clang-ppc64le.yaml")),
-    ("profiles/clang-riscv64-march.yaml", include_str!("../../profiles/clang-riscv64-march.yaml")),
-    (
-        "profiles/clang-riscv64-march19.yaml",
-        include_str!("../../profiles/clang-riscv64-march19.yaml"),
-    ),
-    ("profiles/clang-riscv64-pic.yaml", include_str!("../../profiles/clang-riscv64-pic.yaml")),
-    ("profiles/clang-riscv64.yaml", include_str!("../../profiles/clang-riscv64.yaml")),
-    ("profiles/clang-thumb.yaml", include_str!("../../profiles/clang-thumb.yaml")),
-    ("profiles/clang-x86_64-cx16.yaml", include_str!("../../profiles/clang-x86_64-cx16.yaml")),
-    ("profiles/clang-x86_64-march.yaml", include_str!("../../profiles/clang-x86_64-march.yaml")),
-    ("profiles/clang-x86_64-pic.yaml", include_str!("../../profiles/clang-x86_64-pic.yaml")),
-    ("profiles/clang.yaml", include_str!("../../profiles/clang.yaml")),
-    ("profiles/g++.yaml", include_str!("../../profiles/g++.yaml")),
-    ("profiles/gcc-aarch64-march.yaml", include_str!("../../profiles/gcc-aarch64-march.yaml")),
-    ("profiles/gcc-aarch64-pic.yaml", include_str!("../../profiles/gcc-aarch64-pic.yaml")),
-    ("profiles/gcc-aarch64.yaml", include_str!("../../profiles/gcc-aarch64.yaml")),
-    ("profiles/gcc-armv7-pic.yaml", include_str!("../../profiles/gcc-armv7-pic.yaml")),
-    ("profiles/gcc-armv7.yaml", include_str!("../../profiles/gcc-armv7.yaml")),
-    ("profiles/gcc-armv8.yaml", include_str!("../../profiles/gcc-armv8.yaml")),
-    ("profiles/gcc-mips64.yaml", include_str!("../../profiles/gcc-mips64.yaml")),
-    ("profiles/gcc-mips64el-pic.yaml", include_str!("../../profiles/gcc-mips64el-pic.yaml")),
-    ("profiles/gcc-mips64el.yaml", include_str!("../../profiles/gcc-mips64el.yaml")),
-    ("profiles/gcc-mips64r6el.yaml", include_str!("../../profiles/gcc-mips64r6el.yaml")),
-    ("profiles/gcc-ppc64le-cpu.yaml", include_str!("../../profiles/gcc-ppc64le-cpu.yaml")),
-    ("profiles/gcc-ppc64le-pic.yaml", include_str!("../../profiles/gcc-ppc64le-pic.yaml")),
-    ("profiles/gcc-ppc64le.yaml", include_str!("../../profiles/gcc-ppc64le.yaml")),
-    ("profiles/gcc-riscv64-pic.yaml", include_str!("../../profiles/gcc-riscv64-pic.yaml")),
-    ("profiles/gcc-riscv64.yaml", include_str!("../../profiles/gcc-riscv64.yaml")),
-    ("profiles/gcc-thumb.yaml", include_str!("../../profiles/gcc-thumb.yaml")),
-    ("profiles/gcc-x86_64-cx16.yaml", include_str!("../../profiles/gcc-x86_64-cx16.yaml")),
-    ("profiles/gcc-x86_64-march.yaml", include_str!("../../profiles/gcc-x86_64-march.yaml")),
-    ("profiles/gcc-x86_64-pic.yaml", include_str!("../../profiles/gcc-x86_64-pic.yaml")),
-    ("profiles/gcc.yaml", include_str!("../../profiles/gcc.yaml")),
-    ("profiles/rustc-cross.yaml", include_str!("../../profiles/rustc-cross.yaml")),
-    ("profiles/rustc.yaml", include_str!("../../profiles/rustc.yaml")),
-    ("profiles/table-aarch64-jvm.yaml", include_str!("../../profiles/table-aarch64-jvm.yaml")),
-    (
-        "profiles/table-ppc64le-leading.yaml",
-        include_str!("../../profiles/table-ppc64le-leading.yaml"),
-    ),
-    (
-        "profiles/table-ppc64le-trailing.yaml",
-        include_str!("../../profiles/table-ppc64le-trailing.yaml"),
-    ),
-    ("profiles/table-riscv64-a6c.yaml", include_str!("../../profiles/table-riscv64-a6c.yaml")),
-    ("profiles/table-riscv64-a6s.yaml", include_str!("../../profiles/table-riscv64-a6s.yaml")),
-    ("profiles/table-riscv64-a7.yaml", include_str!("../../profiles/table-riscv64-a7.yaml")),
-    ("profiles/zig-aarch64.yaml", include_str!("../../profiles/zig-aarch64.yaml")),
-    ("profiles/zig-aarch64be.yaml", include_str!("../../profiles/zig-aarch64be.yaml")),
-    ("profiles/zig-armv7.yaml", include_str!("../../profiles/zig-armv7.yaml")),
-    ("profiles/zig-armv8.yaml", include_str!("../../profiles/zig-armv8.yaml")),
-    ("profiles/zig-mips64el.yaml", include_str!("../../profiles/zig-mips64el.yaml")),
-    ("profiles/zig-ppc64le.yaml", include_str!("../../profiles/zig-ppc64le.yaml")),
-    ("profiles/zig-riscv64.yaml", include_str!("../../profiles/zig-riscv64.yaml")),
-    ("profiles/zig-x86_64.yaml", include_str!("../../profiles/zig-x86_64.yaml")),
-];
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// The profiles that come with the program: path and text of each file.
+        const BUILT_IN: &[(&str, &str)] = &[$((
+            concat!("profiles/", $name, ".yaml"),
+            include_str!(concat!("../../profiles/", $name, ".yaml")),
+        )),*];
+    };
+}
+
+built_in! {
+    "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
+    "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
+    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
+    "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-thumb",
+    "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",
+    "gcc-aarch64-march", "gcc-aarch64-pic", "gcc-aarch64", "gcc-armv7-pic", "gcc-armv7",
+    "gcc-armv8", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
+    "gcc-ppc64le-cpu", "gcc-ppc64le-pic", "gcc-ppc64le", "gcc-riscv64-pic", "gcc-riscv64",
+    "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "rustc-cross",
+    "rustc", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
+    "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
+    "zig-armv7", "zig-armv8", "zig-mips64el", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -613,4 +559,20 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
         });
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_of_the_profiles_folder_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| format!("profiles/{}", entry.unwrap().file_name().display()))
+            .collect();
+        files.sort();
+        let mut built_in: Vec<String> = super::BUILT_IN.iter().map(|f| f.0.to_string()).collect();
+        built_in.sort();
+        assert_eq!(files, built_in);
+    }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use litmake_base::digest::Digest;
-use litmake_base::records::{Put, Records};
+use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome};
 use litmake_toolchain::evidence::{Evidence, Looks};
 
@@ -75,19 +75,4 @@ impl<M: Map> Map for Guarded<M> {
         }
         out
     }
-}
-
-/// Remembers nothing.
-struct Nowhere;
-
-impl Records for Nowhere {
-    fn has(&self, keys: &[Digest]) -> Vec<bool> {
-        vec![false; keys.len()]
-    }
-
-    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
-        vec![None; keys.len()]
-    }
-
-    fn put(&self, _: &[Put]) {}
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
+use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
 use super::runtime::Runtime;
@@ -37,7 +38,7 @@ pub struct Compiler<'a> {
     pub storage: types::Storage,
     /// Whether atomic operations are in functions of their own.
     pub helpers: bool,
-    /// What would be linked.
+    /// Its kind, and what would be linked.
     pub runtime: &'a Runtime,
     pub stop: &'a dyn Stopping,
 }
@@ -221,8 +222,7 @@ impl Compiler<'_> {
     fn extra(&self) -> Vec<&'static str> {
         // Each variable in a section of its own, so that none lies in the word of another.
         let mut extra = vec!["-g0", "-fdata-sections"];
-        let tool = self.profile.tool();
-        if tool.contains("clang") || tool.contains("zig") {
+        if self.runtime.kind == Kind::Clang {
             extra.extend(["-mllvm", "-enable-global-merge=false"]);
         }
         // Small variables share a section where they may be found through a register.

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::compile::{Compiler, arguments, first_error, subcommands};
+use super::kind::Kind;
 use super::ld;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
@@ -110,7 +111,7 @@ impl Compiler<'_> {
         alone.extend(self.runtime.paths.iter().map(|p| p.display().to_string()));
         alone.extend(owned(&["-nostdlib", "-Wl,-e,_start"]));
         args.extend(owned(&["-DHOSTED", "-latomic", "-lpthread"]));
-        alone.extend(linker_for(self.profile));
+        alone.extend(linker_for(self.profile, self.runtime.kind));
         let name = &self.profile.compiler;
         let mut said = String::new();
         for args in [alone, args] {
@@ -170,9 +171,10 @@ pub fn everything(arch: Arch) -> Vec<String> {
     }
 }
 
-/// What tells a compiler which linker to use, where its own may not know the target.
-pub fn linker_for(profile: &Profile) -> Option<String> {
-    if subcommands(profile) > 0 || profile.compiler.contains("gcc") {
+/// What tells a compiler which linker to use, where its own may not know the target: gcc is built
+/// for one target, and zig has a linker in it.
+pub fn linker_for(profile: &Profile, kind: Kind) -> Option<String> {
+    if subcommands(profile) > 0 || kind != Kind::Clang {
         return None;
     }
     ld::lld().map(|l| format!("--ld-path={}", l.display()))

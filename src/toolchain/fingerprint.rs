@@ -14,6 +14,7 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use super::ask::{self, Answer, Watched};
 use super::compile::{Compiler, Trouble};
 use super::evidence::{Evidence, Looks};
+use super::kind;
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
 use super::trace::Look;
@@ -227,16 +228,18 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
 fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Trouble> {
     let test =
         litmus::read(&Source::new("probe", PROBE)).map_err(|e| Trouble::Test(e.to_string()))?;
+    let run = |request: &Request| watched.run(request, Some(request.dir));
+    let kind = kind::Kind::asked(profile, program, &run).unwrap_or_default();
     let compiler = Compiler {
         profile,
         program,
         observe: Observe::None,
         storage: Storage::Pointers,
         helpers: false,
-        runtime: &Runtime::default(),
+        runtime: &Runtime::new(kind, Vec::new()),
         stop: stop::of_the_process(),
     };
-    compiler.watched(&test, &|request| watched.run(request, Some(request.dir)))
+    compiler.watched(&test, &run)
 }
 
 fn request<'a>(

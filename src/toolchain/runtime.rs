@@ -1,4 +1,6 @@
-//! The runtime libraries that a compiler's programs are linked with. They are part of what is tested: their code stands where it is called.
+//! What a compiler brings along: which kind of compiler it is, and the runtime libraries that its
+//! programs are linked with. Libraries are part of what is tested: their code stands where it is
+//! called.
 //!
 //! It does not know what is in them.
 
@@ -10,6 +12,7 @@ use std::time::Duration;
 use super::ask;
 use super::evidence::{Evidence, Looks};
 use super::image::library::Library;
+use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::trace::Look;
 use litmake_base::content::content_of;
@@ -17,9 +20,11 @@ use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::Records;
 use litmake_profile::Profile;
 
-/// The libraries of a compiler with some arguments. They are opened when they are needed.
+/// The kind of a compiler, and its libraries with some arguments. They are opened when they are
+/// needed.
 #[derive(Default)]
 pub struct Runtime {
+    pub kind: Kind,
     pub paths: Vec<PathBuf>,
     open: OnceLock<Vec<Library>>,
     /// Whether the target's library is without its headers, once that was asked.
@@ -27,13 +32,15 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    pub fn new(paths: Vec<PathBuf>) -> Runtime {
-        Runtime { paths, ..Runtime::default() }
+    pub fn new(kind: Kind, paths: Vec<PathBuf>) -> Runtime {
+        Runtime { kind, paths, ..Runtime::default() }
     }
 
-    /// Asks a compiler where its libraries are; those that are not there are left out.
+    /// Asks a compiler for its kind and where its libraries are; those that are not there are left
+    /// out.
     pub fn of(profile: &Profile, program: &Path) -> Runtime {
-        Runtime::new(Runtime::asked(profile, program, &process::run))
+        let kind = Kind::asked(profile, program, &process::run).unwrap_or_default();
+        Runtime::new(kind, Runtime::asked(profile, program, &process::run))
     }
 
     /// The same, remembered for as long as nothing that the compiler looked at changes.
@@ -43,15 +50,19 @@ impl Runtime {
         looks: &Looks,
         known: &dyn Records,
     ) -> (Runtime, Evidence) {
-        let key = ask::key("libraries", program, &profile.args, &profile.env).finish();
+        let key = ask::key("kind and libraries", program, &profile.args, &profile.env)
+            .field("language", profile.language.name().as_bytes())
+            .finish();
         let answer = ask::ask(key, looks, known, |watched| {
+            let kind = Kind::asked(profile, program, &|r| watched.run(r, Some(r.dir)));
             let paths = Runtime::asked(profile, program, &|request| watched.run(request, None));
             for path in &paths {
                 watched.look(path.clone(), Look::Content);
             }
-            (paths, true)
+            ((kind.unwrap_or_default(), paths), kind.is_some())
         });
-        (Runtime::new(answer.value), answer.evidence)
+        let (kind, paths) = answer.value;
+        (Runtime::new(kind, paths), answer.evidence)
     }
 
     fn asked(profile: &Profile, program: &Path, run: &dyn Fn(&Request) -> Ended) -> Vec<PathBuf> {
@@ -87,9 +98,9 @@ impl Runtime {
         self.open.get_or_init(|| self.paths.iter().filter_map(|p| Library::open(p).ok()).collect())
     }
 
-    /// A digest over the content of the libraries.
+    /// A digest over the kind and the content of the libraries.
     pub fn digest(&self, known: &dyn Records) -> Digest {
-        let mut key = Keyer::new("runtime/1");
+        let mut key = Keyer::new("runtime/2").field("kind", self.kind.name().as_bytes());
         for path in &self.paths {
             match content_of(path, known) {
                 Ok(digest) => key.add("library", &digest.0),

@@ -47,6 +47,39 @@ fn tests_run_on_the_processor_once_and_write_results() {
     assert_eq!(executed(&s.run(&[]).1), 3);
 }
 
+#[test]
+fn without_a_profile_tests_are_built_by_what_cc_names_and_it_is_not_asked_twice() {
+    let s = Scratch::new(SOUND);
+    let asked = s.path("asked");
+    s.compiler(&format!("#!/bin/sh\necho \"$*\" >> {}\nexec cc \"$@\"\n", asked.display()));
+    s.write("p.yaml", PIPELINE);
+    let run = |cc: &str| {
+        let args = ["run", "p.yaml", "--report", "report.json"];
+        let out = s.command(&args).env("CC", cc).env("CFLAGS", "-DMINE").output().unwrap();
+        let report = std::fs::read_to_string(s.path("report.json")).unwrap();
+        assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+        executed(&serde_json::from_str(&report).unwrap())
+    };
+    let mine = format!("{} -DFIRST", s.path("cc.sh").display());
+    assert_eq!(run(&mine), 3);
+    let lines = std::fs::read_to_string(&asked).unwrap();
+    assert!(lines.lines().any(|l| l.contains("-c tests0.c")), "{lines}");
+    for line in lines.lines().filter(|l| l.contains(" -c ")) {
+        let order = [" -O2", " -DFIRST", " -DMINE"].map(|arg| line.find(arg));
+        assert!(order.is_sorted() && order[0].is_some(), "{line}");
+    }
+    std::fs::remove_file(&asked).unwrap();
+    assert_eq!(run(&mine), 0);
+    assert!(!asked.exists(), "{}", std::fs::read_to_string(&asked).unwrap());
+    // Another compiler makes other measurements.
+    assert_eq!(run("cc"), 3);
+    // None is no compiler.
+    let out =
+        s.command(&["cpu", "tests/sb.litmus"]).env("CC", "no-such-compiler").output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(3) && said.contains("`CC` names none"), "{said}");
+}
+
 /// A mutant: what it looks for is allowed, where its compiler and the machine let it be.
 fn mutant(name: &str, of: &str, p0: &str, p1: &str, condition: &str) -> String {
     format!(

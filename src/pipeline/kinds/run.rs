@@ -16,7 +16,7 @@ pub struct Run {
     pub from: Sp<String>,
     /// What they run on.
     pub device: RunDevice,
-    /// On CPUs: the profile that tests are built with; the machine's own compiler where left out.
+    /// On CPUs: the profile that tests are built with; where left out, the machine's own compiler, which is what `CC` names or else `cc`.
     #[serde(default)]
     pub profile: Option<Sp<String>>,
     /// A part of the name or kind of the device; the best one where left out.

@@ -19,6 +19,7 @@ use super::{compiled, simulate};
 use litmake_base::diag::{Result, Source};
 use litmake_base::digest::Digest;
 use litmake_base::records::Records;
+use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value, canon};
 use litmake_pipeline::kinds::Kind;
@@ -52,12 +53,27 @@ struct Chain {
     sources: Vec<usize>,
 }
 
+/// A test on which a compiler failed.
+struct Failure {
+    /// Where the report says so.
+    place: usize,
+    /// The node of the plan.
+    node: usize,
+    profile: Arc<Profile>,
+    test: Test,
+    kind: String,
+    /// How many smaller tests it may be tried with.
+    limit: usize,
+}
+
 /// What every question about findings needs.
 pub struct Investigator<'a> {
     plan: &'a Plan,
     records: &'a dyn Records,
     context: &'a Context,
     profiles: &'a Profiles,
+    /// Who is told which finding is looked into.
+    listener: &'a dyn Listener,
     compilers: &'a Compilers,
     models: simulate::Models,
     /// By node of the plan and name of the profile.
@@ -71,12 +87,14 @@ impl<'a> Investigator<'a> {
         records: &'a dyn Records,
         context: &'a Context,
         profiles: &'a Profiles,
+        listener: &'a dyn Listener,
     ) -> Investigator<'a> {
         Investigator {
             plan,
             records,
             context,
             profiles,
+            listener,
             compilers,
             models: simulate::Models::default(),
             made: HashMap::new(),
@@ -92,22 +110,53 @@ impl<'a> Investigator<'a> {
         origins: &Origins,
         content: &dyn Fn(usize, &str) -> Option<String>,
     ) {
-        let mut done: BTreeMap<(usize, bool), u64> = BTreeMap::new();
-        for finding in report.findings.iter_mut().filter(|f| f.status == Status::New) {
-            let Some(node) = origins.get(&finding.id) else { continue };
-            let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
-            let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
-            let count = done.entry((*node, finding.label.is_empty())).or_default();
-            if self.context.stopped() || *count >= most {
-                continue;
+        let chosen = self.chosen(report, origins);
+        let failures = self.failures(report, content);
+        let all = (chosen.len() + failures.len()) as u64;
+        let listener = self.listener;
+        let tell = |done: usize, test: &str| {
+            let done = done as u64;
+            listener.event(&Event::Investigating { done, findings: all, test });
+        };
+        for (done, (place, node)) in chosen.iter().enumerate() {
+            if self.context.stopped() {
+                break;
             }
-            *count += 1;
+            let finding = &mut report.findings[*place];
+            tell(done, &finding.test);
             match finding.label.is_empty() {
                 true => self.finding(finding, *node, content),
                 false => self.explain(finding),
             }
         }
-        self.failures(report, content);
+        for (done, failure) in failures.iter().enumerate() {
+            if self.context.stopped() {
+                break;
+            }
+            let error = &mut report.errors[failure.place];
+            tell(chosen.len() + done, &error.test);
+            error.reproducer = litmus::write(&self.smallest(failure));
+        }
+        if all > 0 {
+            tell(all as usize, "");
+        }
+    }
+
+    /// The findings that are looked into, by their places, with the comparisons that made them.
+    fn chosen(&self, report: &Report, origins: &Origins) -> Vec<(usize, usize)> {
+        let mut counts: BTreeMap<(usize, bool), u64> = BTreeMap::new();
+        let mut out = Vec::new();
+        for (place, finding) in report.findings.iter().enumerate() {
+            let Some(node) = origins.get(&finding.id) else { continue };
+            let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
+            let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
+            let count = counts.entry((*node, finding.label.is_empty())).or_default();
+            if finding.status == Status::New && *count < most {
+                *count += 1;
+                out.push((place, *node));
+            }
+        }
+        out
     }
 
     /// The stages behind a comparison, where it is of compiled tests.
@@ -357,38 +406,47 @@ impl<'a> Investigator<'a> {
         out
     }
 
-    /// Sources with which compilers fail, made smaller: a few kinds of failures.
-    fn failures(&mut self, report: &mut Report, content: &dyn Fn(usize, &str) -> Option<String>) {
+    /// Sources with which compilers fail and that are made smaller: one of a few kinds of failures.
+    fn failures(
+        &self,
+        report: &Report,
+        content: &dyn Fn(usize, &str) -> Option<String>,
+    ) -> Vec<Failure> {
         let plan = self.plan;
-        let mut kinds: Vec<(String, String)> = Vec::new();
-        for error in report.errors.iter_mut().filter(|e| e.cause == Cause::Run) {
+        let mut out: Vec<Failure> = Vec::new();
+        for (place, error) in report.errors.iter().enumerate() {
+            if error.cause != Cause::Run || out.len() >= FAILURES {
+                continue;
+            }
             let Some(node) = plan.nodes.iter().position(|n| n.label == error.stage) else {
                 continue;
             };
             let Some(limit) = self.failure(node, error) else { continue };
-            let kind = (error.stage.clone(), kind_of(&error.message).to_string());
-            if kinds.len() >= FAILURES || kinds.contains(&kind) || self.context.stopped() {
+            let kind = kind_of(&error.message).to_string();
+            if out.iter().any(|f| plan.nodes[f.node].label == error.stage && f.kind == kind) {
                 continue;
             }
             let Some(profile) = plan.nodes[node].profile.clone() else { continue };
             let text = plan.nodes[node].inputs.first().and_then(|i| content(*i, &error.test));
-            let Some(test) =
-                text.and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok())
-            else {
-                continue;
-            };
-            let best = reduce(&test, limit, &mut |tests| {
-                let texts: Vec<Vec<u8>> =
-                    tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
-                let piece = self.piece(node, Some(&profile));
-                let same = |r: &std::result::Result<Vec<u8>, String>| {
-                    r.as_ref().is_err_and(|e| kind_of(e) == kind.1)
-                };
-                self.apply(piece, &texts).iter().map(same).collect()
-            });
-            error.reproducer = litmus::write(&best);
-            kinds.push(kind);
+            let test =
+                text.and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok());
+            if let Some(test) = test {
+                out.push(Failure { place, node, profile, test, kind, limit });
+            }
         }
+        out
+    }
+
+    /// The smallest test that was found with which a compiler fails in the same way.
+    fn smallest(&mut self, failure: &Failure) -> Test {
+        reduce(&failure.test, failure.limit, &mut |tests| {
+            let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
+            let piece = self.piece(failure.node, Some(&failure.profile));
+            let same = |r: &std::result::Result<Vec<u8>, String>| {
+                r.as_ref().is_err_and(|e| kind_of(e) == failure.kind)
+            };
+            self.apply(piece, &texts).iter().map(same).collect()
+        })
     }
 
     /// For a compiler that failed on a test: how many smaller tests it may be tried with.

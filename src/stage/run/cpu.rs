@@ -77,7 +77,7 @@ pub fn stage(
     records: &dyn Records,
 ) -> Result<super::Made> {
     let (setup, environments) = setup(node, options)?;
-    let session = Session::new(node.profile.clone());
+    let session = Session::new(node.profile.clone(), records);
     let model = options.model.as_ref().map(|m| {
         let path = relative(&node.dir, &m.value);
         let is_file = m.value.ends_with(".cat") && path.is_file();

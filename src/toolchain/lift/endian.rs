@@ -1,15 +1,21 @@
-//! Big-endian code as tests have it, whose memory is little endian.
+//! Writes big-endian code as a litmus test, whose memory is little endian.
 //!
-//! A location is its value: where code counts bytes from the most significant one, a test counts
-//! from the least. So a part of a value is found at the mirrored place, and registers that are
-//! accessed one after the other in memory (`LDP`, `LDXP`, `CASP`) change places. Elements of an
-//! array stay where they are. It does not know the code around an instruction.
+//! A location of a test has its C value, whatever the order of bytes. Where code counts bytes from
+//! the most significant one, the test counts from the least. So a part of a value is found at the
+//! mirrored place, and registers that are accessed one after the other in memory (`LDP`, `LDXP`,
+//! `CASP`) change places. Elements of an array stay where they are.
+//!
+//! [`pairs`] lists which instructions access several registers. One that does so and is missing
+//! from the list is refused. This module does not know the code around an instruction.
+
+use std::collections::{BTreeSet, HashMap};
 
 use litmake_isa::machine::{Decoded, Operand};
 use litmake_litmus::Arch;
-use litmake_ops::Op;
+use litmake_ops::{Op, Reg, Temp};
 
-/// Where a test has what lies `size` bytes from `offset` on, in values of `unit` bytes.
+/// The offset in a test of the `size` bytes at `offset` in big-endian code, in values of `unit`
+/// bytes.
 fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
     let (unit, size) = (i64::try_from(unit).ok().filter(|u| *u > 0)?, i64::try_from(size).ok()?);
     // The word that ends with the value.
@@ -20,8 +26,9 @@ fn mirrored(unit: u64, offset: i64, size: u64) -> Option<i64> {
     (within + size <= unit).then_some(offset - within + unit - within - size)
 }
 
-/// The operands that are registers accessed in the order of addresses, two and two. `None` where
-/// an instruction counts elements in memory's own order, so that it has no counterpart.
+/// The pairs of operands that are registers accessed in the order of addresses; empty for an
+/// instruction that accesses one register. `None` where an instruction takes elements in memory's
+/// own order, so that a little-endian test has no counterpart.
 pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
     let name = d.mnemonic.as_str();
     let starts = |list: &[&str]| list.iter().any(|p| name.starts_with(p));
@@ -48,6 +55,73 @@ pub fn pairs(arch: Arch, d: &Decoded) -> Option<&'static [(usize, usize)]> {
             None
         }
         _ => Some(&[]),
+    }
+}
+
+/// Whether [`pairs`] is right about an instruction that lowers to `ops`: an instruction that loads
+/// or stores several registers must be listed there, or have a vector that [`swap_vectors`] turns
+/// round.
+pub fn knows(arch: Arch, d: &Decoded, ops: &[Op]) -> bool {
+    let listed = pairs(arch, d).is_none_or(|pairs| !pairs.is_empty());
+    listed || has_vector(arch, d) || Transfers::of(ops).count() < 2
+}
+
+/// The registers whose values an instruction moves from or to memory.
+#[derive(Default)]
+struct Transfers {
+    loaded: BTreeSet<Reg>,
+    stored: BTreeSet<Reg>,
+    /// For each temporary, the registers that its value comes from, and whether it comes from a
+    /// load.
+    temps: HashMap<Temp, (BTreeSet<Reg>, bool)>,
+}
+
+impl Transfers {
+    fn of(ops: &[Op]) -> Transfers {
+        let mut out = Transfers::default();
+        out.follow(ops);
+        out
+    }
+
+    fn count(&self) -> usize {
+        self.loaded.len().max(self.stored.len())
+    }
+
+    fn follow(&mut self, ops: &[Op]) {
+        for op in ops {
+            match op {
+                Op::ReadReg { dst, reg, .. } => {
+                    self.temps.insert(*dst, (BTreeSet::from([*reg]), false));
+                }
+                Op::Load { dst, .. } => {
+                    self.temps.insert(*dst, (BTreeSet::new(), true));
+                }
+                Op::Un { dst, a, .. } => self.combine(*dst, &[*a]),
+                Op::Bin { dst, a, b, .. } => self.combine(*dst, &[*a, *b]),
+                Op::Select { dst, yes, no, .. } => self.combine(*dst, &[*yes, *no]),
+                Op::WriteReg { reg, src } if self.temps.get(src).is_some_and(|t| t.1) => {
+                    self.loaded.insert(*reg);
+                }
+                Op::Store { src, .. } | Op::StoreEx { src, .. } => {
+                    let from = self.temps.get(src).map(|t| t.0.clone());
+                    self.stored.extend(from.unwrap_or_default());
+                }
+                Op::If { yes, no, .. } => {
+                    self.follow(yes);
+                    self.follow(no);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn combine(&mut self, dst: Temp, operands: &[Temp]) {
+        let mut all = (BTreeSet::new(), false);
+        for (regs, loaded) in operands.iter().filter_map(|t| self.temps.get(t)) {
+            all.0.extend(regs);
+            all.1 |= loaded;
+        }
+        self.temps.insert(dst, all);
     }
 }
 
@@ -124,12 +198,17 @@ pub fn place(arch: Arch, d: &Decoded, parts: &Parts, offset: i64, size: u64) -> 
     }
 }
 
+/// Whether an instruction accesses memory by 16-byte vector registers.
+fn has_vector(arch: Arch, d: &Decoded) -> bool {
+    let vector = |o: &Operand| matches!(o, Operand::Reg(r) if r.starts_with('Q'));
+    let memory = |o: &Operand| matches!(o, Operand::Mem(_));
+    arch == Arch::AArch64 && d.operands.iter().any(vector) && d.operands.iter().any(memory)
+}
+
 /// Swaps the halves of 16-byte vector registers in memory, which are two accesses each: the upper
 /// half of the register comes first.
 pub fn swap_vectors(arch: Arch, d: &Decoded, ops: &mut Vec<Op>) {
-    let vector = |o: &Operand| matches!(o, Operand::Reg(r) if r.starts_with('Q'));
-    let memory = |o: &Operand| matches!(o, Operand::Mem(_));
-    if arch != Arch::AArch64 || !d.operands.iter().any(vector) || !d.operands.iter().any(memory) {
+    if !has_vector(arch, d) {
         return;
     }
     let access = |op: &Op| matches!(op, Op::Load { size: 8, .. } | Op::Store { size: 8, .. });
@@ -201,6 +280,53 @@ mod tests {
         // A vector of two elements has no counterpart.
         assert_eq!(place("LDR", 8, 0, 16), None);
         assert_eq!(place("LD1", 16, 0, 16), None);
+    }
+
+    /// The meaning of one line of code.
+    fn ops(arch: Arch, text: &str) -> Vec<Op> {
+        use litmake_base::diag::{Source, Span};
+        use litmake_litmus::{Anything, Line};
+        let line = Line { labels: Vec::new(), text: text.to_string(), span: Span::default() };
+        let isa = litmake_isa::of(arch).unwrap();
+        let code = isa.thread(&Source::new("test", text), &[line], &mut Anything);
+        code.unwrap().insts.remove(0).ops
+    }
+
+    #[test]
+    fn an_instruction_on_several_registers_is_listed_or_refused() {
+        let knows = |arch, text: &str, as_if: &str| knows(arch, &insn(as_if), &ops(arch, text));
+        for text in [
+            "LDP X0,X1,[X2]",
+            "STP X0,X1,[X2]",
+            "LDPSW X0,X1,[X2]",
+            "LDXP X0,X1,[X2]",
+            "STLXP W3,X0,X1,[X2]",
+            "CASPAL X0,X1,X2,X3,[X4]",
+            "LDIAPP X0,X1,[X2]",
+            "SWPPA X0,X1,[X2]",
+        ] {
+            let mnemonic = text.split(' ').next().unwrap();
+            assert!(knows(Arch::AArch64, text, mnemonic), "{text}");
+            // The same by a name that the list does not have.
+            assert!(!knows(Arch::AArch64, text, "UNKNOWN"), "{text}");
+        }
+        for text in [
+            "LDR X0,[X1]",
+            "STR X0,[X1,X2]",
+            "LDR X0,[X1],#8",
+            "STXR W0,X1,[X2]",
+            "LDADDAL X0,X1,[X2]",
+            "CASA X0,X1,[X2]",
+            "SWP X0,X1,[X2]",
+            "ADD X0,X1,X2",
+        ] {
+            assert!(knows(Arch::AArch64, text, "UNKNOWN"), "{text}");
+        }
+        for text in ["ld $2,0($4)", "sc $2,0($4)", "ll $2,0($4)", "sd $2,8($4)"] {
+            assert!(knows(Arch::Mips, text, text.split(' ').next().unwrap()), "{text}");
+        }
+        assert!(!knows(Arch::Ppc, "lq r4,0(r3)", "lq"));
+        assert!(!knows(Arch::Ppc, "stqcx. r4,0,r3", "stqcx."));
     }
 
     #[test]

@@ -202,6 +202,14 @@ impl Expand<'_> {
             Ok::<_, String>((code.reg(&r.name, r.bits, r.signed), r.bits))
         };
         Ok(match draft {
+            Draft::Insn(d) if self.image.big && !endian::knows(self.target.arch, &d, &ops) => {
+                let why = format!(
+                    "unsupported: `{}` loads or stores several registers, and their order in \
+                     big-endian code is unknown",
+                    d.mnemonic
+                );
+                (Kind::Unclear(why), vec![Op::Halt])
+            }
             Draft::Insn(d) => {
                 if self.image.big {
                     endian::swap_vectors(self.target.arch, &d, &mut ops);
