@@ -11,8 +11,8 @@ use litmake_litmus::Test;
 use litmake_ops::eval::sign_extend;
 use litmake_ops::{Val, mask};
 use litmake_sim::State;
-use litmake_sim::found::Outcome;
 use litmake_sim::program::{Cond, Observable, Program, Rhs};
+use litmake_sim::results::Outcome;
 
 /// Outcomes have fewer numbers than this, so that each thread's part fits into 32 bits.
 const MAX_OUTCOMES: u64 = u32::MAX as u64;

@@ -11,7 +11,7 @@ use litmake_isa as isa;
 use litmake_lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
 use litmake_litmus::{Arch, Body, Line, Test, Type};
 use litmake_ops::Val;
-use litmake_sim::program::{Program, What};
+use litmake_sim::program::{ObservedPlace, Program};
 
 pub const MAX_ROLES: usize = 8;
 pub const MAX_LOCATIONS: usize = 16;
@@ -92,12 +92,12 @@ impl Emit<'_> {
 
     /// The names of the columns that a thread's registers have.
     fn columns_of(&self, role: usize) -> Vec<usize> {
-        let own = |c: &usize| matches!(self.program.observed[*c].what, What::Reg { thread, .. } if usize::from(thread) == role);
+        let own = |c: &usize| matches!(self.program.observed[*c].place, ObservedPlace::Reg { thread, .. } if usize::from(thread) == role);
         (0..self.program.observed.len()).filter(own).collect()
     }
 
     fn memory_columns(&self) -> Vec<usize> {
-        let own = |c: &usize| matches!(self.program.observed[*c].what, What::Mem { .. });
+        let own = |c: &usize| matches!(self.program.observed[*c].place, ObservedPlace::Mem { .. });
         (0..self.program.observed.len()).filter(own).collect()
     }
 
@@ -279,7 +279,7 @@ impl Emit<'_> {
         );
         let mut parts = Vec::new();
         for c in self.columns_of(role) {
-            let What::Reg { reg, .. } = self.program.observed[c].what else { continue };
+            let ObservedPlace::Reg { reg, .. } = self.program.observed[c].place else { continue };
             let name =
                 registers.iter().find(|(r, _)| *r == usize::from(reg)).map(|(_, n)| n.as_str());
             let _ = writeln!(out, "    const uint64_t o{c} = {};", name.unwrap_or("0"));
@@ -352,7 +352,7 @@ impl Emit<'_> {
         let _ = writeln!(out, "    {name}({});", args.join(", "));
         let mut parts = Vec::new();
         for c in self.columns_of(role) {
-            let What::Reg { reg, .. } = self.program.observed[c].what else { continue };
+            let ObservedPlace::Reg { reg, .. } = self.program.observed[c].place else { continue };
             let local = &self.program.threads[role].code.regs[usize::from(reg)].name;
             let Some(k) = outs.iter().position(|(n, _)| n == local) else {
                 return Err(
@@ -376,7 +376,7 @@ impl Emit<'_> {
         let _ = writeln!(out, "static inline uint64_t t{n}_outcome(struct view *v, uint32_t i) {{");
         for c in self.memory_columns() {
             let observed = &self.program.observed[c];
-            let What::Mem { loc, off, .. } = observed.what else { continue };
+            let ObservedPlace::Mem { loc, off, .. } = observed.place else { continue };
             let has_address = self.columns.values[c].iter().any(|v| matches!(v, Val::Ptr { .. }));
             let ty = match observed.bits {
                 _ if has_address => "uint64_t",
@@ -419,8 +419,8 @@ impl Emit<'_> {
             };
             reach(*off, bytes)
         });
-        let seen = self.program.observed.iter().filter_map(|o| match o.what {
-            What::Mem { loc, off, .. } if usize::from(loc) == l => {
+        let seen = self.program.observed.iter().filter_map(|o| match o.place {
+            ObservedPlace::Mem { loc, off, .. } if usize::from(loc) == l => {
                 Some(reach(off, u32::from(o.bits) / 8))
             }
             _ => None,

@@ -12,8 +12,8 @@ use litmake_devices::Class;
 use litmake_devices::record::{Cell, UNKNOWN};
 use litmake_litmus::{self as litmus, Arch, Test};
 use litmake_ops::Val;
-use litmake_sim::found::{Outcome, holds};
 use litmake_sim::program::Program;
+use litmake_sim::results::{Outcome, holds};
 use litmake_sim::{self as sim, Model, Options, Simulator};
 
 pub use litmake_sim::State;

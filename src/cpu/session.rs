@@ -18,8 +18,8 @@ use litmake_devices::random::Rng;
 use litmake_devices::record::{Record, UNKNOWN};
 use litmake_litmus::{Arch, Test};
 use litmake_profile::Profile;
-use litmake_sim::found::holds;
 use litmake_sim::program::Program;
+use litmake_sim::results::holds;
 use litmake_toolchain::compile;
 
 /// A test with what must be known of it to run it and to say what came out.

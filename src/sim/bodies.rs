@@ -1,8 +1,8 @@
-//! Lowered assembly threads, kept from one test to the next: tests of a campaign share most of
-//! theirs.
+//! Keeps lowered assembly threads from one test to the next, since tests of a campaign share most
+//! of them.
 //!
-//! What a thread does depends on its text and on which locations its names are, which every test
-//! is asked anew. Nothing here knows what code means.
+//! The meaning of a thread depends on its text, and on the locations that its names stand for, which
+//! each test is asked anew. Nothing here knows what code means.
 
 use rustc_hash::FxHashMap;
 
@@ -11,9 +11,9 @@ use litmake_base::diag::{Result, Source};
 use litmake_isa::Isa;
 use litmake_litmus::{Features, Line, Symbols, Type};
 
-/// So many bodies are kept at most.
+/// At most so many threads are kept.
 const MOST: usize = 1 << 12;
-/// Longer ones are not.
+/// Threads with longer keys are not kept.
 const LONGEST: usize = 1 << 12;
 
 #[derive(Default)]
@@ -23,17 +23,17 @@ pub struct Bodies {
 }
 
 struct Body {
-    /// Without places: those are each test's own.
+    /// Without spans, which differ between tests.
     thread: Thread,
-    /// The names that lowering asked for, and the answers.
+    /// The names that lowering asked for, and the locations that it got.
     asked: Vec<(String, u16)>,
 }
 
-/// Passes questions on and remembers them.
+/// Passes on what lowering asks, and remembers it.
 struct Recorder<'s> {
     symbols: &'s mut dyn Symbols,
     asked: Vec<(String, u16)>,
-    /// Something was asked that cannot be asked again.
+    /// Lowering declared a type, which cannot be repeated later.
     typed: bool,
 }
 
@@ -70,7 +70,7 @@ impl Bodies {
         let mut recorder = Recorder { symbols, asked: Vec::new(), typed: false };
         let thread = Thread::new(isa.thread(source, lines, &mut recorder)?);
         let Recorder { asked, typed, .. } = recorder;
-        // Each instruction is a line's.
+        // Keep it only if lines and instructions correspond, so that spans can be put back.
         if !typed && thread.code.insts.len() == lines.len() && self.key.len() <= LONGEST {
             if self.kept.len() >= MOST {
                 self.kept.clear();
@@ -80,7 +80,7 @@ impl Bodies {
         Ok(thread)
     }
 
-    /// All that lowering looks at, each text with its length before it.
+    /// Makes the key: everything that lowering looks at, each text with its length before it.
     fn set_key(&mut self, isa: &dyn Isa, features: Features, lines: &[Line]) {
         let Features { lse2, lpae, avx } = features;
         self.key.clear();

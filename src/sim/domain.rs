@@ -1,7 +1,8 @@
-//! Which paths cannot happen because no read can return what they need.
+//! Drops paths that need a value which no read can return.
 //!
-//! For each accessed range the values that any path may write are gathered to a fixed point
-//! (from above); a path with a constraint that no combination of them satisfies is dropped.
+//! For each accessed range it collects the values that some path may write, up to a fixed point; this
+//! is an over-approximation. A path with a constraint that no combination of these values satisfies
+//! is dropped.
 
 use rustc_hash::FxHashMap;
 
@@ -13,13 +14,13 @@ use litmake_ops::eval::truth;
 
 type Range = (u16, u32, u8);
 
-/// Past this many values a range is taken to hold anything.
+/// A range with more values than this counts as one that holds anything.
 const MOST: usize = 24;
 const ROUNDS: usize = 6;
 
-/// The values that may be found at each accessed range.
+/// The values that each accessed range may hold.
 pub struct Domains {
-    /// `None`: anything.
+    /// `None` stands for anything.
     values: FxHashMap<Range, Option<Vec<Val>>>,
 }
 
@@ -60,7 +61,7 @@ impl Domains {
             let init = super::skeleton::initial_value(location, e.off, e.size);
             d.values.entry(range).or_insert_with(|| Some(vec![init]));
         }
-        // Ranges that overlap without being equal mix bytes; anything may be there.
+        // Ranges that overlap without being equal mix bytes, so they may hold anything.
         let ranges: Vec<Range> = d.values.keys().copied().collect();
         for a in &ranges {
             for b in &ranges {

@@ -1,7 +1,7 @@
-//! Evaluation of a model's steps for one partial execution after another.
+//! Evaluates a model's steps on one partial execution after another.
 //!
-//! It does not know how the steps came about ([`super::steps`]), nor which of them a skeleton
-//! makes needless ([`super::specialise`]).
+//! [`super::steps`] makes the steps, and [`super::specialise`] decides which of them a skeleton
+//! needs; neither is known here.
 
 use smallvec::SmallVec;
 
@@ -9,50 +9,51 @@ use super::search::{Judge, Look};
 use super::skeleton::Skeleton;
 use super::small::{self, Small};
 use super::specialise::Live;
-use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
+use super::steps::{Body, Bound, Code, CompiledCheck, CompiledModel, Slot, Step};
 use litmake_base::rel::{Rel, Set, rows};
 use litmake_cat::define::{MAX_ROUNDS, NEVER_SETTLES};
 use litmake_cat::plan::{BaseSet, CheckKind, Shape};
 
-/// What is decided and what is possible, of reads-from and coherence.
+/// Reads-from and coherence of a partial execution: each as a lower bound (what is decided) and an
+/// upper bound (what is still possible).
 #[derive(Clone, Debug)]
 pub struct Choices {
-    pub rf_low: Rel,
-    pub rf_high: Rel,
-    pub co_low: Rel,
-    pub co_high: Rel,
-    /// Change whenever reads-from, or coherence, does: never the same for two states of one
-    /// skeleton's search.
+    pub rf_lower: Rel,
+    pub rf_upper: Rel,
+    pub co_lower: Rel,
+    pub co_upper: Rel,
+    /// The stamp of reads-from, and that of coherence: a new one whenever it changes, so that two
+    /// states of one skeleton's search have different stamps.
     pub rf_stamp: u64,
     pub co_stamp: u64,
 }
 
 impl Choices {
-    /// Nothing is decided but what the skeleton leaves no choice of.
+    /// The choices at the root of a search: only what the skeleton leaves no choice of is decided.
     pub fn start(skeleton: &Skeleton) -> Choices {
         let n = skeleton.len();
         let mut choices = Choices {
-            rf_low: Rel::empty(n),
-            rf_high: Rel::empty(n),
-            co_low: Rel::empty(n),
-            co_high: Rel::empty(n),
+            rf_lower: Rel::empty(n),
+            rf_upper: Rel::empty(n),
+            co_lower: Rel::empty(n),
+            co_upper: Rel::empty(n),
             rf_stamp: 0,
             co_stamp: 0,
         };
         for read in &skeleton.reads {
             for w in &read.candidates {
-                choices.rf_high.insert(usize::from(*w), usize::from(read.event));
+                choices.rf_upper.insert(usize::from(*w), usize::from(read.event));
             }
         }
         for writes in &skeleton.writes {
             for (i, a) in writes.iter().enumerate() {
                 for b in &writes[i + 1..] {
                     let (a, b) = (usize::from(*a), usize::from(*b));
-                    choices.co_high.insert(a, b);
+                    choices.co_upper.insert(a, b);
                     if i == 0 {
-                        choices.co_low.insert(a, b);
+                        choices.co_lower.insert(a, b);
                     } else {
-                        choices.co_high.insert(b, a);
+                        choices.co_upper.insert(b, a);
                     }
                 }
             }
@@ -61,18 +62,18 @@ impl Choices {
     }
 }
 
-/// What of the choices a step takes.
+/// Which bound of the choices a step reads.
 #[derive(Clone, Copy)]
 pub(super) enum View<'a> {
-    /// Nothing: what is computed does not depend on them.
+    /// None: the step is static.
     None,
-    /// What is decided or what is possible, as the step's own bound says. The values are the
-    /// least ones at the root of the search, where a recursive definition starts.
+    /// The bound that the step itself names. The values are the lower bounds at the root of the
+    /// search, from which a recursive definition starts.
     Bounds(&'a Choices, &'a Values),
-    /// What every completion has; what is taken away, is taken from the other end's values.
-    Least(&'a Choices, &'a Values),
-    /// What any completion may have.
-    Most(&'a Choices, &'a Values),
+    /// The lower bound. What a step subtracts is the upper bound, from the values given here.
+    Lower(&'a Choices, &'a Values),
+    /// The upper bound. What a step subtracts is the lower bound, from the values given here.
+    Upper(&'a Choices, &'a Values),
 }
 
 impl<'a> View<'a> {
@@ -80,15 +81,15 @@ impl<'a> View<'a> {
         match self {
             View::None => None,
             View::Bounds(c, _) => Some((c, bound)),
-            View::Least(c, _) => Some((c, Bound::Low)),
-            View::Most(c, _) => Some((c, Bound::High)),
+            View::Lower(c, _) => Some((c, Bound::Lower)),
+            View::Upper(c, _) => Some((c, Bound::Upper)),
         }
     }
 
     fn other(self) -> Option<&'a Values> {
         match self {
             View::None | View::Bounds(..) => None,
-            View::Least(_, other) | View::Most(_, other) => Some(other),
+            View::Lower(_, other) | View::Upper(_, other) => Some(other),
         }
     }
 }
@@ -98,62 +99,61 @@ impl<'a> View<'a> {
 pub(super) struct Frame {
     pub(super) n: usize,
     pub(super) words: usize,
-    /// Relations are [`Small`].
+    /// Whether relations are [`Small`].
     small: bool,
     writes: Vec<u64>,
 }
 
 impl Frame {
-    /// The set of all events, where it is small.
+    /// The set of all events, for small relations.
     fn all(&self) -> u16 {
         (1u32 << self.n.min(small::MOST)).wrapping_sub(1) as u16
     }
 }
 
-/// The values of a program's slots for one skeleton, all relations in one allocation and all
-/// sets in another. A step's operands lie before its result, so that the two can be borrowed
-/// apart.
+/// The values of a model's slots for one skeleton: all relations in one allocation, all sets in
+/// another. The operands of a step come before its result, so that the two can be borrowed apart.
 #[derive(Default)]
 pub(super) struct Values {
     sets: Vec<u64>,
-    /// Where the skeleton has few events, `small` holds the relations, and where not, `rels`.
+    /// The relations of a skeleton with many events; of one with few, `small` holds them.
     rels: Vec<u64>,
     small: Vec<Small>,
-    /// A recursive definition that does not grow with itself has no value here.
+    /// A recursive definition found no solution: it does not grow with itself.
     unsettled: bool,
 }
 
-/// What became of a value.
+/// How a value changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     None,
     /// It lost members, and gained none.
-    Less,
+    Shrank,
     /// It gained some.
-    More,
+    Grew,
 }
 
 impl Change {
     fn of(same: bool, less: impl Fn() -> bool) -> Change {
         match same {
             true => Change::None,
-            false if less() => Change::Less,
-            false => Change::More,
+            false if less() => Change::Shrank,
+            false => Change::Grew,
         }
     }
 }
 
-/// A model's program at work on a skeleton.
+/// The values and the specialised steps of a model on one skeleton.
 #[derive(Default)]
 pub struct Machine {
     pub(super) frame: Frame,
     pub(super) values: Values,
-    /// The least values at the root of the search; while specialising, the greatest.
+    /// The lower bounds at the root of the search; while specialising, the upper bounds.
     pub(super) root: Values,
     pub(super) live: Live,
 }
 
-/// The slot at `out`, to be written, and all before it.
+/// All slots before `out`, and the slot `out` for writing.
 #[inline(always)]
 fn split(bits: &mut [u64], out: Slot, stride: usize) -> (&[u64], &mut [u64]) {
     let (before, rest) = bits.split_at_mut(out as usize * stride);
@@ -166,13 +166,13 @@ fn slot(bits: &[u64], s: Slot, stride: usize) -> &[u64] {
 }
 
 impl Values {
-    /// Room for the slots of a program; what is in them does not matter.
-    fn make_room(&mut self, program: &Program, frame: &Frame) {
-        self.sets.resize(program.sets as usize * frame.words, 0);
+    /// Makes room for the slots of a model, with any content.
+    fn make_room(&mut self, model: &CompiledModel, frame: &Frame) {
+        self.sets.resize(model.sets as usize * frame.words, 0);
         if frame.small {
-            self.small.resize(program.rels as usize, Small::EMPTY);
+            self.small.resize(model.rels as usize, Small::EMPTY);
         } else {
-            self.rels.resize(program.rels as usize * frame.words * frame.n, 0);
+            self.rels.resize(model.rels as usize * frame.words * frame.n, 0);
         }
     }
 
@@ -226,7 +226,7 @@ impl Values {
         }
     }
 
-    /// Whether a relation is the same here and there.
+    /// Whether a relation has the same value here and in `other`.
     pub(super) fn agrees(&self, other: &Values, s: Slot, frame: &Frame) -> bool {
         match frame.small {
             true => self.small[s as usize] == other.small[s as usize],
@@ -234,7 +234,7 @@ impl Values {
         }
     }
 
-    /// Takes over a set or a relation.
+    /// Copies the value of a set or a relation from `other`.
     pub(super) fn take(&mut self, other: &Values, s: Slot, is_set: bool, frame: &Frame) {
         match (is_set, frame.small) {
             (true, _) => self.set_mut(s, frame).copy_from_slice(other.set(s, frame)),
@@ -277,13 +277,13 @@ impl Values {
             Code::Cross(a, b) => Small::cross(set(a), set(b)),
             Code::IdentityOn(a) => Small::identity_on(set(a)),
             Code::Rf(bound) => match view.of(bound) {
-                Some((c, Bound::High)) => Small::of(c.rf_high.bits()),
-                Some((c, _)) => Small::of(c.rf_low.bits()),
+                Some((c, Bound::Upper)) => Small::of(c.rf_upper.bits()),
+                Some((c, _)) => Small::of(c.rf_lower.bits()),
                 None => return,
             },
             Code::Co(bound) => match view.of(bound) {
-                Some((c, Bound::High)) => Small::of(c.co_high.bits()),
-                Some((c, _)) => Small::of(c.co_low.bits()),
+                Some((c, Bound::Upper)) => Small::of(c.co_upper.bits()),
+                Some((c, _)) => Small::of(c.co_lower.bits()),
                 None => return,
             },
             Code::EmptyRel | Code::StaticRel(_) => Small::EMPTY,
@@ -392,13 +392,13 @@ impl Values {
             Code::RestrictRange(r, s) => rows::restrict_range(out, rel(r), set(s)),
             Code::Rf(bound) => {
                 if let Some((c, bound)) = view.of(*bound) {
-                    let r = if bound == Bound::High { &c.rf_high } else { &c.rf_low };
+                    let r = if bound == Bound::Upper { &c.rf_upper } else { &c.rf_lower };
                     out.copy_from_slice(r.bits());
                 }
             }
             Code::Co(bound) => {
                 if let Some((c, bound)) = view.of(*bound) {
-                    let r = if bound == Bound::High { &c.co_high } else { &c.co_low };
+                    let r = if bound == Bound::Upper { &c.co_upper } else { &c.co_lower };
                     out.copy_from_slice(r.bits());
                 }
             }
@@ -406,19 +406,19 @@ impl Values {
         }
     }
 
-    /// The least solution of a recursive definition, from below.
+    /// Computes the least solution of a recursive definition, starting from below.
     fn solve(&mut self, bodies: &[Body], frame: &Frame, view: View) {
         for body in bodies {
             match view {
-                // What holds at the root of the search holds below it too.
+                // A lower bound at the root of the search is one everywhere below.
                 View::Bounds(_, root) => self.take(root, body.var, body.is_set, frame),
                 _ if body.is_set => self.set_mut(body.var, frame).fill(0),
                 _ => self.clear(body.var, frame),
             }
         }
-        // What grows settles long before that; what does not, which is static, might never.
+        // A definition that grows with itself settles sooner. A static one may do neither.
         let most = MAX_ROUNDS.max(bodies.len() * (frame.n * frame.n + 1) + 1);
-        // What is static may not grow with itself: where it ends is a matter of whole rounds.
+        // A static definition may shrink, too: then its value is that of whole rounds.
         let is_static = matches!(view, View::None);
         let whole = is_static || bodies.len() > 64;
         let mut waiting = u64::MAX;
@@ -435,8 +435,8 @@ impl Values {
                 }
                 match self.settle(body, frame) {
                     Change::None => {}
-                    // From nothing, the end of what grows and of what does not.
-                    Change::Less if is_static => {}
+                    // Started from nothing, a static definition ends where it stops growing.
+                    Change::Shrank if is_static => {}
                     _ => {
                         going = true;
                         waiting |= body.readers;
@@ -471,11 +471,11 @@ impl Values {
 }
 
 impl Machine {
-    /// Computes what is static; false where a static requirement fails. `choices` are those
-    /// with which the search starts: they only become more decided.
+    /// Prepares for a skeleton: runs the static steps, and specialises the others to `choices`,
+    /// with which the search starts. False if a static requirement fails.
     pub fn bind(
         &mut self,
-        program: &Program,
+        model: &CompiledModel,
         skeleton: &Skeleton,
         choices: &Choices,
     ) -> Result<bool, String> {
@@ -489,9 +489,9 @@ impl Machine {
         frame.writes.clear();
         frame.writes.extend_from_slice(set.words());
         let frame = &self.frame;
-        self.values.make_room(program, frame);
+        self.values.make_room(model, frame);
         self.values.unsettled = false;
-        for step in &program.statics {
+        for step in &model.statics {
             match &step.code {
                 Code::StaticSet(base) => {
                     skeleton.set(*base, &mut set);
@@ -507,24 +507,24 @@ impl Machine {
         if self.values.unsettled {
             return Err(NEVER_SETTLES.into());
         }
-        if !program.static_requires.iter().all(|t| self.holds(t, t.low)) {
+        if !model.static_requires.iter().all(|t| self.holds(t, t.exact)) {
             return Ok(false);
         }
-        self.specialise(program, choices);
+        self.specialise(model, choices);
         Ok(true)
     }
 
-    /// The requirement that is broken for good, by its index among the checks; of the first
-    /// `most` ones.
+    /// The index of the first check, among the first `most` requirements, that no completion of
+    /// the choices satisfies.
     fn first_broken(&mut self, choices: &Choices, most: usize) -> Option<usize> {
         self.live.turn_to(choices);
         let mut done = 0;
         let mut broken = None;
         for at in 0..self.live.requires.len().min(most) {
             self.run_to(&mut done, self.live.requires[at].steps, choices);
-            let test = &self.live.requires[at];
-            if !self.holds(test, test.early) {
-                broken = Some(test.check);
+            let check = &self.live.requires[at];
+            if !self.holds(check, check.early) {
+                broken = Some(check.index);
                 break;
             }
         }
@@ -550,82 +550,83 @@ impl Machine {
         self.live.ran(end);
     }
 
-    pub(super) fn raised(&self, program: &Program, test: &Test, slot: Slot) -> bool {
-        let holds = self.holds(test, slot);
-        match program.checks[test.check].kind {
+    pub(super) fn raised(&self, model: &CompiledModel, check: &CompiledCheck, slot: Slot) -> bool {
+        let holds = self.holds(check, slot);
+        match model.checks[check.index].kind {
             CheckKind::UndefinedUnless => !holds,
             _ => holds,
         }
     }
 
-    pub(super) fn holds(&self, test: &Test, at: Slot) -> bool {
-        let plain = if test.is_set {
+    pub(super) fn holds(&self, check: &CompiledCheck, at: Slot) -> bool {
+        let plain = if check.is_set {
             slot(&self.values.sets, at, self.frame.words).iter().all(|w| *w == 0)
         } else {
             if self.frame.small {
                 let r = &self.values.small[at as usize];
-                let plain = match test.shape {
+                let plain = match check.shape {
                     Shape::Acyclic => r.is_acyclic(),
                     Shape::Irreflexive => r.is_irreflexive(),
                     Shape::Empty => r.is_empty(),
                 };
-                return plain != test.negated;
+                return plain != check.negated;
             }
             let r = slot(&self.values.rels, at, self.frame.words * self.frame.n);
-            match test.shape {
+            match check.shape {
                 Shape::Acyclic => rows::is_acyclic(r, self.frame.words),
                 Shape::Irreflexive => rows::is_irreflexive(r, self.frame.words),
                 Shape::Empty => r.iter().all(|w| *w == 0),
             }
         };
-        plain != test.negated
+        plain != check.negated
     }
 }
 
-/// From below: writes after which none can come; from above: writes after which none must.
+/// The final writes: as a lower bound, those after which no write can come; as an upper bound,
+/// those after which none has to.
 fn final_writes(out: &mut [u64], writes: &[u64], choices: &Choices, bound: Bound) {
-    let co = if bound == Bound::High { &choices.co_low } else { &choices.co_high };
+    let co = if bound == Bound::Upper { &choices.co_lower } else { &choices.co_upper };
     rows::domain(out, co.bits());
     for (out, w) in out.iter_mut().zip(writes) {
         *out = w & !*out;
     }
 }
 
-/// A compiled model and the values of its slots, as a judge of executions.
-pub struct Compiled<'m> {
-    pub program: &'m Program,
+/// Judges executions with a compiled model and the values of its slots.
+pub struct CompiledJudge<'m> {
+    pub model: &'m CompiledModel,
     pub machine: &'m mut Machine,
 }
 
-impl Judge for Compiled<'_> {
+impl Judge for CompiledJudge<'_> {
     fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> Result<bool, String> {
-        self.machine.bind(self.program, skeleton, choices)
+        self.machine.bind(self.model, skeleton, choices)
     }
 
-    fn possible(&mut self, choices: &Choices, look: Look) -> bool {
-        // The cheapest requirement comes first; most often it is coherence, which cuts most.
+    fn may_allow(&mut self, choices: &Choices, look: Look) -> bool {
+        // The cheapest requirement comes first. It is mostly coherence, which cuts most.
         let most = if look == Look::Glance { 1 } else { usize::MAX };
         self.machine.first_broken(choices, most).is_none()
     }
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
-        // The last decision was followed by a look at all requirements.
+        // All requirements were checked after the last decision; flags remain.
         if self.machine.live.flags.is_empty() {
             return Ok(Some(SmallVec::new()));
         }
         self.machine.complete(choices);
         let m = &*self.machine;
-        let raised = m.live.flags.iter().filter(|t| m.raised(self.program, t, t.low));
-        Ok(Some(raised.map(|t| t.check).collect()))
+        let raised = m.live.flags.iter().filter(|t| m.raised(self.model, t, t.exact));
+        Ok(Some(raised.map(|t| t.index).collect()))
     }
 
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool {
-        if self.machine.live.flags.iter().all(|t| raised.contains(&t.check)) {
+        if self.machine.live.flags.iter().all(|t| raised.contains(&t.index)) {
             return false;
         }
         self.machine.complete(choices);
         let m = &*self.machine;
-        let mut open = m.live.flags.iter().filter(|t| !raised.contains(&t.check));
-        open.any(|t| m.raised(self.program, t, t.early))
+        let mut open = m.live.flags.iter().filter(|t| !raised.contains(&t.index));
+        open.any(|t| m.raised(self.model, t, t.early))
     }
 }

@@ -1,15 +1,16 @@
-//! Every candidate execution of a skeleton, one by one: the reference for the engines.
+//! Goes through every candidate execution of a skeleton, one by one: the reference for the other
+//! engines.
 //!
-//! It shares nothing with the search but the skeleton, the judge, and what one write stores, and
-//! prunes nothing.
+//! It prunes nothing. With the search it shares only the skeleton, the judge, and the code that
+//! computes what one write stores.
 
 use std::time::Instant;
 
 use super::eval::Choices;
 use super::expr::{Exprs, Var};
-use super::found::late;
-use super::found::{Found, Outcome, Stop, holds};
-use super::program::{Program, What};
+use super::program::{ObservedPlace, Program};
+use super::results::late;
+use super::results::{EarlyEnd, Outcome, Results, holds};
 use super::search::Judge;
 use super::skeleton::{Cells, Skeleton, Source, initial_value};
 use super::valuation::{is_stuck, written};
@@ -17,7 +18,7 @@ use litmake_base::rel::Rel;
 use litmake_ops::eval::truth;
 use litmake_ops::{Val, mask};
 
-/// The values of reads: thread, access.
+/// The values of reads, by thread and access.
 pub type Values = Vec<Vec<Option<Val>>>;
 
 pub struct Exhaustive<'s> {
@@ -29,8 +30,8 @@ pub struct Exhaustive<'s> {
 }
 
 impl Exhaustive<'_> {
-    pub fn run(&self, judge: &mut dyn Judge, found: &mut Found) -> Result<(), Stop> {
-        if !judge.bind(self.skeleton, &Choices::start(self.skeleton)).map_err(Stop::Model)? {
+    pub fn run(&self, judge: &mut dyn Judge, results: &mut Results) -> Result<(), EarlyEnd> {
+        if !judge.bind(self.skeleton, &Choices::start(self.skeleton)).map_err(EarlyEnd::Model)? {
             return Ok(());
         }
         let reads = &self.skeleton.reads;
@@ -42,7 +43,7 @@ impl Exhaustive<'_> {
             let sources: Vec<u16> =
                 reads.iter().zip(&picks).map(|(r, p)| r.candidates[*p]).collect();
             if let Some(values) = self.solve(&sources) {
-                self.orders(&sources, &values, judge, found)?;
+                self.orders(&sources, &values, judge, results)?;
             }
             if !advance(&mut picks, |i| reads[i].candidates.len()) {
                 return Ok(());
@@ -50,14 +51,14 @@ impl Exhaustive<'_> {
         }
     }
 
-    /// All coherence orders under one reads-from.
+    /// Goes through all coherence orders for one reads-from.
     fn orders(
         &self,
         sources: &[u16],
         values: &Values,
         judge: &mut dyn Judge,
-        found: &mut Found,
-    ) -> Result<(), Stop> {
+        results: &mut Results,
+    ) -> Result<(), EarlyEnd> {
         let n = self.skeleton.len();
         let mut rf = Rel::empty(n);
         for (read, w) in self.skeleton.reads.iter().zip(sources) {
@@ -68,9 +69,9 @@ impl Exhaustive<'_> {
             order[1..].sort_unstable();
         }
         loop {
-            found.stats.nodes += 1;
+            results.stats.nodes += 1;
             if late(self.deadline) {
-                return Err(Stop::TimedOut);
+                return Err(EarlyEnd::TimedOut);
             }
             let mut co = Rel::empty(n);
             for order in &orders {
@@ -81,15 +82,15 @@ impl Exhaustive<'_> {
                 }
             }
             let choices = Choices {
-                rf_low: rf.clone(),
-                rf_high: rf.clone(),
-                co_low: co.clone(),
-                co_high: co,
-                rf_stamp: found.stats.nodes,
-                co_stamp: found.stats.nodes,
+                rf_lower: rf.clone(),
+                rf_upper: rf.clone(),
+                co_lower: co.clone(),
+                co_upper: co,
+                rf_stamp: results.stats.nodes,
+                co_stamp: results.stats.nodes,
             };
-            if let Some(flags) = judge.judge(&choices).map_err(Stop::Model)? {
-                self.record(sources, values, &orders, &flags, found);
+            if let Some(flags) = judge.judge(&choices).map_err(EarlyEnd::Model)? {
+                self.record(sources, values, &orders, &flags, results);
             }
             if !orders.iter_mut().any(|o| next_permutation(&mut o[1..])) {
                 return Ok(());
@@ -103,10 +104,10 @@ impl Exhaustive<'_> {
         values: &Values,
         orders: &[Vec<u16>],
         flags: &[usize],
-        found: &mut Found,
+        results: &mut Results,
     ) {
         let Some(outcome) = self.outcome(values, orders) else {
-            return found.stuck();
+            return results.note_uncomputable();
         };
         if self.program.filter.as_ref().is_some_and(|f| !holds(f, self.program, &outcome)) {
             return;
@@ -114,18 +115,18 @@ impl Exhaustive<'_> {
         let lookup = |v: Var| values[place(v).0][place(v).1];
         let sources = sources.iter().copied();
         if is_stuck(self.exprs, self.skeleton, sources, &lookup) {
-            return found.stuck();
+            return results.note_uncomputable();
         }
-        found.record(outcome);
+        results.record(outcome);
         for flag in flags {
-            if !found.flags.contains(flag) {
-                found.flags.push(*flag);
+            if !results.flags.contains(flag) {
+                results.flags.push(*flag);
             }
         }
     }
 
-    /// The values of reads, if the sources and the paths agree with them. They are what follows
-    /// from the sources: reads that depend on each other in a circle have none.
+    /// The values of reads that follow from the sources, if the paths agree with them. Reads that
+    /// depend on each other in a circle have none.
     pub fn solve(&self, sources: &[u16]) -> Option<Values> {
         let values = self.skeleton.paths.iter();
         let mut values: Values =
@@ -147,7 +148,7 @@ impl Exhaustive<'_> {
             on.retain(open);
             waits.push((read.var, on));
         }
-        // Whatever can be reached from itself.
+        // A read is in a circle if it can be reached from itself.
         waits.iter().any(|(start, on)| {
             let mut seen = on.clone();
             let mut next = 0;
@@ -181,7 +182,7 @@ impl Exhaustive<'_> {
         }
     }
 
-    /// Whether nothing that is known contradicts the sources or the paths.
+    /// Whether the known values agree with the sources and the paths.
     fn consistent(&self, sources: &[u16], values: &Values) -> bool {
         let lookup = |v: Var| values[place(v).0][place(v).1];
         let constraints = self.skeleton.paths.iter().flat_map(|p| &p.constraints);
@@ -198,8 +199,7 @@ impl Exhaustive<'_> {
             })
     }
 
-    /// Whether an access has no value, though what its sources store is known: its pieces are of
-    /// different addresses.
+    /// Whether an access is torn: what its sources store is known, and is parts of different addresses.
     fn torn(&self, var: Var, sources: &[u16], values: &Values) -> bool {
         let lookup = |v: Var| values[place(v).0][place(v).1];
         let parts = self.skeleton.reads.iter().zip(sources).filter(|(r, _)| r.var == var);
@@ -240,16 +240,16 @@ impl Exhaustive<'_> {
         let lookup = |v: Var| values[place(v).0][place(v).1];
         let mut out = Outcome::new();
         for (i, o) in self.program.observed.iter().enumerate() {
-            let value = match o.what {
-                What::Reg { thread, .. } => {
+            let value = match o.place {
+                ObservedPlace::Reg { thread, .. } => {
                     let finals = &self.skeleton.paths[usize::from(thread)].finals;
                     let expr = finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e);
                     self.exprs.eval(expr, &lookup)?
                 }
-                What::Mem { loc, off, size } => {
+                ObservedPlace::Mem { loc, off, size } => {
                     let location = &self.program.locations[usize::from(loc)];
                     let mut value = initial_value(location, off, size);
-                    let cells = Skeleton::observed_cells(self.cells, o.what);
+                    let cells = Skeleton::observed_cells(self.cells, o.place);
                     if cells.len() > 1 {
                         let last = |cell: u16| orders[usize::from(cell)].last().copied();
                         let pieces = cells.iter().map(|(c, at)| Some((last(*c)?, i64::from(*at))));
@@ -289,7 +289,7 @@ fn place(v: Var) -> (usize, usize) {
     (usize::from(v.thread), usize::from(v.access))
 }
 
-/// The next combination of picks; false after the last one.
+/// Advances to the next combination of picks; false after the last one.
 pub fn advance(picks: &mut [usize], of: impl Fn(usize) -> usize) -> bool {
     for (i, p) in picks.iter_mut().enumerate() {
         *p += 1;
@@ -301,7 +301,7 @@ pub fn advance(picks: &mut [usize], of: impl Fn(usize) -> usize) -> bool {
     false
 }
 
-/// The next permutation in lexical order; after the last one the first again, and false.
+/// Advances to the next permutation in lexical order; after the last one to the first, with false.
 fn next_permutation(items: &mut [u16]) -> bool {
     let Some(i) = items.windows(2).rposition(|w| w[0] < w[1]) else {
         items.reverse();

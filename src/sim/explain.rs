@@ -1,7 +1,7 @@
-//! Why a check of a model fails over one execution: the cycle, or the pair that should not be,
-//! with each edge derived down to relations that people know.
+//! Explains why a check of a model fails on one execution: by the cycle, or by the pair that should
+//! be absent, with each edge derived down to relations that people know.
 //!
-//! It knows plans and executions, not tests or how executions are found.
+//! It knows plans and executions, but no tests, nor how executions are searched for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,14 +12,15 @@ use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 use litmake_cat::plan_eval::{Value, values};
 use litmake_litmus::execution::{Edge, Failure};
 
-/// Relations that need no further words.
+/// Relations that need no further explanation.
 const KNOWN: [&str; 17] = [
     "rf", "rfe", "rfi", "co", "coe", "coi", "fr", "fre", "fri", "po", "po-loc", "addr", "data",
     "ctrl", "rmw", "amo", "lxsx",
 ];
 
-/// How many edges are looked at for one answer, and how deep definitions are followed.
+/// How many edges one answer may take.
 const BUDGET: usize = 20_000;
+/// How deep definitions are followed.
 const DEPTH: usize = 200;
 
 /// The requirements that an execution fails, and the relations that the model draws.
@@ -72,20 +73,20 @@ struct Deriver<'p> {
     plan: &'p Plan,
     values: &'p [Value],
     names: &'p FxHashMap<NodeId, &'p str>,
-    /// Edges that are being derived: none is derived from itself.
+    /// Edges that are being derived. No edge is derived from itself.
     open: FxHashSet<(NodeId, usize, usize)>,
     left: usize,
 }
 
 impl Deriver<'_> {
-    /// One edge of a check's relation; where it cannot be taken apart, as it is.
+    /// Derives one edge of a check's relation; an edge that cannot be derived stays as it is.
     fn edge(&mut self, node: NodeId, a: usize, b: usize) -> Vec<Edge> {
         let found = self.chain(node, a, b).filter(|c| !c.is_empty());
         let label = self.names.get(&node).map_or("the checked relation", |n| n).to_string();
         found.unwrap_or_else(|| vec![Edge { from: a, to: b, label, named: false }])
     }
 
-    /// The ways in which both sides of intersections give one pair.
+    /// For an intersection, the derivations of one pair by each side.
     fn sides(&mut self, node: NodeId, a: usize, b: usize) -> Vec<Vec<Edge>> {
         match self.plan.nodes[node as usize] {
             Node::Inter(x, y) if !self.is_plain(x) && !self.is_plain(y) => {
@@ -138,7 +139,7 @@ impl Deriver<'_> {
         let one = |label: String| Some(vec![Edge { from: a, to: b, label, named: false }]);
         match self.plan.nodes[node as usize] {
             Node::BaseRel(BaseRel::Id) | Node::IdentityOn(_) => (a == b).then(Vec::new),
-            // The parts of one access: an event to itself says nothing.
+            // An access is the same as itself, which says nothing.
             Node::BaseRel(BaseRel::SameAccess) if a == b => Some(Vec::new()),
             Node::BaseRel(base) => one(base_name(base)),
             Node::Union(x, y) => {
@@ -216,7 +217,7 @@ impl Deriver<'_> {
         }
     }
 
-    /// A shortest way from `a` to `b` in at least one step.
+    /// A shortest path from `a` to `b` of at least one step.
     fn path(&self, node: NodeId, a: usize, b: usize) -> Option<Vec<(usize, usize)>> {
         let Value::Rel(r) = &self.values[node as usize] else { return None };
         let mut from = vec![usize::MAX; r.universe()];

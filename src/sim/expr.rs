@@ -1,7 +1,7 @@
-//! Values as expressions over what the reads of an execution return.
+//! Values as expressions over the results of an execution's reads.
 //!
 //! Arithmetic is folded as far as constants allow, so that an address such as `x + (r ^ r)` is
-//! known before any read is resolved. Nothing here knows events or models.
+//! known before any read has its source. Nothing here knows events or models.
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ pub struct Var {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
     Const(Val),
-    /// `bits`: the read's width; the value is zero-extended from it.
+    /// A read, and its width in bits, from which the value is zero-extended.
     Var(Var, u8),
     Un(UnOp, ExprId, u8),
     Bin(BinOp, ExprId, ExprId, u8),
@@ -35,8 +35,8 @@ pub struct Exprs {
 }
 
 impl Exprs {
-    /// A condition without the negations around it, and whether it was negated: so that a
-    /// condition and its negation are known to be one question.
+    /// A condition without the negations around it, and whether it was negated. So a condition and
+    /// its negation are recognised as one question.
     pub fn question(&self, mut e: ExprId) -> (ExprId, bool) {
         let mut negated = false;
         while let Expr::Un(UnOp::IsZero, inner, width) = self.get(e)
@@ -100,7 +100,7 @@ impl Exprs {
         self.add(Expr::Un(op, a, width))
     }
 
-    /// An expression, or a sum of it and a number, where the expression turned out to be another.
+    /// Replaces `open` by `known`, in `open` itself and in sums of `open` and a number.
     pub fn with(&mut self, id: ExprId, open: ExprId, known: ExprId) -> ExprId {
         if id == open {
             return known;
@@ -174,7 +174,7 @@ impl Exprs {
             BinOp::And | BinOp::Mul if ca == zero || cb == zero => return self.int(0),
             BinOp::Or if is_full(ca, width) || is_full(cb, width) => return self.int(mask(width)),
             BinOp::And => {
-                // A mask that keeps every bit the other side can have.
+                // A mask that keeps every bit that the other side can have.
                 for (c, e) in [(ca, b), (cb, a)] {
                     if let Some(Val::Int(m)) = c {
                         let bits = self.bits_of(e);
@@ -182,7 +182,7 @@ impl Exprs {
                             return e;
                         }
                         if let Some(v) =
-                            self.known(e, width, &|_| None, DEPTH).under(m & mask(width))
+                            self.known_bits(e, width, &|_| None, DEPTH).under(m & mask(width))
                         {
                             return self.int(v);
                         }
@@ -220,8 +220,8 @@ impl Exprs {
         }
     }
 
-    /// The value where the reads that it needs are known; `None` where one is not, or where
-    /// the arithmetic has no meaning (a product of addresses).
+    /// The value, if the reads that it needs are known. `None` if one is not, or if the
+    /// arithmetic has no meaning (a product of addresses).
     pub fn eval(&self, id: ExprId, vars: &dyn Fn(Var) -> Option<Val>) -> Option<Val> {
         match self.get(id) {
             Expr::Const(v) => Some(v),
@@ -241,12 +241,12 @@ impl Exprs {
                 match (x, self.eval(b, vars)) {
                     (Some(x), Some(y)) => eval_bin(op, x, y, w),
                     (None, y) if op == BinOp::Or && is_full(y, w) => Some(Val::Int(mask(w))),
-                    // Bits of what has no value as a whole.
+                    // Some bits of an operand that has no value as a whole.
                     (None, Some(Val::Int(m))) if op == BinOp::And => {
-                        self.known(a, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
+                        self.known_bits(a, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
                     }
                     (Some(Val::Int(m)), None) if op == BinOp::And => {
-                        self.known(b, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
+                        self.known_bits(b, w, vars, DEPTH).under(m & mask(w)).map(Val::Int)
                     }
                     _ => None,
                 }
@@ -258,54 +258,60 @@ impl Exprs {
         }
     }
 
-    /// The bits of a value, modulo 2^`width`, that are known without knowing all of it.
-    fn known(&self, id: ExprId, width: u8, vars: &dyn Fn(Var) -> Option<Val>, depth: u8) -> Known {
+    /// The bits of a value, modulo 2^`width`, that are known even if the whole value is not.
+    fn known_bits(
+        &self,
+        id: ExprId,
+        width: u8,
+        vars: &dyn Fn(Var) -> Option<Val>,
+        depth: u8,
+    ) -> KnownBits {
         let Some(depth) = depth.checked_sub(1) else {
-            return Known::NOTHING;
+            return KnownBits::NOTHING;
         };
-        let of = |e, w| self.known(e, w, vars, depth);
+        let of = |e, w| self.known_bits(e, w, vars, depth);
         let constant = |e| match self.as_const(e) {
             Some(Val::Int(v)) => u32::try_from(v).ok(),
             _ => None,
         };
         let known = match self.get(id) {
-            Expr::Const(v) => Known::of(v),
-            Expr::Var(v, _) => vars(v).map_or(Known::NOTHING, Known::of),
+            Expr::Const(v) => KnownBits::of(v),
+            Expr::Var(v, _) => vars(v).map_or(KnownBits::NOTHING, KnownBits::of),
             Expr::Un(UnOp::ZeroExt { from }, a, w) => of(a, w).low(from.min(w)),
             Expr::Un(UnOp::SignExt { from }, a, w) => {
                 let a = of(a, w);
-                Known { bits: a.bits & mask(from.min(w)), ..a }
+                KnownBits { bits: a.bits & mask(from.min(w)), ..a }
             }
             Expr::Bin(BinOp::Shl, a, count, w) => match constant(count) {
                 Some(c) if c < u32::from(w) => {
                     let a = of(a, w);
-                    Known { bits: a.bits << c | (1 << c) - 1, value: a.value << c }.low(w)
+                    KnownBits { bits: a.bits << c | (1 << c) - 1, value: a.value << c }.low(w)
                 }
-                _ => Known::NOTHING,
+                _ => KnownBits::NOTHING,
             },
             Expr::Bin(BinOp::Shr, a, count, w) => match constant(count) {
                 Some(c) if c < u32::from(w) => {
                     let a = of(a, w).low(w);
-                    Known { bits: a.bits >> c, value: a.value >> c }
+                    KnownBits { bits: a.bits >> c, value: a.value >> c }
                 }
-                _ => Known::NOTHING,
+                _ => KnownBits::NOTHING,
             },
             Expr::Bin(op @ (BinOp::And | BinOp::Or | BinOp::Xor), a, b, w) => {
                 let (a, b) = (of(a, w).low(w), of(b, w).low(w));
                 let both = a.bits & b.bits;
                 match op {
-                    BinOp::And => Known {
+                    BinOp::And => KnownBits {
                         bits: both | a.bits & !a.value | b.bits & !b.value,
                         value: a.value & b.value,
                     },
-                    BinOp::Or => Known {
+                    BinOp::Or => KnownBits {
                         bits: both | a.bits & a.value | b.bits & b.value,
                         value: a.value | b.value,
                     },
-                    _ => Known { bits: both, value: a.value ^ b.value },
+                    _ => KnownBits { bits: both, value: a.value ^ b.value },
                 }
             }
-            // Only what lies below the first unknown bit.
+            // A sum is known below the first unknown bit of its operands.
             Expr::Bin(op @ (BinOp::Add | BinOp::Sub), a, b, w) => {
                 let (a, b) = (of(a, w), of(b, w));
                 let sum = match op {
@@ -313,12 +319,12 @@ impl Exprs {
                     _ => a.value.wrapping_sub(b.value),
                 };
                 let count = (a.bits & b.bits).trailing_ones().min(u32::from(w));
-                Known { bits: mask(count as u8), value: sum }
+                KnownBits { bits: mask(count as u8), value: sum }
             }
-            _ => Known::NOTHING,
+            _ => KnownBits::NOTHING,
         };
         let bits = known.bits & mask(width);
-        Known { bits, value: known.value & bits }
+        KnownBits { bits, value: known.value & bits }
     }
 
     /// Calls `f` on each constant in an expression.
@@ -339,7 +345,7 @@ impl Exprs {
         }
     }
 
-    /// Whether a value is what a read returned, as it was.
+    /// Whether a value is exactly what a read returned.
     pub fn is_var(&self, mut id: ExprId, var: Var) -> bool {
         while let Expr::Un(UnOp::ZeroExt { from }, inner, _) = self.get(id)
             && self.bits_of(inner) <= from
@@ -368,34 +374,34 @@ impl Exprs {
     }
 }
 
-/// How far into an expression [`Exprs::known`] looks.
+/// How deep [`Exprs::known_bits`] looks into an expression.
 const DEPTH: u8 = 8;
 
-/// Bits that are known, and what they are (0 where they are not).
+/// A mask of known bits, and their values (0 where unknown).
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownBits {
     bits: u128,
     value: u128,
 }
 
-impl Known {
-    const NOTHING: Known = Known { bits: 0, value: 0 };
+impl KnownBits {
+    const NOTHING: KnownBits = KnownBits { bits: 0, value: 0 };
 
-    fn of(v: Val) -> Known {
+    fn of(v: Val) -> KnownBits {
         match v {
-            Val::Int(value) => Known { bits: u128::MAX, value },
+            Val::Int(value) => KnownBits { bits: u128::MAX, value },
             // Locations are aligned.
-            Val::Ptr { off, .. } => Known { bits: ALIGN - 1, value: off as u128 & (ALIGN - 1) },
-            Val::Code(_) => Known::NOTHING,
+            Val::Ptr { off, .. } => KnownBits { bits: ALIGN - 1, value: off as u128 & (ALIGN - 1) },
+            Val::Code(_) => KnownBits::NOTHING,
         }
     }
 
-    /// With nothing but the low bits set.
-    fn low(self, bits: u8) -> Known {
-        Known { bits: self.bits | !mask(bits), value: self.value & mask(bits) }
+    /// The same after all but the low bits are cleared.
+    fn low(self, bits: u8) -> KnownBits {
+        KnownBits { bits: self.bits | !mask(bits), value: self.value & mask(bits) }
     }
 
-    /// What a mask leaves, where all of it is known.
+    /// The value under a mask, if all bits of the mask are known.
     fn under(self, m: u128) -> Option<u128> {
         (self.bits & m == m).then_some(self.value & m)
     }
@@ -483,7 +489,7 @@ mod tests {
             let number = Val::Int(base * ALIGN + off as u128);
             let symbol = Val::Ptr { loc: 0, off };
             let real = exprs.eval(value, &|_| Some(number));
-            let known = exprs.known(value, 64, &|_| Some(symbol), DEPTH);
+            let known = exprs.known_bits(value, 64, &|_| Some(symbol), DEPTH);
             if let Some(Val::Int(real)) = real {
                 prop_assert_eq!(real & known.bits & mask(64), known.value);
             }

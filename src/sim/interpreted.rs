@@ -1,7 +1,7 @@
-//! Executions judged by the interpreter of cat: for models that cannot be staged, and as the
+//! Judges executions with the interpreter of cat: for models that cannot be staged, and as the
 //! reference for those that can.
 //!
-//! It knows no plan and prunes nothing: a partial execution is always possible.
+//! It knows no plan, and never cuts a partial execution.
 
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ use litmake_cat::exec::{Exec, Verdict};
 use litmake_cat::plan::{BaseRel, BaseSet};
 use litmake_cat::{self as cat, Model};
 
-/// What `undefined_unless` is called among the flags.
+/// The name of `undefined_unless` among the flags.
 pub const UNDEFINED: &str = "undef";
 
 /// The base sets that a skeleton gives; those of annotations and final writes follow.
@@ -62,7 +62,7 @@ const RELS: [BaseRel; 23] = [
     BaseRel::MayDiffer,
 ];
 
-/// What reads-from and coherence do not change.
+/// The part of an execution that reads-from and coherence leave unchanged.
 pub fn skeleton_exec(skeleton: &Skeleton) -> Exec {
     let n = skeleton.len();
     let mut exec =
@@ -80,24 +80,25 @@ pub fn skeleton_exec(skeleton: &Skeleton) -> Exec {
     exec
 }
 
-/// Completes an execution of a skeleton.
+/// Completes an execution of a skeleton with reads-from and coherence.
 pub fn choose(exec: &mut Exec, rf: &Rel, co: &Rel) {
     exec.rels.insert(BaseRel::Rf, rf.clone());
     exec.rels.insert(BaseRel::Co, co.clone());
 }
 
-/// Judges by interpretation; flags are numbered in the order in which they are first raised.
+/// Interprets the model over each execution. Flags are numbered in the order in which they are
+/// first raised.
 pub struct Interpreted<'m> {
     pub model: &'m Model,
     pub flags: &'m mut Vec<String>,
-    /// Whether the model has anything to flag.
+    /// Whether the model can raise a flag.
     flagging: bool,
     exec: Exec,
 }
 
 impl<'m> Interpreted<'m> {
     pub fn new(model: &'m Model, flags: &'m mut Vec<String>) -> Interpreted<'m> {
-        // The words are all that matters: finding them in a comment costs time only.
+        // It is enough to look for the words: one in a comment only costs time.
         let flagging = model
             .files
             .iter()
@@ -130,12 +131,12 @@ impl Judge for Interpreted<'_> {
         Ok(true)
     }
 
-    fn possible(&mut self, _: &Choices, _: Look) -> bool {
+    fn may_allow(&mut self, _: &Choices, _: Look) -> bool {
         true
     }
 
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String> {
-        choose(&mut self.exec, &choices.rf_low, &choices.co_low);
+        choose(&mut self.exec, &choices.rf_lower, &choices.co_lower);
         let verdict = cat::interpret(self.model, &self.exec).map_err(|e| e.to_string())?;
         Ok(verdict.allowed().then(|| self.numbers(&verdict)))
     }

@@ -1,5 +1,5 @@
-//! From a test to the program that the simulator runs: locations with their layout, threads as
-//! micro-ops, what is observed. The only part of this room that reads a test.
+//! Lowers a test to the program that is simulated: locations with their layout, threads as
+//! micro-ops, what is observed. Only this part of the room reads tests.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use compact_str::format_compact;
 use rustc_hash::FxHashMap;
 
 use super::bodies::Bodies;
-use super::program::{Cond, Location, Observable, Program, Rhs, Shown, Thread, What};
+use super::program::{Cond, Location, Observable, ObservedPlace, Program, Rhs, Shown, Thread};
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_isa as isa;
 use litmake_lang::c11::lower::{self, Dialect};
@@ -16,17 +16,17 @@ use litmake_litmus::{
 };
 use litmake_ops::{Reg, Val};
 
-/// What has no type is shown and compared as an `int`.
+/// A register or location without a type is shown and compared as an `int`.
 const INT_BITS: u8 = 32;
 
-/// Elements of one array that final states show.
+/// Final states show at most so many elements of an array.
 const MOST_SHOWN: usize = 256;
 
-/// The locations of a test while they are gathered.
+/// The locations of a test, while they are collected.
 #[derive(Default)]
 struct Locations {
     list: Vec<Location>,
-    /// Whether a declaration gave the size, or accesses may go anywhere.
+    /// Whether a declaration gives the size; else accesses may go anywhere near.
     declared: Vec<bool>,
     index: FxHashMap<String, u16>,
 }
@@ -96,7 +96,7 @@ impl Program {
         Program::with(test, &mut Bodies::default(), None)
     }
 
-    /// The same, with threads that were lowered before, and with what a model adds to C.
+    /// The same, with kept threads from earlier tests, and with what a model adds to C.
     pub fn with(test: &Test, bodies: &mut Bodies, dialect: Option<&Dialect>) -> Result<Program> {
         let dialect = dialect.filter(|_| test.arch == Arch::C);
         let mut locations = Locations::default();
@@ -145,7 +145,7 @@ impl Program {
             threads,
             types: FxHashMap::default(),
             compared: Vec::new(),
-            own_events: dialect.is_some_and(|d| d.kernel),
+            extra_events: dialect.is_some_and(|d| d.kernel),
         };
         for item in &test.init {
             lowering.init(item)?;
@@ -160,9 +160,9 @@ struct Lowering<'t> {
     threads: Vec<Thread>,
     /// Declared types of registers.
     types: FxHashMap<(usize, Reg), Type>,
-    /// What the comparisons read so far look at.
+    /// The places that the comparisons read so far look at.
     compared: Vec<Shown>,
-    own_events: bool,
+    extra_events: bool,
 }
 
 impl Lowering<'_> {
@@ -243,7 +243,7 @@ impl Lowering<'_> {
                 };
                 for (k, v) in values.iter().enumerate() {
                     let val = self.value(v, None, span)?;
-                    // A location without a type holds whatever its accesses are wide enough for.
+                    // A location without a type is as wide as its accesses.
                     let size = match val {
                         Val::Int(_) if declared => elem,
                         Val::Int(_) => 16,
@@ -272,8 +272,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The register of a thread, and the bits that its name shows; `None` for one that the code
-    /// of the thread does not have and that may be left out (`init`).
+    /// The register of a thread, and the bits that its name shows. `None` for a register that the
+    /// thread's code lacks, where it may be ignored (`init`).
     fn register(
         &mut self,
         thread: usize,
@@ -302,8 +302,8 @@ impl Lowering<'_> {
                 if let Some(reg) = of.code.find_reg(name) {
                     return Ok(Some((reg, of.code.regs[usize::from(reg)].bits)));
                 }
-                // Kernel-style tests do without declarations.
-                if init || self.own_events {
+                // Kernel-style tests need no declarations.
+                if init || self.extra_events {
                     return Ok(Some((of.reg(name, 32, true), 32)));
                 }
                 let near = nearest(name, of.code.regs.iter().map(|r| r.name.as_str()));
@@ -335,14 +335,19 @@ impl Lowering<'_> {
                         let (elem, _, signed) = layout(&ty, pointer);
                         (elem.saturating_mul(8), signed)
                     }
-                    // A register without a type is an `int`, however wide it is.
+                    // A register without a type is an `int`, whatever its width.
                     None if isa::of(self.test.arch).is_some() => {
                         let bits = shown.min(info.bits);
                         if bits > 64 || bits < 32 { (bits, info.signed) } else { (INT_BITS, true) }
                     }
                     None => (info.bits, info.signed),
                 };
-                Observable { label, what: What::Reg { thread: *thread as u16, reg }, bits, signed }
+                Observable {
+                    label,
+                    place: ObservedPlace::Reg { thread: *thread as u16, reg },
+                    bits,
+                    signed,
+                }
             }
             Place::Mem { name, index } => {
                 let loc = self.locations.get(name);
@@ -356,7 +361,7 @@ impl Lowering<'_> {
                     None if known => {
                         (location.elem, location.elem.saturating_mul(8), location.signed)
                     }
-                    // Without a type it is an `int`, or an address where it holds one.
+                    // Without a type it is an `int`, or the address that it holds.
                     None => (8, INT_BITS, true),
                 };
                 let off = u32::try_from(index.unwrap_or(0))
@@ -366,7 +371,12 @@ impl Lowering<'_> {
                     Some(i) => format_compact!("{name}[{i}]"),
                     None => format_compact!("[{name}]"),
                 };
-                Observable { label, what: What::Mem { loc, off, size: elem }, bits, signed }
+                Observable {
+                    label,
+                    place: ObservedPlace::Mem { loc, off, size: elem },
+                    bits,
+                    signed,
+                }
             }
         })
     }
@@ -382,7 +392,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An array with all its elements, at least so many.
+    /// The column of an array, with at least so many elements.
     fn array(
         &mut self,
         name: &str,
@@ -429,7 +439,7 @@ impl Lowering<'_> {
         };
         for (i, location) in self.locations.list.iter_mut().enumerate() {
             if !self.locations.declared[i] {
-                // Without a type, accesses may go anywhere near.
+                // Without a type, accesses may go anywhere in the first 64 bytes.
                 location.size = location.size.max(64);
                 location.elem = if self.test.arch == Arch::C { 4 } else { 64 };
             }
@@ -445,7 +455,7 @@ impl Lowering<'_> {
             filter,
             condition,
             quantifier: self.test.condition.quantifier,
-            own_events: self.own_events,
+            extra_events: self.extra_events,
         })
     }
 
@@ -464,7 +474,7 @@ impl Lowering<'_> {
                 self.cond(b, span, observed)?,
             ]),
             Prop::Cmp(Place::Mem { name, index: None }, op, Operand::Array(values)) => {
-                // Element by element, as far as the condition lists them.
+                // One place for each element that the condition lists.
                 let mut all = Vec::new();
                 for (k, v) in values.iter().enumerate() {
                     let place = Place::Mem { name: name.clone(), index: Some(k as u64) };
@@ -531,8 +541,8 @@ fn add(observed: &mut Vec<Observable>, new: Observable) -> usize {
 
 /// Registers first, by thread and name; then memory.
 fn key<'s>(shown: &'s Shown, observed: &[Observable]) -> (bool, u16, &'s str) {
-    match shown.parts.first().map(|i| observed[*i].what) {
-        Some(What::Reg { thread, .. }) => (false, thread, &shown.label),
+    match shown.parts.first().map(|i| observed[*i].place) {
+        Some(ObservedPlace::Reg { thread, .. }) => (false, thread, &shown.label),
         _ => (true, 0, &shown.label),
     }
 }

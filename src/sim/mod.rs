@@ -1,6 +1,7 @@
-//! What a model allows: threads to events, candidate executions, pruning, outcomes.
+//! Simulates tests: computes the outcomes that a model allows.
 //!
-//! It does not know text formats, but for `lower`, which reads a test.
+//! `lower` makes a program of a test, `unfold` finds the paths of its threads, `skeleton` combines
+//! them, and `search` or `solver` goes through their executions. Only `lower` knows tests as text.
 
 pub mod bodies;
 pub mod domain;
@@ -8,13 +9,13 @@ pub mod eval;
 pub mod exhaustive;
 pub mod explain;
 pub mod expr;
-pub mod found;
 pub mod interpreted;
 pub mod lower;
 pub mod path;
 pub mod private;
 pub mod program;
 mod reasons;
+pub mod results;
 pub mod search;
 pub mod skeleton;
 mod small;
@@ -34,10 +35,9 @@ use compact_str::{CompactString, ToCompactString, format_compact};
 use smallvec::SmallVec;
 
 use bodies::Bodies;
-use eval::{Compiled, Machine};
+use eval::{CompiledJudge, Machine};
 use exhaustive::Exhaustive;
 use expr::Exprs;
-use found::{Found, Outcome, Stats, Stop, holds};
 use interpreted::{Interpreted, UNDEFINED};
 use litmake_base::diag::{Diag, Result};
 use litmake_cat as cat;
@@ -48,12 +48,14 @@ use litmake_litmus::c::macros::Macros;
 use litmake_litmus::{Arch, Quantifier, Test};
 use litmake_ops::eval::sign_extend;
 use litmake_ops::{Op, Tags, Val, mask};
-use path::{Path, Wrong};
-use program::{Observable, Program, Shown, What};
+use path::{Path, PathError};
+use program::{Observable, ObservedPlace, Program, Shown};
+use results::{EarlyEnd, Outcome, Results, Stats, holds};
 use search::Search;
 use skeleton::{Cells, Skeleton};
+use steps::CompiledModel;
 use theory::Theory;
-use unfold::{Limits, Stuck, Unfolder};
+use unfold::{Limits, Obstacle, Unfolder};
 use visible::{Private, Visible};
 
 #[derive(Clone, Copy, Debug)]
@@ -70,29 +72,29 @@ impl Default for Options {
     }
 }
 
-/// How the executions of a skeleton are gone through; all ways find the same.
+/// How the executions of a skeleton are gone through. All engines find the same outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// By enumeration, and by the solver where that takes long.
+    /// Enumerates, and hands over to the solver if that takes long.
     #[default]
     Auto,
     Enumerate,
-    /// By the solver (by enumeration under models that it cannot explain).
+    /// Uses the solver; enumerates under models that the solver cannot explain.
     Solve,
-    /// Every candidate with nothing left out, judged by the interpreter of cat: slow, and what
-    /// the others are compared with.
+    /// Goes through every candidate execution, and judges each with the interpreter of cat. It is
+    /// slow, and the reference for the other engines.
     Exhaustive,
 }
 
-/// How many partial executions of a skeleton are enumerated before the solver takes over. It
-/// takes over sooner once it has been needed.
+/// How many partial executions of a skeleton are enumerated before the solver takes over.
 const NODES: u64 = 1 << 11;
+/// The same after the test has needed the solver once.
 const NODES_AFTER: u64 = 1 << 8;
 
-/// How many instructions a path may execute again, in loops whose turns are known.
+/// How many instructions a path may execute again in loops that end by themselves.
 const MAX_AGAIN: usize = 10_000;
 
-/// Most tests have no more outcomes.
+/// Room for outcomes at the start; most tests have no more.
 const USUAL: usize = 14;
 
 /// A model ready to simulate under.
@@ -103,15 +105,15 @@ pub struct Model {
     fast: Option<Fast>,
     /// What the model adds to C, where it has annotations of its own.
     dialect: Option<Dialect>,
-    /// It asks for the values of events.
+    /// Whether the model compares the values of events.
     compares: bool,
 }
 
 /// A staged model.
 struct Fast {
     plan: Plan,
-    program: steps::Program,
-    /// The plan as the solver wants it, where it can.
+    steps: CompiledModel,
+    /// The plan for the solver, if the solver can explain it.
     theory: Option<Theory>,
 }
 
@@ -126,11 +128,11 @@ impl Model {
     pub fn load_with(model: &cat::Model, macros: Macros) -> Result<Model> {
         let fast = match cat::stage::stage(model) {
             Ok(plan) => {
-                let program = steps::Program::new(&plan).map_err(|e| {
+                let steps = CompiledModel::new(&plan).map_err(|e| {
                     Diag::new(format!("{} cannot be simulated: {}", model.name, e.0))
                 })?;
                 let theory = Theory::new(&plan).ok();
-                Some(Fast { plan, program, theory })
+                Some(Fast { plan, steps, theory })
             }
             Err(StageError::Unstageable(_)) => None,
             Err(StageError::Invalid(diag)) => return Err(diag),
@@ -150,7 +152,7 @@ impl Model {
         })
     }
 
-    /// Whether every execution is given to the interpreter.
+    /// Whether the interpreter judges every execution.
     pub fn is_interpreted(&self) -> bool {
         self.fast.is_none()
     }
@@ -160,14 +162,14 @@ impl Model {
     }
 
     fn registers(&self) -> bool {
-        self.fast.as_ref().map_or(self.cat.catdep(), |f| f.program.registers)
+        self.fast.as_ref().map_or(self.cat.catdep(), |f| f.steps.registers)
     }
 }
 
-/// A final state: label and value of what is shown. Most of both are short.
+/// A final state as it is printed: a label and a value for each column. Most are short.
 pub type State = Vec<(CompactString, CompactString)>;
 
-/// What a simulation found.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
     /// Each final state, sorted.
@@ -209,53 +211,54 @@ impl Simulator {
     pub fn simulate(&mut self, test: &Test, model: &Model, options: &Options) -> Result<Outcomes> {
         let start = Instant::now();
         let program = Program::with(test, &mut self.bodies, model.dialect.as_ref())?;
-        let mut found = Found::default();
-        found.outcomes.reserve(USUAL);
+        let mut results = Results::default();
+        results.outcomes.reserve(USUAL);
         let deadline = options.timeout.map(|t| start + t);
         // Flags of an interpreted model, by number.
         let mut names = Vec::new();
-        let cut = self.search(test, &program, model, options, deadline, &mut found, &mut names)?;
-        if let Some(trouble) = found.trouble {
-            return Err(Diag::new(format!("{}: {trouble}", test.name)));
+        let cut =
+            self.search(test, &program, model, options, deadline, &mut results, &mut names)?;
+        if let Some(error) = results.error {
+            return Err(Diag::new(format!("{}: {error}", test.name)));
         }
-        // Nothing is known of what was not looked at.
-        if cut && found.outcomes.is_empty() {
+        // Executions beyond the bound may have any outcome.
+        if cut && results.outcomes.is_empty() {
             return Err(all_cut(test, options));
         }
         let mut positive = 0;
         let mut negative = 0;
-        for o in &found.outcomes {
+        for o in &results.outcomes {
             if holds(&program.condition, &program, o) {
                 positive += 1;
             } else {
                 negative += 1;
             }
         }
-        found.flags.sort_unstable();
+        results.flags.sort_unstable();
         let flags: Vec<String> = match &model.fast {
             Some(fast) if options.engine != Engine::Exhaustive => {
-                let name = |f: &usize| match &fast.program.checks[*f] {
+                let name = |f: &usize| match &fast.steps.checks[*f] {
                     check if check.kind == CheckKind::UndefinedUnless => UNDEFINED.to_string(),
                     check => check.name.clone(),
                 };
-                found.flags.iter().map(name).collect()
+                results.flags.iter().map(name).collect()
             }
-            _ => found.flags.iter().map(|f| names[*f].clone()).collect(),
+            _ => results.flags.iter().map(|f| names[*f].clone()).collect(),
         };
         Ok(Outcomes {
-            states: states(&program, &found.outcomes),
+            states: states(&program, &results.outcomes),
             positive,
             negative,
             quantifier: program.quantifier,
             undefined: flags.iter().any(|f| f == UNDEFINED),
             flags,
             cut,
-            stats: found.stats,
+            stats: results.stats,
             time: start.elapsed(),
         })
     }
 
-    /// Fills `found` and the names of flags; whether paths were cut.
+    /// Fills `results` and the names of flags, and says whether paths were cut.
     #[expect(clippy::too_many_arguments, reason = "a run has this many parts")]
     fn search(
         &mut self,
@@ -264,13 +267,13 @@ impl Simulator {
         model: &Model,
         options: &Options,
         deadline: Option<Instant>,
-        found: &mut Found,
+        results: &mut Results,
         names: &mut Vec<String>,
     ) -> Result<bool> {
         let needed = model.visible(program.arch);
         let visible = match options.engine {
-            // The reference leaves nothing out. (Which values are known in every execution depends on
-            // what reads may return.)
+            // The reference leaves nothing out, with one exception: reads of later writes matter for
+            // which values are the same in every execution, which a model that compares values sees.
             Engine::Exhaustive => {
                 Visible { early: needed.early || !model.compares, ..Visible::all(program.arch) }
             }
@@ -287,77 +290,78 @@ impl Simulator {
         } else {
             domain::feasible(program, exprs, &paths)
         };
-        let mut look = |picked: Vec<&Path>, found: &mut Found| {
+        let mut look = |picked: Vec<&Path>, results: &mut Results| {
             let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
             if let Some(domains) = &domains {
                 skeleton.compare_values(exprs, domains);
             }
-            found.stats.skeletons += 1;
+            results.stats.skeletons += 1;
             let Some(fast) = fast else {
                 let mut judge = Interpreted::new(&model.cat, names);
                 let result = if options.engine == Engine::Exhaustive {
                     let all =
                         Exhaustive { program, cells: &cells, exprs, skeleton: &skeleton, deadline };
-                    all.run(&mut judge, found)
+                    all.run(&mut judge, results)
                 } else {
-                    Search::new(program, &cells, exprs, &skeleton, &mut judge, found, deadline)
+                    Search::new(program, &cells, exprs, &skeleton, &mut judge, results, deadline)
                         .run()
                 };
-                return stopped(result, test, model, options, found);
+                return stopped(result, test, model, options, results);
             };
             let theory = match options.engine {
                 Engine::Enumerate => None,
                 _ => fast.theory.as_ref(),
             };
-            let mut result = Err(Stop::Budget);
+            let mut result = Err(EarlyEnd::Budget);
             if options.engine != Engine::Solve || theory.is_none() {
-                let first = found.stats.solved == 0;
-                let limit = found.stats.nodes + if first { NODES } else { NODES_AFTER };
-                let mut judge = Compiled { program: &fast.program, machine: &mut self.machine };
+                let first = results.stats.solved == 0;
+                let limit = results.stats.nodes + if first { NODES } else { NODES_AFTER };
+                let mut judge = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
                 let mut search =
-                    Search::new(program, &cells, exprs, &skeleton, &mut judge, found, deadline);
+                    Search::new(program, &cells, exprs, &skeleton, &mut judge, results, deadline);
                 if theory.is_some() {
                     search.node_limit = limit;
                 }
                 result = search.run();
             }
-            if let (Err(Stop::Budget), Some(theory)) = (&result, theory) {
-                found.stats.solved += 1;
-                result = solver::solve(program, theory, &cells, exprs, &skeleton, found, deadline);
+            if let (Err(EarlyEnd::Budget), Some(theory)) = (&result, theory) {
+                results.stats.solved += 1;
+                result =
+                    solver::solve(program, theory, &cells, exprs, &skeleton, results, deadline);
             }
-            stopped(result, test, model, options, found)
+            stopped(result, test, model, options, results)
         };
         each_choice(&paths, &mut |picked| {
-            // Executions of a path that goes wrong are looked for, and are no outcomes.
-            if let Some(wrong) = picked.iter().find_map(|path| path.wrong.as_deref()) {
-                let mut aside = Found { stats: found.stats, ..Found::default() };
+            // If an allowed execution takes a path with an error, that is the result of the test.
+            if let Some(error) = picked.iter().find_map(|path| path.error.as_deref()) {
+                let mut aside = Results { stats: results.stats, ..Results::default() };
                 look(picked, &mut aside)?;
-                found.stats = aside.stats;
+                results.stats = aside.stats;
                 return match aside.outcomes.is_empty() {
                     true => Ok(()),
-                    false => Err(stuck_diag(test, program, Stuck::At(wrong.clone()))),
+                    false => Err(obstacle_diag(test, program, Obstacle::Error(error.clone()))),
                 };
             }
-            look(picked, found)
+            look(picked, results)
         })?;
         Ok(cut)
     }
 }
 
 fn stopped(
-    result: std::result::Result<(), Stop>,
+    result: std::result::Result<(), EarlyEnd>,
     test: &Test,
     model: &Model,
     options: &Options,
-    found: &Found,
+    results: &Results,
 ) -> Result<()> {
     match result {
-        Err(Stop::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
-        Err(Stop::TimedOut) => {
+        Err(EarlyEnd::Model(message)) => Err(Diag::new(format!("{}: {message}", model.name))),
+        Err(EarlyEnd::TimedOut) => {
             let seconds = options.timeout.unwrap_or_default().as_secs_f64();
             Err(Diag::new(format!(
                 "{}: no answer within {seconds} s ({} partial executions looked at)",
-                test.name, found.stats.nodes
+                test.name, results.stats.nodes
             ))
             .help("give it more time with --timeout, or fewer turns of loops with --unroll")
             .passing())
@@ -366,7 +370,7 @@ fn stopped(
     }
 }
 
-/// No execution within the bounds is allowed, and others were not looked at.
+/// The error of a test of which no execution within the bounds is allowed.
 fn all_cut(test: &Test, options: &Options) -> Box<Diag> {
     Diag::new(format!(
         "{}: no answer: every execution has more than {} turns of a loop, or executes more than \
@@ -394,8 +398,8 @@ fn unfold_all(
         branches: visible.branches,
         private: visible.private,
     };
-    // In C every access has annotations and so makes an event; what is left out here could be no
-    // open address.
+    // In C every access has an annotation and so makes an event. Treating its memory as private would
+    // only rule out open addresses.
     let mut private = match visible.private {
         Private::LeftOut { unless_fenced, .. } if program.arch != Arch::C => {
             private_locations(program, unless_fenced)
@@ -414,11 +418,11 @@ fn unfold_all(
                     cut |= paths.cut;
                     all.push(paths.paths);
                 }
-                Err(Stuck::Share(loc)) => {
+                Err(Obstacle::NotPrivate(loc)) => {
                     private[usize::from(loc)] = None;
                     continue 'again;
                 }
-                Err(stuck) => return Err(stuck_diag(test, program, stuck)),
+                Err(obstacle) => return Err(obstacle_diag(test, program, obstacle)),
             }
         }
         if let Some(loc) = escaped(&all, exprs, &private) {
@@ -432,14 +436,14 @@ fn unfold_all(
 fn cells_of(test: &Test, program: &Program, paths: &[Vec<Path>]) -> Result<Cells> {
     let events = paths.iter().flatten().flat_map(|p| &p.events);
     let cells = Cells::new(program, events.filter(|e| e.is_access()));
-    // What such a location holds is for no model to say.
+    // No model says what such a location holds.
     let Some(loc) = cells.mixed_lock() else { return Ok(cells) };
     let label = &program.locations[usize::from(loc)].name;
     Err(Diag::new(format!("{}: `{label}` is a lock, and is read or written as well", test.name))
         .help("give the lock a location of its own"))
 }
 
-/// Every choice of a path for each thread.
+/// Calls `f` with each choice of one path for each thread.
 fn each_choice<'p>(
     paths: &[Vec<&'p Path>],
     f: &mut dyn FnMut(Vec<&'p Path>) -> Result<()>,
@@ -456,9 +460,9 @@ fn each_choice<'p>(
     }
 }
 
-fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
-    match stuck {
-        Stuck::At(Wrong { thread, line, message }) => {
+fn obstacle_diag(test: &Test, program: &Program, obstacle: Obstacle) -> Box<Diag> {
+    match obstacle {
+        Obstacle::Error(PathError { thread, line, message }) => {
             let inst = program.threads[thread].code.insts.get(line);
             let text = inst.map_or("", |i| i.text.as_str());
             let message = format!("thread {thread}, `{text}`: {message}");
@@ -467,17 +471,17 @@ fn stuck_diag(test: &Test, program: &Program, stuck: Stuck) -> Box<Diag> {
                 None => Diag::new(message),
             }
         }
-        Stuck::TooManyPaths { thread } => Diag::new(format!(
+        Obstacle::TooManyPaths { thread } => Diag::new(format!(
             "{}: thread {thread} has too many paths; fewer turns of loops (--unroll) may help",
             test.name
         )),
-        Stuck::Share(_) => Diag::new("a private location is shared"),
+        Obstacle::NotPrivate(_) => Diag::new("a private location is shared"),
     }
 }
 
-/// Locations that the address of reaches one thread only: nothing that is observed, nothing
-/// that another thread's code or registers mention, and no memory that another thread reaches. None
-/// of a thread that has one of these fences.
+/// For each location, the one thread that can reach its address, if there is one. A location is
+/// shared if it is observed, or if code, registers or memory of two threads lead to it. A thread with
+/// one of these fences has no private location.
 fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Reach {
@@ -496,7 +500,7 @@ fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>>
         };
     };
     for o in &program.observed {
-        if let What::Mem { loc, .. } = o.what {
+        if let ObservedPlace::Mem { loc, .. } = o.place {
             note(&mut reach, loc, Reach::Shared);
         }
     }
@@ -514,7 +518,7 @@ fn private_locations(program: &Program, unless_fenced: Tags) -> Vec<Option<u16>>
             });
         }
     }
-    // Who reaches memory reaches what it points to. A thread's reach only grows, and in two steps.
+    // Whoever reaches a location reaches what it points to. Each location changes at most twice.
     loop {
         let before = reach.clone();
         for (location, by) in program.locations.iter().zip(&before) {
@@ -564,7 +568,7 @@ fn each_const(ops: &[Op], f: &mut dyn FnMut(Val)) {
     }
 }
 
-/// A private location whose address some thread writes to shared memory.
+/// A private location whose address some thread writes to shared memory, if there is one.
 fn escaped(paths: &[Vec<Path>], exprs: &Exprs, private: &[Option<u16>]) -> Option<u16> {
     if private.iter().all(Option::is_none) {
         return None;
@@ -610,7 +614,7 @@ pub fn state(program: &Program, mut values: impl Iterator<Item = Val>) -> State 
     program.shown.iter().map(column).collect()
 }
 
-/// Moves signed values so that they sort as numbers; undone by [`show`].
+/// Shifts signed values so that they sort as numbers. [`show`] undoes it.
 fn signed(v: Val, o: &Observable) -> Val {
     match v {
         Val::Int(x) => Val::Int(x & mask(o.bits)),
@@ -619,8 +623,10 @@ fn signed(v: Val, o: &Observable) -> Val {
 }
 
 fn show(program: &Program, v: Val, o: &Observable) -> CompactString {
-    match (v, o.what) {
-        (Val::Code(at), What::Reg { thread, .. }) => show_label(program, thread.into(), at).into(),
+    match (v, o.place) {
+        (Val::Code(at), ObservedPlace::Reg { thread, .. }) => {
+            show_label(program, thread.into(), at).into()
+        }
         _ => show_value(program, v, o.bits, o.signed),
     }
 }

@@ -1,13 +1,13 @@
-//! One way through a thread: its events, what must hold for it to be taken, what it leaves.
+//! A path: one way through a thread, with its events, the conditions under which it is taken, and
+//! the final values that it leaves.
 //!
-//! Nothing here knows how paths are found ([`super::unfold`]), nor how they are put together
-//! ([`super::skeleton`]).
+//! [`super::unfold`] finds paths and [`super::skeleton`] combines them; neither is known here.
 
 use super::expr::ExprId;
 use litmake_ops::{Port, Tags};
 
-/// Events of one thread's path on which a value or an event depends: by data flow, and by data
-/// flow with at least one choice inside an instruction ("pick").
+/// The events of a path on which a value or an event depends: by data flow alone, and by data flow
+/// with at least one choice inside an instruction ("pick").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taint {
     pub data: u128,
@@ -21,7 +21,7 @@ impl Taint {
         Taint { data: self.data | o.data, pick: self.pick | o.pick }
     }
 
-    /// All of it as a choice inside the instruction.
+    /// The same dependencies, as choices inside the instruction.
     pub fn picked(self) -> Taint {
         Taint { data: 0, pick: self.data | self.pick }
     }
@@ -31,30 +31,30 @@ impl Taint {
 pub enum Kind {
     Read,
     Write,
-    /// One event that is both (C11).
+    /// A read-modify-write of C11, which is one event.
     ReadWrite,
-    /// A look at a lock, and the taking of one: from which event the one reads and in which
-    /// order the others come is searched for like that of reads and writes, which they are only
-    /// where the model says so.
+    /// A look at a lock. The search gives it a source like a read; it is a read only if the model
+    /// says so.
     LockRead,
+    /// Taking a lock. The search orders it like a write; it is a write only if the model says so.
     LockWrite,
-    /// At a place that it neither reads nor writes.
+    /// An event at a place that it neither reads nor writes.
     Touch,
     Fence,
     /// A conditional branch.
     Branch,
-    /// The decision inside an instruction.
+    /// A decision inside an instruction.
     Decision,
     RegRead,
     RegWrite,
 }
 
-/// An event of a path. Accesses are whole here; mixed sizes split them later.
+/// An event of a path. An access is one event here; a skeleton may split it into cells.
 #[derive(Clone, Debug)]
 pub struct PathEvent {
     pub kind: Kind,
     pub tags: Tags,
-    /// Which execution of an instruction it belongs to, counted along the path.
+    /// The execution of an instruction that it belongs to, counted along the path.
     pub instance: u16,
     pub loc: u16,
     pub off: u32,
@@ -65,16 +65,16 @@ pub struct PathEvent {
     pub value: ExprId,
     pub addr: Taint,
     pub data: Taint,
-    /// Branches decided before it.
+    /// The events that earlier branches depend on.
     pub ctrl: Taint,
-    /// The read that this write makes an atomic pair with, and whether they are an exclusive
-    /// pair (else one instruction).
+    /// The read with which this write is an atomic pair, and whether they are an exclusive pair
+    /// (else they are of one instruction).
     pub partner: Option<u16>,
     pub exclusive: bool,
-    /// Register events: the register, and where its value goes.
+    /// Of a register event, the register, and where its value goes.
     pub reg: u16,
     pub port: Port,
-    /// Events of the same instruction that this one follows by data, by control.
+    /// The events of the same instruction on which this one depends by data, and by control.
     pub iico_data: u128,
     pub iico_ctrl: u128,
     /// The code line, for people.
@@ -82,7 +82,7 @@ pub struct PathEvent {
 }
 
 impl PathEvent {
-    /// Whether it is at a place.
+    /// Whether it accesses a place.
     pub fn is_access(&self) -> bool {
         self.reads() || self.writes() || self.kind == Kind::Touch
     }
@@ -100,20 +100,18 @@ impl PathEvent {
 #[derive(Clone, Debug)]
 pub struct Path {
     pub events: Vec<PathEvent>,
-    /// Values that must be true (not 0) or false.
+    /// The path is taken if each of these values is true (not 0), or false.
     pub constraints: Vec<(ExprId, bool)>,
-    /// Final values of the observed registers of this thread: index into
-    /// [`Program::observed`], value.
+    /// The final values of this thread's observed registers, by index in [`Program::observed`].
     pub finals: Vec<(usize, ExprId)>,
-    /// What is wrong where the path ends before the code does: an error if an execution has it.
-    /// Which paths can happen is not known here, since a path may have taken an address for that
-    /// of any location.
-    pub wrong: Option<Box<Wrong>>,
+    /// Set if the path ends with an error before the code does. It is reported only if an execution
+    /// takes the path, since a path may have assumed any location for an address.
+    pub error: Option<Box<PathError>>,
 }
 
-/// A message about the instruction at this line of this thread.
+/// An error at an instruction, by its line in its thread.
 #[derive(Clone, Debug)]
-pub struct Wrong {
+pub struct PathError {
     pub thread: usize,
     pub line: usize,
     pub message: String,
@@ -122,6 +120,6 @@ pub struct Wrong {
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     pub paths: Vec<Path>,
-    /// A loop went past the unrolling bound and those paths were dropped.
+    /// Paths on which a loop went past the unrolling bound were dropped.
     pub cut: bool,
 }

@@ -1,14 +1,14 @@
-//! Memory that only one thread can reach, kept like registers: values and what they depend on,
-//! no events. It does not decide what is private.
+//! Private memory, which only one thread can reach. It is kept like registers: values and their
+//! dependencies, no events. Which memory is private is decided elsewhere.
 
 use super::expr::{ExprId, Exprs};
 use super::path::Taint;
 use super::program::Location;
 use super::skeleton::initial_value;
-use super::unfold::Cell;
+use super::unfold::Tainted;
 use litmake_ops::{BinOp, Val, mask};
 
-/// The stores so far, in order.
+/// The stores to private memory so far, in order.
 #[derive(Clone, Debug, Default)]
 pub struct PrivateMemory {
     stores: Vec<Bytes>,
@@ -19,7 +19,7 @@ struct Bytes {
     loc: u16,
     off: u32,
     size: u8,
-    cell: Cell,
+    tainted: Tainted,
 }
 
 impl Bytes {
@@ -29,8 +29,8 @@ impl Bytes {
 }
 
 impl PrivateMemory {
-    pub fn store(&mut self, loc: u16, off: u32, size: u8, cell: Cell) {
-        self.stores.push(Bytes { loc, off, size, cell });
+    pub fn store(&mut self, loc: u16, off: u32, size: u8, tainted: Tainted) {
+        self.stores.push(Bytes { loc, off, size, tainted });
     }
 
     /// Whether any of these bytes was stored before.
@@ -38,7 +38,7 @@ impl PrivateMemory {
         (off..off + u32::from(size)).any(|byte| self.stores.iter().any(|s| s.holds(loc, byte)))
     }
 
-    /// What a load returns: in one piece where one store (or none) covers it, else gathered
+    /// The value of a load: that of the one store (or of none) that covers it, else put together
     /// byte by byte.
     pub fn load(
         &self,
@@ -47,19 +47,19 @@ impl PrivateMemory {
         off: u32,
         size: u8,
         exprs: &mut Exprs,
-    ) -> Cell {
+    ) -> Tainted {
         let latest = |byte: u32| self.stores.iter().rposition(|s| s.holds(loc, byte));
         let end = off + u32::from(size);
         let first = latest(off);
         let together = (off..end).all(|b| latest(b) == first);
         match first {
             None if together => {
-                return Cell::plain(exprs.constant(initial_value(location, off, size)));
+                return Tainted::plain(exprs.constant(initial_value(location, off, size)));
             }
             Some(i) if together => {
                 let s = &self.stores[i];
-                let value = part(s.cell.value, (off - s.off) * 8, size, s.size, exprs);
-                return Cell { value, ..s.cell };
+                let value = part(s.tainted.value, (off - s.off) * 8, size, s.size, exprs);
+                return Tainted { value, ..s.tainted };
             }
             _ => {}
         }
@@ -69,8 +69,8 @@ impl PrivateMemory {
             let one = match latest(byte) {
                 Some(i) => {
                     let s = &self.stores[i];
-                    taint = taint.or(s.cell.taint);
-                    part(s.cell.value, (byte - s.off) * 8, 1, s.size, exprs)
+                    taint = taint.or(s.tainted.taint);
+                    part(s.tainted.value, (byte - s.off) * 8, 1, s.size, exprs)
                 }
                 None => match initial_value(location, byte, 1) {
                     v @ Val::Int(_) => exprs.constant(v),
@@ -81,7 +81,7 @@ impl PrivateMemory {
             let placed = exprs.bin(BinOp::Shl, one, up, 128);
             value = exprs.bin(BinOp::Or, value, placed, 128);
         }
-        Cell { taint, ..Cell::plain(value) }
+        Tainted { taint, ..Tainted::plain(value) }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the simulator runs: threads as micro-ops, locations with initial contents, and what is
-//! observed. Made from a test by [`Program::new`]; from here on no text format matters.
+//! A test ready to be simulated: threads as micro-ops, locations with initial contents, and what is
+//! observed. [`Program::new`] makes it from a test; it knows no text format.
 
 use std::sync::Arc;
 
@@ -15,25 +15,26 @@ pub struct Program {
     pub name: String,
     pub locations: Vec<Location>,
     pub threads: Vec<Thread>,
-    /// The labels of each thread, and the instruction that each stands before.
+    /// For each thread, its labels and the instruction that each stands before.
     pub labels: Vec<Vec<(String, u32)>>,
-    /// What a final state shows, in printing order; the condition may look at more.
+    /// The columns of a final state, in printing order.
     pub shown: Vec<Shown>,
+    /// All places that final states or the condition look at.
     pub observed: Vec<Observable>,
     pub filter: Option<Cond>,
     pub condition: Cond,
     pub quantifier: Quantifier,
-    /// Its events may be others than reads, writes and fences: a model with a bell file has them.
-    pub own_events: bool,
+    /// The model has a bell file, so that there may be other events than reads, writes and fences.
+    pub extra_events: bool,
 }
 
-/// What one thread runs. Tests share code.
+/// One thread. Tests with equal threads share the code.
 #[derive(Clone, Debug)]
 pub struct Thread {
     pub code: Arc<Code>,
-    /// Initial values of registers; those that are not listed hold 0.
+    /// Initial values of registers; the others hold 0.
     pub reg_init: Vec<(Reg, Val)>,
-    /// Where instructions stand, unless it is where the code says.
+    /// Where each instruction stands in this test; where there is none, the code's own span holds.
     pub spans: Vec<Span>,
 }
 
@@ -49,7 +50,7 @@ impl Thread {
         self.spans.get(inst).copied().or_else(own)
     }
 
-    /// The register of this name, added where it is new.
+    /// The register of this name, which is added if it is new.
     pub fn reg(&mut self, name: &str, bits: u8, signed: bool) -> Reg {
         match self.code.find_reg(name) {
             Some(reg) => reg,
@@ -61,8 +62,9 @@ impl Thread {
 #[derive(Clone, Debug)]
 pub struct Location {
     pub name: String,
-    /// Size in bytes, and of one element of an array (equal for a scalar).
+    /// Size in bytes.
     pub size: u32,
+    /// Size of an element of an array; of a scalar, its size.
     pub elem: u8,
     pub signed: bool,
     pub is_const: bool,
@@ -70,12 +72,13 @@ pub struct Location {
     pub init: Vec<(u32, u8, Val)>,
 }
 
-/// Something that final states show, as `bytes` low bytes read with or without a sign.
+/// A place whose final value is observed, and how its value is read: the low `bits`, with or
+/// without a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observable {
-    /// As it is printed (`0:X1`, `[x]`, `x[1]`).
+    /// How it is printed (`0:X1`, `[x]`, `x[1]`).
     pub label: CompactString,
-    pub what: What,
+    pub place: ObservedPlace,
     pub bits: u8,
     pub signed: bool,
 }
@@ -94,8 +97,9 @@ impl Shown {
     }
 }
 
+/// A register, or a range of bytes of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum ObservedPlace {
     Reg { thread: u16, reg: Reg },
     Mem { loc: u16, off: u32, size: u8 },
 }

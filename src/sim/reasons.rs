@@ -1,10 +1,11 @@
-//! Why a pair is, or is not, in a node's value: the choices of reads-from and coherence that
-//! suffice for it.
+//! Explains why a pair is, or is not, in the value of a node: by choices of reads-from and coherence
+//! that suffice for it.
 //!
-//! A reason is found by walking the plan backwards. What holds in every execution needs no
-//! choice, so ways through such pairs are preferred. Membership of a fixpoint is explained by
-//! the turn in which it first came about; absence from one by the absence of all that could
-//! bring it about, each other's included. It does not know how reasons are used.
+//! A reason is found by walking the plan backwards. A membership that holds in every execution needs
+//! no choice, so ways through such pairs are preferred. Membership in a fixpoint is explained by
+//! the turn in which the pair first appeared. Absence from a fixpoint is explained by the absence of
+//! everything that could add the pair, other pairs of the fixpoint included. How reasons are used
+//! is not known here.
 
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -13,17 +14,17 @@ use super::theory::{Base, Check, Theory, Value, Values, Which};
 use litmake_base::rel::Rel;
 use litmake_cat::plan::{BaseRel, BaseSet, Node, NodeId, Shape};
 
-/// A choice that an execution makes.
+/// A choice of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
-    /// The write (first) is read by the read (second).
+    /// The second event reads from the first.
     Rf(u16, u16),
     NotRf(u16, u16),
-    /// Before in coherence.
+    /// The first event is before the second in coherence.
     Co(u16, u16),
 }
 
-/// A membership to be explained. `turn` matters inside a fixpoint, where a pair is present.
+/// A membership to explain. `turn` matters for a pair that is present in a fixpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Goal {
     node: NodeId,
@@ -59,7 +60,7 @@ impl<'a> Explain<'a> {
         }
     }
 
-    /// Reasons why a check is not as it is wanted on the execution at hand.
+    /// Reasons why the execution at hand does not satisfy a check.
     pub fn against(&mut self, check: &Check, out: &mut Vec<Vec<Atom>>) {
         if !check.want {
             let reason = self.nothing(check);
@@ -108,7 +109,7 @@ impl<'a> Explain<'a> {
         out[first..].sort_by_key(Vec::len);
     }
 
-    /// Why some pairs are where they are.
+    /// Why each of these pairs is in its node.
     fn present(&mut self, pairs: &[(NodeId, usize, usize)]) -> Vec<Atom> {
         for (node, a, b) in pairs {
             self.goal(*node, *a, *b, true, 0);
@@ -122,7 +123,7 @@ impl<'a> Explain<'a> {
         self.run()
     }
 
-    /// Why a node is empty, irreflexive, acyclic.
+    /// Why the node of a check is empty, irreflexive or acyclic.
     fn nothing(&mut self, check: &Check) -> Vec<Atom> {
         for (a, b) in self.targets(check) {
             if !self.values.at(self.theory, Which::Now, check.node).has(a, b) {
@@ -132,9 +133,10 @@ impl<'a> Explain<'a> {
         self.run()
     }
 
-    /// The pairs of which at least one must be in a node that is not to be empty (and so on).
+    /// For a check that wants its node not to be empty (irreflexive, acyclic): the pairs of which at
+    /// least one must be in the node.
     pub fn targets(&self, check: &Check) -> Vec<(usize, usize)> {
-        match (self.values.at(self.theory, Which::High, check.node), check.shape) {
+        match (self.values.at(self.theory, Which::Upper, check.node), check.shape) {
             (Value::Set(s), _) => s.iter().map(|a| (a, a)).collect(),
             (Value::Rel(r), Shape::Empty) => r.iter().collect(),
             (Value::Rel(r), Shape::Irreflexive) => r.iter().filter(|(a, b)| a == b).collect(),
@@ -162,7 +164,7 @@ impl<'a> Explain<'a> {
 
     /// Whether a membership is the same in every execution.
     fn free(&self, node: NodeId, a: usize, b: usize, present: bool) -> bool {
-        let which = if present { Which::Low } else { Which::High };
+        let which = if present { Which::Lower } else { Which::Upper };
         !self.theory.dynamic[node as usize]
             || self.values.at(self.theory, which, node).has(a, b) == present
     }
@@ -179,7 +181,7 @@ impl<'a> Explain<'a> {
         }
     }
 
-    /// The value of a node: inside a fixpoint, in a turn of it.
+    /// The value of a node; inside a fixpoint, in a turn of it.
     fn value(&mut self, node: NodeId, turn: usize) -> &Value {
         match self.theory.inside[node as usize] {
             Some(g) => {
@@ -369,7 +371,8 @@ impl<'a> Explain<'a> {
         self.values.at(self.theory, Which::Now, node).has(a, b)
     }
 
-    /// Two memberships of which at least one is missing: the cheaper one to explain.
+    /// Explains the absence from one of two nodes, whichever is cheaper; the pair is missing in at
+    /// least one.
     fn absent_from_one(&mut self, x: (NodeId, usize, usize), y: (NodeId, usize, usize)) {
         let out = |s: &Self, g: (NodeId, usize, usize)| !s.now(g.0, g.1, g.2);
         let free = |s: &Self, g: (NodeId, usize, usize)| out(s, g) && s.free(g.0, g.1, g.2, false);
@@ -380,13 +383,13 @@ impl<'a> Explain<'a> {
         self.goal(pick.0, pick.1, pick.2, false, 0);
     }
 
-    /// Why no path leads from `a` to `b`: no edge leaves what `a` reaches towards what could
-    /// reach `b`.
+    /// Explains why no path leads from `a` to `b`: there is no edge from an event that `a` reaches to an
+    /// event that could reach `b`.
     fn cut(&mut self, x: NodeId, a: usize, b: usize) {
         let n = self.values.len();
-        let (Value::Rel(now), Value::Rel(high)) = (
+        let (Value::Rel(now), Value::Rel(upper)) = (
             self.values.at(self.theory, Which::Now, x),
-            self.values.at(self.theory, Which::High, x),
+            self.values.at(self.theory, Which::Upper, x),
         ) else {
             return;
         };
@@ -407,7 +410,7 @@ impl<'a> Explain<'a> {
         let mut todo = vec![b];
         while let Some(v) = todo.pop() {
             for (u, useful) in useful.iter_mut().enumerate() {
-                if !*useful && high.contains(u, v) {
+                if !*useful && upper.contains(u, v) {
                     *useful = true;
                     todo.push(u);
                 }
@@ -415,13 +418,13 @@ impl<'a> Explain<'a> {
         }
         let from = |u: usize| reached[u] || u == a;
         let edges: Vec<(usize, usize)> =
-            high.iter().filter(|(u, v)| from(*u) && !reached[*v] && useful[*v]).collect();
+            upper.iter().filter(|(u, v)| from(*u) && !reached[*v] && useful[*v]).collect();
         for (u, v) in edges {
             self.goal(x, u, v, false, 0);
         }
     }
 
-    /// A path of at least one step with the fewest edges that are not in every execution.
+    /// A path of at least one step, with as few edges as possible that are not in every execution.
     fn path(
         &mut self,
         node: NodeId,
@@ -435,7 +438,7 @@ impl<'a> Explain<'a> {
             Value::Set(_) => return None,
         };
         let n = rel.universe();
-        // The start is kept apart from the same event as the end.
+        // The start and the end may be the same event, so the start has an entry of its own.
         let mut from = vec![usize::MAX; n];
         let mut cost = vec![usize::MAX; n];
         let mut done = vec![false; n];

@@ -1,5 +1,5 @@
-//! The search for outcomes: decides reads-from and coherence of one skeleton, cutting what the
-//! model already forbids and what can only show an outcome already seen.
+//! Searches one skeleton for outcomes: decides reads-from and coherence, and cuts what the model
+//! already forbids and what can only show outcomes that were found before.
 //!
 //! Decisions come in the order in which they matter: reads that observed values depend on,
 //! which write is last at each observed place, the other reads, then the rest of coherence.
@@ -9,37 +9,39 @@ use smallvec::SmallVec;
 
 use super::eval::Choices;
 use super::expr::Exprs;
-use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::{Cond, Program};
+use super::results::{EarlyEnd, Outcome, Results, holds, late};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::Valuation;
 use litmake_base::rel::Rel;
 
-/// How much of a partial execution is worth a look.
+/// How closely a partial execution is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Only what is cheap: little lies below.
+    /// Only the cheapest requirement: few executions lie below, so cutting saves little.
     Glance,
+    /// All requirements.
     Whole,
 }
 
-/// Where at most so many executions lie below, looking at them costs less than at their parents.
+/// Below a decision with at most so many executions, checking them costs less than checking it.
 const FEW: u64 = 8;
 
-/// What decides whether executions are allowed.
+/// Decides whether executions are allowed.
 pub trait Judge {
-    /// Prepares for a skeleton; false where no execution of it is allowed. All choices that are
+    /// Prepares for a skeleton; false if no execution of it is allowed. All choices that are
     /// judged afterwards decide more than these.
     fn bind(&mut self, skeleton: &Skeleton, choices: &Choices) -> Result<bool, String>;
 
-    /// Whether a partial execution may still become an allowed one. True is always sound.
-    fn possible(&mut self, choices: &Choices, look: Look) -> bool;
+    /// Whether a partial execution may still become an allowed one. A judge may always say yes.
+    fn may_allow(&mut self, choices: &Choices, look: Look) -> bool;
 
-    /// The verdict on a complete execution: the flags that it raises, or `None` where it is not
+    /// The verdict on a complete execution: the flags that it raises, or `None` if it is not
     /// allowed.
     fn judge(&mut self, choices: &Choices) -> Result<Option<SmallVec<[usize; 2]>>, String>;
 
-    /// Whether some completion could raise a flag that is not among `raised`. True is sound.
+    /// Whether some completion could raise a flag that is not among `raised`. A judge may always
+    /// say yes.
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool;
 }
 
@@ -47,10 +49,10 @@ pub struct Search<'s> {
     program: &'s Program,
     skeleton: &'s Skeleton<'s>,
     pub judge: &'s mut dyn Judge,
-    pub found: &'s mut Found,
+    pub results: &'s mut Results,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
-    /// The search gives up where [`Stats::nodes`] passes this.
+    /// The search gives up when [`Stats::nodes`] passes this.
     pub node_limit: u64,
     choices: Choices,
     /// The latest stamp given to choices.
@@ -59,14 +61,14 @@ pub struct Search<'s> {
     order: Vec<Decision>,
     /// See [`Search::count_leaves`].
     leaves: Vec<u64>,
-    /// Room for coherence to be kept in.
+    /// Unused copies of coherence, for reuse.
     spare: Vec<Coherence>,
 }
 
 /// Coherence as it was before a decision.
 struct Coherence {
-    low: Rel,
-    high: Rel,
+    lower: Rel,
+    upper: Rel,
     stamp: u64,
 }
 
@@ -85,14 +87,14 @@ impl<'s> Search<'s> {
         exprs: &'s Exprs,
         skeleton: &'s Skeleton<'s>,
         judge: &'s mut dyn Judge,
-        found: &'s mut Found,
+        results: &'s mut Results,
         deadline: Option<std::time::Instant>,
     ) -> Search<'s> {
         let mut search = Search {
             program,
             skeleton,
             judge,
-            found,
+            results,
             filter: program.filter.as_ref(),
             deadline,
             node_limit: u64::MAX,
@@ -121,13 +123,13 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Searches this skeleton; what it finds goes to `found`.
-    pub fn run(&mut self) -> Result<(), Stop> {
-        // Reads with one source are decided before anything is looked at.
+    /// Searches this skeleton; what it finds goes to `results`.
+    pub fn run(&mut self) -> Result<(), EarlyEnd> {
+        // Reads with one source need no decision.
         for (i, read) in self.skeleton.reads.iter().enumerate() {
             if let [source] = read.candidates[..] {
                 self.values.decide(i, Some(source));
-                self.choices.rf_low.insert(usize::from(source), usize::from(read.event));
+                self.choices.rf_lower.insert(usize::from(source), usize::from(read.event));
             }
         }
         let reads = &self.skeleton.reads;
@@ -136,14 +138,15 @@ impl<'s> Search<'s> {
             Decision::Read(i) => reads[*i].candidates.len() != 1,
             Decision::Last(cell) => writes[usize::from(*cell)].len() > 2,
         });
-        if !self.judge.bind(self.skeleton, &self.choices).map_err(Stop::Model)? {
+        if !self.judge.bind(self.skeleton, &self.choices).map_err(EarlyEnd::Model)? {
             return Ok(());
         }
         self.count_leaves();
         self.decide(0).map(|_| ())
     }
 
-    /// How many executions lie below each decision at most, but for what pairs of writes add.
+    /// Estimates how many executions lie below each decision: the product of the choices below,
+    /// without those of pairs of writes.
     fn count_leaves(&mut self) {
         let mut leaves = 1u64;
         self.leaves = vec![leaves; self.order.len() + 1];
@@ -156,18 +159,18 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Counts a partial execution; stops where time or nodes are used up.
-    fn count(&mut self) -> Result<(), Stop> {
-        self.found.stats.nodes += 1;
-        let nodes = self.found.stats.nodes;
+    /// Counts a partial execution; ends the search if time or nodes are used up.
+    fn count(&mut self) -> Result<(), EarlyEnd> {
+        self.results.stats.nodes += 1;
+        let nodes = self.results.stats.nodes;
         if nodes.is_multiple_of(1024) && late(self.deadline) {
-            return Err(Stop::TimedOut);
+            return Err(EarlyEnd::TimedOut);
         }
-        if nodes > self.node_limit { Err(Stop::Budget) } else { Ok(()) }
+        if nodes > self.node_limit { Err(EarlyEnd::Budget) } else { Ok(()) }
     }
 
-    /// Explores below the first `level` decisions; true where a consistent execution was found.
-    fn decide(&mut self, level: usize) -> Result<bool, Stop> {
+    /// Explores below the first `level` decisions; true if a consistent execution was found.
+    fn decide(&mut self, level: usize) -> Result<bool, EarlyEnd> {
         self.count()?;
         if !self.values.follow()
             || self.values.broken_constraint().is_some()
@@ -180,13 +183,13 @@ impl<'s> Search<'s> {
             if self.filter.is_some_and(|f| !holds(f, self.program, outcome)) {
                 return Ok(false);
             }
-            if self.found.outcomes.contains(outcome) && !self.flags_open() {
+            if self.results.outcomes.contains(outcome) && !self.flags_open() {
                 return Ok(true);
             }
         }
         let last = level == self.order.len();
         let look = if last || self.leaves[level] > FEW { Look::Whole } else { Look::Glance };
-        if !self.judge.possible(&self.choices, look) {
+        if !self.judge.may_allow(&self.choices, look) {
             return Ok(false);
         }
         let fixed = outcome.is_some();
@@ -197,17 +200,17 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// After a consistent execution: whether its siblings can be left out.
+    /// Whether a consistent execution makes its siblings superfluous.
     fn enough(&mut self, fixed: bool) -> bool {
         fixed && !self.flags_open()
     }
 
     /// Whether a flag that has not been raised could be raised by some completion.
     fn flags_open(&mut self) -> bool {
-        self.judge.may_flag(&self.choices, &self.found.flags)
+        self.judge.may_flag(&self.choices, &self.results.flags)
     }
 
-    fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, Stop> {
+    fn decide_read(&mut self, level: usize, i: usize, fixed: bool) -> Result<bool, EarlyEnd> {
         let skeleton = self.skeleton;
         let read = &skeleton.reads[i];
         let event = usize::from(read.event);
@@ -217,17 +220,17 @@ impl<'s> Search<'s> {
             self.values.decide(i, Some(*w));
             for other in &read.candidates {
                 if other != w {
-                    self.choices.rf_high.remove(usize::from(*other), event);
+                    self.choices.rf_upper.remove(usize::from(*other), event);
                 }
             }
-            self.choices.rf_low.insert(source, event);
+            self.choices.rf_lower.insert(source, event);
             let before = self.choices.rf_stamp;
             self.choices.rf_stamp = self.next_stamp();
             let found = self.decide(level + 1)?;
-            self.choices.rf_low.remove(source, event);
+            self.choices.rf_lower.remove(source, event);
             self.choices.rf_stamp = before;
             for other in &read.candidates {
-                self.choices.rf_high.insert(usize::from(*other), event);
+                self.choices.rf_upper.insert(usize::from(*other), event);
             }
             self.values.decide(i, None);
             any |= found;
@@ -238,13 +241,13 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
-    fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, Stop> {
+    fn decide_last(&mut self, level: usize, cell: u16, fixed: bool) -> Result<bool, EarlyEnd> {
         let writes = &self.skeleton.writes[usize::from(cell)];
         let mut any = false;
         let saved = self.save_coherence();
         for last in &writes[1..] {
             let last = usize::from(*last);
-            if self.choices.co_low.successors(last).next().is_some() {
+            if self.choices.co_lower.successors(last).next().is_some() {
                 continue;
             }
             for w in &writes[1..] {
@@ -265,21 +268,23 @@ impl<'s> Search<'s> {
     }
 
     fn save_coherence(&mut self) -> Coherence {
-        let Choices { co_low, co_high, co_stamp, .. } = &self.choices;
+        let Choices { co_lower, co_upper, co_stamp, .. } = &self.choices;
         match self.spare.pop() {
             Some(mut saved) => {
-                saved.low.copy_from(co_low);
-                saved.high.copy_from(co_high);
+                saved.lower.copy_from(co_lower);
+                saved.upper.copy_from(co_upper);
                 saved.stamp = *co_stamp;
                 saved
             }
-            None => Coherence { low: co_low.clone(), high: co_high.clone(), stamp: *co_stamp },
+            None => {
+                Coherence { lower: co_lower.clone(), upper: co_upper.clone(), stamp: *co_stamp }
+            }
         }
     }
 
     fn restore_coherence(&mut self, saved: &Coherence) {
-        self.choices.co_low.copy_from(&saved.low);
-        self.choices.co_high.copy_from(&saved.high);
+        self.choices.co_lower.copy_from(&saved.lower);
+        self.choices.co_upper.copy_from(&saved.upper);
         self.choices.co_stamp = saved.stamp;
     }
 
@@ -288,29 +293,29 @@ impl<'s> Search<'s> {
         self.stamp
     }
 
-    /// Puts `a` before `b` in coherence, and what follows from that.
+    /// Puts `a` before `b` in coherence, with all pairs that follow.
     fn order_pair(&mut self, a: usize, b: usize) {
-        if self.choices.co_low.contains(a, b) {
+        if self.choices.co_lower.contains(a, b) {
             return;
         }
         self.choices.co_stamp = self.next_stamp();
         let Some(cell) = self.skeleton.events[a].cell else { return };
-        let Choices { co_low, co_high, .. } = &mut self.choices;
-        // Both ends as they were before.
+        let Choices { co_lower, co_upper, .. } = &mut self.choices;
+        // The predecessors of `a` and the successors of `b`, before anything changes.
         let (mut before, mut after) =
             (SmallVec::<[usize; 8]>::new(), SmallVec::<[usize; 8]>::new());
         for p in self.skeleton.writes[usize::from(cell)].iter().map(|w| usize::from(*w)) {
-            if p == a || co_low.contains(p, a) {
+            if p == a || co_lower.contains(p, a) {
                 before.push(p);
             }
-            if p == b || co_low.contains(b, p) {
+            if p == b || co_lower.contains(b, p) {
                 after.push(p);
             }
         }
         for p in before {
             for s in &after {
-                co_low.insert(p, *s);
-                co_high.remove(*s, p);
+                co_lower.insert(p, *s);
+                co_upper.remove(*s, p);
             }
         }
     }
@@ -320,7 +325,8 @@ impl<'s> Search<'s> {
             for (i, a) in writes.iter().enumerate().skip(1) {
                 for b in &writes[i + 1..] {
                     let (a, b) = (usize::from(*a), usize::from(*b));
-                    if self.choices.co_high.contains(a, b) && self.choices.co_high.contains(b, a) {
+                    if self.choices.co_upper.contains(a, b) && self.choices.co_upper.contains(b, a)
+                    {
                         return Some((a, b));
                     }
                 }
@@ -329,7 +335,7 @@ impl<'s> Search<'s> {
         None
     }
 
-    fn decide_pairs(&mut self, outcome: &Option<Outcome>) -> Result<bool, Stop> {
+    fn decide_pairs(&mut self, outcome: &Option<Outcome>) -> Result<bool, EarlyEnd> {
         let Some((a, b)) = self.open_pair() else {
             return self.complete(outcome.as_ref());
         };
@@ -338,7 +344,7 @@ impl<'s> Search<'s> {
         for (x, y) in [(a, b), (b, a)] {
             self.order_pair(x, y);
             self.count()?;
-            let found = if self.judge.possible(&self.choices, Look::Whole) {
+            let found = if self.judge.may_allow(&self.choices, Look::Whole) {
                 self.decide_pairs(outcome)?
             } else {
                 false
@@ -353,16 +359,16 @@ impl<'s> Search<'s> {
         Ok(any)
     }
 
-    /// A complete execution: where it is allowed, records its outcome and flags.
-    fn complete(&mut self, outcome: Option<&Outcome>) -> Result<bool, Stop> {
-        let Some(flags) = self.judge.judge(&self.choices).map_err(Stop::Model)? else {
+    /// Judges a complete execution, and records its outcome and flags if it is allowed.
+    fn complete(&mut self, outcome: Option<&Outcome>) -> Result<bool, EarlyEnd> {
+        let Some(flags) = self.judge.judge(&self.choices).map_err(EarlyEnd::Model)? else {
             return Ok(false);
         };
-        let any = self.values.record(outcome.cloned(), self.found);
+        let any = self.values.record(outcome.cloned(), self.results);
         if any {
             for flag in flags {
-                if !self.found.flags.contains(&flag) {
-                    self.found.flags.push(flag);
+                if !self.results.flags.contains(&flag) {
+                    self.results.flags.push(flag);
                 }
             }
         }
@@ -370,8 +376,8 @@ impl<'s> Search<'s> {
     }
 }
 
-/// The last write of a cell, where it is decided.
+/// The last write of a cell, if it is decided.
 fn last_write(skeleton: &Skeleton, choices: &Choices, cell: u16) -> Option<u16> {
-    let is_last = |w: &u16| choices.co_high.row(usize::from(*w)).iter().all(|x| *x == 0);
+    let is_last = |w: &u16| choices.co_upper.row(usize::from(*w)).iter().all(|x| *x == 0);
     skeleton.writes[usize::from(cell)].iter().copied().find(is_last)
 }

@@ -1,8 +1,8 @@
-//! One choice of a path for each thread, as numbered events with everything that reads-from
-//! and coherence do not change: base sets, base relations, candidate writes of each read.
+//! A skeleton: one path of each thread, as numbered events, with everything that reads-from and
+//! coherence leave unchanged: base sets, base relations, the candidate writes of each read.
 //!
 //! Initial writes come first, then each thread's events in program order. An access that
-//! overlaps another of a different extent is split into cells, one event a cell.
+//! partly overlaps another is split into cells, with one event for each cell.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 use super::domain::Domains;
 use super::expr::{ExprId, Exprs, Var};
 use super::path::{Kind, Path, PathEvent, Taint};
-use super::program::{Program, What};
+use super::program::{ObservedPlace, Program};
 use litmake_base::rel::{Rel, Set};
 use litmake_cat::plan::{BaseRel, BaseSet};
 use litmake_ops::{Port, Tags, Val, tag};
 
-/// Part of a location that no access of the test reads or writes only partly.
+/// A cell: a range of a location that every access of the test covers as a whole or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub loc: u16,
@@ -23,22 +23,24 @@ pub struct Place {
     pub size: u8,
 }
 
-/// The cells of a test: for each location its places, ascending.
+/// The cells of a test.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     pub places: Vec<Place>,
+    /// For each location, the numbers of its cells, ascending.
     by_loc: Vec<SmallVec<[u16; 4]>>,
-    /// What matters under models with events of their own.
-    own: Option<Box<Own>>,
+    /// Set under models with events of their own.
+    locks: Option<Box<LockPlaces>>,
 }
 
+/// The cells of locks.
 #[derive(Clone, Debug, Default)]
-struct Own {
-    /// The places where locks are taken: no value is written there.
-    locks: Vec<u16>,
-    /// One of them that is accessed in other ways too.
+struct LockPlaces {
+    /// The cells in which locks are taken. They hold no values.
+    taken: Vec<u16>,
+    /// One of these that is also accessed in other ways.
     mixed: Option<u16>,
-    /// The places that final states show.
+    /// The cells that final states show.
     observed: Vec<u16>,
 }
 
@@ -53,19 +55,19 @@ impl Cells {
                 list.push((from, to));
             }
         };
-        let (mut locks, mut plain) = (Vec::new(), Vec::new());
+        let (mut takes, mut plain) = (Vec::new(), Vec::new());
         for e in accesses {
             note(e.loc, e.off, e.off + u32::from(e.size));
             if e.kind == Kind::LockWrite {
-                locks.push((e.loc, e.off, e.size));
-            } else if program.own_events && !matches!(e.kind, Kind::LockRead | Kind::Touch) {
+                takes.push((e.loc, e.off, e.size));
+            } else if program.extra_events && !matches!(e.kind, Kind::LockRead | Kind::Touch) {
                 plain.push((e.loc, e.off, e.size));
             }
         }
         let mut cells = Cells {
             places: Vec::with_capacity(ranges.len()),
             by_loc: vec![SmallVec::new(); ranges.len()],
-            own: None,
+            locks: None,
         };
         for (loc, list) in ranges.iter().enumerate() {
             let mut borders: SmallVec<[u32; 4]> = SmallVec::new();
@@ -82,42 +84,44 @@ impl Cells {
                 }
             }
         }
-        if program.own_events {
-            let mut own = Own::default();
-            for (loc, off, size) in locks {
-                own.locks.extend(cells.covering(loc, off, size));
+        if program.extra_events {
+            let mut locks = LockPlaces::default();
+            for (loc, off, size) in takes {
+                locks.taken.extend(cells.covering(loc, off, size));
             }
-            own.mixed = plain
+            locks.mixed = plain
                 .into_iter()
                 .flat_map(|(l, o, s)| cells.covering(l, o, s))
-                .find(|c| own.locks.contains(c));
+                .find(|c| locks.taken.contains(c));
             for o in &program.observed {
-                own.observed.extend(cells.meeting(o.what).map(|(c, _)| c));
+                locks.observed.extend(cells.meeting(o.place).map(|(c, _)| c));
             }
-            cells.own = Some(Box::new(own));
+            cells.locks = Some(Box::new(locks));
         }
         cells
     }
 
-    /// The location of a lock that is accessed in other ways too, where there is one.
+    /// The location of a lock that is also accessed in other ways, if there is one.
     pub fn mixed_lock(&self) -> Option<u16> {
-        let cell = self.own.as_ref()?.mixed?;
+        let cell = self.locks.as_ref()?.mixed?;
         Some(self.places[usize::from(cell)].loc)
     }
 
     fn is_lock(&self, cell: u16) -> bool {
-        self.own.as_ref().is_some_and(|own| own.locks.contains(&cell))
+        self.locks.as_ref().is_some_and(|locks| locks.taken.contains(&cell))
     }
 
     fn is_observed(&self, cell: u16) -> bool {
-        self.own.as_ref().is_some_and(|own| own.observed.contains(&cell))
+        self.locks.as_ref().is_some_and(|locks| locks.observed.contains(&cell))
     }
 
-    /// The cells of an observed place, with how far each lies into it, in bytes.
-    fn meeting(&self, what: What) -> impl Iterator<Item = (u16, i64)> + '_ {
+    /// The cells that overlap an observed place, with their offset from its start, in bytes.
+    fn meeting(&self, what: ObservedPlace) -> impl Iterator<Item = (u16, i64)> + '_ {
         let (cells, off, size) = match what {
-            What::Mem { loc, off, size } => (&self.by_loc[usize::from(loc)][..], off, size),
-            What::Reg { .. } => (&[][..], 0, 0),
+            ObservedPlace::Mem { loc, off, size } => {
+                (&self.by_loc[usize::from(loc)][..], off, size)
+            }
+            ObservedPlace::Reg { .. } => (&[][..], 0, 0),
         };
         cells.iter().filter_map(move |c| {
             let p = self.places[usize::from(*c)];
@@ -159,7 +163,7 @@ pub struct Event {
 pub enum Source {
     None,
     Init(Val),
-    /// Bits `shift..shift+bits` of an expression.
+    /// The bits `shift..shift+bits` of an expression.
     Part {
         value: ExprId,
         shift: u32,
@@ -197,7 +201,7 @@ pub struct CellRead {
     pub event: u16,
     pub cell: u16,
     pub var: Var,
-    /// How far into the access the cell lies, in bits.
+    /// The offset of the cell in the access, in bits.
     pub shift: u32,
     pub candidates: Vec<u16>,
 }
@@ -208,22 +212,22 @@ pub struct Skeleton<'p> {
     pub reads: Vec<CellRead>,
     /// The writes of each cell, the initial one first.
     pub writes: Vec<Vec<u16>>,
-    /// The events of each path event: thread, index -> range of event numbers.
+    /// By thread and index of a path event, the range of events that it became.
     first: Vec<Vec<(u16, u16)>>,
     /// The events of each thread.
     threads: Vec<std::ops::Range<usize>>,
-    /// What is known of events' values, where that matters.
+    /// Which events have different values, for models that ask.
     values: Option<Values>,
 }
 
-/// Which events have different values, and of which that is not known.
+/// The pairs of events with different values, and those for which this is open.
 struct Values {
     differ: Rel,
     may_differ: Rel,
 }
 
 impl<'p> Skeleton<'p> {
-    /// `early`: reads may return what their own thread writes later.
+    /// With `early`, reads may return later writes of their own thread.
     pub fn new(
         program: &Program,
         cells: &Cells,
@@ -284,8 +288,8 @@ impl<'p> Skeleton<'p> {
                         part.cell = Some(cell);
                         part.observed = cells.is_observed(cell);
                         if e.tags.meets(tag::C_UL) {
-                            // What is read from a release is known; where it comes in coherence
-                            // is for the model to say.
+                            // A release of a lock writes a known value. The model says where it
+                            // comes in coherence.
                             part.value = Source::Init(Val::ZERO);
                         }
                         if e.writes() {
@@ -318,14 +322,14 @@ impl<'p> Skeleton<'p> {
         }
         for read in &mut reads {
             let r = &events[usize::from(read.event)];
-            // No read returns what its own instruction writes, whatever the model: herd has no
-            // such candidates. What instructions after it write is for the model to rule out.
+            // No read returns a write of its own instruction: herd has no such candidates under any
+            // model. Writes of later instructions are left to the model.
             let later = |w: &u16| {
                 let w = &events[usize::from(*w)];
                 w.thread == r.thread && w.index >= r.index && (w.instance == r.instance || !early)
             };
             if r.kind == Kind::LockRead {
-                // A look at a lock is at what happened, whatever the model.
+                // Under any model, a look at a lock sees only what happened before it.
                 let before = |w: &Event| w.thread != r.thread || w.index < r.index;
                 let fits = |w: &u16| {
                     let w = &events[usize::from(*w)];
@@ -337,7 +341,7 @@ impl<'p> Skeleton<'p> {
             }
             let writes = &writes[usize::from(read.cell)];
             read.candidates = writes.iter().copied().filter(|w| !later(w)).collect();
-            if cells.own.is_some() {
+            if cells.locks.is_some() {
                 read.candidates.retain(|w| events[usize::from(*w)].kind != Kind::LockWrite);
             }
         }
@@ -348,7 +352,7 @@ impl<'p> Skeleton<'p> {
         self.events.len()
     }
 
-    /// What reads return in every execution, where that is one value.
+    /// For each read that returns the same value in every execution, that value.
     fn known_values(&self, exprs: &Exprs) -> FxHashMap<Var, Val> {
         let mut known = FxHashMap::default();
         loop {
@@ -378,7 +382,7 @@ impl<'p> Skeleton<'p> {
         }
     }
 
-    /// The value of a memory event in every execution, where there is one.
+    /// The value that a memory event has in every execution, if there is one.
     fn value_of(&self, exprs: &Exprs, known: &FxHashMap<Var, Val>, e: &Event) -> Option<Val> {
         if e.writes() {
             return self.written(exprs, known, e);
@@ -387,7 +391,7 @@ impl<'p> Skeleton<'p> {
         known.get(&read.var).copied()
     }
 
-    /// Finds out which events have different values, as far as the domains of places tell.
+    /// Finds out which events have different values, as far as the domains tell.
     pub fn compare_values(&mut self, exprs: &Exprs, domains: &Domains) {
         let n = self.len();
         let known = self.known_values(exprs);
@@ -440,7 +444,7 @@ impl<'p> Skeleton<'p> {
         self.events.is_empty()
     }
 
-    /// The events that a path event became.
+    /// The events that a path event has become.
     pub fn events_of(&self, thread: usize, index: usize) -> std::ops::Range<usize> {
         let (a, b) = self.first[thread][index];
         usize::from(a)..usize::from(b)
@@ -472,7 +476,7 @@ impl<'p> Skeleton<'p> {
             BaseSet::Const => self.fill(out, |e| e.is_memory() && e.is_const),
             BaseSet::Tags(tags) => self.fill(out, |e| e.tags.meets(tags)),
             BaseSet::Observed => self.fill(out, |e| e.observed),
-            // Depends on coherence; the search gives it.
+            // It depends on coherence, so the search computes it.
             BaseSet::Fw => {}
         }
     }
@@ -651,9 +655,9 @@ impl<'p> Skeleton<'p> {
         }
     }
 
-    /// The address that the pieces of a place add up to: all come from one write of one, each
-    /// from where it belongs. `pieces` are writes, with how far each piece lies into the
-    /// place, in bits.
+    /// The address that pieces of a place make up, if each piece comes from the same write of an
+    /// address and lies where it belongs. `pieces` are writes, with the offset of each piece in
+    /// the place, in bits.
     pub fn address(
         &self,
         mut pieces: impl Iterator<Item = (u16, i64)>,
@@ -697,8 +701,7 @@ impl<'p> Skeleton<'p> {
         any
     }
 
-    /// Whether what a write writes is known, or can be seen to have no value: a part of an address
-    /// has none.
+    /// Whether the value of a write is known, or known not to exist, as for a part of an address.
     pub fn settled(&self, write: u16, eval: impl Fn(ExprId) -> Option<Val>) -> bool {
         match self.events[usize::from(write)].value {
             Source::Init(_) => true,
@@ -707,25 +710,25 @@ impl<'p> Skeleton<'p> {
         }
     }
 
-    /// The events that an observed place's final value is read from: cells, with how far each
-    /// lies into the place, in bits (below 0 where it begins before the place). A lock's keeps
-    /// its initial value.
-    pub fn observed_cells(cells: &Cells, what: What) -> Vec<(u16, i32)> {
+    /// The cells from which the final value of an observed place is read, with the offset of each
+    /// in the place, in bits (negative if the cell begins before the place). A lock keeps its
+    /// initial value.
+    pub fn observed_cells(cells: &Cells, what: ObservedPlace) -> Vec<(u16, i32)> {
         let written = cells.meeting(what).filter(|(c, _)| !cells.is_lock(*c));
-        // They overlap, so that the distance is less than an access.
+        // They overlap, so the distance is less than the size of an access.
         written.map(|(c, distance)| (c, distance as i32 * 8)).collect()
     }
 }
 
-/// Whether a look at a lock can be at what an event of its place did: one that finds the lock
-/// taken, at the taking of it; one that finds it free, at a release or the initial state.
+/// Whether a look at a lock can have this event as its source. A look that finds the lock taken
+/// reads from the taking of it; one that finds it free, from a release or the initial state.
 fn source_of(read: Tags, w: &Event, cell: u16) -> bool {
     let free = w.is_init() || w.tags.meets(tag::C_UL);
     let fits = if read.meets(tag::C_RU) { free } else { w.kind == Kind::LockWrite };
     w.cell == Some(cell) && fits
 }
 
-/// `sum` with the `bits` low bits of a cell's value laid over it at `shift`.
+/// Puts the `bits` low bits of a cell's value into `sum` at `shift`.
 pub fn lay(sum: u128, value: u128, bits: u8, shift: i32) -> u128 {
     let covered = litmake_ops::mask(bits);
     let at = shift.unsigned_abs();
@@ -738,7 +741,7 @@ fn pick(t: Taint) -> u128 {
     t.pick & !t.data
 }
 
-/// The initial contents of part of a location; an address is only ever read whole.
+/// The initial contents of part of a location. An address is read only as a whole.
 pub fn initial_value(location: &super::program::Location, off: u32, size: u8) -> Val {
     let mut value = 0u128;
     for byte in 0..u32::from(size) {
@@ -751,7 +754,7 @@ pub fn initial_value(location: &super::program::Location, off: u32, size: u8) ->
         match v {
             Val::Int(v) => value |= (v >> ((at - o) * 8) & 0xff) << (byte * 8),
             other if *o == off && *s == size => return *other,
-            // Wider reads of a pointer with nothing beside it see the pointer.
+            // A read wider than the pointer, with nothing beside it, sees the pointer.
             other if *o == off && byte == 0 => return *other,
             _ => {}
         }

@@ -1,8 +1,7 @@
-//! Relations over at most sixteen events, sixteen bits a row: those of most tests.
+//! Relations over at most sixteen events, which are enough for most tests: sixteen rows of sixteen bits.
 //!
-//! The size is fixed and little branches on what a relation holds, so that an operation is a few
-//! vector instructions. What it means is stated in [`litmake_base::rel::rows`], for any size; nothing
-//! here knows what an event is.
+//! The size is fixed and operations hardly branch, so each is a few vector instructions. Their meaning
+//! is that of [`litmake_base::rel::rows`], which takes any size. Nothing here knows what an event is.
 
 /// The most events that fit.
 pub(super) const MOST: usize = 16;
@@ -24,7 +23,7 @@ const BIT: [u16; MOST] = {
     bits
 };
 
-/// All ones where a bit is set.
+/// All ones if a bit is set, else 0.
 #[inline(always)]
 fn spread(set: u16, bit: u16) -> u16 {
     u16::from(set & bit == bit).wrapping_neg()
@@ -42,7 +41,7 @@ impl Small {
         Small(out)
     }
 
-    /// From rows of one word each.
+    /// Makes it from rows of one word each.
     #[inline]
     pub(super) fn of(rows: &[u64]) -> Small {
         let mut out = [0; MOST];
@@ -52,7 +51,7 @@ impl Small {
         Small(out)
     }
 
-    /// Whether it has nothing that `other` lacks.
+    /// Whether all of its pairs are in `other`.
     pub(super) fn is_within(&self, other: &Small) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a & !b == 0)
     }
@@ -72,7 +71,7 @@ impl Small {
         Small::by_row(|i| self.0[i] & !b.0[i])
     }
 
-    /// What is not in it, among the events of a set.
+    /// The pairs of events of a set that are not in it.
     pub(super) fn complement(&self, all: u16) -> Small {
         Small::cross(all, all).diff(self)
     }
@@ -148,11 +147,11 @@ impl Small {
         Small(out)
     }
 
-    /// The smallest transitive relation that holds it.
+    /// Its transitive closure.
     #[inline]
     pub(super) fn close(&self) -> Small {
         let mut out = self.0;
-        // Only what is reached can pass on what it reaches.
+        // An event that nothing reaches adds nothing.
         let mut through = self.range();
         while through != 0 {
             let k = through.trailing_zeros() as usize % MOST;
@@ -198,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each operation gives what the one for any size gives.
+        /// Each operation gives the same as the one for any size.
         #[test]
         fn small_relations_are_relations((a, b, s, t) in two()) {
             let n = a.len();

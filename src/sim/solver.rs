@@ -1,9 +1,9 @@
-//! The second way to the outcomes of a skeleton: a SAT solver proposes reads-from and coherence,
-//! and learns from each proposal that is not allowed a reason that rules out many.
+//! Finds the outcomes of a skeleton with a SAT solver: the solver proposes reads-from and coherence,
+//! and learns from each forbidden proposal a reason that rules out many others.
 //!
-//! It finds what `search` finds, and pays where executions are many and outcomes few. What an
-//! outcome is made of (values of reads, last writes) are literals of their own, implied by the
-//! choices, so that an outcome once seen is ruled out in one clause.
+//! It finds the same outcomes as `search`, and is faster where executions are many and outcomes few.
+//! The parts of an outcome (values of reads, last writes) have literals of their own, implied by the
+//! choices, so that one clause rules out an outcome that was found before.
 
 use batsat::{Callbacks, Lit, SolverInterface, SolverOpts, lbool};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,20 +11,20 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::expr::{ExprId, Exprs, Var};
-use super::found::{Found, Outcome, Stop, holds, late};
 use super::program::Program;
 use super::reasons::{Atom, Explain};
+use super::results::{EarlyEnd, Outcome, Results, holds, late};
 use super::skeleton::{Cells, Skeleton, Source};
 use super::theory::{Base, Check, Theory, Values};
 use super::valuation::{Access, Observed, Valuation};
 use litmake_cat::define::NEVER_SETTLES;
 use litmake_ops::Val;
 
-/// Coherence among at most so many writes of a cell is made transitive beforehand; among more,
-/// where a proposal is not.
+/// For at most so many writes of a cell, clauses make coherence transitive from the start. For more,
+/// a clause is added when a proposal is not transitive.
 const TRANSITIVE: usize = 16;
 
-/// What an outcome is made of.
+/// A part of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Fact {
     /// An access returns a value.
@@ -35,8 +35,8 @@ enum Fact {
     Last(u16),
 }
 
-/// Looks at the time now and then. Once it is late it stays late: the search asks again on its
-/// way out.
+/// Looks at the time now and then. Once late it stays late, since the solver asks again on its way
+/// out.
 struct Clock {
     deadline: Option<Instant>,
     calls: Cell<u32>,
@@ -53,12 +53,12 @@ impl Callbacks for Clock {
     }
 }
 
-/// What a proposal turned out to be.
+/// The verdict on a proposal.
 #[expect(clippy::large_enum_variant, reason = "returned once a proposal and not kept")]
 enum Verdict {
     /// Something was learned that rules it out.
     Refuted,
-    /// Its values are sound; the final ones, where all are known.
+    /// Its values are sound. The outcome, if all of it is known.
     Sound(Option<Outcome>),
 }
 
@@ -67,41 +67,41 @@ pub struct Solver<'s> {
     exprs: &'s Exprs,
     skeleton: &'s Skeleton<'s>,
     theory: &'s Theory,
-    found: &'s mut Found,
+    results: &'s mut Results,
     deadline: Option<Instant>,
     sat: batsat::Solver<Clock>,
     /// A literal for each candidate of each read.
     rf: Vec<Vec<Lit>>,
-    /// The read that an event is.
+    /// For each event, its number among the reads.
     read_of: Vec<Option<u16>>,
     co: FxHashMap<(u16, u16), Lit>,
     co_pairs: Vec<(u16, u16, Lit)>,
     facts: FxHashMap<Fact, Lit>,
-    /// Implications that have been learned, by their literals.
+    /// The implications that were learned, by their literals.
     implied: FxHashSet<Vec<Lit>>,
-    /// Assumed while outcomes already seen are ruled out.
+    /// The literal under which outcomes that were found before are ruled out.
     new_outcome: Lit,
-    /// Accesses on whose values an outcome or a path depends.
+    /// The accesses on whose values the outcome or a path depends.
     relevant: Vec<Access>,
     values: Values,
     /// The bounds before anything is decided, and the proposal at hand.
-    low: Base,
-    high: Base,
+    lower: Base,
+    upper: Base,
     now: Base,
     known: Valuation<'s>,
 }
 
-/// Adds to `found` the outcomes and flags of a skeleton.
+/// Adds to `results` the outcomes and flags of a skeleton.
 pub fn solve(
     program: &Program,
     theory: &Theory,
     cells: &Cells,
     exprs: &Exprs,
     skeleton: &Skeleton,
-    found: &mut Found,
+    results: &mut Results,
     deadline: Option<Instant>,
-) -> Result<(), Stop> {
-    let mut solver = Solver::new(program, theory, cells, exprs, skeleton, found, deadline);
+) -> Result<(), EarlyEnd> {
+    let mut solver = Solver::new(program, theory, cells, exprs, skeleton, results, deadline);
     if !solver.prepare()? {
         return Ok(());
     }
@@ -116,7 +116,7 @@ impl<'s> Solver<'s> {
         cells: &'s Cells,
         exprs: &'s Exprs,
         skeleton: &'s Skeleton<'s>,
-        found: &'s mut Found,
+        results: &'s mut Results,
         deadline: Option<Instant>,
     ) -> Solver<'s> {
         let n = skeleton.len();
@@ -129,7 +129,7 @@ impl<'s> Solver<'s> {
             exprs,
             skeleton,
             theory,
-            found,
+            results,
             deadline,
             sat,
             rf: Vec::new(),
@@ -141,8 +141,8 @@ impl<'s> Solver<'s> {
             new_outcome,
             relevant: Vec::new(),
             values: Values::new(theory, skeleton),
-            low: Base::new(n),
-            high: Base::new(n),
+            lower: Base::new(n),
+            upper: Base::new(n),
             now: Base::new(n),
         };
         solver.add_reads();
@@ -160,16 +160,16 @@ impl<'s> Solver<'s> {
         self.sat.add_clause_reuse(&mut lits);
     }
 
-    /// Every read has one source.
+    /// Adds clauses: every read has one source.
     fn add_reads(&mut self) {
         for (i, read) in self.skeleton.reads.iter().enumerate() {
             self.read_of[usize::from(read.event)] = Some(i as u16);
             let lits: Vec<Lit> = read.candidates.iter().map(|_| self.literal()).collect();
             for w in &read.candidates {
-                self.high.rf.insert(usize::from(*w), usize::from(read.event));
+                self.upper.rf.insert(usize::from(*w), usize::from(read.event));
             }
             if let [only] = read.candidates[..] {
-                self.low.rf.insert(usize::from(only), usize::from(read.event));
+                self.lower.rf.insert(usize::from(only), usize::from(read.event));
             }
             for (k, a) in lits.iter().enumerate() {
                 for b in &lits[k + 1..] {
@@ -181,24 +181,24 @@ impl<'s> Solver<'s> {
         }
     }
 
-    /// The writes of a cell are in a total order, initial ones first.
+    /// Adds clauses: the writes of a cell are in a total order, the initial one first.
     fn add_coherence(&mut self) {
         let skeleton = self.skeleton;
         for writes in &skeleton.writes {
             let Some((first, rest)) = writes.split_first() else { continue };
             for w in rest {
-                self.low.co.insert(usize::from(*first), usize::from(*w));
-                self.high.co.insert(usize::from(*first), usize::from(*w));
+                self.lower.co.insert(usize::from(*first), usize::from(*w));
+                self.upper.co.insert(usize::from(*first), usize::from(*w));
             }
             for (k, a) in rest.iter().enumerate() {
                 for b in &rest[k + 1..] {
-                    // The solver guesses false first: that is the order of the events.
+                    // The solver guesses false first, which is the order of the events.
                     let later_first = self.literal();
                     self.co.insert((*a, *b), !later_first);
                     self.co.insert((*b, *a), later_first);
                     self.co_pairs.push((*b, *a, later_first));
-                    self.high.co.insert(usize::from(*a), usize::from(*b));
-                    self.high.co.insert(usize::from(*b), usize::from(*a));
+                    self.upper.co.insert(usize::from(*a), usize::from(*b));
+                    self.upper.co.insert(usize::from(*b), usize::from(*a));
                 }
             }
             if rest.len() <= TRANSITIVE {
@@ -213,11 +213,11 @@ impl<'s> Solver<'s> {
             }
             for w in writes {
                 let w = usize::from(*w);
-                if self.high.co.row(w).iter().all(|x| *x == 0) {
-                    self.low.last.insert(w);
+                if self.upper.co.row(w).iter().all(|x| *x == 0) {
+                    self.lower.last.insert(w);
                 }
-                if self.low.co.row(w).iter().all(|x| *x == 0) {
-                    self.high.last.insert(w);
+                if self.lower.co.row(w).iter().all(|x| *x == 0) {
+                    self.upper.last.insert(w);
                 }
             }
         }
@@ -228,14 +228,15 @@ impl<'s> Solver<'s> {
         self.clause(lits.to_vec());
     }
 
-    /// Which accesses matter to outcomes and paths; what they read from constant writes.
+    /// Finds the accesses that matter to outcomes and paths, and adds what they read from constant
+    /// writes.
     fn add_accesses(&mut self) {
         let skeleton = self.skeleton;
         let mut vars = self.known.shown_vars();
         for (e, _) in skeleton.paths.iter().flat_map(|p| &p.constraints) {
             self.exprs.each_var(*e, &mut |v| vars.push(v));
         }
-        // Whether pieces belong together depends on what is written where.
+        // If addresses are written, the pieces of an access may be of different ones, so all matter.
         if skeleton.holds_addresses(self.exprs) {
             let pieces = self.known.accesses.iter().filter(|a| a.end - a.first > 1);
             vars.extend(pieces.map(|a| skeleton.reads[a.first].var));
@@ -260,7 +261,7 @@ impl<'s> Solver<'s> {
         }
     }
 
-    /// Literals for the last writes of observed cells.
+    /// Adds literals for the last writes of observed cells.
     fn add_last(&mut self) {
         let skeleton = self.skeleton;
         let mut cells = self.known.shown_cells();
@@ -281,7 +282,7 @@ impl<'s> Solver<'s> {
                     self.clause(vec![!last, lit]);
                 }
             }
-            // This follows, but only from all of coherence at once.
+            // Some write is last. That follows from coherence, but only from all of it at once.
             let some = rest.iter().map(|w| self.fact(Fact::Last(*w))).collect();
             self.clause(some);
         }
@@ -291,7 +292,7 @@ impl<'s> Solver<'s> {
         if let Some(lit) = self.facts.get(&fact) {
             return *lit;
         }
-        // Never guessed: where nothing implies a fact, it may as well be false.
+        // The solver never guesses a fact: if nothing implies it, it may as well be false.
         let lit = Lit::new(self.sat.new_var(lbool::UNDEF, false), true);
         self.facts.insert(fact, lit);
         lit
@@ -311,21 +312,21 @@ impl<'s> Solver<'s> {
         lit
     }
 
-    /// Bounds on all nodes; false where no execution is allowed.
-    fn prepare(&mut self) -> Result<bool, Stop> {
+    /// Computes bounds on all nodes; false if no execution is allowed.
+    fn prepare(&mut self) -> Result<bool, EarlyEnd> {
         if self.values.unsettled {
-            return Err(Stop::Model(NEVER_SETTLES.into()));
+            return Err(EarlyEnd::Model(NEVER_SETTLES.into()));
         }
-        self.values.bound(self.theory, &self.low, &self.high, true);
+        self.values.bound(self.theory, &self.lower, &self.upper, true);
         let theory = self.theory;
         Ok(theory.requires.iter().all(|c| self.values.may_hold(theory, c)))
     }
 
-    fn find_outcomes(&mut self) -> Result<(), Stop> {
+    fn find_outcomes(&mut self) -> Result<(), EarlyEnd> {
         while self.propose(&[self.new_outcome])? {
             let Verdict::Sound(outcome) = self.examine() else { continue };
             if let Some(outcome) = &outcome
-                && self.found.outcomes.contains(outcome)
+                && self.results.outcomes.contains(outcome)
             {
                 self.block(true);
                 continue;
@@ -340,10 +341,10 @@ impl<'s> Solver<'s> {
     }
 
     /// For each flag that has not been raised, looks for an allowed execution that raises it.
-    fn find_flags(&mut self) -> Result<(), Stop> {
+    fn find_flags(&mut self) -> Result<(), EarlyEnd> {
         let theory = self.theory;
         for flag in &theory.flags {
-            if self.found.flags.contains(&flag.index) || !self.values.may_hold(theory, flag) {
+            if self.results.flags.contains(&flag.index) || !self.values.may_hold(theory, flag) {
                 continue;
             }
             self.find_flag(flag)?;
@@ -351,8 +352,8 @@ impl<'s> Solver<'s> {
         Ok(())
     }
 
-    fn find_flag(&mut self, flag: &Check) -> Result<(), Stop> {
-        // A literal for each pair that could raise it, of which one must.
+    fn find_flag(&mut self, flag: &Check) -> Result<(), EarlyEnd> {
+        // Of the pairs that could raise the flag, at least one must be there.
         let wanted = self.literal();
         let mut goals = Vec::new();
         if !flag.want && flag.shape != litmake_cat::plan::Shape::Acyclic {
@@ -376,7 +377,7 @@ impl<'s> Solver<'s> {
                     return Ok(());
                 }
                 if !broken {
-                    // No values make it an execution.
+                    // It has no values, so it is no execution.
                     self.block(false);
                 }
                 continue;
@@ -396,18 +397,18 @@ impl<'s> Solver<'s> {
         Ok(())
     }
 
-    /// Asks for the next proposal; false where there is none.
-    fn propose(&mut self, assumptions: &[Lit]) -> Result<bool, Stop> {
-        self.found.stats.nodes += 1;
+    /// Asks the solver for the next proposal; false if there is none.
+    fn propose(&mut self, assumptions: &[Lit]) -> Result<bool, EarlyEnd> {
+        self.results.stats.nodes += 1;
         if late(self.deadline) {
-            return Err(Stop::TimedOut);
+            return Err(EarlyEnd::TimedOut);
         }
         let answer = self.sat.solve_limited(assumptions);
         if answer == lbool::FALSE {
             return Ok(false);
         }
         if answer != lbool::TRUE {
-            return Err(Stop::TimedOut);
+            return Err(EarlyEnd::TimedOut);
         }
         let skeleton = self.skeleton;
         self.now.rf.clear();
@@ -417,7 +418,7 @@ impl<'s> Solver<'s> {
             self.known.decide(i, Some(source));
             self.now.rf.insert(usize::from(source), usize::from(read.event));
         }
-        self.now.co.copy_from(&self.low.co);
+        self.now.co.copy_from(&self.lower.co);
         for (b, a, lit) in &self.co_pairs {
             let (from, to) = if self.is_true(*lit) { (*b, *a) } else { (*a, *b) };
             self.now.co.insert(usize::from(from), usize::from(to));
@@ -436,13 +437,13 @@ impl<'s> Solver<'s> {
         self.sat.value_lit(lit) == lbool::TRUE
     }
 
-    /// Looks at a proposal's coherence and values, and learns the facts that follow from it.
+    /// Checks a proposal's coherence and values, and learns the facts that follow from it.
     fn examine(&mut self) -> Verdict {
         if !self.is_ordered() {
             return Verdict::Refuted;
         }
         self.known.follow();
-        // Each value has its literal before it is a reason for another.
+        // A value needs its literal before it can be a reason for another.
         let valued = |s: &Self, a: &Access| {
             let var = s.skeleton.reads[a.first].var;
             Some((*a, var, s.known.value(var)?))
@@ -484,7 +485,7 @@ impl<'s> Solver<'s> {
         Verdict::Sound(outcome)
     }
 
-    /// Whether coherence is an order everywhere; where it is not, learns that it must be.
+    /// Whether coherence is an order in every cell. If not, learns clauses that require it.
     fn is_ordered(&mut self) -> bool {
         let skeleton = self.skeleton;
         let mut ordered = true;
@@ -492,7 +493,7 @@ impl<'s> Solver<'s> {
             let rest = &writes[1..];
             let before = |s: &Self, a: u16, b: u16| s.now.co.contains(a.into(), b.into());
             for a in rest {
-                // If b is before a and a before c, then b is before c; one circle for each a.
+                // If b is before a and a before c, then b must be before c. One clause for each a.
                 let circle = rest.iter().filter(|b| before(self, **b, *a)).find_map(|b| {
                     let c = rest.iter().find(|c| before(self, *a, **c) && before(self, **c, *b));
                     c.map(|c| (*b, *c))
@@ -513,7 +514,7 @@ impl<'s> Solver<'s> {
         self.rf[read][k]
     }
 
-    /// Literals that give an expression the value that it has.
+    /// Adds literals that imply the value of an expression.
     fn expr_reasons(&self, e: ExprId, reasons: &mut Vec<Lit>) {
         self.exprs.each_var(e, &mut |v| {
             if let Some(value) = self.known.value(v)
@@ -524,7 +525,7 @@ impl<'s> Solver<'s> {
         });
     }
 
-    /// Literals that give an access the value that it has.
+    /// Literals that imply the value of an access.
     fn access_reasons(&self, of: Access) -> Vec<Lit> {
         let mut reasons = Vec::new();
         for read in of.first..of.end {
@@ -542,8 +543,8 @@ impl<'s> Solver<'s> {
         }
     }
 
-    /// Rules out the outcome at hand: where all final values are known, by them; otherwise by
-    /// everything that they depend on.
+    /// Rules out the outcome at hand: by its final values if all are known, else by everything on which
+    /// they depend.
     fn block(&mut self, while_new: bool) {
         let mut lits = Vec::new();
         for i in 0..self.known.observed.len() {
@@ -591,10 +592,10 @@ impl<'s> Solver<'s> {
         lits
     }
 
-    /// Whether the model forbids the proposal; if so, learns why.
+    /// Whether the model forbids the proposal. If so, learns why.
     fn broken(&mut self) -> bool {
         let theory = self.theory;
-        let flags = theory.flags.iter().any(|f| !self.found.flags.contains(&f.index));
+        let flags = theory.flags.iter().any(|f| !self.results.flags.contains(&f.index));
         self.values.evaluate(theory, &self.now, flags);
         let mut reasons = Vec::new();
         for check in &theory.requires {
@@ -612,7 +613,7 @@ impl<'s> Solver<'s> {
         Explain::new(self.theory, &mut self.values, &self.now)
     }
 
-    /// Learns that choices do not go together (while a literal holds).
+    /// Learns that these choices exclude each other (while a literal holds).
     fn refute(&mut self, reason: &[Atom], unless_not: Option<Lit>) {
         let mut clause: Vec<Lit> = unless_not.map(|l| !l).into_iter().collect();
         debug_assert!(reason.iter().all(|a| self.holds_now(a)), "a reason that does not hold");
@@ -640,16 +641,16 @@ impl<'s> Solver<'s> {
         Some(self.rf[read][k])
     }
 
-    /// Records an allowed execution; false where no values go with it.
+    /// Records an allowed execution; false if it has no values.
     fn accept(&mut self, outcome: Option<Outcome>) -> bool {
         let theory = self.theory;
-        let any = self.known.record(outcome, self.found);
+        let any = self.known.record(outcome, self.results);
         if any {
             for flag in &theory.flags {
-                if !self.found.flags.contains(&flag.index)
+                if !self.results.flags.contains(&flag.index)
                     && self.values.holds(theory, flag, super::theory::Which::Now)
                 {
-                    self.found.flags.push(flag.index);
+                    self.results.flags.push(flag.index);
                 }
             }
         }

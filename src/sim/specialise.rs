@@ -1,21 +1,21 @@
-//! A model's steps made for one skeleton: what cannot change below the root of its search is
-//! computed once and left out.
+//! Specialises a model's steps to one skeleton: a value that cannot change below the root of the
+//! search is computed once.
 //!
-//! Each step's least and most values over all completions are computed; where they are equal,
-//! the step is done. It does not know how the search goes.
+//! For each step it computes both bounds over all completions. Where they are equal, the step is
+//! done and is left out. It does not know how the search goes.
 
 use smallvec::SmallVec;
 
 use super::eval::{Choices, Frame, Machine, Values, View};
-use super::steps::{Body, Bound, Code, Program, Slot, Step, Test};
+use super::steps::{Body, Bound, Code, CompiledCheck, CompiledModel, Slot, Step};
 
+/// What a step reads.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Needs {
     rf: bool,
     co: bool,
-    /// The value at the root is not the least one: what is possible matters, or what is taken
-    /// away.
-    possible: bool,
+    /// It reads an upper bound or a negation, so its value at the root is no lower bound.
+    upper: bool,
 }
 
 impl Live {
@@ -28,7 +28,8 @@ impl Live {
         self.flags.clear();
     }
 
-    /// Prepares for other choices: what ran with the same ones need not run again.
+    /// Prepares for other choices. Steps that ran with the same reads-from and coherence need not
+    /// run again.
     pub(super) fn turn_to(&mut self, choices: &Choices) {
         for (done, stamp) in
             [(&mut self.rf_done, choices.rf_stamp), (&mut self.co_done, choices.co_stamp)]
@@ -39,74 +40,75 @@ impl Live {
         }
     }
 
-    /// Whether the result of a step is still there.
+    /// Whether the result of a step is still valid.
     pub(super) fn is_done(&self, step: usize) -> bool {
         let needs = self.needs[step];
         (!needs.rf || step < self.rf_done.1) && (!needs.co || step < self.co_done.1)
     }
 
-    /// The first `steps` steps have run.
+    /// Notes that the first `steps` steps have run.
     pub(super) fn ran(&mut self, steps: usize) {
         self.rf_done.1 = self.rf_done.1.max(steps);
         self.co_done.1 = self.co_done.1.max(steps);
     }
 }
 
-/// What is left to do for a skeleton: steps whose result is empty whatever is decided are
-/// gone, and those that copy an operand stand for it.
+/// The steps that are left to run for a skeleton. A step whose result is always empty is gone, and
+/// so is one that copies an operand, which then stands for the result.
 #[derive(Default)]
 pub(super) struct Live {
     pub(super) steps: Vec<Step>,
     /// What each step depends on.
     pub(super) needs: Vec<Needs>,
-    /// How many of the first steps have run with the reads-from, and with the coherence, of
-    /// these stamps.
+    /// A stamp of reads-from, and how many of the first steps have run with it.
     pub(super) rf_done: (u64, usize),
+    /// The same for coherence.
     pub(super) co_done: (u64, usize),
-    pub(super) requires: Vec<Test>,
-    /// Those that can be raised.
-    pub(super) flags: Vec<Test>,
+    /// The requirements that can still fail.
+    pub(super) requires: Vec<CompiledCheck>,
+    /// The flags that can still be raised.
+    pub(super) flags: Vec<CompiledCheck>,
 }
 
-/// What specialising knows of slots.
+/// What is known of the slots so far.
 struct Facts {
-    /// Relations that are empty whatever is decided.
+    /// Relations that are empty in every completion.
     empty: Vec<bool>,
-    /// Relations that depend on what is decided.
+    /// Relations that differ between completions.
     open: Vec<bool>,
-    /// The slot that stands for each relation.
+    /// For each relation, the slot that holds its value.
     stands: Vec<Slot>,
-    /// Sets that depend on what is decided.
+    /// Sets that differ between completions.
     open_sets: Vec<bool>,
 }
 
 impl Step {
-    /// What the result depends on, noted for its slot.
+    /// What the result depends on; it is noted for the step's slot, too.
     fn note_needs(&self, rels: &mut [Needs], sets: &mut [Needs]) -> Needs {
         let join = |a: Needs, b: Needs| Needs {
             rf: a.rf || b.rf,
             co: a.co || b.co,
-            possible: a.possible || b.possible,
+            upper: a.upper || b.upper,
         };
         let rel = |s: &Slot| rels[*s as usize];
         let set = |s: &Slot| sets[*s as usize];
-        let taken = |n: Needs| Needs { possible: n != Needs::default(), ..n };
+        let negated = |n: Needs| Needs { upper: n != Needs::default(), ..n };
         let needs = match &self.code {
             Code::SetUnion(a, b) | Code::SetInter(a, b) | Code::Cross(a, b) => join(set(a), set(b)),
-            Code::SetDiff(a, b) => join(set(a), taken(set(b))),
-            Code::SetComplement(a) => taken(set(a)),
+            Code::SetDiff(a, b) => join(set(a), negated(set(b))),
+            Code::SetComplement(a) => negated(set(a)),
             Code::IdentityOn(a) => set(a),
             Code::Domain(a) | Code::Range(a) | Code::Inverse(a) | Code::Plus(a) => rel(a),
-            Code::RelComplement(a) => taken(rel(a)),
+            Code::RelComplement(a) => negated(rel(a)),
             Code::RelUnion(a, b) | Code::RelInter(a, b) | Code::Seq(a, b) => join(rel(a), rel(b)),
-            Code::RelDiff(a, b) => join(rel(a), taken(rel(b))),
+            Code::RelDiff(a, b) => join(rel(a), negated(rel(b))),
             Code::RestrictDomain(r, s) | Code::RestrictRange(r, s) => join(rel(r), set(s)),
             Code::FinalWrites(bound) => {
-                Needs { rf: false, co: true, possible: *bound == Bound::High }
+                Needs { rf: false, co: true, upper: *bound == Bound::Upper }
             }
-            Code::Co(bound) => Needs { rf: false, co: true, possible: *bound == Bound::High },
-            Code::Rf(bound) => Needs { rf: true, co: false, possible: *bound == Bound::High },
-            // The variables need what their bodies do, which may be other variables.
+            Code::Co(bound) => Needs { rf: false, co: true, upper: *bound == Bound::Upper },
+            Code::Rf(bound) => Needs { rf: true, co: false, upper: *bound == Bound::Upper },
+            // A variable needs what its body needs, other variables included.
             Code::Fix(bodies) => {
                 let mut all = Needs::default();
                 loop {
@@ -141,15 +143,18 @@ impl Step {
     }
 }
 
-/// What a step comes to once some operands are known to be empty.
+/// What becomes of a step when some operands are known to be empty.
 enum Simple {
+    /// Its result is empty.
     Empty,
+    /// Its result is that of another slot.
     Copy(Slot),
+    /// It has to run.
     No,
 }
 
 impl Code {
-    /// The same, with relations read from the slots that stand for them.
+    /// The same code, which reads relations from the slots that hold their values.
     fn renamed(&self, stands: &[Slot]) -> Code {
         let of = |s: Slot| stands[s as usize];
         match *self {
@@ -168,7 +173,7 @@ impl Code {
         }
     }
 
-    /// Whether an operand depends on what is still to be decided.
+    /// Whether an operand differs between completions.
     fn is_open(&self, facts: &Facts) -> bool {
         let rel = |s: &Slot| facts.open[*s as usize];
         let set = |s: &Slot| facts.open_sets[*s as usize];
@@ -207,21 +212,22 @@ impl Code {
 }
 
 impl Work<'_> {
-    /// A test on the slots that stand for its own, which have been asked for last.
-    fn test(&self, test: &Test) -> Test {
-        let mut test = test.clone();
-        test.steps = self.live.steps.len();
-        if !test.is_set {
-            test.low = self.facts.stands[test.low as usize];
-            test.early = self.facts.stands[test.early as usize];
+    /// A check on the slots that hold the values of its own slots. [`Machine::demand`] has just
+    /// provided these.
+    fn check(&self, check: &CompiledCheck) -> CompiledCheck {
+        let mut check = check.clone();
+        check.steps = self.live.steps.len();
+        if !check.is_set {
+            check.exact = self.facts.stands[check.exact as usize];
+            check.early = self.facts.stands[check.early as usize];
         }
-        test
+        check
     }
 
-    /// Whether its answer depends on what is still to be decided.
-    fn is_open(&self, test: &Test) -> bool {
-        let open = if test.is_set { &self.facts.open_sets } else { &self.facts.open };
-        open[test.early as usize]
+    /// Whether the check's answer can differ between completions.
+    fn is_open(&self, check: &CompiledCheck) -> bool {
+        let open = if check.is_set { &self.facts.open_sets } else { &self.facts.open };
+        open[check.early as usize]
     }
 }
 
@@ -229,65 +235,65 @@ fn is_zero(bits: &[u64]) -> bool {
     bits.iter().all(|w| *w == 0)
 }
 
-/// Specialising at work.
+/// The state of specialising.
 struct Work<'w> {
-    program: &'w Program,
+    model: &'w CompiledModel,
     choices: &'w Choices,
     facts: Facts,
-    /// Which of the program's steps have been dealt with.
+    /// Which of the model's dynamic steps are specialised.
     done: Vec<bool>,
     live: Live,
-    /// What the slots so far depend on.
+    /// What each relation depends on, and each set.
     needs: Vec<Needs>,
     set_needs: Vec<Needs>,
 }
 
 impl Machine {
-    /// Makes [`Live`]: what requirements and flags ask for, in their order, and nothing else.
-    pub(super) fn specialise(&mut self, program: &Program, choices: &Choices) {
+    /// Makes [`Live`]: the steps that requirements and flags need, in their order.
+    pub(super) fn specialise(&mut self, model: &CompiledModel, choices: &Choices) {
         let none =
             |(s, known): (usize, &bool)| *known && self.values.is_empty(s as Slot, &self.frame);
         let facts = Facts {
-            empty: program.static_rels.iter().enumerate().map(none).collect(),
-            open: vec![false; program.rels as usize],
-            stands: (0..program.rels).collect(),
-            open_sets: program.dynamic_sets.clone(),
+            empty: model.static_rels.iter().enumerate().map(none).collect(),
+            open: vec![false; model.rels as usize],
+            stands: (0..model.rels).collect(),
+            open_sets: model.dynamic_sets.clone(),
         };
         let mut live = std::mem::take(&mut self.live);
         live.clear();
         self.root.copy_from(&self.values, &self.frame);
         let mut work = Work {
-            program,
+            model,
             choices,
             facts,
-            done: vec![false; program.dynamics.len()],
+            done: vec![false; model.dynamics.len()],
             live,
-            needs: vec![Needs::default(); program.rels as usize],
-            set_needs: vec![Needs::default(); program.sets as usize],
+            needs: vec![Needs::default(); model.rels as usize],
+            set_needs: vec![Needs::default(); model.sets as usize],
         };
-        for test in &program.requires {
-            self.demand(test.early, test.is_set, &mut work);
-            let test = work.test(test);
-            if work.is_open(&test) || !self.holds(&test, test.early) {
-                work.live.requires.push(test);
+        for check in &model.requires {
+            self.demand(check.early, check.is_set, &mut work);
+            let check = work.check(check);
+            if work.is_open(&check) || !self.holds(&check, check.early) {
+                work.live.requires.push(check);
             }
         }
-        for test in &program.flags {
-            self.demand(test.early, test.is_set, &mut work);
-            let early = work.test(test);
-            if work.is_open(&early) || self.raised(program, &early, early.early) {
-                self.demand(test.low, test.is_set, &mut work);
-                let test = work.test(test);
-                work.live.flags.push(test);
+        for check in &model.flags {
+            self.demand(check.early, check.is_set, &mut work);
+            let early = work.check(check);
+            if work.is_open(&early) || self.raised(model, &early, check.early) {
+                self.demand(check.exact, check.is_set, &mut work);
+                let check = work.check(check);
+                work.live.flags.push(check);
             }
         }
         let mut live = work.live;
         if live.steps.iter().any(|s| matches!(s.code, Code::Fix(_))) {
             self.root.copy_from(&self.values, &self.frame);
         }
-        // With the least values in place, the root's are complete but for upper bounds.
+        // The values are lower bounds now. Steps that read upper bounds have to run once more.
         for (step, needs) in live.steps.iter().zip(&live.needs) {
-            if needs.possible {
+            if needs.upper {
                 self.values.run(step, &self.frame, View::Bounds(choices, &self.root));
             }
         }
@@ -296,11 +302,11 @@ impl Machine {
         self.live = live;
     }
 
-    /// Sees to it that a slot is known at both ends, or computed by live steps. What an empty
-    /// operand makes empty asks for none of the others.
+    /// Provides for a slot: either both of its bounds are known and equal, or live steps compute it.
+    /// If one operand makes a result empty, the other operands are not provided for.
     fn demand(&mut self, slot: Slot, is_set: bool, work: &mut Work) {
-        let program = work.program;
-        let makers = if is_set { &program.set_makers } else { &program.rel_makers };
+        let model = work.model;
+        let makers = if is_set { &model.set_makers } else { &model.rel_makers };
         let Some(maker) = makers[slot as usize] else { return };
         let mut todo: SmallVec<[(u32, usize); 32]> = SmallVec::new();
         todo.push((maker, 0));
@@ -310,9 +316,9 @@ impl Machine {
                 todo.pop();
                 continue;
             }
-            let inputs = &program.inputs[at];
+            let inputs = &model.inputs[at];
             if *next < inputs.len()
-                && !matches!(self.simple(&program.dynamics[at].code, &work.facts), Simple::Empty)
+                && !matches!(self.simple(&model.dynamics[at].code, &work.facts), Simple::Empty)
             {
                 let input = inputs[*next];
                 *next += 1;
@@ -323,7 +329,7 @@ impl Machine {
             }
             todo.pop();
             work.done[at] = true;
-            if let Some(step) = self.simplify(&program.dynamics[at], &mut work.facts)
+            if let Some(step) = self.simplify(&model.dynamics[at], &mut work.facts)
                 && self.varies(&step, &mut work.facts, work.choices)
             {
                 let needs = step.note_needs(&mut work.needs, &mut work.set_needs);
@@ -333,7 +339,7 @@ impl Machine {
         }
     }
 
-    /// What a step comes to by what is known. A copy is known to be empty as soon as what it copies.
+    /// What becomes of a step by what is known so far.
     fn simple(&self, code: &Code, facts: &Facts) -> Simple {
         let none = |s: Slot| facts.empty[s as usize];
         let no_set =
@@ -341,7 +347,7 @@ impl Machine {
         code.simple(none, no_set)
     }
 
-    /// A step on what is known by now; none where its result is empty or a copy.
+    /// The step by what is known so far; none if its result is empty or a copy.
     fn simplify(&mut self, step: &Step, facts: &mut Facts) -> Option<Step> {
         if let Code::Fix(bodies) = &step.code {
             return self.simplify_fix(step.out, bodies, facts);
@@ -371,7 +377,7 @@ impl Machine {
     }
 
     fn simplify_fix(&mut self, out: Slot, bodies: &[Body], facts: &mut Facts) -> Option<Step> {
-        // A variable is empty until a body shows that it need not be.
+        // A variable counts as empty until its body shows otherwise.
         let mut filled: SmallVec<[bool; 8]> = bodies.iter().map(|b| b.is_set).collect();
         loop {
             for (body, filled) in bodies.iter().zip(&filled) {
@@ -393,7 +399,7 @@ impl Machine {
             if changed {
                 continue;
             }
-            // What a body without a value computes, later ones may use.
+            // Later bodies may use the steps of a body whose variable stays empty.
             for (body, filled) in bodies.iter().zip(&filled) {
                 if !filled {
                     self.clear(body.var);
@@ -403,17 +409,17 @@ impl Machine {
         }
     }
 
-    /// Makes a relation empty at both ends.
+    /// Makes both bounds of a relation empty.
     fn clear(&mut self, out: Slot) {
         self.values.clear(out, &self.frame);
         self.root.clear(out, &self.frame);
     }
 
-    /// Whether the result of a step depends on what is still to be decided; where it does not,
-    /// it is in its slot for good.
+    /// Whether the result of a step differs between completions. If it does not, its slot holds it
+    /// from now on.
     fn varies(&mut self, step: &Step, facts: &mut Facts, choices: &Choices) -> bool {
         let Machine { frame, values, root: most, .. } = self;
-        values.run(step, frame, View::Least(choices, most));
+        values.run(step, frame, View::Lower(choices, most));
         let is_set = !step.code.gives_relation();
         if !step.code.is_open(facts) {
             most.take(values, step.out, is_set, frame);
@@ -424,7 +430,7 @@ impl Machine {
             }
             return false;
         }
-        most.run(step, frame, View::Most(choices, values));
+        most.run(step, frame, View::Upper(choices, values));
         let mut varies = false;
         let mut rel = |s: Slot, values: &Values, most: &Values, frame: &Frame| {
             let open = !values.agrees(most, s, frame);
@@ -443,7 +449,7 @@ impl Machine {
                     }
                     rel(body.var, values, most, frame);
                 }
-                // The bodies change together.
+                // If one variable varies, all of the definition has to run.
                 for body in bodies.iter().filter(|b| varies && !b.is_set) {
                     facts.open[body.var as usize] = true;
                 }

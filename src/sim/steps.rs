@@ -1,11 +1,11 @@
-//! A plan as a list of steps over numbered slots: what is static first, then what depends on
-//! the search, with bounds from below and from above.
+//! Compiles a model's plan to a list of steps over numbered slots: first the static steps, then
+//! those that depend on the search, with lower and upper bounds.
 //!
-//! A node that depends on reads-from or coherence has a lower bound (from what is decided) and,
-//! where a negation asks for it, an upper bound (from what is still possible). A requirement
-//! whose lower bound already has a cycle cannot be mended by deciding more, so the search cuts
-//! there; on a complete execution both bounds are the value itself. This module does not know
-//! any execution.
+//! A node that depends on reads-from or coherence has a lower bound (what is in it in every
+//! completion of a partial execution) and, where a negation needs it, an upper bound (what is in it
+//! in some completion). When the lower bound of a requirement already has a cycle, no further
+//! decision removes it, so the search cuts there. On a complete execution both bounds are the exact
+//! value. This module does not know any execution.
 
 use smallvec::SmallVec;
 
@@ -13,12 +13,15 @@ use litmake_cat::plan::{BaseRel, BaseSet, Check, CheckKind, Node, NodeId, Plan, 
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Bound {
-    /// The node does not depend on the search.
+    /// The node does not depend on the search, so its value is exact.
     Static,
-    Low,
-    High,
+    /// What is in the node in every completion.
+    Lower,
+    /// What is in the node in some completion.
+    Upper,
 }
 
+/// The number of a set or of a relation; sets and relations are numbered apart.
 pub(super) type Slot = u32;
 
 #[derive(Clone, Debug)]
@@ -49,26 +52,26 @@ pub(super) enum Code {
     Rf(Bound),
     Co(Bound),
 
-    /// The least values that the variables can have, each that of its body.
+    /// A recursive definition: the least solution in which each variable equals its body.
     Fix(Vec<Body>),
 }
 
-/// A variable of a recursive definition and what it is.
+/// A variable of a recursive definition, with its body: the steps that compute its value.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     pub(super) var: Slot,
     pub(super) is_set: bool,
-    /// These compute `end`. What they share with earlier bodies stands there.
+    /// These compute `end`. A step that several bodies share is in the first of them.
     pub(super) steps: Vec<Step>,
     pub(super) end: Slot,
-    /// The bodies that take the variable, a bit for each, and the later ones that share steps of
-    /// this one; where there are more than 64, of no use.
+    /// The bodies that read the variable, as a mask. Masks are used only up to 64 bodies.
     pub(super) readers: u64,
+    /// The later bodies that use steps of this one, as a mask.
     pub(super) feeds: u64,
 }
 
 impl Code {
-    /// Takes relations, and perhaps a set, and gives a relation.
+    /// Whether the step makes a relation of relations, and perhaps a set.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         matches!(
@@ -84,7 +87,7 @@ impl Code {
         )
     }
 
-    /// The slots that are read, and whether each is a set.
+    /// Calls `f` with each slot that the step reads, and whether it is a set.
     fn each_operand(&self, f: &mut dyn FnMut(Slot, bool)) {
         match self {
             Code::SetUnion(a, b)
@@ -140,7 +143,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The slots that are given, and whether each is a set.
+    /// Calls `f` with each slot that the step writes, and whether it is a set.
     fn each_result(&self, f: &mut dyn FnMut(Slot, bool)) {
         match &self.code {
             Code::Fix(bodies) => bodies.iter().for_each(|body| f(body.var, body.is_set)),
@@ -149,42 +152,44 @@ impl Step {
     }
 }
 
-/// When a check can be looked at, and what it looks at.
+/// A check of the model, with the slots that it looks at and the steps that have to run before.
 #[derive(Clone, Debug)]
-pub(super) struct Test {
-    pub(super) check: usize,
+pub(super) struct CompiledCheck {
+    /// The number of the check in the plan.
+    pub(super) index: usize,
     pub(super) shape: Shape,
     pub(super) negated: bool,
     pub(super) is_set: bool,
-    /// Slot of the value on complete executions, and of the bound that decides early.
-    pub(super) low: Slot,
+    /// The slot whose value is exact on complete executions.
+    pub(super) exact: Slot,
+    /// The slot of the bound that decides on partial executions.
     pub(super) early: Slot,
-    /// How many of a skeleton's live steps must have run.
+    /// How many of a skeleton's live steps must have run before.
     pub(super) steps: usize,
 }
 
-/// A model ready to run.
+/// A model as steps, ready to run on skeletons.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct CompiledModel {
     pub(super) statics: Vec<Step>,
     pub(super) dynamics: Vec<Step>,
     pub(super) sets: u32,
     pub(super) rels: u32,
-    /// The dynamic steps whose results each dynamic step takes.
+    /// For each dynamic step, the dynamic steps whose results it reads.
     pub(super) inputs: Vec<SmallVec<[u32; 2]>>,
-    /// The dynamic step that makes each relation, and each set, that depends on the search.
+    /// For each relation, and each set, the dynamic step that makes it.
     pub(super) rel_makers: Vec<Option<u32>>,
     pub(super) set_makers: Vec<Option<u32>>,
-    /// Which relations are known once a skeleton is.
+    /// Which relations a skeleton alone determines.
     pub(super) static_rels: Vec<bool>,
     /// Which sets depend on the search.
     pub(super) dynamic_sets: Vec<bool>,
-    /// Requirements that depend on the search, cheapest first, and those that do not.
-    pub(super) requires: Vec<Test>,
-    pub(super) static_requires: Vec<Test>,
-    pub(super) flags: Vec<Test>,
+    /// Requirements that depend on the search, cheapest first, and static ones.
+    pub(super) requires: Vec<CompiledCheck>,
+    pub(super) static_requires: Vec<CompiledCheck>,
+    pub(super) flags: Vec<CompiledCheck>,
     pub checks: Vec<Check>,
-    /// Register events are looked at.
+    /// Whether the model sees register events.
     pub registers: bool,
 }
 
@@ -207,8 +212,8 @@ struct Compiler<'p> {
     rels: u32,
 }
 
-impl Program {
-    pub fn new(plan: &Plan) -> Result<Program, NotMonotone> {
+impl CompiledModel {
+    pub fn new(plan: &Plan) -> Result<CompiledModel, NotMonotone> {
         let mut c = Compiler {
             plan,
             dynamic: plan.varying(),
@@ -239,27 +244,27 @@ impl Program {
                 (shape, _) => (shape, check.node),
             };
             let is_static = !c.dynamic[node as usize];
-            let low = c.node(node, Bound::Low)?;
-            // What decides early: a requirement fails for good when its lower bound does (its
-            // upper, where negated); a flag can still be raised as far as the other bound goes.
-            let wants_high = match check.kind {
+            let lower = c.node(node, Bound::Lower)?;
+            // A requirement fails for good when its lower bound does (a negated one, its upper bound).
+            // A flag can still be raised if its bound can.
+            let wants_upper = match check.kind {
                 CheckKind::UndefinedUnless => !check.negated,
                 _ => check.negated,
             };
-            let early = if wants_high { c.node(node, Bound::High)? } else { low };
-            let test = Test {
-                check: index,
+            let early = if wants_upper { c.node(node, Bound::Upper)? } else { lower };
+            let compiled = CompiledCheck {
+                index,
                 shape,
                 negated: check.negated,
                 is_set: plan.is_set[node as usize],
-                low,
+                exact: lower,
                 early,
                 steps: 0,
             };
             match check.kind {
-                CheckKind::Require if is_static => static_requires.push(test),
-                CheckKind::Require => requires.push(test),
-                _ => flags.push(test),
+                CheckKind::Require if is_static => static_requires.push(compiled),
+                CheckKind::Require => requires.push(compiled),
+                _ => flags.push(compiled),
             }
         }
         let mut dynamic_sets = vec![false; c.sets as usize];
@@ -273,7 +278,7 @@ impl Program {
             });
         }
         let (rel_makers, set_makers, inputs) = makers(&c);
-        Ok(Program {
+        Ok(CompiledModel {
             inputs,
             rel_makers,
             set_makers,
@@ -292,7 +297,7 @@ impl Program {
     }
 }
 
-/// What makes each relation and each set, and what each dynamic step takes of it.
+/// The dynamic step that makes each relation and each set, and the inputs of each dynamic step.
 #[expect(clippy::type_complexity, reason = "the three belong together once, here")]
 fn makers(c: &Compiler) -> (Vec<Option<u32>>, Vec<Option<u32>>, Vec<SmallVec<[u32; 2]>>) {
     let mut rels = vec![None; c.rels as usize];
@@ -320,21 +325,21 @@ fn makers(c: &Compiler) -> (Vec<Option<u32>>, Vec<Option<u32>>, Vec<SmallVec<[u3
     (rels, sets, inputs)
 }
 
-/// Notes which bodies of a recursive definition take each other's variables and steps.
+/// Notes which bodies of a recursive definition read each other's variables and steps.
 fn note_readers(bodies: &mut [Body]) {
-    type Known = rustc_hash::FxHashMap<(Slot, bool), (u64, Option<usize>)>;
+    type Origins = rustc_hash::FxHashMap<(Slot, bool), (u64, Option<usize>)>;
     let mut readers = vec![0u64; bodies.len()];
     let mut feeds = vec![0u64; bodies.len()];
     let bit = |k: usize| 1u64 << (k % 64);
-    // By slot: the variables that go into a value, and the body whose step it is.
-    let mut known: Known = bodies
+    // For each slot: the variables that its value comes from, and the body whose step writes it.
+    let mut origins: Origins = bodies
         .iter()
         .enumerate()
         .map(|(k, body)| ((body.var, body.is_set), (bit(k), None)))
         .collect();
     for (k, body) in bodies.iter().enumerate() {
-        let mut note = |slot: Slot, is_set: bool, known: &Known| {
-            let Some((vars, of)) = known.get(&(slot, is_set)) else { return 0 };
+        let mut note = |slot: Slot, is_set: bool, origins: &Origins| {
+            let Some((vars, of)) = origins.get(&(slot, is_set)) else { return 0 };
             if let Some(of) = of.filter(|of| *of != k) {
                 feeds[of] |= bit(k);
             }
@@ -343,13 +348,13 @@ fn note_readers(bodies: &mut [Body]) {
         let mut all = 0;
         for step in &body.steps {
             let mut vars = 0;
-            step.code.each_operand(&mut |slot, is_set| vars |= note(slot, is_set, &known));
+            step.code.each_operand(&mut |slot, is_set| vars |= note(slot, is_set, &origins));
             all |= vars;
             step.each_result(&mut |slot, is_set| {
-                known.insert((slot, is_set), (vars, Some(k)));
+                origins.insert((slot, is_set), (vars, Some(k)));
             });
         }
-        all |= note(body.end, body.is_set, &known);
+        all |= note(body.end, body.is_set, &origins);
         for (v, readers) in readers.iter_mut().enumerate() {
             if all & bit(v) != 0 {
                 *readers |= bit(k);
@@ -375,7 +380,7 @@ fn note_sets(steps: &[Step], sets: &mut [bool]) {
     }
 }
 
-/// What it takes to compute a node: an estimate, by which cheap requirements come first.
+/// An estimate of the work to compute a node. Cheap requirements are checked first.
 fn cost(plan: &Plan, dynamic: &[bool], node: NodeId) -> u32 {
     let mut seen = vec![false; plan.nodes.len()];
     let mut todo = vec![node];
@@ -403,7 +408,7 @@ fn cost(plan: &Plan, dynamic: &[bool], node: NodeId) -> u32 {
 /// For each node, whether it depends on a fixpoint variable that is not bound inside it.
 fn open(plan: &Plan) -> Vec<bool> {
     let mut open: Vec<bool> = Vec::with_capacity(plan.nodes.len());
-    // Operands stand before what they are operands of.
+    // The plan lists operands before the nodes that use them.
     for node in &plan.nodes {
         open.push(match node {
             Node::FixVar(..) => true,
@@ -424,8 +429,8 @@ impl Compiler<'_> {
     fn flip(bound: Bound) -> Bound {
         match bound {
             Bound::Static => Bound::Static,
-            Bound::Low => Bound::High,
-            Bound::High => Bound::Low,
+            Bound::Lower => Bound::Upper,
+            Bound::Upper => Bound::Lower,
         }
     }
 
@@ -499,7 +504,7 @@ impl Compiler<'_> {
                     }
                 }
                 note_readers(&mut solved);
-                // Every variable of the group is solved by the one loop.
+                // The one loop solves every variable of the group.
                 for (v, slot) in vars.iter().enumerate() {
                     self.vars.remove(&(group, v as u32, bound));
                     if v as u32 != index
@@ -509,7 +514,7 @@ impl Compiler<'_> {
                         self.slots.insert((other as NodeId, bound), *slot);
                     }
                 }
-                // What the loop computes along the way is not valid outside it.
+                // Values that the loop computes along the way are valid inside it only.
                 let own = vars[index as usize];
                 self.slots.retain(|(node, _), _| !self.open[*node as usize]);
                 self.slots.insert((id, bound), own);
@@ -524,7 +529,7 @@ impl Compiler<'_> {
         Ok(out)
     }
 
-    /// Steps on variables of a fixpoint go into its loop; all others before it, once.
+    /// Adds a step: to the innermost loop if it uses a loop's variable, else before the loops.
     fn emit(&mut self, open: bool, bound: Bound, step: Step) {
         if open && let Some(inner) = self.inner.last_mut() {
             inner.push(step);

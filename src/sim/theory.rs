@@ -1,8 +1,7 @@
-//! A plan evaluated node by node, with bounds or on one complete execution, so that what it
-//! says can be explained (see `reasons`).
+//! Evaluates a plan node by node, as bounds or on one complete execution, and keeps the value of
+//! every node, so that `reasons` can explain the answer. (`eval` keeps less and is faster.)
 //!
-//! Unlike `eval`, which answers as fast as it can, this keeps the value of every node. It does
-//! not know how executions are searched for, nor values of reads.
+//! It does not know how executions are searched for, nor values of reads.
 
 use super::skeleton::Skeleton;
 use litmake_base::rel::{Rel, Set};
@@ -10,29 +9,29 @@ use litmake_cat::define::MAX_ROUNDS;
 use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 pub use litmake_cat::plan_eval::Value;
 
-/// A check, with closures that its shape makes superfluous taken away.
+/// A check, without closures that its shape makes superfluous.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// Its number among the plan's checks.
     pub index: usize,
     pub shape: Shape,
     pub node: NodeId,
-    /// Whether the node must be acyclic (and so on), or must not be: for a requirement in every
-    /// allowed execution, for a flag in those that raise it.
+    /// Whether the node is to have the shape or to lack it: in every allowed execution for a
+    /// requirement, in those that raise it for a flag.
     pub want: bool,
 }
 
-/// A plan sorted out for evaluation.
+/// A plan prepared for evaluation.
 #[derive(Debug)]
 pub struct Theory {
     pub plan: Plan,
     /// Whether a node depends on reads-from or coherence.
     pub dynamic: Vec<bool>,
-    /// The fixpoint whose variables a node depends on.
+    /// For each node, the fixpoint on whose variables it depends.
     pub inside: Vec<Option<u32>>,
     /// The nodes that depend on the variables of each fixpoint, operands first.
     pub inner: Vec<Vec<NodeId>>,
-    /// What a closed node is computed from.
+    /// The nodes from which a closed node is computed.
     operands: Vec<Vec<NodeId>>,
     /// Closed nodes, operands first: static ones, those that requirements need, the rest.
     statics: Vec<NodeId>,
@@ -43,7 +42,7 @@ pub struct Theory {
 }
 
 impl Theory {
-    /// Why a plan cannot be run with reasons is said in the error.
+    /// The error says why a plan cannot be explained.
     pub fn new(plan: &Plan) -> Result<Theory, &'static str> {
         let n = plan.nodes.len();
         let dynamic = plan.varying();
@@ -156,11 +155,11 @@ impl Theory {
     }
 }
 
-/// Which value of a node is meant: what holds in every execution, in some, in the one at hand.
+/// Which value of a node is meant: its lower bound, its upper bound, or that of the execution at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    Low,
-    High,
+    Lower,
+    Upper,
     Now,
 }
 
@@ -181,8 +180,8 @@ impl Base {
 /// The values of all nodes for one skeleton.
 pub struct Values {
     n: usize,
-    low: Vec<Value>,
-    high: Vec<Value>,
+    lower: Vec<Value>,
+    upper: Vec<Value>,
     now: Vec<Value>,
     /// When a node's value last changed, and when it was last computed.
     changed: Vec<u32>,
@@ -190,7 +189,7 @@ pub struct Values {
     clock: u32,
     /// The values of a fixpoint's inner nodes, turn by turn, where they have been asked for.
     turns: Vec<Option<Vec<Vec<Value>>>>,
-    /// A recursive definition that does not grow with itself has no value here.
+    /// A recursive definition found no solution: it does not grow with itself.
     pub unsettled: bool,
 }
 
@@ -206,8 +205,8 @@ impl Values {
         let count = t.plan.nodes.len();
         let mut values = Values {
             n,
-            low: blank(false),
-            high: blank(false),
+            lower: blank(false),
+            upper: blank(false),
             now: blank(true),
             changed: vec![0; count],
             computed: vec![0; count],
@@ -229,16 +228,16 @@ impl Values {
     pub fn at(&self, t: &Theory, which: Which, id: NodeId) -> &Value {
         let i = id as usize;
         match which {
-            Which::Low if t.dynamic[i] => &self.low[i],
-            Which::High if t.dynamic[i] => &self.high[i],
+            Which::Lower if t.dynamic[i] => &self.lower[i],
+            Which::Upper if t.dynamic[i] => &self.upper[i],
             _ => &self.now[i],
         }
     }
 
     fn vec(&mut self, which: Which) -> &mut Vec<Value> {
         match which {
-            Which::Low => &mut self.low,
-            Which::High => &mut self.high,
+            Which::Lower => &mut self.lower,
+            Which::Upper => &mut self.upper,
             Which::Now => &mut self.now,
         }
     }
@@ -258,15 +257,15 @@ impl Values {
     }
 
     /// Bounds on every node from bounds on reads-from and coherence.
-    pub fn bound(&mut self, t: &Theory, low: &Base, high: &Base, flags: bool) {
+    pub fn bound(&mut self, t: &Theory, lower: &Base, upper: &Base, flags: bool) {
         let more = if flags { &t.for_flags[..] } else { &[] };
         for id in t.for_requires.iter().chain(more) {
-            self.compute(t, *id, Which::Low, low, None);
-            self.compute(t, *id, Which::High, high, None);
+            self.compute(t, *id, Which::Lower, lower, None);
+            self.compute(t, *id, Which::Upper, upper, None);
         }
     }
 
-    /// The values on a complete execution. What did not change is not computed again.
+    /// Computes the values on a complete execution, as far as they have changed.
     pub fn evaluate(&mut self, t: &Theory, base: &Base, flags: bool) {
         self.clock += 1;
         self.turns.fill(None);
@@ -314,7 +313,7 @@ impl Values {
         self.vec(which)[id as usize] = out;
     }
 
-    /// Goes round a fixpoint until its variables stand still; the values of each turn go to
+    /// Solves a fixpoint, turn by turn until its variables are stable. The values of each turn go to
     /// `turns`.
     fn solve(
         &mut self,
@@ -350,7 +349,7 @@ impl Values {
             if let Some(turns) = &mut turns {
                 turns.push(inner.iter().map(|x| self.at(t, which, *x).clone()).collect());
             }
-            // All bodies are read before any variable is written: a body may be a variable.
+            // Read all bodies before writing a variable, since a body may be a variable.
             let new: Vec<Value> = vars.iter().map(|(_, b)| self.at(t, which, *b).clone()).collect();
             let mut changed = false;
             for ((var, _), new) in vars.iter().zip(new) {
@@ -366,7 +365,7 @@ impl Values {
         }
     }
 
-    /// A definition that does not grow with itself, body by body. It is static.
+    /// Solves a static definition that need not grow with itself, body by body.
     fn iterate(
         &mut self,
         t: &Theory,
@@ -471,7 +470,7 @@ impl Values {
         }
     }
 
-    /// Whether a check is as it is wanted.
+    /// Whether a check is satisfied.
     pub fn holds(&self, t: &Theory, check: &Check, which: Which) -> bool {
         let plain = match (self.at(t, which, check.node), check.shape) {
             (Value::Set(s), _) => s.is_empty(),
@@ -482,16 +481,16 @@ impl Values {
         plain == check.want
     }
 
-    /// Whether a check may still be as it is wanted, by the bounds.
+    /// Whether the bounds leave it open that a check is satisfied.
     pub fn may_hold(&self, t: &Theory, check: &Check) -> bool {
-        self.holds(t, check, if check.want { Which::Low } else { Which::High })
+        self.holds(t, check, if check.want { Which::Lower } else { Which::Upper })
     }
 }
 
 fn other(which: Which) -> Which {
     match which {
-        Which::Low => Which::High,
-        Which::High => Which::Low,
+        Which::Lower => Which::Upper,
+        Which::Upper => Which::Lower,
         Which::Now => Which::Now,
     }
 }

@@ -1,19 +1,19 @@
-//! From a thread's code to its paths: every way through it, with events, constraints and
-//! dependencies, while what reads return is still open.
+//! Unfolds a thread's code into its paths: every way through it, with events, constraints and
+//! dependencies. What reads return is not known yet.
 //!
-//! A path forks where a branch, an address or a store-conditional is not decided yet. Memory
-//! that is given as private makes no event: it is resolved here, dependencies included
-//! (but where the address itself depends on a read, since models order what follows).
-//! Nothing here knows models or coherence; what they can see is for [`super::visible`] to say.
+//! A path forks at a branch, an address or a store-conditional that is not decided yet. Private
+//! memory makes no event: its values and dependencies are resolved here. (If the address itself
+//! depends on a read there is an event all the same, since models order what follows it.)
+//! Nothing here knows models or coherence; [`super::visible`] says which memory is private.
 
 mod access;
 
 use smallvec::SmallVec;
 
 use super::expr::{ExprId, Exprs};
-use super::path::{Kind, Path, PathEvent, Paths, Taint, Wrong};
+use super::path::{Kind, Path, PathError, PathEvent, Paths, Taint};
 use super::private::PrivateMemory;
-use super::program::{Program, What};
+use super::program::{ObservedPlace, Program};
 use super::visible::Private;
 use litmake_ops::eval::truth;
 use litmake_ops::{Code, Op, Port, Tags, Temp, Val, tag};
@@ -23,9 +23,9 @@ pub struct Limits {
     /// How often a loop's body may run.
     pub unroll: u32,
     pub max_paths: usize,
-    /// How many instructions may be executed again along one path, in all.
+    /// How many instructions a path may execute again, in all.
     pub max_again: usize,
-    /// Make register events, for models that compute dependencies themselves.
+    /// Whether registers make events, for models that compute dependencies themselves.
     pub register_events: bool,
     pub branches: Branches,
     pub private: Private,
@@ -35,10 +35,10 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branches {
     None,
-    /// Those of conditional branches.
+    /// Conditional branches.
     Conditional,
-    /// Besides, those inside instructions (a conditional select, a compare-and-swap) and jumps to
-    /// addresses out of registers.
+    /// Also decisions inside instructions (a conditional select, a compare-and-swap), and jumps to
+    /// addresses in registers.
     All,
 }
 
@@ -52,24 +52,25 @@ impl Branches {
     }
 }
 
+/// Why a path, or a thread, cannot be unfolded further.
 #[derive(Clone, Debug)]
-pub enum Stuck {
-    /// On every path so far.
-    At(Wrong),
+pub enum Obstacle {
+    /// The path at hand has an error.
+    Error(PathError),
     TooManyPaths {
         thread: usize,
     },
-    /// A location taken for private is used in a way that needs an event.
-    Share(u16),
+    /// A location given as private is used in a way that needs an event.
+    NotPrivate(u16),
 }
 
-/// What reads or writes with one of these looks at a lock, or takes it.
+/// The annotations of accesses that look at a lock or take it.
 const LOCK: Tags = tag::C_LKW.with(tag::C_LF).with(tag::C_RL).with(tag::C_RU);
 
-/// Of a line that a path has not been at.
+/// Stands for a line that a path has not executed.
 const NEVER: u32 = u32::MAX;
 
-/// The place of a load-exclusive, and its event.
+/// The latest load-exclusive: its place and its event.
 #[derive(Clone, Copy)]
 struct Reservation {
     loc: u16,
@@ -78,32 +79,33 @@ struct Reservation {
     read: u16,
 }
 
+/// A path so far.
 #[derive(Clone)]
 struct State<'c> {
     pc: usize,
-    regs: Vec<Cell>,
-    temps: Vec<Cell>,
-    /// What is left of the current instruction: lists of ops, innermost last.
+    regs: Vec<Tainted>,
+    temps: Vec<Tainted>,
+    /// The rest of the current instruction: lists of ops, innermost last.
     frames: SmallVec<[Frame<'c>; 2]>,
     events: Vec<PathEvent>,
     constraints: Vec<(ExprId, bool)>,
     ctrl: Taint,
-    /// Of the latest load-exclusive.
     reservation: Option<Reservation>,
-    /// How often each backward target was entered again.
+    /// For each target of a jump backwards, how often it was entered again.
     entered: SmallVec<[(u32, u32); 4]>,
     private: PrivateMemory,
-    /// What [`Op::Control`] comes back to, outermost first.
+    /// The control dependencies to which [`Op::Control`] returns, outermost first.
     control: SmallVec<[Taint; 0]>,
     accesses: u16,
     instance: u16,
     again: usize,
-    /// How many choices the path has made, and how many when it was last at each line, or [`NEVER`].
+    /// How many choices the path has made.
     forks: u32,
+    /// For each line, how many it had made when it was last there, or [`NEVER`].
     forks_at: Vec<u32>,
 }
 
-/// A list of ops being run, and the decision that they hang on.
+/// A list of ops that is being run, and the decision on which they depend.
 #[derive(Clone)]
 struct Frame<'c> {
     ops: &'c [Op],
@@ -111,26 +113,26 @@ struct Frame<'c> {
     hang: Hang,
 }
 
-/// What ops inside a conditional part of an instruction depend on by control.
+/// The decision on which ops in a conditional part of an instruction depend by control.
 #[derive(Clone, Copy, Default)]
 struct Hang {
     taint: Taint,
     decision: u128,
 }
 
-/// A value, what it depends on, and (for register events) which events of this instruction it
-/// came from.
+/// A value with its dependencies and, for register events, the events of this instruction from
+/// which it comes.
 #[derive(Clone, Copy, Debug)]
-pub struct Cell {
+pub struct Tainted {
     pub value: ExprId,
     pub taint: Taint,
     pub from: u128,
     pub by_ctrl: u128,
 }
 
-impl Cell {
-    pub fn plain(value: ExprId) -> Cell {
-        Cell { value, taint: Taint::NONE, from: 0, by_ctrl: 0 }
+impl Tainted {
+    pub fn plain(value: ExprId) -> Tainted {
+        Tainted { value, taint: Taint::NONE, from: 0, by_ctrl: 0 }
     }
 }
 
@@ -140,11 +142,12 @@ pub struct Unfolder<'p> {
     /// For each location, the one thread that can reach it, where there is one.
     pub private: &'p [Option<u16>],
     pub thread: usize,
-    /// A forked side went past the unrolling bound.
+    /// Set when a side of a fork went past the unrolling bound.
     pub cut: std::cell::Cell<bool>,
 }
 
-enum Step<'c> {
+/// What follows from running one op.
+enum Advance<'c> {
     Go,
     Done,
     Drop,
@@ -154,14 +157,14 @@ enum Step<'c> {
 
 /// Most events on one path of a thread: dependencies are masks of this many bits.
 const MOST_EVENTS: usize = 128;
-/// Past so many events the rounds of every loop count.
+/// Past so many events, the turns of every loop count against the unrolling bound.
 const ROOM: usize = MOST_EVENTS / 2;
 
 impl<'p> Unfolder<'p> {
-    pub fn run(&self, exprs: &mut Exprs) -> Result<Paths, Stuck> {
+    pub fn run(&self, exprs: &mut Exprs) -> Result<Paths, Obstacle> {
         let thread = &self.program.threads[self.thread];
         let code: &'p Code = &thread.code;
-        let mut regs = vec![Cell::plain(exprs.int(0)); code.regs.len()];
+        let mut regs = vec![Tainted::plain(exprs.int(0)); code.regs.len()];
         for (reg, val) in &thread.reg_init {
             regs[usize::from(*reg)].value = exprs.constant(*val);
         }
@@ -187,18 +190,18 @@ impl<'p> Unfolder<'p> {
         while let Some(mut state) = todo.pop() {
             loop {
                 let step = match self.step(code, &mut state, exprs) {
-                    Err(Stuck::At(wrong)) if !state.constraints.is_empty() => {
-                        out.paths.push(self.finish(state, Some(Box::new(wrong))));
+                    Err(Obstacle::Error(error)) if !state.constraints.is_empty() => {
+                        out.paths.push(self.finish(state, Some(Box::new(error))));
                         break;
                     }
                     step => step?,
                 };
                 match step {
-                    Step::Go => continue,
-                    Step::Done => out.paths.push(self.finish(state, None)),
-                    Step::Drop => {}
-                    Step::Cut => out.cut = true,
-                    Step::Fork(states) => todo.extend(states.into_iter().map(|mut s| {
+                    Advance::Go => continue,
+                    Advance::Done => out.paths.push(self.finish(state, None)),
+                    Advance::Drop => {}
+                    Advance::Cut => out.cut = true,
+                    Advance::Fork(states) => todo.extend(states.into_iter().map(|mut s| {
                         s.forks += 1;
                         s
                     })),
@@ -206,27 +209,27 @@ impl<'p> Unfolder<'p> {
                 break;
             }
             if out.paths.len().max(todo.len()) > self.limits.max_paths {
-                return Err(Stuck::TooManyPaths { thread: self.thread });
+                return Err(Obstacle::TooManyPaths { thread: self.thread });
             }
         }
         out.cut |= self.cut.get();
         Ok(out)
     }
 
-    fn finish(&self, state: State, wrong: Option<Box<Wrong>>) -> Path {
+    fn finish(&self, state: State, error: Option<Box<PathError>>) -> Path {
         let mut finals = Vec::new();
         for (i, o) in self.program.observed.iter().enumerate() {
-            if let What::Reg { thread, reg } = o.what
+            if let ObservedPlace::Reg { thread, reg } = o.place
                 && usize::from(thread) == self.thread
             {
                 finals.push((i, state.regs[usize::from(reg)].value));
             }
         }
-        Path { events: state.events, constraints: state.constraints, finals, wrong }
+        Path { events: state.events, constraints: state.constraints, finals, error }
     }
 
-    fn stuck(&self, state: &State, message: impl Into<String>) -> Stuck {
-        Stuck::At(Wrong { thread: self.thread, line: state.pc, message: message.into() })
+    fn error(&self, state: &State, message: impl Into<String>) -> Obstacle {
+        Obstacle::Error(PathError { thread: self.thread, line: state.pc, message: message.into() })
     }
 
     fn step<'c>(
@@ -234,7 +237,7 @@ impl<'p> Unfolder<'p> {
         code: &'c Code,
         state: &mut State<'c>,
         exprs: &mut Exprs,
-    ) -> Result<Step<'c>, Stuck> {
+    ) -> Result<Advance<'c>, Obstacle> {
         let Some(frame) = state.frames.last_mut() else {
             return self.next_instruction(code, state);
         };
@@ -243,7 +246,7 @@ impl<'p> Unfolder<'p> {
             if state.frames.is_empty() {
                 state.pc += 1;
             }
-            return Ok(Step::Go);
+            return Ok(Advance::Go);
         };
         frame.next += 1;
         let hang = frame.hang;
@@ -254,37 +257,37 @@ impl<'p> Unfolder<'p> {
         &self,
         code: &'c Code,
         state: &mut State<'c>,
-    ) -> Result<Step<'c>, Stuck> {
+    ) -> Result<Advance<'c>, Obstacle> {
         let Some(inst) = code.insts.get(state.pc) else {
-            return Ok(Step::Done);
+            return Ok(Advance::Done);
         };
         if state.forks_at[state.pc] != NEVER {
             state.again += 1;
             if state.again > self.limits.max_again {
-                return Ok(Step::Cut);
+                return Ok(Advance::Cut);
             }
         }
         let Some(instance) = state.instance.checked_add(1) else {
             let message = format!("more than {} instructions on one path of a thread", u16::MAX);
-            return Err(self.stuck(state, message));
+            return Err(self.error(state, message));
         };
         state.instance = instance;
         state.forks_at[state.pc] = state.forks;
         state.temps.clear();
         state.frames.push(Frame { ops: &inst.ops, next: 0, hang: Hang::default() });
-        Ok(Step::Go)
+        Ok(Advance::Go)
     }
 
-    /// Whether a turn of a loop decided nothing. A counter that is known ends its loop by itself;
-    /// only what never ends, or has more events than there is room for, is cut.
-    fn known(&self, state: &State, target: usize) -> bool {
+    /// Whether the last turn of a loop made no choice, so that the loop ends by itself, as one with a
+    /// known counter does. A loop that never ends, or has too many events, is cut all the same.
+    fn is_determined(&self, state: &State, target: usize) -> bool {
         let chosen = state.forks_at.get(target).is_none_or(|forks| *forks != state.forks);
         state.events.len() < ROOM && !chosen
     }
 
-    /// Moves to another instruction, counting how often a loop is entered again. What stands
-    /// before and was not executed is no loop: compilers put blocks out of the way.
-    fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Step<'c> {
+    /// Jumps to another instruction, and counts how often a loop is entered again. A jump backwards
+    /// to code that was not executed is no loop: compilers move blocks out of the way.
+    fn jump<'c>(&self, state: &mut State<'c>, target: usize) -> Advance<'c> {
         let ran = state.forks_at.get(target).is_some_and(|forks| *forks != NEVER);
         if target <= state.pc && ran {
             let key = target as u32;
@@ -297,30 +300,31 @@ impl<'p> Unfolder<'p> {
             };
             state.entered[i].1 += 1;
             if state.entered[i].1 >= self.limits.unroll {
-                return Step::Cut;
+                return Advance::Cut;
             }
         }
         Self::go(state, target)
     }
 
-    fn go<'c>(state: &mut State<'c>, target: usize) -> Step<'c> {
+    fn go<'c>(state: &mut State<'c>, target: usize) -> Advance<'c> {
         state.frames.clear();
         state.pc = target;
-        Step::Go
+        Advance::Go
     }
 
-    fn get(&self, state: &State, t: Temp) -> Result<Cell, Stuck> {
-        let cell = state.temps.get(usize::from(t)).copied();
-        cell.filter(|c| c.value != ExprId::MAX)
-            .ok_or_else(|| self.stuck(state, "an instruction uses a value before it has one"))
+    fn get(&self, state: &State, t: Temp) -> Result<Tainted, Obstacle> {
+        let tainted = state.temps.get(usize::from(t)).copied();
+        tainted
+            .filter(|c| c.value != ExprId::MAX)
+            .ok_or_else(|| self.error(state, "an instruction uses a value before it has one"))
     }
 
-    fn set(&self, state: &mut State, t: Temp, cell: Cell) {
+    fn set(&self, state: &mut State, t: Temp, tainted: Tainted) {
         let i = usize::from(t);
         if state.temps.len() <= i {
-            state.temps.resize(i + 1, Cell::plain(ExprId::MAX));
+            state.temps.resize(i + 1, Tainted::plain(ExprId::MAX));
         }
-        state.temps[i] = cell;
+        state.temps[i] = tainted;
     }
 
     fn execute<'c>(
@@ -329,51 +333,51 @@ impl<'p> Unfolder<'p> {
         op: &'c Op,
         hang: Hang,
         exprs: &mut Exprs,
-    ) -> Result<Step<'c>, Stuck> {
+    ) -> Result<Advance<'c>, Obstacle> {
         match op {
             Op::Const { dst, val } => {
-                let cell = Cell::plain(exprs.constant(*val));
-                self.set(state, *dst, cell);
+                let tainted = Tainted::plain(exprs.constant(*val));
+                self.set(state, *dst, tainted);
             }
             Op::ReadReg { dst, reg, port } => {
-                let mut cell = state.regs[usize::from(*reg)];
-                // The flow inside an instruction begins here.
-                cell.from = 0;
-                cell.by_ctrl = 0;
+                let mut tainted = state.regs[usize::from(*reg)];
+                // Flow inside the instruction starts at its reads of registers.
+                tainted.from = 0;
+                tainted.by_ctrl = 0;
                 if self.limits.register_events {
                     let mut event = self.event(state, Kind::RegRead, Tags::NONE, hang);
                     event.reg = *reg;
                     event.port = *port;
-                    cell.from = self.push(state, event)?;
+                    tainted.from = self.push(state, event)?;
                 }
-                self.set(state, *dst, cell);
+                self.set(state, *dst, tainted);
             }
             Op::WriteReg { reg, src } => {
-                let mut cell = self.get(state, *src)?;
-                cell.taint = cell.taint.or(hang.taint.picked());
+                let mut tainted = self.get(state, *src)?;
+                tainted.taint = tainted.taint.or(hang.taint.picked());
                 if self.limits.register_events {
                     let mut event = self.event(state, Kind::RegWrite, Tags::NONE, hang);
                     event.reg = *reg;
-                    event.iico_data = cell.from;
-                    event.iico_ctrl |= cell.by_ctrl;
+                    event.iico_data = tainted.from;
+                    event.iico_ctrl |= tainted.by_ctrl;
                     self.push(state, event)?;
                 }
-                state.regs[usize::from(*reg)] = cell;
+                state.regs[usize::from(*reg)] = tainted;
             }
             Op::Un { dst, op, a, width } => {
                 let a = self.get(state, *a)?;
                 let value = exprs.un(*op, a.value, *width);
-                self.set(state, *dst, Cell { value, ..a });
+                self.set(state, *dst, Tainted { value, ..a });
             }
             Op::Bin { dst, op, a, b, width } => {
                 let (a, b) = (self.get(state, *a)?, self.get(state, *b)?);
-                let cell = Cell {
+                let tainted = Tainted {
                     value: exprs.bin(*op, a.value, b.value, *width),
                     taint: a.taint.or(b.taint),
                     from: a.from | b.from,
                     by_ctrl: a.by_ctrl | b.by_ctrl,
                 };
-                self.set(state, *dst, cell);
+                self.set(state, *dst, tainted);
             }
             Op::Select { dst, cond, yes, no } => {
                 let c = self.get(state, *cond)?;
@@ -385,8 +389,8 @@ impl<'p> Unfolder<'p> {
                     None => None,
                 };
                 let select = |s: &mut State<'c>, side: bool| {
-                    let cell = self.chosen(s, c, if side { y } else { n }, hang)?;
-                    self.set(s, *dst, cell);
+                    let tainted = self.chosen(s, c, if side { y } else { n }, hang)?;
+                    self.set(s, *dst, tainted);
                     Ok(())
                 };
                 match side {
@@ -397,16 +401,16 @@ impl<'p> Unfolder<'p> {
             Op::Choose { dst } => {
                 let fork = [0u128, 1].map(|bit| {
                     let mut s = state.clone();
-                    self.set(&mut s, *dst, Cell::plain(exprs.int(bit)));
+                    self.set(&mut s, *dst, Tainted::plain(exprs.int(bit)));
                     s
                 });
-                return Ok(Step::Fork(fork.into()));
+                return Ok(Advance::Fork(fork.into()));
             }
             Op::Assume { cond } => {
                 let c = self.get(state, *cond)?;
                 match exprs.as_const(c.value) {
                     Some(v) if truth(v) => {}
-                    Some(_) => return Ok(Step::Drop),
+                    Some(_) => return Ok(Advance::Drop),
                     None => state.constraints.push((c.value, true)),
                 }
             }
@@ -414,8 +418,8 @@ impl<'p> Unfolder<'p> {
                 let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
                     return self.addresses(state, *addr, *size, exprs);
                 };
-                let cell = self.load(state, access, hang, exprs)?;
-                self.set(state, *dst, cell);
+                let tainted = self.load(state, access, hang, exprs)?;
+                self.set(state, *dst, tainted);
             }
             Op::Store { addr, src, size, tags } => {
                 let v = self.get(state, *src)?;
@@ -444,7 +448,7 @@ impl<'p> Unfolder<'p> {
                 };
                 let reservation = state.reservation.take();
                 let mut failed = state.clone();
-                self.set(&mut failed, *status, Cell::plain(exprs.int(u128::from(*fail))));
+                self.set(&mut failed, *status, Tainted::plain(exprs.int(u128::from(*fail))));
                 let mut states = vec![failed];
                 if let Some(Reservation { loc, off, size, read }) = reservation
                     && (loc, off) == (access.loc, access.off)
@@ -456,15 +460,15 @@ impl<'p> Unfolder<'p> {
                     if let Some(event) = done.events.last_mut() {
                         event.exclusive = true;
                     }
-                    let mut cell = Cell::plain(exprs.int(u128::from(*ok)));
+                    let mut tainted = Tainted::plain(exprs.int(u128::from(*ok)));
                     if *status_dep {
-                        cell.taint = Taint { data: bit, pick: 0 };
-                        cell.from = bit;
+                        tainted.taint = Taint { data: bit, pick: 0 };
+                        tainted.from = bit;
                     }
-                    self.set(&mut done, *status, cell);
+                    self.set(&mut done, *status, tainted);
                     states.push(done);
                 }
-                return Ok(Step::Fork(states));
+                return Ok(Advance::Fork(states));
             }
             Op::Rmw { dst, addr, size, tags, body, new } => {
                 let Some(access) = self.access(state, *addr, *size, *tags, exprs)? else {
@@ -481,7 +485,7 @@ impl<'p> Unfolder<'p> {
                     return self.addresses(state, *addr, *size, exprs);
                 };
                 if self.is_private(access.loc) {
-                    return Err(Stuck::Share(access.loc));
+                    return Err(Obstacle::NotPrivate(access.loc));
                 }
                 let mut event = self.event(state, Kind::Touch, *tags, hang);
                 event.loc = access.loc;
@@ -520,7 +524,7 @@ impl<'p> Unfolder<'p> {
             }
             Op::Jump { target } => {
                 let target = *target as usize;
-                return Ok(match self.known(state, target) {
+                return Ok(match self.is_determined(state, target) {
                     true => Self::go(state, target),
                     false => self.jump(state, target),
                 });
@@ -539,27 +543,27 @@ impl<'p> Unfolder<'p> {
                         }
                         self.jump(state, target as usize)
                     }
-                    Some(_) => Step::Done,
+                    Some(_) => Advance::Done,
                     None => {
                         let message =
                             "a jump to an address that depends on memory is not supported";
-                        return Err(self.stuck(state, message));
+                        return Err(self.error(state, message));
                     }
                 });
             }
-            Op::Halt => return Ok(Step::Done),
+            Op::Halt => return Ok(Advance::Done),
         }
-        Ok(Step::Go)
+        Ok(Advance::Go)
     }
 
     fn branch<'c>(
         &self,
         state: &mut State<'c>,
-        c: Cell,
+        c: Tainted,
         target: usize,
         hang: Hang,
         exprs: &Exprs,
-    ) -> Result<Step<'c>, Stuck> {
+    ) -> Result<Advance<'c>, Obstacle> {
         let taint = c.taint.or(hang.taint);
         let note = |s: &mut State<'c>, taken: bool| {
             if self.limits.branches.conditional() {
@@ -580,26 +584,26 @@ impl<'p> Unfolder<'p> {
             let taken = truth(v);
             note(state, taken)?;
             return Ok(match taken {
-                true if self.known(state, target) => Self::go(state, target),
+                true if self.is_determined(state, target) => Self::go(state, target),
                 true => self.jump(state, target),
-                false => Step::Go,
+                false => Advance::Go,
             });
         }
-        let Step::Fork(mut states) = self.decide(state, c.value, exprs, note)? else {
-            return Ok(Step::Drop);
+        let Advance::Fork(mut states) = self.decide(state, c.value, exprs, note)? else {
+            return Ok(Advance::Drop);
         };
-        // A side that still has frames is the one that is taken.
+        // The side that jumps still has frames.
         states.retain_mut(|s| {
-            let cut = !s.frames.is_empty() && matches!(self.jump(s, target), Step::Cut);
+            let cut = !s.frames.is_empty() && matches!(self.jump(s, target), Advance::Cut);
             self.cut.set(self.cut.get() | cut);
             !cut
         });
-        Ok(Step::Fork(states))
+        Ok(Advance::Fork(states))
     }
 
-    /// From which events a decision inside an instruction comes: its own, where such events are
-    /// wanted.
-    fn decision(&self, state: &mut State, c: Cell, hang: Hang) -> Result<u128, Stuck> {
+    /// The events on which ops after a decision inside an instruction depend by control: the
+    /// decision's own event, if there are such events, else those of the condition.
+    fn decision(&self, state: &mut State, c: Tainted, hang: Hang) -> Result<u128, Obstacle> {
         if !self.limits.branches.inside() {
             return Ok(c.from | c.by_ctrl);
         }
@@ -609,27 +613,27 @@ impl<'p> Unfolder<'p> {
         self.push(state, event)
     }
 
-    /// A select's result: data from the chosen side, a choice on the condition.
+    /// The result of a select: it depends on the chosen side by data, and on the condition by choice.
     fn chosen(
         &self,
         state: &mut State,
-        c: Cell,
-        mut cell: Cell,
+        c: Tainted,
+        mut tainted: Tainted,
         hang: Hang,
-    ) -> Result<Cell, Stuck> {
-        cell.taint = cell.taint.or(c.taint.picked());
-        cell.by_ctrl |= self.decision(state, c, hang)?;
-        Ok(cell)
+    ) -> Result<Tainted, Obstacle> {
+        tainted.taint = tainted.taint.or(c.taint.picked());
+        tainted.by_ctrl |= self.decision(state, c, hang)?;
+        Ok(tainted)
     }
 
-    /// Both sides of an open condition, but for one that the path rules out already.
+    /// Forks into both sides of an open condition, except a side that the path already rules out.
     fn decide<'c>(
         &self,
         state: &State<'c>,
         cond: ExprId,
         exprs: &Exprs,
-        mut then: impl FnMut(&mut State<'c>, bool) -> Result<(), Stuck>,
-    ) -> Result<Step<'c>, Stuck> {
+        mut then: impl FnMut(&mut State<'c>, bool) -> Result<(), Obstacle>,
+    ) -> Result<Advance<'c>, Obstacle> {
         let mut out = Vec::with_capacity(2);
         let (question, negated) = exprs.question(cond);
         for side in [true, false] {
@@ -644,7 +648,7 @@ impl<'p> Unfolder<'p> {
             then(&mut s, side)?;
             out.push(s);
         }
-        Ok(Step::Fork(out))
+        Ok(Advance::Fork(out))
     }
 
     fn event(&self, state: &State, kind: Kind, tags: Tags, hang: Hang) -> PathEvent {
@@ -670,11 +674,11 @@ impl<'p> Unfolder<'p> {
         }
     }
 
-    fn push(&self, state: &mut State, event: PathEvent) -> Result<u128, Stuck> {
+    fn push(&self, state: &mut State, event: PathEvent) -> Result<u128, Obstacle> {
         let index = state.events.len();
         if index >= MOST_EVENTS {
             let message = format!("more than {MOST_EVENTS} events on one path of a thread");
-            return Err(self.stuck(state, message));
+            return Err(self.error(state, message));
         }
         state.events.push(event);
         Ok(1 << index)

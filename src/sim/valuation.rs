@@ -1,16 +1,16 @@
-//! What reads return and what places end with, once it is decided which writes reads take and
-//! which are last. It does not know how that is decided, nor any model.
+//! Computes what reads return and what places end with, from the decided sources of reads and the
+//! last writes. It does not know how these are decided, nor any model.
 
 use smallvec::SmallVec;
 
 use super::expr::{ExprId, Exprs, Var};
-use super::found::{Found, Outcome};
-use super::program::{Program, What};
+use super::program::{ObservedPlace, Program};
+use super::results::{Outcome, Results};
 use super::skeleton::{CellRead, Cells, Skeleton, Source, initial_value, lay};
 use litmake_ops::eval::truth;
 use litmake_ops::{Val, mask};
 
-/// The reads of one access, as a range, and the place of its value.
+/// The cell reads of one access, as a range, and the variable of its value.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     pub first: usize,
@@ -19,7 +19,7 @@ pub(super) struct Access {
     access: usize,
 }
 
-/// What the outcome shows.
+/// A part of the outcome.
 pub(super) enum Observed {
     Register(ExprId),
     Memory { cells: Vec<(u16, i32)>, initial: Val },
@@ -30,16 +30,16 @@ pub(super) struct Valuation<'s> {
     cells: &'s Cells,
     exprs: &'s Exprs,
     skeleton: &'s Skeleton<'s>,
-    /// The source of each cell read, once decided.
+    /// The source of each cell read, if decided.
     sources: Vec<Option<u16>>,
-    /// The value of each access, once it follows from what is decided.
+    /// By thread and access, the value of the access, if it follows from the sources.
     values: Vec<Vec<Option<Val>>>,
-    /// The reads that each access is made of.
+    /// The accesses that read.
     pub accesses: Vec<Access>,
     pub observed: Vec<Observed>,
-    /// What each event writes, where no read decides it.
+    /// The value that each event writes, if it depends on no read.
     constant: Vec<Option<Val>>,
-    /// Every access is one read of what no read decides: a value follows from the source alone.
+    /// Each access is one cell read of such a value, so its value follows from the source alone.
     direct: bool,
 }
 
@@ -50,13 +50,13 @@ impl<'s> Valuation<'s> {
         exprs: &'s Exprs,
         skeleton: &'s Skeleton<'s>,
     ) -> Valuation<'s> {
-        let observed = program.observed.iter().enumerate().map(|(i, o)| match o.what {
-            What::Reg { thread, .. } => {
+        let observed = program.observed.iter().enumerate().map(|(i, o)| match o.place {
+            ObservedPlace::Reg { thread, .. } => {
                 let finals = &skeleton.paths[usize::from(thread)].finals;
                 Observed::Register(finals.iter().find(|(k, _)| *k == i).map_or(0, |(_, e)| *e))
             }
-            What::Mem { loc, off, size } => Observed::Memory {
-                cells: Skeleton::observed_cells(cells, o.what),
+            ObservedPlace::Mem { loc, off, size } => Observed::Memory {
+                cells: Skeleton::observed_cells(cells, o.place),
                 initial: initial_value(&program.locations[usize::from(loc)], off, size),
             },
         });
@@ -81,7 +81,7 @@ impl<'s> Valuation<'s> {
         }
     }
 
-    /// Decides the source of a read, or that it is open.
+    /// Sets the source of a read, or opens it again.
     #[inline]
     pub fn decide(&mut self, read: usize, source: Option<u16>) {
         self.sources[read] = source;
@@ -103,7 +103,7 @@ impl<'s> Valuation<'s> {
         self.exprs.eval(e, &|v| self.value(v))
     }
 
-    /// Finds the values that follow from the sources; false where an access is torn.
+    /// Computes the values that follow from the sources; false if an access is torn.
     pub fn follow(&mut self) -> bool {
         if self.direct {
             return true;
@@ -112,7 +112,7 @@ impl<'s> Valuation<'s> {
             values.fill(None);
         }
         loop {
-            // Values found, and ones that others in turn may give.
+            // Whether a value was found, and whether one waits for another.
             let (mut changed, mut waiting) = (false, false);
             for k in 0..self.accesses.len() {
                 let of = self.accesses[k];
@@ -135,7 +135,7 @@ impl<'s> Valuation<'s> {
         }
     }
 
-    /// A condition of a path that the values so far break.
+    /// A constraint of a path that the values so far violate.
     pub fn broken_constraint(&self) -> Option<ExprId> {
         for path in &self.skeleton.paths {
             for (expr, want) in &path.constraints {
@@ -147,8 +147,8 @@ impl<'s> Valuation<'s> {
         None
     }
 
-    /// Whether the pieces of an access, all known, are of different addresses: they have no value
-    /// together, whatever the path takes it for.
+    /// Whether an access is torn: its pieces are known, and are parts of different addresses, so that
+    /// together they have no value.
     pub fn torn(&self, of: Access) -> bool {
         let settled =
             |s: &Option<u16>| s.is_some_and(|write| self.skeleton.settled(write, |e| self.eval(e)));
@@ -188,7 +188,7 @@ impl<'s> Valuation<'s> {
         self.constant[event].or_else(written)
     }
 
-    /// The final values, where all are known. `last` is the last write of a cell.
+    /// The final values, if all are known. `last` gives the last write of a cell.
     pub fn outcome(&self, last: impl Fn(u16) -> Option<u16>) -> Option<Outcome> {
         let mut out = Outcome::new();
         for k in 0..self.observed.len() {
@@ -231,25 +231,25 @@ impl<'s> Valuation<'s> {
         Some(Val::Int(sum & mask(bits)))
     }
 
-    /// Adds the outcome of an allowed execution; false where it is none, since a value in it cannot
-    /// be computed.
-    pub fn record(&self, outcome: Option<Outcome>, found: &mut Found) -> bool {
+    /// Adds the outcome of an allowed execution. False if a value of it cannot be computed, so that
+    /// it is no execution.
+    pub fn record(&self, outcome: Option<Outcome>, results: &mut Results) -> bool {
         let Some(outcome) = outcome else {
-            found.stuck();
+            results.note_uncomputable();
             return false;
         };
         let sources = self.sources.iter().flatten().copied();
         if is_stuck(self.exprs, self.skeleton, sources, &|v| self.value(v)) {
-            found.stuck();
+            results.note_uncomputable();
             return false;
         }
-        found.record(outcome);
+        results.record(outcome);
         true
     }
 
-    /// Reads, all with a source, whose values depend on each other in a circle: nothing gives them a
-    /// value, and what has them is no execution. (Values are what stores compute, and none comes
-    /// out of thin air, whatever the model.) They are given as indices of accesses.
+    /// The accesses whose sources are decided and whose values depend on each other in a circle, by
+    /// index. Nothing gives them a value, so a candidate that has any is no execution, under any
+    /// model: a value is what some store computes, and none comes out of thin air.
     pub fn circle(&self) -> SmallVec<[usize; 8]> {
         let open = |k: &usize| {
             let of = self.accesses[*k];
@@ -260,7 +260,7 @@ impl<'s> Valuation<'s> {
             true => SmallVec::new(),
             false => (0..self.accesses.len()).filter(open).collect(),
         };
-        // What waits for nothing that is still here is open for another reason.
+        // An access that waits for none of the others is open for another reason.
         loop {
             let before = waiting.clone();
             waiting.retain(|k| before.iter().any(|on| self.depends(*k, *on)));
@@ -270,7 +270,7 @@ impl<'s> Valuation<'s> {
         }
     }
 
-    /// Whether a source of an access is made of what another access reads.
+    /// Whether the value of an access is computed from that of another.
     fn depends(&self, access: usize, on: usize) -> bool {
         let (of, on) = (self.accesses[access], self.skeleton.reads[self.accesses[on].first].var);
         let mut vars = Vec::new();
@@ -278,7 +278,7 @@ impl<'s> Valuation<'s> {
         vars.contains(&on)
     }
 
-    /// The accesses whose values these were computed from, themselves included.
+    /// The accesses from whose values the values of these are computed, themselves included.
     pub fn roots(&self, of: &[usize]) -> Vec<usize> {
         let mut all = of.to_vec();
         let mut done = 0;
@@ -291,7 +291,7 @@ impl<'s> Valuation<'s> {
         all
     }
 
-    /// The cells that the outcome shows, each once.
+    /// The cells of the outcome, each once.
     pub fn shown_cells(&self) -> SmallVec<[u16; 8]> {
         let mut all = SmallVec::new();
         for o in &self.observed {
@@ -305,7 +305,7 @@ impl<'s> Valuation<'s> {
         all
     }
 
-    /// The values that the outcome is made of.
+    /// The variables of the outcome.
     pub fn shown_vars(&self) -> Vec<Var> {
         let mut vars = Vec::new();
         for o in &self.observed {
@@ -327,7 +327,7 @@ impl<'s> Valuation<'s> {
         }
     }
 
-    /// Which accesses some of these values can depend on.
+    /// For each access, whether some of these variables can depend on it.
     pub fn relevant(&self, mut vars: Vec<Var>) -> SmallVec<[bool; 16]> {
         let reads = &self.skeleton.reads;
         let mut relevant = SmallVec::from_elem(false, self.accesses.len());
@@ -362,7 +362,7 @@ fn accesses(reads: &[CellRead]) -> Vec<Access> {
     all
 }
 
-/// What an event writes, from the values of reads.
+/// The value that an event writes, given the values of reads.
 pub(super) fn written(
     exprs: &Exprs,
     skeleton: &Skeleton,
@@ -380,8 +380,8 @@ pub(super) fn written(
     }
 }
 
-/// Whether some write that is read, or some condition of a path, has no value though all that it is
-/// made of is known: arithmetic on addresses that means nothing here.
+/// Whether some write that is read, or some constraint of a path, has no value though all of its
+/// operands are known: it is arithmetic on addresses that has no meaning.
 pub(super) fn is_stuck(
     exprs: &Exprs,
     skeleton: &Skeleton,

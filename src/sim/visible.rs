@@ -1,8 +1,7 @@
-//! What a model can see: which events it needs, and which may be left out because no execution
-//! with them has an outcome that it lacks without them.
+//! Which events a model needs. An event may be left out if the outcomes are the same without it.
 //!
-//! A model that comes from a user needs every event that its dialect has. The built-in ones are
-//! known, and for each of them it is argued here why it cannot tell. It does not know programs.
+//! A user's model gets every event of its dialect. For each built-in model, this module has the
+//! argument why it cannot tell that some events are missing. It does not know programs.
 
 use super::unfold::Branches;
 use litmake_cat::Model;
@@ -10,19 +9,19 @@ use litmake_cat::plan::{BaseRel, BaseSet, CheckKind, Node, NodeId, Plan, Shape};
 use litmake_litmus::Arch;
 use litmake_ops::{Tags, tag};
 
-/// Under which conditions memory that one thread alone can reach makes no events. Values and
-/// dependencies go through it all the same.
+/// Whether private memory (memory that one thread alone can reach) makes events. Values and
+/// dependencies flow through it in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Private {
-    /// It makes events like all memory.
+    /// It makes events like any memory.
     Events,
-    /// It makes none, but in threads with such a fence, and but for a location that is written
-    /// where it was written before, if `once`.
+    /// It makes none, except in threads that have one of these fences, and, with `once`, except for
+    /// a location that is written twice at the same place.
     LeftOut { unless_fenced: Tags, once: bool },
 }
 
 impl Private {
-    /// It may always be left out.
+    /// Private memory never makes events.
     const NEVER_SEEN: Private = Private::LeftOut { unless_fenced: Tags::NONE, once: false };
 
     const fn unless_fenced(tags: Tags) -> Private {
@@ -30,34 +29,34 @@ impl Private {
     }
 }
 
-/// How models see private memory.
+/// Whether a built-in model can see private memory, with the argument.
 ///
-/// Of such memory, accesses have no annotation and an address that depends on no read (others
-/// are kept). Its reads-from, coherence and from-reads stay in one thread and agree with program
-/// order, so that its own axioms hold, and a model sees a private event P only where an order
-/// X -> P -> Y says more than it says without P. Both X and Y are in P's thread, since nothing of
-/// another thread communicates with P. The question for each model is therefore: where X and Y
-/// are ordered through private events, are they ordered anyway? Dependencies that flow through
-/// private memory are kept as direct ones from X to Y, as they are through registers.
+/// Only accesses without annotations, at addresses that depend on no read, are candidates for
+/// being left out. Their reads-from, coherence and from-reads stay in one thread and agree with
+/// program order, so axioms about them hold. So a model sees a private event P only if an order
+/// X -> P -> Y orders X and Y that are unordered without P. X and Y are in P's thread, since
+/// nothing in another thread communicates with P. The question for each model is therefore: if X and Y
+/// are ordered through private events, are they ordered without them? Dependencies through
+/// private memory are kept as direct ones from X to Y, like those through registers.
 fn private(model: &str) -> Private {
     match model {
         // Program order is transitive and orders all of X, P and Y.
         "sc" => Private::NEVER_SEEN,
         // TSO. If P reads, X is a read, a locked write or before an MFENCE: each of these comes
         // before Y anyway, whatever Y is. If P writes, Y is a write, locked or after an MFENCE,
-        // and X comes before that anyway. Between the read and the write of one instruction is
-        // nothing that program order to its other neighbours does not say.
+        // and X comes before that anyway. If P stands between the read and the write of one
+        // instruction, program order to its other neighbours says the same.
         "x86tso" | "x86tso-herd2025" => Private::NEVER_SEEN,
-        // All accesses after a read come after it. If X writes, it comes before P by a SYNC, of
-        // which every kind that orders X before P orders it before the Y that P comes before: a
-        // kind which takes P as a write wants Y to be a write, and so does what X went through.
+        // All accesses after a read come after it. If X writes, a SYNC orders it before P, and every
+        // kind of SYNC that does so orders X before Y, too: if the kind takes P for being a write,
+        // then P comes before Y only if Y is a write.
         "mips" => Private::NEVER_SEEN,
-        // A read X comes before a private write by a dependency. What comes after a write, but
-        // not after X itself, is what a fence says that orders writes alone; and only that. To a
-        // private read, orders come by dependencies through memory, and all that such a read
-        // orders, it orders for any read before it, dependencies apart, which are kept. What a
-        // control dependency or a choice inside an instruction orders are writes, that of the
-        // private write and all later ones alike.
+        // A read X comes before a private write by a dependency. A Y that comes after this write
+        // and not after X is ordered by a fence for writes alone; threads with such a fence are
+        // excepted. A private read comes after X by a dependency through memory. What this read
+        // orders, X orders as well, except by dependencies, which are kept. Control
+        // dependencies and choices inside an instruction order writes: the private one and all
+        // later ones alike.
         "aarch64" => Private::unless_fenced(
             tag::DMB_ST
                 | tag::DMB_ISHST
@@ -68,8 +67,8 @@ fn private(model: &str) -> Private {
                 | tag::DSB_OSHST
                 | tag::DSB_NSHST,
         ),
-        // The same rules in AArch32, and Armv7, where `cc` has dependencies but not program order
-        // on one place.
+        // AArch32 has the same rules, and so has Armv7, whose `cc` contains dependencies but no
+        // program order at one place.
         "aarch32" | "armv7" => Private::unless_fenced(
             tag::ARM_DMB_ST
                 | tag::ARM_DMB_ISHST
@@ -80,22 +79,22 @@ fn private(model: &str) -> Private {
                 | tag::DSB_OSHST
                 | tag::DSB_NSHST,
         ),
-        // As for AArch64: rules 9 to 13 are dependencies, and rule 12 is what makes them go
-        // through memory; fences with writes alone before them take P and not X. (FENCE.TSO
-        // takes a read before it too.)
+        // As for AArch64: rules 9 to 13 are dependencies, and rule 12 takes them through memory.
+        // Fences that order only writes before them order P and not X, and are excepted. (FENCE.TSO
+        // orders reads before it, too.)
         "riscv" => Private::unless_fenced(tag::Fence_w_r | tag::Fence_w_w | tag::Fence_w_rw),
-        // The same; SYNC.WMB is the fence for writes alone.
+        // As for AArch64; SYNC.WMB is the fence for writes alone.
         "mips-weak" => Private::unless_fenced(tag::SYNC_WMB),
-        // As for Armv7, with EIEIO as the fence for writes alone. But `cc` has program order on
-        // one place as well: a place that is written again carries the order of what was in it
-        // before, which flows through no value.
+        // As for Armv7, with EIEIO as the fence for writes alone. But `cc` contains program order at
+        // one place, too: a place that is written twice passes on the order of its first content,
+        // though no value flows.
         "ppc" => Private::LeftOut { unless_fenced: tag::EIEIO, once: true },
         _ => Private::Events,
     }
 }
 
-/// Whether a built-in model has an axiom by which no read returns what comes later in program order
-/// at its place: it forbids a circle of program order and reads-from there.
+/// Whether a built-in model has an axiom that forbids a read to return a later write of its own
+/// thread: it forbids cycles of reads-from and program order at one place.
 fn coherent(model: &str) -> bool {
     let list = [
         "sc",
@@ -118,12 +117,12 @@ fn coherent(model: &str) -> bool {
     list.contains(&model)
 }
 
-/// The same for any model, where it can be seen at once: it requires a union with reads-from and
-/// program order at one place to be acyclic.
+/// The same for any model, if its plan shows it at once: a requirement that a union with reads-from
+/// and program order at one place is acyclic.
 fn coherent_plan(plan: &Plan) -> bool {
     let node = |id: NodeId| &plan.nodes[id as usize];
     let base = |id: NodeId, of: BaseRel| *node(id) == Node::BaseRel(of);
-    // Of a model with locks, rf is that of reads.
+    // A model with locks restricts rf to reads.
     let is_rf = |id: NodeId| match *node(id) {
         Node::BaseRel(BaseRel::Rf) => true,
         Node::RestrictRange(r, s) => base(r, BaseRel::Rf) && *node(s) == Node::BaseSet(BaseSet::R),
@@ -154,32 +153,32 @@ fn coherent_plan(plan: &Plan) -> bool {
 pub struct Visible {
     pub branches: Branches,
     pub private: Private,
-    /// Reads may return what their own thread writes later, unless the model rules it out.
+    /// Whether reads that return a later write of their own thread are tried.
     pub early: bool,
 }
 
 impl Visible {
-    /// All that a dialect has.
+    /// All events of a dialect.
     pub fn all(arch: Arch) -> Visible {
         Visible { branches: branches(arch), private: Private::Events, early: true }
     }
 
-    /// What a model needs of it.
+    /// The events that a model needs.
     pub fn under(model: &Model, plan: Option<&Plan>, arch: Arch) -> Visible {
         let early = !plan.is_some_and(coherent_plan);
         let all = Visible { early, ..Visible::all(arch) };
-        // Values that go through memory are followed by such a model itself.
+        // Such a model follows values through memory itself.
         if model.catdep() {
             return all;
         }
         let name = match model.built_in() {
             None => return all,
-            // The model of the architecture, with a flag for writes to const memory, which is never
+            // It adds to the architecture's model a flag for writes to const memory, which is never
             // private.
             Some("const-write") => arch.default_model(),
             Some(name) => name,
         };
-        // No built-in model asks for branches, and none has an order that goes on from one.
+        // No built-in model asks for branches or orders anything after one by itself.
         let branches = match all.branches {
             Branches::All => Branches::Conditional,
             other => other,
@@ -188,7 +187,7 @@ impl Visible {
     }
 }
 
-/// The decisions that herd makes events of, which models see in program order.
+/// The decisions that are events in herd, where models see them in program order.
 fn branches(arch: Arch) -> Branches {
     match arch {
         Arch::C | Arch::X86 | Arch::X86_64 => Branches::None,

@@ -1,18 +1,19 @@
-//! Executions that show an outcome: one that the model allows, or those that it forbids and why.
+//! Finds executions that show an outcome: one that the model allows, or those that it forbids, with
+//! the reason.
 //!
-//! It finds them by the search, with the outcome as a filter. It draws and prints nothing.
+//! It uses the search, with the outcome as a filter. It draws and prints nothing.
 
 use smallvec::SmallVec;
 use std::time::Instant;
 
-use super::eval::{Choices, Compiled};
+use super::eval::{Choices, CompiledJudge};
 use super::exhaustive::Exhaustive;
 use super::explain::failures;
 use super::expr::Var;
-use super::found::{Found, holds};
 use super::interpreted::{Interpreted, choose, skeleton_exec};
 use super::path::{Kind, Path};
 use super::program::{Cond, Program};
+use super::results::{Results, holds};
 use super::search::{Judge, Look, Search};
 use super::skeleton::{Cells, Skeleton};
 use super::valuation::written;
@@ -25,22 +26,22 @@ use litmake_litmus::execution::{Event, Execution, Failure, Pairs};
 use litmake_litmus::{Test, read};
 use litmake_ops::{Annotations, TAG_TABLE};
 
-/// More executions than this are not looked at for one answer.
+/// At most so many executions are looked at for one answer.
 const MOST: u64 = 5_000;
 
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub allowed: bool,
-    /// Executions that show the outcome and were looked at; where it is allowed, the first
-    /// ones that do.
+    /// How many executions that show the outcome were looked at.
     pub looked_at: u64,
-    /// There were more.
+    /// Whether there are more.
     pub more: bool,
-    /// Where the outcome is forbidden, those that fail fewest checks, by shortest cycles, first.
+    /// The executions. If the outcome is forbidden, those that fail the fewest checks, by the shortest
+    /// cycles, come first.
     pub executions: Vec<Execution>,
 }
 
-/// The test with a condition of one's own: `1:X0=1; [x]=2`, or any proposition.
+/// The test with another condition: a state such as `1:X0=1; [x]=2`, or any proposition.
 pub fn with_state(test: &Test, state: &str) -> Result<Test> {
     let state = state.trim().trim_end_matches(';').replace(';', " /\\ ");
     let before = test.source.text.get(..test.condition.span.start as usize).unwrap_or("");
@@ -70,7 +71,7 @@ impl Simulator {
             model.compares.then(|| super::domain::Domains::new(&program, &self.exprs, &paths));
         let mut paths: Vec<Vec<&Path>> = super::domain::feasible(&program, &self.exprs, &paths);
         for paths in &mut paths {
-            paths.retain(|path| path.wrong.is_none());
+            paths.retain(|path| path.error.is_none());
         }
         let mut wanted = vec![program.condition.clone()];
         wanted.extend(program.filter.clone());
@@ -79,7 +80,7 @@ impl Simulator {
         let mut answer =
             Answer { allowed: false, looked_at: 0, more: false, executions: Vec::new() };
         for any in [false, true] {
-            // First those that the model allows; where there is none, all.
+            // First look for executions that the model allows; if there is none, for all.
             each_choice(&paths, &mut |picked| {
                 if answer.more || !any && answer.executions.len() >= limit {
                     return Ok(());
@@ -93,7 +94,7 @@ impl Simulator {
                 let inner: Option<&mut dyn Judge> = match &model.fast {
                     _ if any => None,
                     Some(fast) => {
-                        compiled = Compiled { program: &fast.program, machine: &mut self.machine };
+                        compiled = CompiledJudge { model: &fast.steps, machine: &mut self.machine };
                         Some(&mut compiled)
                     }
                     None => {
@@ -103,21 +104,21 @@ impl Simulator {
                 };
                 let most = if any { MOST - answer.looked_at } else { limit as u64 };
                 let mut judge = Keep { inner, most, seen: 0, kept: Vec::new() };
-                let mut found = Found::default();
+                let mut results = Results::default();
                 let mut search = Search::new(
                     &program,
                     &cells,
                     &self.exprs,
                     &skeleton,
                     &mut judge,
-                    &mut found,
+                    &mut results,
                     deadline,
                 );
                 search.filter = Some(&wanted);
                 let result = search.run();
                 let full = judge.seen >= judge.most;
                 if !full {
-                    stopped(result, test, model, options, &found)?;
+                    stopped(result, test, model, options, &results)?;
                 }
                 answer.more |= full && any;
                 let annotations = &annotations;
@@ -156,7 +157,7 @@ fn best(executions: &mut Vec<Execution>, limit: usize) {
     executions.truncate(limit);
 }
 
-/// Keeps the executions that `inner` allows, or all.
+/// Keeps the executions that `inner` allows; without `inner`, all.
 struct Keep<'j> {
     inner: Option<&'j mut dyn Judge>,
     most: u64,
@@ -173,8 +174,8 @@ impl Judge for Keep<'_> {
         self.inner.as_mut().map_or(Ok(true), |j| j.bind(skeleton, choices))
     }
 
-    fn possible(&mut self, choices: &Choices, look: Look) -> bool {
-        self.inner.as_mut().is_none_or(|j| j.possible(choices, look))
+    fn may_allow(&mut self, choices: &Choices, look: Look) -> bool {
+        self.inner.as_mut().is_none_or(|j| j.may_allow(choices, look))
     }
 
     fn judge(
@@ -190,12 +191,12 @@ impl Judge for Keep<'_> {
                 return Err("enough".to_string());
             }
             self.seen += 1;
-            self.kept.push((choices.rf_low.clone(), choices.co_low.clone()));
+            self.kept.push((choices.rf_lower.clone(), choices.co_lower.clone()));
         }
         Ok(verdict)
     }
 
-    /// Executions of outcomes that were seen already are wanted too.
+    /// Further executions of an outcome are wanted, too.
     fn may_flag(&mut self, _: &Choices, _: &[usize]) -> bool {
         true
     }
@@ -206,7 +207,7 @@ struct View<'v> {
     cells: &'v Cells,
     skeleton: &'v Skeleton<'v>,
     test: &'v Test,
-    /// Of the model, beyond those of the dialect.
+    /// The annotations that the model adds to those of the dialect.
     annotations: &'v Annotations,
 }
 
@@ -262,7 +263,7 @@ impl View<'_> {
             match event.kind {
                 Kind::Read => show(read()),
                 Kind::ReadWrite => format!("{}->{}", show(read()), show(stored())),
-                // What is at a lock, the model says.
+                // The model says what a lock holds.
                 Kind::LockRead | Kind::LockWrite | Kind::Touch => String::new(),
                 _ => show(stored()),
             }
@@ -361,12 +362,12 @@ fn interpreted(model: &Model, exec: &Exec) -> Result<Vec<Failure>> {
         .collect())
 }
 
-/// A transitive order without what follows from the rest.
+/// A transitive order without the pairs that follow from the others.
 fn reduced(r: &Rel) -> Pairs {
     r.diff(&r.seq(r)).iter().collect()
 }
 
-/// From-read to the next write only.
+/// From-reads to the next write only.
 fn reduced_from(rf: &Rel, co: &Rel) -> Pairs {
     let next = co.diff(&co.seq(co));
     rf.inverse().seq(&next).iter().filter(|(a, b)| a != b).collect()

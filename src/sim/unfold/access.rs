@@ -1,7 +1,7 @@
-//! What loads and stores make on a path: events, or values where one thread alone reaches the
-//! memory. It does not know the other ops.
+//! Loads and stores on a path: they make events, or only values where memory is private. It does
+//! not know the other ops.
 
-use super::{Cell, Hang, LOCK, MOST_EVENTS, Reservation, State, Step, Stuck, Unfolder};
+use super::{Advance, Hang, LOCK, MOST_EVENTS, Obstacle, Reservation, State, Tainted, Unfolder};
 use crate::expr::{ExprId, Exprs, Var};
 use crate::path::{Kind, PathEvent, Taint};
 use crate::visible::Private;
@@ -14,11 +14,11 @@ pub(super) struct Access {
     pub(super) off: u32,
     pub(super) size: u8,
     pub(super) tags: Tags,
-    pub(super) addr: Cell,
+    pub(super) addr: Tainted,
 }
 
 impl Unfolder<'_> {
-    /// An access whose address is known; `None` while it is open.
+    /// The access at an address; `None` while the address is open.
     pub(super) fn access(
         &self,
         state: &State,
@@ -26,7 +26,7 @@ impl Unfolder<'_> {
         size: u8,
         tags: Tags,
         exprs: &Exprs,
-    ) -> Result<Option<Access>, Stuck> {
+    ) -> Result<Option<Access>, Obstacle> {
         let addr = self.get(state, addr)?;
         match exprs.as_const(addr.value) {
             Some(Val::Ptr { loc, off }) => {
@@ -36,11 +36,11 @@ impl Unfolder<'_> {
                     let name = &location.name;
                     let message =
                         format!("an access of {size} bytes at {name}+{off} is outside of it");
-                    return Err(self.stuck(state, message));
+                    return Err(self.error(state, message));
                 }
                 Ok(Some(Access { loc, off: off as u32, size, tags, addr }))
             }
-            Some(_) => Err(self.stuck(
+            Some(_) => Err(self.error(
                 state,
                 "a memory access whose address is not the address of a location \
                  (is a register missing from the initial state?)",
@@ -49,14 +49,14 @@ impl Unfolder<'_> {
         }
     }
 
-    /// An open address: one path for each place that it can be, on which the op runs again.
+    /// Forks at an open address: for each place that it can be, a path on which the op runs again.
     pub(super) fn addresses<'c>(
         &self,
         state: &State<'c>,
         addr: Temp,
         size: u8,
         exprs: &mut Exprs,
-    ) -> Result<Step<'c>, Stuck> {
+    ) -> Result<Advance<'c>, Obstacle> {
         let open = self.get(state, addr)?.value;
         let width = 64;
         let mut out = Vec::new();
@@ -64,7 +64,7 @@ impl Unfolder<'_> {
             if self.private[l].is_some() {
                 continue;
             }
-            // An access may be of a part; what has no type is one place.
+            // An access may be to a part of an element. A location without a type is one element.
             let elem = location.elem.max(1);
             let step = u32::from(if elem <= 16 { elem.min(size.max(1)) } else { elem });
             for i in 0..(location.size / step).clamp(1, 16) {
@@ -79,9 +79,9 @@ impl Unfolder<'_> {
                 }
                 let mut s = state.clone();
                 s.constraints.push((same, true));
-                for cell in s.temps.iter_mut().chain(&mut s.regs) {
-                    if cell.value != ExprId::MAX {
-                        cell.value = exprs.with(cell.value, open, here);
+                for tainted in s.temps.iter_mut().chain(&mut s.regs) {
+                    if tainted.value != ExprId::MAX {
+                        tainted.value = exprs.with(tainted.value, open, here);
                     }
                 }
                 if let Some(frame) = s.frames.last_mut() {
@@ -90,7 +90,7 @@ impl Unfolder<'_> {
                 out.push(s);
             }
         }
-        Ok(Step::Fork(out))
+        Ok(Advance::Fork(out))
     }
 
     pub(super) fn is_private(&self, loc: u16) -> bool {
@@ -103,11 +103,11 @@ impl Unfolder<'_> {
         access: Access,
         hang: Hang,
         exprs: &mut Exprs,
-    ) -> Result<Cell, Stuck> {
+    ) -> Result<Tainted, Obstacle> {
         let Access { loc, off, size, tags, addr } = access;
         if self.is_private(loc) {
             if tags != Tags::NONE || addr.taint != Taint::NONE {
-                return Err(Stuck::Share(loc));
+                return Err(Obstacle::NotPrivate(loc));
             }
             let location = &self.program.locations[usize::from(loc)];
             return Ok(state.private.load(location, loc, off, size, exprs));
@@ -129,30 +129,30 @@ impl Unfolder<'_> {
         if tags.meets(tag::EX) {
             state.reservation = Some(Reservation { loc, off, size, read: index });
         }
-        Ok(Cell { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
+        Ok(Tainted { value, taint: Taint { data: bit, pick: 0 }, from: bit, by_ctrl: 0 })
     }
 
     pub(super) fn store(
         &self,
         state: &mut State,
         access: Access,
-        v: Cell,
+        v: Tainted,
         hang: Hang,
         partner: Option<u16>,
         exprs: &mut Exprs,
-    ) -> Result<(), Stuck> {
+    ) -> Result<(), Obstacle> {
         let Access { loc, off, size, tags, addr } = access;
         let value = exprs.un(UnOp::ZeroExt { from: size.saturating_mul(8) }, v.value, 128);
         if self.is_private(loc) {
             if tags != Tags::NONE || addr.taint != Taint::NONE {
-                return Err(Stuck::Share(loc));
+                return Err(Obstacle::NotPrivate(loc));
             }
             let once = matches!(self.limits.private, Private::LeftOut { once: true, .. });
             if once && state.private.holds(loc, off, size) {
-                return Err(Stuck::Share(loc));
+                return Err(Obstacle::NotPrivate(loc));
             }
             let taint = v.taint.or(hang.taint.picked());
-            state.private.store(loc, off, size, Cell { value, taint, from: 0, by_ctrl: 0 });
+            state.private.store(loc, off, size, Tainted { value, taint, from: 0, by_ctrl: 0 });
             return Ok(());
         }
         let kind = if tags.meets(LOCK) { Kind::LockWrite } else { Kind::Write };
@@ -180,23 +180,23 @@ impl Unfolder<'_> {
         new: Temp,
         hang: Hang,
         exprs: &mut Exprs,
-    ) -> Result<(), Stuck> {
+    ) -> Result<(), Obstacle> {
         if self.is_private(access.loc) {
-            return Err(Stuck::Share(access.loc));
+            return Err(Obstacle::NotPrivate(access.loc));
         }
         let bit = 1u128 << state.events.len().min(MOST_EVENTS - 1);
         let bits = access.size.saturating_mul(8);
         let var = Var { thread: self.thread as u16, access: state.accesses };
         let taint = Taint { data: bit, pick: 0 };
-        let old = Cell { value: exprs.var(var, bits), taint, from: bit, by_ctrl: 0 };
+        let old = Tainted { value: exprs.var(var, bits), taint, from: bit, by_ctrl: 0 };
         self.set(state, dst, old);
         for op in body {
             let (events, depth) = (state.events.len(), state.frames.len());
             let step = self.execute(state, op, hang, exprs)?;
-            let plain = matches!(step, Step::Go) && state.frames.len() == depth;
+            let plain = matches!(step, Advance::Go) && state.frames.len() == depth;
             if !plain || state.events.iter().skip(events).any(PathEvent::is_access) {
                 let message = "a choice inside a read-modify-write event is not supported";
-                return Err(self.stuck(state, message));
+                return Err(self.error(state, message));
             }
         }
         let v = self.get(state, new)?;

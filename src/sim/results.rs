@@ -1,4 +1,4 @@
-//! Outcomes, and what has been found of them so far. It does not know how they are found.
+//! Outcomes, and the results of a search so far. It does not know how outcomes are searched for.
 
 use std::time::Instant;
 
@@ -14,18 +14,18 @@ use litmake_ops::{Val, mask};
 /// Final values of the observed places, in the order of [`Program::observed`].
 pub type Outcome = SmallVec<[Val; 6]>;
 
-/// What a run over all skeletons of a test has found so far.
+/// What the search through the skeletons of a test has found so far.
 #[derive(Default)]
-pub struct Found {
+pub struct Results {
     pub outcomes: FxHashSet<Outcome>,
-    /// Flags raised so far, by index among the model's checks.
+    /// Flags raised so far, as indices of the model's checks.
     pub flags: Vec<usize>,
     pub stats: Stats,
-    /// Set where a value could not be computed.
-    pub trouble: Option<String>,
+    /// A value could not be computed.
+    pub error: Option<String>,
 }
 
-impl Found {
+impl Results {
     /// Adds the outcome of an allowed execution.
     pub fn record(&mut self, outcome: Outcome) {
         self.stats.executions += 1;
@@ -33,33 +33,33 @@ impl Found {
     }
 
     /// Notes that a value could not be computed.
-    pub fn stuck(&mut self) {
+    pub fn note_uncomputable(&mut self) {
         let message = "a value cannot be computed (arithmetic on addresses?)";
-        self.trouble.get_or_insert_with(|| message.to_string());
+        self.error.get_or_insert_with(|| message.to_string());
     }
 }
 
+/// How much work a simulation was.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
     pub skeletons: u64,
-    /// Partial executions looked at.
+    /// Partial executions that were checked.
     pub nodes: u64,
-    /// Complete consistent executions.
+    /// Complete allowed executions.
     pub executions: u64,
     /// Skeletons that went to the solver.
     pub solved: u64,
 }
 
-pub enum Stop {
+pub enum EarlyEnd {
     TimedOut,
-    /// More partial executions than were to be looked at.
+    /// The limit of partial executions is reached.
     Budget,
-    /// The model itself is at fault.
+    /// The model has an error.
     Model(String),
 }
 
-/// Whether a run has to come to its end, whatever it has found: its time is up, or the process is
-/// asked to stop.
+/// Whether a run has to end now: its time is up, or the process is asked to stop.
 pub fn late(deadline: Option<Instant>) -> bool {
     stop::of_the_process().asked() || deadline.is_some_and(|d| Instant::now() > d)
 }
