@@ -1,5 +1,6 @@
-//! What sets and relations of any kind must be able to do for the cat language to mean something
-//! over them, and how they stop it. It does not know the language.
+//! The operations that the cat language needs of sets and relations. Staging implements them on
+//! nodes of a plan, interpretation on the sets and relations of one execution. Nothing here knows the
+//! language.
 
 use super::ast::{BinOp, CheckKind, Shape};
 use super::plan::{BaseRel, BaseSet};
@@ -12,7 +13,7 @@ pub enum SetOrRel<S, R> {
     Rel(R),
 }
 
-/// What a kind of sets and relations must be able to do.
+/// A kind of sets (`S`) and relations (`R`).
 pub trait Algebra {
     type S: Clone + PartialEq;
     type R: Clone + PartialEq;
@@ -24,7 +25,7 @@ pub trait Algebra {
     fn full_rel(&mut self) -> Self::R;
     /// Union, intersection or difference.
     fn set_op(&mut self, op: BinOp, a: &Self::S, b: &Self::S) -> Self::S;
-    /// The same, or sequence.
+    /// Union, intersection, difference or sequence.
     fn rel_op(&mut self, op: BinOp, a: &Self::R, b: &Self::R) -> Self::R;
     fn inverse(&mut self, r: &Self::R) -> Self::R;
     fn plus(&mut self, r: &Self::R) -> Self::R;
@@ -33,25 +34,24 @@ pub trait Algebra {
     fn domain(&mut self, r: &Self::R) -> Self::S;
     fn range(&mut self, r: &Self::R) -> Self::S;
 
-    /// The elements, ascending, where they are known.
+    /// The elements, ascending, if they are known.
     fn elements(&self, s: &Self::S) -> Option<Vec<usize>>;
     fn pairs(&self, r: &Self::R) -> Option<Vec<(usize, usize)>>;
 
-    /// The total orders, place by place, of the writes in `s` that contain `r`: the one of this
-    /// execution.
+    /// This execution's coherence order of the writes in `s`, if it contains `r`.
     fn coherence(&mut self, s: &Self::S, r: &Self::R, place: &Place) -> Result<Self::R, Halt>;
 
-    /// Picks one of several values that the language leaves open, where that can be done.
+    /// Picks one of `of` values that the language leaves open, if this algebra can.
     fn choose(&mut self, of: usize) -> Option<usize>;
 
-    /// Stands for a member of a set or a relation, whichever it is, where members are not known.
+    /// Where members are unknown, a value that stands for any one member of a set or a relation.
     fn member(&mut self, is_set: bool) -> Option<SetOrRel<Self::S, Self::R>>;
 
-    /// Whether pairs that are made of a member all have it as their target, and those made of
-    /// several are the union of those made of each.
+    /// Whether `pairs`, which were computed from `member`, all have it as their target, and the pairs of
+    /// several members are the union of the pairs of each.
     fn by_target(&mut self, member: &Self::S, pairs: &Self::R) -> bool;
 
-    /// One of the pairs for each of its targets, which are `of`: those of this execution.
+    /// For each target in `of`, the one of the pairs that this execution has.
     fn pick(&mut self, of: &Self::S, pairs: &Self::R, place: &Place) -> Result<Self::R, Halt>;
 
     fn check(
@@ -63,28 +63,28 @@ pub trait Algebra {
         place: &Place,
     ) -> Result<(), Halt>;
 
-    /// Variables for a recursive definition, sets where `is_set` says so; nothing where
-    /// definitions are solved by iteration.
+    /// Variables for a recursive definition, with a set where `is_set` says so. `None` if this algebra
+    /// solves definitions by iteration.
     fn fix_vars(&mut self, is_set: &[bool]) -> Option<Vec<SetOrRel<Self::S, Self::R>>>;
 
-    /// Solves for the variables that [`Algebra::fix_vars`] gave last and that are not solved.
+    /// Solves for the latest unsolved variables of [`Algebra::fix_vars`].
     #[allow(clippy::type_complexity)]
     fn fix_solve(
         &mut self,
         bodies: Vec<SetOrRel<Self::S, Self::R>>,
     ) -> Result<Vec<SetOrRel<Self::S, Self::R>>, String>;
 
-    /// Gives up the variables that [`Algebra::fix_vars`] gave last.
+    /// Forgets the latest variables of [`Algebra::fix_vars`].
     fn fix_forget(&mut self);
 
     fn show(&mut self, name: &str, value: SetOrRel<Self::S, Self::R>);
     fn unshow(&mut self, name: &str);
 
-    /// A definition gives a value this name.
+    /// Notes that a definition gives a value this name.
     fn named(&mut self, _name: &str, _value: &SetOrRel<Self::S, Self::R>) {}
 }
 
-/// Where something stands that may go wrong, and what it is called.
+/// The name of a check or definition, and where it stands.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub name: String,
@@ -97,11 +97,11 @@ pub struct Place {
 pub struct Failed {
     pub name: String,
     pub place: String,
-    /// The events of a cycle in order, or of the first pair or element that should not be.
+    /// The events that show the failure: a cycle in order, or a pair or element that should be absent.
     pub events: Vec<usize>,
 }
 
-/// Why an algebra stops an evaluation.
+/// [`EarlyEnd`] as an algebra reports it, which does not know places in the text.
 #[derive(Clone, Debug)]
 pub enum Halt {
     Failed(Failed),
@@ -111,18 +111,19 @@ pub enum Halt {
 
 /// Why an evaluation ends early.
 #[derive(Clone, Debug)]
-pub enum Stop {
-    /// The model is wrong.
+pub enum EarlyEnd {
+    /// The model has an error.
     Error(Box<Diag>),
-    /// The answer depends on the execution.
+    /// Staging cannot answer: the answer depends on the execution.
     Unstageable(Box<Diag>),
-    /// The execution is not allowed.
+    /// The execution is forbidden.
     Failed(Failed),
 }
 
-pub type Outcome<T> = Result<T, Stop>;
+pub type Outcome<T> = Result<T, EarlyEnd>;
 
-/// The initial writes before the others of their place, and these before the final ones.
+/// The relation `co0`: initial writes before the other writes of their place, and these before the final
+/// ones.
 pub fn co0<A: Algebra>(alg: &mut A) -> A::R {
     let w = alg.base_set(BaseSet::W);
     let iw = alg.base_set(BaseSet::Iw);

@@ -1,7 +1,7 @@
 //! The syntax of cat: models, instructions, expressions, and printing them.
 //!
-//! Trees only: names are not resolved here and nothing has a type. Printing gives text that
-//! reads back as the same tree.
+//! These are only trees: names are not resolved and nothing has a type. A printed tree reads back as
+//! the same tree.
 
 use litmake_base::diag::Span;
 use std::fmt::{self, Display, Write};
@@ -12,7 +12,7 @@ pub type Name = Arc<str>;
 /// One `.cat` (or `.bell`) file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// What the file calls the model, and the architecture where both are given.
+    /// The architecture in the title, if the title has one besides the name.
     pub arch: Option<Name>,
     pub title: Option<Name>,
     /// Old-style options after the title (`withco`, `withoutsc` and so on), as written.
@@ -81,10 +81,10 @@ pub enum ExprKind {
     If(Box<Cond>, Box<Expr>, Box<Expr>),
 }
 
-/// A variable to bind; `_` is none.
+/// A variable to bind; `None` for `_`.
 pub type Var = Option<Name>;
 
-/// One variable, or a tuple of none or several.
+/// A pattern: one variable, or a tuple of none or several.
 pub type Pat = Vec<Var>;
 
 #[derive(Clone, Debug)]
@@ -141,8 +141,9 @@ pub struct Ins {
 
 pub use super::plan::{CheckKind, Shape};
 
+/// What a check says: `~acyclic e as name`.
 #[derive(Clone, Debug)]
-pub struct Test {
+pub struct CheckedExpr {
     pub shape: Shape,
     pub negated: bool,
     pub expr: Expr,
@@ -154,13 +155,13 @@ pub struct Test {
 pub enum InsKind {
     Let(Let),
     /// `let rec .. when check`
-    LetWhen(Let, Test),
+    LetWhen(Let, CheckedExpr),
     Match {
         on: Expr,
         arms: Vec<(Name, Vec<Ins>)>,
         default: Option<Vec<Ins>>,
     },
-    Check(CheckKind, Test),
+    Check(CheckKind, CheckedExpr),
     Show(Vec<Name>),
     ShowAs(Expr, Name),
     Unshow(Vec<Name>),
@@ -358,7 +359,7 @@ impl Display for Let {
     }
 }
 
-impl Display for Test {
+impl Display for CheckedExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shape = match self.shape {
             Shape::Acyclic => "acyclic",

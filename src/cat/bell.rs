@@ -1,6 +1,6 @@
-//! What a bell file declares: the annotations that events of each kind may have.
+//! Reads which annotations a bell file declares for events.
 //!
-//! Its definitions are run like those of any model, by `eval`. It does not know tests.
+//! `eval` runs its definitions like those of any model. Nothing here knows tests.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ struct Reader<'f> {
 }
 
 impl<'f> Reader<'f> {
-    /// Includes are no circles; loading has seen to that.
+    /// (Loading has made sure that includes form no cycle.)
     fn file(&mut self, at: usize) -> Result<()> {
         let file = &self.files[at].1;
         for ins in &file.ast.body {

@@ -1,16 +1,16 @@
 //! Definitions: `let`, and `let rec` of functions, sets and relations.
 //!
-//! Recursive sets and relations are solved over variables where the algebra has them, and by
-//! iteration from nothing where it has not.
+//! Recursive sets and relations are solved over variables if the algebra has variables, else by
+//! iteration from the empty set.
 
-use super::algebra::{Algebra, Outcome, SetOrRel, Stop};
+use super::algebra::{Algebra, EarlyEnd, Outcome, SetOrRel};
 use super::ast::*;
 use super::eval::Eval;
 use super::value::{Env, Value, ValueOf, same, to_value};
 use litmake_base::diag::Span;
 use std::rc::Rc;
 
-/// A recursive definition that has new members in every one of so many rounds has no value.
+/// A recursive definition that still gains members after so many rounds has no value.
 pub const MAX_ROUNDS: usize = 10_000;
 pub const NEVER_SETTLES: &str = "this recursive definition never settles";
 
@@ -23,7 +23,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         for b in &l.bindings {
             let value = match self.eval(&b.value, env) {
                 Ok(value) => value,
-                Err(Stop::Failed(f)) => return Err(Stop::Failed(f)),
+                Err(EarlyEnd::Failed(f)) => return Err(EarlyEnd::Failed(f)),
                 Err(stop) => Value::Broken(Rc::new(stop)),
             };
             if let [Some(name)] = b.pat.as_slice() {
@@ -53,7 +53,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             return self.define_funs(&funs, env);
         }
         let n = values.len();
-        // What is defined is found to be sets or relations by trying, relations first.
+        // Whether the names are sets or relations is found by trying, relations first.
         let mut error = None;
         for guess in 0..1usize << n.min(6) {
             let is_set: Vec<bool> = (0..n).map(|i| guess >> i.min(6) & 1 != 0).collect();
@@ -76,7 +76,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                     return self.define_funs(&funs, out);
                 }
                 Ok(None) => {}
-                Err(stop @ Stop::Error(_)) => {
+                Err(stop @ EarlyEnd::Error(_)) => {
                     error.get_or_insert(stop);
                 }
                 Err(stop) => {
@@ -94,8 +94,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    /// The bodies of a recursive definition over its variables, where they are sets and
-    /// relations as guessed.
+    /// The bodies of a recursive definition over its variables, if their types are those guessed.
     #[allow(clippy::type_complexity)]
     fn bodies(
         &mut self,
@@ -138,7 +137,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             let value = self.eval(&b.value, env)?;
             out = self.bind_var(out, &b.pat[0], value);
         }
-        // The functions see one another: their bindings are the newest.
+        // The functions can call one another: their bindings are the newest.
         let mut at = out;
         while at != env {
             let b = &mut self.bound[at as usize - 1];
@@ -150,7 +149,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Ok(out)
     }
 
-    /// The least solution by iteration from nothing.
+    /// Computes the least solution by iteration from nothing.
     fn iterate(&mut self, funs: &[&'m Binding], values: &[&'m Binding], env: Env) -> Outcome<Env> {
         let mut old: Vec<ValueOf<'m, A>> = values
             .iter()
@@ -168,7 +167,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 };
             }
             inner = self.define_funs(funs, inner)?;
-            // Each sees what those before it have become.
+            // Each body sees the new values of those before it.
             let mut new = Vec::with_capacity(old.len());
             for b in values {
                 let value = self.eval(&b.value, inner)?;
@@ -191,7 +190,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         self.error(values[0].span, NEVER_SETTLES)
     }
 
-    /// Whether `new` has nothing that `old` lacks.
+    /// Whether all members of `new` are in `old`.
     fn is_within(
         &mut self,
         new: &ValueOf<'m, A>,

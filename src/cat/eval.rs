@@ -1,10 +1,10 @@
-//! What the cat language means, over any kind of sets and relations.
+//! The meaning of the cat language, over any kind of sets and relations.
 //!
 //! One tree walk serves both staging, where sets and relations are nodes of a plan, and
-//! interpretation, where they are the sets and relations of one execution. It knows nothing of
-//! either but the trait [`Algebra`].
+//! interpretation, where they are those of one execution. It knows them only by the trait
+//! [`Algebra`].
 
-use super::algebra::{Algebra, Halt, Outcome, Place, SetOrRel, Stop};
+use super::algebra::{Algebra, EarlyEnd, Halt, Outcome, Place, SetOrRel};
 use super::ast::*;
 use super::load::{Model, variant_holds};
 use super::names;
@@ -32,7 +32,7 @@ pub struct Eval<'m, A: Algebra> {
     file: usize,
     depth: usize,
     steps: u64,
-    /// The enumeration of each tag, and the tags of each enumeration.
+    /// For each tag, its enumeration.
     tag_types: HashMap<Name, Name>,
     enums: HashMap<Name, Vec<Name>>,
 }
@@ -64,20 +64,20 @@ impl<'m, A: Algebra> Eval<'m, A> {
 
     pub fn error<T>(&self, span: Span, message: impl Into<String>) -> Outcome<T> {
         let source = &self.model.files[self.file].source;
-        Err(Stop::Error(Diag::at(source, span, message)))
+        Err(EarlyEnd::Error(Diag::at(source, span, message)))
     }
 
     pub fn unstageable<T>(&self, span: Span, message: impl Into<String>) -> Outcome<T> {
         let source = &self.model.files[self.file].source;
-        Err(Stop::Unstageable(Diag::at(source, span, message)))
+        Err(EarlyEnd::Unstageable(Diag::at(source, span, message)))
     }
 
-    pub(super) fn halt(&self, halt: Halt, span: Span) -> Stop {
+    pub(super) fn halt(&self, halt: Halt, span: Span) -> EarlyEnd {
         let source = &self.model.files[self.file].source;
         match halt {
-            Halt::Failed(f) => Stop::Failed(f),
-            Halt::Error(m) => Stop::Error(Diag::at(source, span, m)),
-            Halt::Unstageable(m) => Stop::Unstageable(Diag::at(source, span, m)),
+            Halt::Failed(f) => EarlyEnd::Failed(f),
+            Halt::Error(m) => EarlyEnd::Error(Diag::at(source, span, m)),
+            Halt::Unstageable(m) => EarlyEnd::Unstageable(Diag::at(source, span, m)),
         }
     }
 
@@ -99,7 +99,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    /// Binds the variables of a pattern to a value, or nothing where they do not fit.
+    /// Binds the variables of a pattern to a value; `None` if they do not fit.
     pub(super) fn bind_pat(&mut self, env: Env, pat: &Pat, value: ValueOf<'m, A>) -> Option<Env> {
         if let [one] = pat.as_slice() {
             return Some(self.bind_var(env, one, value));
@@ -127,7 +127,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         None
     }
 
-    /// The value of a name: bound by the model, base name, or primitive.
+    /// The value of a name: one bound by the model, a base name, or a primitive.
     pub(super) fn lookup(&mut self, env: Env, name: &str, span: Span) -> Outcome<ValueOf<'m, A>> {
         if let Some(value) = self.bound(env, name) {
             return match value {
@@ -141,7 +141,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         if let Some(prim) = Prim::named(name) {
             return Ok(Value::Prim(prim));
         }
-        Err(Stop::Error(self.unknown(env, name, span)))
+        Err(EarlyEnd::Error(self.unknown(env, name, span)))
     }
 
     fn unknown(&self, mut env: Env, name: &str, span: Span) -> Box<Diag> {
@@ -197,9 +197,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
     fn exec(&mut self, ins: &'m Ins, env: &mut Env) -> Outcome<()> {
         match &ins.kind {
             InsKind::Let(l) => *env = self.define(l, *env)?,
-            InsKind::LetWhen(l, test) => {
+            InsKind::LetWhen(l, checked) => {
                 *env = self.define(l, *env)?;
-                self.test(CheckKind::Require, test, *env)?;
+                self.check(CheckKind::Require, checked, *env)?;
             }
             InsKind::Match { on, arms, default } => {
                 let tag = self.tag_of(on, *env)?;
@@ -209,7 +209,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                     None => return self.error(on.span, format!("no arm is for `'{tag}`")),
                 }
             }
-            InsKind::Check(kind, test) => self.test(*kind, test, *env)?,
+            InsKind::Check(kind, checked) => self.check(*kind, checked, *env)?,
             InsKind::Show(names) => {
                 for name in names {
                     if let Some(value) = self.bound(*env, name).cloned()
@@ -229,7 +229,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                         self.alg.show(name, v);
                     }
                 }
-                Err(Stop::Failed(f)) => return Err(Stop::Failed(f)),
+                Err(EarlyEnd::Failed(f)) => return Err(EarlyEnd::Failed(f)),
                 Err(_) => {} // What cannot be drawn is not drawn.
             },
             InsKind::Unshow(names) => names.iter().for_each(|n| self.alg.unshow(n)),
@@ -295,28 +295,28 @@ impl<'m, A: Algebra> Eval<'m, A> {
         Ok(())
     }
 
-    fn test(&mut self, kind: CheckKind, test: &'m Test, env: Env) -> Outcome<()> {
-        let value = self.eval(&test.expr, env)?;
+    fn check(&mut self, kind: CheckKind, checked: &'m CheckedExpr, env: Env) -> Outcome<()> {
+        let value = self.eval(&checked.expr, env)?;
         let value = match value {
             Value::Set(s) => SetOrRel::Set(s),
             Value::Event(e) => SetOrRel::Set(self.alg.set_of(&[e])),
-            other => SetOrRel::Rel(self.as_rel(other, test.expr.span)?),
+            other => SetOrRel::Rel(self.as_rel(other, checked.expr.span)?),
         };
-        if matches!(value, SetOrRel::Set(_)) && test.shape != Shape::Empty {
-            return self.error(test.expr.span, "expected a relation, found a set");
+        if matches!(value, SetOrRel::Set(_)) && checked.shape != Shape::Empty {
+            return self.error(checked.expr.span, "expected a relation, found a set");
         }
-        let name = match &test.name {
+        let name = match &checked.name {
             Some(name) => name.to_string(),
             None => {
                 let text = &self.model.files[self.file].source.text;
-                let text = &text[test.span.start as usize..test.span.end as usize];
+                let text = &text[checked.span.start as usize..checked.span.end as usize];
                 text.split_whitespace().collect::<Vec<_>>().join(" ")
             }
         };
-        let place = self.place(name, test.span);
+        let place = self.place(name, checked.span);
         self.alg
-            .check(kind, test.shape, test.negated, value, &place)
-            .map_err(|h| self.halt(h, test.span))
+            .check(kind, checked.shape, checked.negated, value, &place)
+            .map_err(|h| self.halt(h, checked.span))
     }
 
     /// Flags executions in which a relation is not empty.
@@ -431,7 +431,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
             }
             ExprKind::MatchSet { on, empty, other } => self.match_set(on, empty, other, env),
             ExprKind::Try(first, second) => match self.eval(first, env) {
-                Err(Stop::Error(_)) => self.eval(second, env),
+                Err(EarlyEnd::Error(_)) => self.eval(second, env),
                 done => done,
             },
             ExprKind::If(cond, yes, no) => {
@@ -597,7 +597,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 if mb.iter().any(|v| same(v, &va)) {
                     return Ok(true);
                 }
-                // Staged sets and relations may turn out equal all the same.
+                // Different nodes of a plan may still have equal values.
                 if mb.iter().any(|v| self.may_differ(v)) {
                     return self.unstageable(span, OPEN);
                 }

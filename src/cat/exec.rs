@@ -1,6 +1,6 @@
-//! One complete candidate execution as cat sees it, and the verdict on it.
+//! A complete candidate execution as cat sees it, and a model's verdict on it.
 //!
-//! It knows neither models nor where executions come from.
+//! It knows no models, nor where executions come from.
 
 use super::algebra::Failed;
 use super::plan::{BaseRel, BaseSet, Shape};
@@ -9,8 +9,8 @@ use litmake_ops::Tags;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// An execution: what the base names stand for. Names that are not given are empty, but for
-/// those that follow from the number of events, from tags and from co.
+/// An execution: the values of the base names. A name without a value is empty, except those that
+/// follow from the number of events, from tags or from co.
 #[derive(Clone, Debug, Default)]
 pub struct Exec {
     pub n: usize,
@@ -50,7 +50,7 @@ impl Exec {
     }
 }
 
-/// What a model says of an execution.
+/// A model's verdict on an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// The check that forbids it, if one does.
@@ -65,8 +65,8 @@ impl Verdict {
     }
 }
 
-/// Whether a relation has a shape, or the events that show that it has not: a cycle in order,
-/// or one pair.
+/// Checks that a relation has a shape. The error has the events that show that it lacks it: a cycle in
+/// order, or a pair.
 pub fn rel_has(shape: Shape, r: &Rel) -> Result<(), Vec<usize>> {
     match shape {
         Shape::Empty => match r.iter().next() {

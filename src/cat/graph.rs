@@ -1,7 +1,7 @@
-//! Building plan nodes: equal terms share one node, and terms that fold are folded.
+//! Builds the nodes of a plan: equal terms share a node, and terms are simplified.
 //!
-//! Every rule is an identity of sets and relations, or a fact about the base names that the
-//! contract in [`super::plan`] states. It knows nothing of the cat language.
+//! Every rule is an identity of sets and relations, or a fact about base names that
+//! [`super::plan`] states. It knows nothing of the cat language.
 
 use super::plan::{BaseRel, BaseSet, Node, NodeId};
 use litmake_litmus::Arch;
@@ -10,15 +10,15 @@ use rustc_hash::FxHashMap;
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub is_set: Vec<bool>,
-    /// Whether a node's value is known once threads are unfolded: it depends neither on
-    /// reads-from, nor on coherence, nor on a recursive definition.
+    /// For each node, whether a skeleton determines its value: it depends on no reads-from, coherence
+    /// or recursive definition.
     fixed: Vec<bool>,
-    /// How many nodes stand below one another at most, down from each.
+    /// The depth of each node.
     depth: Vec<u32>,
-    /// Whether a node was asked for that stands above too many. It is not made.
+    /// Set when a node would be too deep. Such a node is not made.
     pub too_deep: bool,
     ids: FxHashMap<Node, NodeId>,
-    /// Reads and writes are different events; no event is a read-modify-write.
+    /// Whether reads and writes are different events, so that no event is a read-modify-write.
     split_rmw: bool,
     locks: bool,
     /// The sets in which the ends of base relations lie.
@@ -28,14 +28,14 @@ pub struct Graph {
     wreg: NodeId,
 }
 
-/// Nodes that stand below one another. Whoever walks them goes as deep, on stacks that end.
+/// The greatest depth of a node. It bounds the stack of whatever walks a plan.
 pub const MAX_DEPTH: u32 = 1000;
 
-/// How deep the search for facts about sets goes.
+/// How deep the search for facts about sets looks.
 pub const DEPTH: usize = 6;
 
 impl Graph {
-    /// `locks`: the search also orders and reads from events that are neither reads nor writes.
+    /// With `locks`, reads-from and coherence also relate events that are neither reads nor writes.
     pub fn new(arch: Arch, locks: bool) -> Graph {
         let mut graph = Graph {
             nodes: Vec::new(),
@@ -133,7 +133,7 @@ impl Graph {
         if self.is_empty(b) || self.within(b, a, DEPTH) {
             return a;
         }
-        // What is fixed is joined first, so that it is joined once.
+        // Join fixed terms first, so that they are joined once.
         for (x, y) in [(a, b), (b, a)] {
             if let Node::Union(p, q) = *self.get(x)
                 && self.fixed[y as usize]
@@ -178,7 +178,7 @@ impl Graph {
                 _ => {}
             }
         }
-        // (x \ y) & z is (x & z) \ y, so that differences come last.
+        // (x \ y) & z is (x & z) \ y: differences come last.
         if let Node::Diff(x, y) = *self.get(a) {
             let x = self.inter(x, b);
             return self.diff(x, y);
@@ -202,7 +202,7 @@ impl Graph {
         if let Node::Complement(c) = *self.get(b) {
             return self.inter(a, c);
         }
-        // (x \ y) \ z is (x \ z) \ y: what is fixed is taken away first.
+        // (x \ y) \ z is (x \ z) \ y: subtract fixed terms first.
         if let Node::Diff(x, y) = *self.get(a)
             && self.fixed[b as usize]
             && !self.fixed[y as usize]
@@ -447,7 +447,7 @@ impl Graph {
         out
     }
 
-    /// Whether `a` is a part of `b` for certain.
+    /// Whether `a` is certainly a subset of `b`.
     pub fn within(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
         self.whole_within(a, b, depth).unwrap_or_else(|| {
             let d = depth - 1;
@@ -465,7 +465,7 @@ impl Graph {
         })
     }
 
-    /// The same where it can be told without looking into either.
+    /// The same, if it can be told without looking into the operands of either.
     fn whole_within(&self, a: NodeId, b: NodeId, depth: usize) -> Option<bool> {
         if a == b || self.is_empty(a) {
             return Some(true);
@@ -480,10 +480,10 @@ impl Graph {
         }
     }
 
-    /// Whether `a` is a part of what `b` is made of, where no part of `a` that stands for it is
-    /// one of `b`.
+    /// Whether `a` is certainly a subset of `b` by the operands of `b`, if the operands of `a` do not show
+    /// it.
     fn within_parts(&self, a: NodeId, b: NodeId, d: usize) -> bool {
-        // The parts of `a` need not be looked at again: they would have been in `b`.
+        // The operands of `a` need no second look: they are not subsets of `b`.
         let whole = |x| match self.whole_within(a, x, d) {
             Some(known) => known,
             None => self.within_parts(a, x, d - 1),
@@ -514,7 +514,7 @@ impl Graph {
         )
     }
 
-    /// Whether `a` and `b` have nothing in common for certain.
+    /// Whether `a` and `b` are certainly disjoint.
     pub fn disjoint(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
         if self.is_empty(a) || self.is_empty(b) {
             return true;
@@ -572,7 +572,7 @@ impl Graph {
         }
     }
 
-    /// Whether all sources (or targets) of `r` lie in `s` for certain.
+    /// Whether all sources (or targets) of `r` certainly lie in `s`.
     fn ends_within(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
         if *self.get(s) == Node::BaseSet(BaseSet::All) {
             return true;
@@ -608,7 +608,7 @@ impl Graph {
         }
     }
 
-    /// Whether no source (or target) of `r` lies in `s` for certain.
+    /// Whether all sources (or targets) of `r` certainly lie outside `s`.
     fn ends_outside(&self, r: NodeId, s: NodeId, target: bool, depth: usize) -> bool {
         if depth == 0 {
             return false;

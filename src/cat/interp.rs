@@ -1,8 +1,8 @@
-//! The whole language over one complete execution: no plan, no cleverness.
+//! Interprets a model over one complete execution, in the plainest way.
 //!
-//! It is what the fast path is tested against, and what runs models that cannot be staged.
+//! It runs models that cannot be staged, and tests compare staging with it.
 
-use super::algebra::{Algebra, Failed, Halt, Place, SetOrRel, Stop};
+use super::algebra::{Algebra, EarlyEnd, Failed, Halt, Place, SetOrRel};
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::Eval;
 use super::exec::{Exec, Verdict, rel_has};
@@ -12,14 +12,14 @@ use litmake_base::diag::{Diag, Result};
 use litmake_base::rel::{Rel, Set};
 use std::rc::Rc;
 
-/// More ways through the `with` instructions of a model than this are not tried.
+/// At most so many ways through the `with` instructions of a model are tried.
 const MAX_WAYS: usize = 200_000;
 
-/// What a model says of an execution. Where the model itself leaves values open (`with`), the
-/// execution is allowed if one choice allows it.
+/// A model's verdict on an execution. If the model leaves values open (`with`), the execution is
+/// allowed if some choice of them allows it.
 pub fn interpret(model: &Model, exec: &Exec) -> Result<Verdict> {
     let mut total: Option<Verdict> = None;
-    // Which member each `with` takes, and of how many.
+    // For each `with`, the member that it takes and the number of members.
     let mut script: Vec<(usize, usize)> = Vec::new();
     for _ in 0..MAX_WAYS {
         let algebra = Concrete {
@@ -34,8 +34,8 @@ pub fn interpret(model: &Model, exec: &Exec) -> Result<Verdict> {
         script = eval.alg.script;
         match outcome {
             Ok(()) => {}
-            Err(Stop::Failed(failed)) => verdict.failed = Some(failed),
-            Err(Stop::Error(d) | Stop::Unstageable(d)) => return Err(d),
+            Err(EarlyEnd::Failed(failed)) => verdict.failed = Some(failed),
+            Err(EarlyEnd::Error(d) | EarlyEnd::Unstageable(d)) => return Err(d),
         }
         total = Some(match total {
             None => verdict,
@@ -138,7 +138,7 @@ impl Algebra for Concrete<'_> {
         Some(r.iter().collect())
     }
 
-    /// The execution's own order, where it is one of those asked for.
+    /// The execution's coherence order, if it is one of those that the model asks for.
     fn coherence(&mut self, s: &Rc<Set>, r: &Rc<Rel>, place: &Place) -> Result1<Rc<Rel>> {
         let all = Rel::cross(s, s);
         let co = self.exec.rel(BaseRel::Co).inter(&all);

@@ -1,4 +1,4 @@
-//! The words of cat. It knows nothing of the grammar.
+//! Splits cat text into tokens. It does not know the grammar.
 
 use super::ast::Name;
 use litmake_base::diag::{Diag, Result, Source, Span};
@@ -37,7 +37,7 @@ keywords! {
     "variant" "when" "with"
 }
 
-/// Longer signs stand before their beginnings.
+/// A sign comes before all signs that are a prefix of it.
 const SIGNS: &[&str] = &[
     "||", "|", "&&", "&", "++", "+", "->", "-1", "(", ")", "{", "}", "[", "]", "0", "*", "~", "^",
     "\\", "?", "=", ";", ",", "_",

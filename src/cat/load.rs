@@ -1,8 +1,8 @@
-//! Finding and reading the files of a model: its own, those that it includes, and the library.
+//! Finds and reads the files of a model: its own, those that it includes, and the library.
 //!
-//! Includes are resolved here once and for all, so that later stages never look at files. A
-//! model that is built in is made of built-in files alone and so means the same everywhere;
-//! for others, the folders given with `-I` come first.
+//! Includes are resolved only here, so nothing else looks at files. A built-in model includes only
+//! built-in files, and so means the same everywhere. For other models, the folders given with `-I` come
+//! first.
 
 use super::ast::{File, Ins, InsKind, Variant};
 use super::parse::parse;
@@ -15,11 +15,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a model is to be found and read.
+/// How to find and read a model.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     pub include_dirs: Vec<PathBuf>,
-    /// The variants that are set. The name of the dialect is set besides.
+    /// The variants that are set, besides the name of the dialect.
     pub variants: Vec<String>,
     /// The bell file, which declares annotations and is run before the model.
     pub bell: Option<String>,
@@ -43,7 +43,7 @@ pub struct Model {
     pub(super) roots: Vec<usize>,
     /// What the bell file declares, where there is one.
     bell: Option<Annotations>,
-    /// The name of the built-in model that this is, where it is one.
+    /// The name of the model, if it is built in.
     built_in: Option<&'static str>,
 }
 
@@ -51,12 +51,12 @@ pub struct Model {
 pub struct Loaded {
     pub source: Source,
     pub ast: Arc<File>,
-    /// The files of the include instructions, by the start of their spans.
+    /// For each include instruction, by the start of its span, the index of its file.
     pub(super) includes: HashMap<u32, usize>,
 }
 
 impl Model {
-    /// A hash over all that was read and all that decides what it means.
+    /// A hash over all files, and over everything else that decides their meaning.
     pub fn fingerprint(&self) -> blake3::Hash {
         let mut hash = blake3::Hasher::new();
         let mut field = |text: &str| {
@@ -83,7 +83,7 @@ impl Model {
         &self.files[*self.roots.last().unwrap_or(&0)]
     }
 
-    /// The built-in model that this is, and nothing added to it.
+    /// The name of the model, if it is built in and no bell file adds to it.
     pub fn built_in(&self) -> Option<&'static str> {
         self.built_in.filter(|_| self.bell.is_none())
     }
@@ -98,7 +98,7 @@ impl Model {
         self.bell.is_some()
     }
 
-    /// Whether it asks for the values of events.
+    /// Whether it compares the values of events.
     pub fn compares_values(&self) -> bool {
         self.files.iter().any(|f| f.source.text.contains("different-values"))
     }
@@ -108,7 +108,7 @@ impl Model {
         self.bell.clone().unwrap_or_default()
     }
 
-    /// The annotation whose events a cat name stands for: its own name with a capital.
+    /// The annotation of a set's events. The name of the set is that of the annotation with a capital.
     pub(super) fn annotation(&self, set: &str) -> Option<Tags> {
         let bell = self.bell.as_ref()?;
         let (first, rest) = set.split_at_checked(1)?;
@@ -123,7 +123,7 @@ impl Model {
     }
 }
 
-/// Where files come from; tests give texts of their own.
+/// A source of files. Tests have one with texts of their own.
 pub trait Files {
     /// The text of a file, or nothing where there is none.
     fn read(&self, path: &Path) -> std::io::Result<Option<String>>;
@@ -199,8 +199,8 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
 
 /// A file that was found.
 #[derive(Clone, Debug)]
-struct Found {
-    /// What identifies it.
+struct FoundFile {
+    /// What identifies the file.
     key: String,
     /// Its folder, unless it is built in.
     folder: Option<PathBuf>,
@@ -218,17 +218,17 @@ struct Loader<'a> {
     open: Vec<String>,
 }
 
-/// More files than any model has; a bound on what a hostile tree of includes can cost.
+/// No model has so many files. It bounds what a hostile tree of includes can cost.
 const MAX_FILES: usize = 500;
 const MAX_NESTING: usize = 40;
 
 impl Loader<'_> {
-    fn try_path(&self, path: &Path) -> Result<Option<Found>> {
+    fn try_path(&self, path: &Path) -> Result<Option<FoundFile>> {
         let text = self
             .files
             .read(path)
             .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-        Ok(text.map(|text| Found {
+        Ok(text.map(|text| FoundFile {
             key: path.display().to_string(),
             folder: Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
             text,
@@ -237,7 +237,7 @@ impl Loader<'_> {
     }
 
     /// The file of this name in the first of the folders after `-I` that has one.
-    fn in_folders(&self, file: &str) -> Result<Option<Found>> {
+    fn in_folders(&self, file: &str) -> Result<Option<FoundFile>> {
         for dir in &self.options.include_dirs {
             if let Some(found) = self.try_path(&dir.join(file))? {
                 return Ok(Some(found));
@@ -246,9 +246,9 @@ impl Loader<'_> {
         Ok(None)
     }
 
-    fn try_built_in(&self, file: &str) -> Option<Found> {
+    fn try_built_in(&self, file: &str) -> Option<FoundFile> {
         let (name, text) = BUILT_IN.iter().find(|(name, _)| *name == file)?;
-        Some(Found {
+        Some(FoundFile {
             key: format!("<built-in>/{name}"),
             folder: None,
             text: text.to_string(),
@@ -256,10 +256,10 @@ impl Loader<'_> {
         })
     }
 
-    fn find_main(&self, name: &str) -> Result<Found> {
+    fn find_main(&self, name: &str) -> Result<FoundFile> {
         let is_path = name.contains('/') || name.ends_with(".cat");
         let file = if is_path { name.to_string() } else { format!("{name}.cat") };
-        // A bare name means the file of that name here, unless it is one of ours and only ours count.
+        // With --no-local, the name of a built-in model never means a file here.
         let ours = self.try_built_in(name).filter(|_| local::is_forbidden());
         if is_path
             && ours.is_none()
@@ -294,7 +294,7 @@ impl Loader<'_> {
         })
     }
 
-    fn find_bell(&self, name: &str) -> Result<Found> {
+    fn find_bell(&self, name: &str) -> Result<FoundFile> {
         if let Some(found) = self.try_path(Path::new(name))? {
             return Ok(found);
         }
@@ -306,7 +306,7 @@ impl Loader<'_> {
     }
 
     /// The file that `name` means inside the file `from`.
-    fn find(&self, name: &str, from: &Found) -> Result<Option<Found>> {
+    fn find(&self, name: &str, from: &FoundFile) -> Result<Option<FoundFile>> {
         let Some(folder) = &from.folder else {
             return Ok(self.try_built_in(name));
         };
@@ -320,7 +320,7 @@ impl Loader<'_> {
     }
 
     /// Reads a file and all that it includes, and gives its index.
-    fn read(&mut self, found: Found) -> Result<usize> {
+    fn read(&mut self, found: FoundFile) -> Result<usize> {
         if let Some(&index) = self.by_key.get(&found.key) {
             return Ok(index);
         }

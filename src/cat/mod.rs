@@ -1,4 +1,4 @@
-//! The cat language: read, check, evaluate, and lower to relational code.
+//! The cat language, in which models are written: reads models, stages them to plans, interprets them.
 //!
 //! It does not know instruction sets, nor how executions are found.
 

@@ -1,12 +1,12 @@
-//! The names that every model finds bound: base sets and relations of each dialect.
+//! The names that are bound for every model: base sets and relations of each dialect.
 //!
-//! Names that are defined in terms of others are in `models/stdlib.cat`, not here.
+//! (`models/stdlib.cat` binds the names that are defined in terms of others.)
 
 use super::plan::{BaseRel, BaseSet};
 use litmake_litmus::Arch;
 use litmake_ops::{TAG_TABLE, Tags};
 
-/// What a base name stands for.
+/// The meaning of a base name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     Set(BaseSet),
@@ -69,8 +69,8 @@ const RELS: &[(&str, BaseRel)] = &[
     ("same-low-order-bits", BaseRel::Loc),
 ];
 
-/// Sets of events that no execution here has: translation, tags, faults, cache maintenance,
-/// locks, speculation.
+/// Sets of herd that are always empty here: litmake has no such events (translation, tags, faults,
+/// cache maintenance, locks, speculation).
 const EMPTY_SETS: &[&str] = &[
     "NExp",
     "SPEC",
@@ -138,7 +138,7 @@ const EMPTY_RELS: &[&str] = &["inv-domain", "PTEtoPA"];
 const TAG_ALIASES: &[(Arch, &str, &str)] =
     &[(Arch::X86_64, "NT", "NTW"), (Arch::X86, "NT", "NTW"), (Arch::Arm, "AL", "A")];
 
-/// The base name `name` in tests of `arch`, where it is one.
+/// The meaning of `name` in tests of `arch`, if it is a base name there.
 pub fn base(arch: Arch, name: &str) -> Option<Base> {
     if name == "co0" || name == "pco" {
         return Some(Base::Co0);
@@ -194,8 +194,8 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     sets.chain(RELS.iter().map(|(n, _)| *n)).chain(tags)
 }
 
-/// The annotations that a cat name stands for in tests of a dialect; a name that is no
-/// annotation of any dialect gives nothing.
+/// The annotations that a cat name stands for in tests of a dialect; `None` if no dialect has such an
+/// annotation.
 pub fn tags_of(arch: Arch, name: &str) -> Option<Tags> {
     let mut known = None;
     for (tags, tag_name, archs) in TAG_TABLE {

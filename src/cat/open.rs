@@ -1,7 +1,7 @@
-//! What a model finds before it binds anything, and what it leaves open: base names, `with`, and
-//! functions over members that are not known before there is an execution.
+//! Values that a model does not compute: base names, the choices of `with`, and functions over members
+//! that are unknown while staging.
 
-use super::algebra::{Algebra, Failed, Outcome, SetOrRel, Stop, co0};
+use super::algebra::{Algebra, EarlyEnd, Failed, Outcome, SetOrRel, co0};
 use super::ast::{BinOp, Expr, ExprKind};
 use super::eval::Eval;
 use super::names::{self, Base};
@@ -10,14 +10,14 @@ use super::value::{Env, Value, ValueOf};
 use litmake_base::diag::Span;
 
 impl<'m, A: Algebra> Eval<'m, A> {
-    /// What a name means before a model binds it.
+    /// The value of a base name.
     pub(super) fn base_named(&mut self, name: &str) -> Option<ValueOf<'m, A>> {
         let model = self.model;
         if model.has_bell() {
             if let Some(tags) = model.annotation(name) {
                 return Some(Value::Set(self.alg.base_set(BaseSet::Tags(tags))));
             }
-            // What is searched for beside reads and writes is for the model to put in.
+            // The search also covers locks; the model adds these itself.
             let (r, w) = (self.alg.base_set(BaseSet::R), self.alg.base_set(BaseSet::W));
             let (on_r, on_w) = (self.alg.identity_on(&r), self.alg.identity_on(&w));
             let co = self.alg.base_rel(BaseRel::Co);
@@ -28,7 +28,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                     return Some(Value::Rel(self.alg.rel_op(BinOp::Seq, &rf, &on_r)));
                 }
                 "co" => return Some(Value::Rel(self.alg.rel_op(BinOp::Seq, &on_w, &co))),
-                // As in herd, of the places that final states show.
+                // As in herd, only places that final states show.
                 "FW" => {
                     let observed = self.alg.base_set(BaseSet::Observed);
                     let shown = self.alg.set_op(BinOp::Inter, &w, &observed);
@@ -66,7 +66,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    /// The value of a `with`: one member of a set that stands for all of them.
+    /// The value of a `with`: one member of a set; while staging, one that stands for any.
     pub(super) fn from(&mut self, from: &'m Expr, env: Env) -> Outcome<ValueOf<'m, A>> {
         if let ExprKind::App(fun, arg) = &from.kind
             && let ExprKind::Var(name) = &fun.kind
@@ -74,7 +74,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         {
             let arg = self.eval(arg, env)?;
             let (set, rel) = match (name.as_ref(), arg) {
-                // The writes, as they were where the function was defined.
+                // The function refers to the writes that were in scope where it was defined.
                 ("generate_cos", rel) => {
                     let home = match self.bound(env, name) {
                         Some(Value::Closure(c)) => c.env,
@@ -105,7 +105,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         let members = self.members(from, env)?;
         let failed = |ev: &Self| {
             let place = ev.place("with".into(), from.span);
-            Stop::Failed(Failed { name: place.name, place: place.at, events: Vec::new() })
+            EarlyEnd::Failed(Failed { name: place.name, place: place.at, events: Vec::new() })
         };
         match members.len() {
             0 => Err(failed(self)),
@@ -117,8 +117,9 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    /// A function applied to each member of a set or a relation whose members are not known, as
-    /// far as that can be said: what lists them one by one, and what pairs them.
+    /// Applies a function to each member of a set or a relation whose members are unknown. It knows two
+    /// shapes of functions: those that make a relation of each pair, and those that pair each member with
+    /// others. `None` for any other.
     pub(super) fn map_members(
         &mut self,
         of: &ValueOf<'m, A>,
@@ -144,7 +145,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 if !self.alg.by_target(&one, &pairs) {
                     return Ok(None);
                 }
-                // What is true of each is true of all together.
+                // The pairs of the whole set are the union of those of each member.
                 let all = self.apply_open(f, Value::Member(s.clone()), span, env)?;
                 Ok(match all {
                     Value::Singles(pairs) => Some(Value::Families(s.clone(), pairs)),
@@ -155,7 +156,8 @@ impl<'m, A: Algebra> Eval<'m, A> {
         }
     }
 
-    /// Applies a function to a member that is not known; where it is at a loss, an execution tells.
+    /// Applies a function to an unknown member. An error becomes "unstageable": with a known member there
+    /// may be none.
     fn apply_open(
         &mut self,
         f: ValueOf<'m, A>,
@@ -164,7 +166,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         env: Env,
     ) -> Outcome<ValueOf<'m, A>> {
         self.apply(f, member, span, env).map_err(|stop| match stop {
-            Stop::Error(d) => Stop::Unstageable(d),
+            EarlyEnd::Error(d) => EarlyEnd::Unstageable(d),
             stop => stop,
         })
     }

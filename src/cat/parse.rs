@@ -1,4 +1,4 @@
-//! Reading cat text into trees, with the grammar and the precedences of herd's manual.
+//! Parses cat text into trees, with the grammar and the precedences of herd's manual.
 //!
 //! From weak to strong: `|`, `++`, `;` (these lean right), `\` (leans left), `&` (right), then
 //! `*` of sets, postfix `* + ?` and prefix `~`, which do not mix without parentheses, then
@@ -8,9 +8,9 @@ use super::ast::*;
 use super::lex::{Tok, Token, lex};
 use litmake_base::diag::{Diag, Result, Source, Span};
 
-/// How deep expressions and instructions may nest. It bounds the stack of every walk of a tree.
+/// How deep expressions and instructions may nest. It bounds the stack of whatever walks a tree.
 const MAX_DEPTH: usize = 160;
-/// How many postfix signs or arguments may follow one another, which nest too.
+/// How many postfix signs or arguments may follow one another: these nest, too.
 const MAX_CHAIN: usize = 16;
 
 pub fn parse(source: &Source) -> Result<File> {
@@ -176,7 +176,7 @@ impl Parser<'_> {
         Ok(Ins { span: self.since(start), kind: InsKind::Enum(name, tags) })
     }
 
-    /// Instructions up to one of the closing words, which is left.
+    /// Instructions up to one of the closing words, which is not taken.
     fn block(&mut self, closing: &[&'static str]) -> Result<Vec<Ins>> {
         self.deeper(|p| {
             let mut body = Vec::new();
@@ -277,10 +277,10 @@ impl Parser<'_> {
                     "assert" => CheckKind::Assert,
                     _ => CheckKind::UndefinedUnless,
                 };
-                InsKind::Check(kind, self.test()?)
+                InsKind::Check(kind, self.checked_expr()?)
             }
             "acyclic" | "irreflexive" | "empty" | "~" => {
-                InsKind::Check(CheckKind::Require, self.test()?)
+                InsKind::Check(CheckKind::Require, self.checked_expr()?)
             }
             _ => return self.expected("an instruction"),
         };
@@ -293,9 +293,9 @@ impl Parser<'_> {
         let bindings = self.bindings()?;
         let bound = Let { rec, bindings };
         if rec && self.eat("when") {
-            let test = self.test()?;
+            let checked = self.checked_expr()?;
             self.eat("in");
-            return Ok(InsKind::LetWhen(bound, test));
+            return Ok(InsKind::LetWhen(bound, checked));
         }
         self.eat("in");
         Ok(InsKind::Let(bound))
@@ -345,7 +345,7 @@ impl Parser<'_> {
         if self.eat("as") { self.name("a name").map(Some) } else { Ok(None) }
     }
 
-    fn test(&mut self) -> Result<Test> {
+    fn checked_expr(&mut self) -> Result<CheckedExpr> {
         let start = self.span();
         let negated = self.eat("~");
         let shape = match self.peek() {
@@ -357,7 +357,7 @@ impl Parser<'_> {
         self.next();
         let expr = self.expr()?;
         let name = self.optional_name()?;
-        Ok(Test { shape, negated, expr, name, span: self.since(start) })
+        Ok(CheckedExpr { shape, negated, expr, name, span: self.since(start) })
     }
 
     fn var(&mut self) -> Result<Var> {
@@ -367,7 +367,7 @@ impl Parser<'_> {
         self.name("a variable or `_`").map(Some)
     }
 
-    /// Variables with commas between, possibly none.
+    /// Variables separated by commas, possibly none.
     fn formals(&mut self) -> Result<Pat> {
         let mut pat = Vec::new();
         if matches!(self.peek(), Tok::Name(_)) || self.is("_") {
@@ -798,7 +798,7 @@ impl Parser<'_> {
         Ok(Expr { span: self.since(start), kind })
     }
 
-    /// Operands with commas between up to the closing sign, which is taken.
+    /// Operands separated by commas, up to the closing sign, which is taken.
     fn args(&mut self, close: &str) -> Result<Vec<Expr>> {
         let mut items = Vec::new();
         if self.eat(close) {

@@ -1,11 +1,12 @@
-//! A cat model as flat relational code: what staging makes of it and what the simulator runs.
+//! The plan of a model: flat operations on sets and relations, which staging makes and the simulator
+//! runs.
 //!
-//! Functions are inlined, variants decided, and names resolved to base sets and relations. It
-//! does not know executions; the simulator gives the base names their meaning.
+//! Functions are inlined, variants decided, and names resolved to base sets and relations, to
+//! which the simulator gives values. A plan does not know executions.
 
 use litmake_ops::{Annotations, TAG_TABLE, Tags};
 
-/// Index of a node; a node only refers to nodes before it, but for fixpoint variables.
+/// Index of a node. A node refers to earlier nodes only, except through fixpoint variables.
 pub type NodeId = u32;
 
 /// The base sets, other than annotations. Names are those of herd's cat.
@@ -13,7 +14,8 @@ pub type NodeId = u32;
 pub enum BaseSet {
     /// `_`
     All,
-    /// Memory reads, writes and both; initial writes and C's one-event RMWs included.
+    /// Memory reads, memory writes, and both. Initial writes are writes; a read-modify-write of C, which is
+    /// one event, is both.
     R,
     W,
     M,
@@ -29,16 +31,16 @@ pub enum BaseSet {
     Rmw,
     /// Initial writes.
     Iw,
-    /// Writes that are last in coherence order at their place; depends on co.
+    /// Writes that are last in coherence order at their place. It depends on co.
     Fw,
     /// Events at places that final states show.
     Observed,
-    /// Explicit memory events (all of ours but initial writes are).
+    /// Explicit memory events: here, all but initial writes.
     Exp,
-    /// Register reads and writes; present only for models that ask for them (`catdep`).
+    /// Register reads and writes, which exist only for models that ask for them (`catdep`).
     Rreg,
     Wreg,
-    /// Register reads that feed an address, that feed data.
+    /// Register reads that feed an address; register reads that feed data.
     AddrPort,
     DataPort,
     /// Reads and writes of locations declared const.
@@ -61,15 +63,15 @@ pub enum BaseRel {
     Rf,
     /// Reads-from between register events (`rf-reg`).
     RfReg,
-    /// The coherence order that is searched.
+    /// The coherence order, which the search decides.
     Co,
-    /// Dependencies as the instruction sets give them, between memory events (ctrl: to
-    /// every later event).
+    /// Dependencies between memory events (for ctrl, to every later event), as instruction sets give
+    /// them.
     Addr,
     Data,
     Ctrl,
-    /// Dependencies through the condition of a conditional select or of a compare-and-swap
-    /// that are not in the three above.
+    /// Dependencies through the condition of a conditional select or a compare-and-swap, beyond
+    /// the three above.
     PickAddr,
     PickData,
     PickCtrl,
@@ -89,8 +91,8 @@ pub enum BaseRel {
     SameInstr,
     /// Events of the same thread, identity and initial writes left out.
     SameThread,
-    /// Memory events that have different values in every execution, and those that may have, but
-    /// need not. Known only for models that ask.
+    /// Memory events whose values differ in every execution; those whose values may differ. Only for models
+    /// that ask.
     Differ,
     MayDiffer,
 }
@@ -108,18 +110,18 @@ pub enum Node {
     Complement(NodeId),
     Seq(NodeId, NodeId),
     Inverse(NodeId),
-    /// Transitive closure (`+`); `*` and `?` are staged as this and a union with `id`.
+    /// Transitive closure (`+`). Staging makes `*` and `?` of it and a union with `id`.
     Plus(NodeId),
     Cross(NodeId, NodeId),
     IdentityOn(NodeId),
     Domain(NodeId),
     Range(NodeId),
-    /// `[s]; r` and `r; [s]`, relation first, which staging makes of sequences with an identity.
+    /// `[s]; r` and `r; [s]`, with the relation as first operand.
     RestrictDomain(NodeId, NodeId),
     RestrictRange(NodeId, NodeId),
     /// The variable of a recursive definition: group, and number in the group.
     FixVar(u32, u32),
-    /// Its least solution, from the group of that number in [`Plan::groups`].
+    /// The least solution for such a variable; the groups are in [`Plan::groups`].
     Fix(u32, u32),
 }
 
@@ -132,13 +134,13 @@ pub enum Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {
-    /// An execution that fails it is not allowed.
+    /// An execution that fails it is forbidden.
     Require,
     /// An allowed execution that satisfies it is flagged (`flag`).
     Flag,
     /// An allowed execution that fails it makes the program undefined (`undefined_unless`).
     UndefinedUnless,
-    /// The model itself is wrong where it fails (`assert`).
+    /// If it fails, the model has an error (`assert`).
     Assert,
 }
 
@@ -160,9 +162,8 @@ pub struct Check {
 pub struct FixGroup {
     pub bodies: Vec<NodeId>,
     pub is_set: Vec<bool>,
-    /// It does not grow with itself, and is what its bodies, evaluated one after the other from
-    /// nothing until none has a member that it lacked before, say. It then depends on the program
-    /// alone.
+    /// The group does not grow with itself. It depends on the program alone, and its value is that of its
+    /// bodies evaluated one after the other, from nothing until none gains a member.
     pub iterated: bool,
 }
 
@@ -175,21 +176,21 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// Relations to draw, with their names (`show`).
     pub shows: Vec<(String, NodeId)>,
-    /// What the model calls its definitions, for people.
+    /// The names of definitions, for people.
     pub names: Vec<(String, NodeId)>,
     /// The model asks for register events.
     pub catdep: bool,
-    /// What the model has beyond the annotations of the dialect.
+    /// The annotations that the model adds to those of the dialect.
     pub annotations: Annotations,
 }
 
 impl Node {
-    /// Whether this is what the search decides, or follows from that alone.
+    /// Whether the search decides this node: reads-from, coherence, or the final writes.
     pub fn is_choice(&self) -> bool {
         matches!(self, Node::BaseRel(BaseRel::Rf | BaseRel::Co) | Node::BaseSet(BaseSet::Fw))
     }
 
-    /// The nodes that this one is made of, but for the bodies of a fixpoint.
+    /// The operands of this node. The bodies of a fixpoint are not among them.
     pub fn operands(&self) -> impl Iterator<Item = NodeId> {
         let (a, b) = match *self {
             Node::BaseSet(_)
@@ -241,8 +242,8 @@ impl Plan {
     pub fn varying(&self) -> Vec<bool> {
         let mut nodes = vec![false; self.nodes.len()];
         let mut groups = vec![false; self.groups.len()];
-        // Bodies may refer to variables before the group is known to vary, so go round until
-        // nothing changes.
+        // A body may refer to a variable before its group is known to vary, so repeat until nothing
+        // changes.
         loop {
             let mut changed = false;
             for (i, node) in self.nodes.iter().enumerate() {
@@ -270,7 +271,7 @@ impl Plan {
         fixed.chain(self.annotations.of(tags)).collect::<Vec<_>>().join("|")
     }
 
-    /// One line a node and a check, for people.
+    /// A line for each node and each check, for people.
     pub fn dump(&self) -> String {
         use std::fmt::Write;
         let mut out = String::new();

@@ -1,6 +1,6 @@
-//! Running a plan over one complete execution, node by node, with no pruning.
+//! Evaluates a plan over one complete execution, node by node.
 //!
-//! It is the plain meaning of plans: the simulator's levels and shortcuts are tested against it.
+//! It states the meaning of plans plainly; tests compare the simulator's faster evaluation with it.
 
 use super::algebra::Failed;
 use super::define::{MAX_ROUNDS, NEVER_SETTLES};
@@ -20,7 +20,7 @@ impl Value {
         if is_set { Value::Set(Set::empty(n)) } else { Value::Rel(Rel::empty(n)) }
     }
 
-    /// Whether it has nothing that `old`, of the same kind, lacks.
+    /// Whether all members are in `old`, which is of the same kind.
     pub fn is_within(&self, old: &Value) -> bool {
         match (self, old) {
             (Value::Set(new), Value::Set(old)) => new.subset_of(old),
@@ -29,7 +29,7 @@ impl Value {
         }
     }
 
-    /// A value of no size, to stand where one is taken out.
+    /// A value of no size, as a placeholder.
     pub fn hollow() -> Value {
         Value::Set(Set::hollow())
     }
@@ -58,7 +58,7 @@ impl Value {
     }
 }
 
-/// What a staged model says of an execution.
+/// A staged model's verdict on an execution.
 pub fn run(plan: &Plan, exec: &Exec) -> Result<Verdict> {
     let values = values(plan, exec)?;
     let mut verdict = Verdict::default();
@@ -95,7 +95,7 @@ pub fn run(plan: &Plan, exec: &Exec) -> Result<Verdict> {
 /// The value of each node; of variables, the last one tried.
 pub fn values(plan: &Plan, exec: &Exec) -> Result<Vec<Value>> {
     let n = plan.nodes.len();
-    // The groups whose variables each node depends on and does not solve.
+    // For each node, the groups on whose variables it depends without solving them.
     let mut free: Vec<Vec<u32>> = Vec::with_capacity(n);
     for node in &plan.nodes {
         let mut groups: Vec<u32> = node.operands().flat_map(|o| free[o as usize].clone()).collect();
@@ -160,7 +160,7 @@ impl PlanEval<'_> {
         if group.iterated {
             return self.iterate(g);
         }
-        // A monotone body gains at least one pair in each round but the last.
+        // A monotone body gains at least one pair in every round except the last.
         loop {
             self.inner(g)?;
             let next: Vec<_> =

@@ -1,6 +1,6 @@
-//! The operators of cat on values of every type, and the functions that are built in.
+//! The operators of cat on values of every type, and the built-in functions.
 //!
-//! Typing is herd's: `{}` and `_` belong to every type, a tag counts as the set of it.
+//! Typing is herd's: `{}` and `_` have every type, and a tag counts as the set with this tag.
 
 use super::algebra::{Algebra, Outcome};
 use super::ast::{BinOp, Expr, UnOp};
@@ -25,7 +25,8 @@ pub enum Prim {
     Lift,
     Delift,
     DeliftInter,
-    /// Functions of values or scopes, which executions here do not have; known only of nothing.
+    /// A function of values or scopes, which executions here lack. Only its value for the empty set is
+    /// known.
     Other(&'static str),
 }
 
@@ -40,7 +41,7 @@ const OTHERS: &[&str] = &[
     "loc2events",
 ];
 
-/// More linear orders than this are not listed.
+/// At most so many linear orders are listed.
 const MAX_ORDERS: usize = 50_000;
 
 /// Sets of values are compared member by member, up to this many pairs.
@@ -164,7 +165,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
         })
     }
 
-    /// A sequence; once it is known to be empty, what follows is not looked at.
+    /// A sequence. Once it is known to be empty, the rest is not evaluated.
     pub(super) fn seq(&mut self, items: &'m [Expr], env: Env) -> Outcome<ValueOf<'m, A>> {
         let mut out: Option<A::R> = None;
         for item in items {
@@ -288,7 +289,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 let one = self.alg.rel_of(&[(a, b)]);
                 Value::Rel(self.alg.rel_op(BinOp::Union, &one, &r))
             }
-            // A relation that a match has taken a pair from, and nothing.
+            // A pair that a match took from a relation, added to the empty set.
             (Value::Pair(a, b), Value::Set(s)) if self.alg.elements(&s) == Some(Vec::new()) => {
                 Value::Rel(self.alg.rel_of(&[(a, b)]))
             }
@@ -395,7 +396,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
                 Value::Empty => Ok(Value::Empty),
                 Value::Rel(r) if self.alg.pairs(&r) == Some(Vec::new()) => Ok(Value::Rel(r)),
                 Value::Rel(r) if name == "different-values" => {
-                    // Values are no part of what a model sees: where they decide, that is said.
+                    // Executions do not fix values. Where the answer depends on them, a flag says so.
                     let open = self.alg.base_rel(BaseRel::MayDiffer);
                     let open = self.alg.rel_op(BinOp::Inter, &r, &open);
                     self.flag(open, "different-values-not-known", span)?;
@@ -533,8 +534,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 }
 
-/// Lists the orders in which each item comes after those in `before`; false where they are
-/// too many.
+/// Lists the orders in which each item comes after those in `before`; false if there are too many.
 fn topological(before: &[Vec<usize>], done: &mut Vec<usize>, out: &mut Vec<Vec<usize>>) -> bool {
     if done.len() == before.len() {
         out.push(done.clone());

@@ -1,9 +1,9 @@
-//! From a model to a plan: the model is run once with nodes of the plan for sets and relations.
+//! Stages a model: runs it once with nodes of a plan for sets and relations, which gives the plan.
 //!
-//! What is left is what an execution decides: base sets and relations, the operators on them,
-//! fixpoints and checks. It does not know executions.
+//! The plan has what an execution decides: base sets and relations, operators on them, fixpoints and
+//! checks. Staging does not know executions.
 
-use super::algebra::{Algebra, Halt, Place, SetOrRel, Stop, co0};
+use super::algebra::{Algebra, EarlyEnd, Halt, Place, SetOrRel, co0};
 use super::ast::{BinOp, CheckKind, Shape};
 use super::eval::Eval;
 use super::graph::{DEPTH, Graph, MAX_DEPTH};
@@ -13,16 +13,15 @@ use litmake_base::diag::Diag;
 use litmake_ops::{Annotations, tag};
 use std::fmt;
 
-/// How deep facts are looked for that only few terms need.
+/// How deep to look for facts that only few terms need.
 const FAR: usize = 16;
 
 /// Why there is no plan.
 #[derive(Clone, Debug)]
 pub enum StageError {
-    /// The model is wrong.
+    /// The model has an error.
     Invalid(Box<Diag>),
-    /// The model is right, but what it asks can only be answered over one execution; the
-    /// interpreter must run it.
+    /// The model asks what can only be answered over one execution, so the interpreter has to run it.
     Unstageable(Box<Diag>),
 }
 
@@ -48,9 +47,9 @@ pub fn stage(model: &Model) -> Result<Plan, StageError> {
             Err(StageError::Invalid(Diag::new(message).help("join fewer of them, or in groups")))
         }
         Ok(()) => Ok(eval.alg.finish(model.catdep())),
-        Err(Stop::Error(d)) => Err(StageError::Invalid(d)),
-        Err(Stop::Unstageable(d)) => Err(StageError::Unstageable(d)),
-        Err(Stop::Failed(f)) => Err(StageError::Invalid(Diag::new(format!(
+        Err(EarlyEnd::Error(d)) => Err(StageError::Invalid(d)),
+        Err(EarlyEnd::Unstageable(d)) => Err(StageError::Unstageable(d)),
+        Err(EarlyEnd::Failed(f)) => Err(StageError::Invalid(Diag::new(format!(
             "{}: {} can never hold, so the model allows nothing",
             f.place, f.name
         )))),
@@ -72,7 +71,7 @@ struct Stager {
     locks: bool,
     annotations: Annotations,
     groups: Vec<Group>,
-    /// Groups that have variables and no bodies yet.
+    /// The groups that have variables but no bodies yet.
     open: Vec<usize>,
     checks: Vec<Check>,
     shows: Vec<(String, NodeId)>,
@@ -105,7 +104,7 @@ impl Stager {
         if self.graph.is_set[id as usize] { SetOrRel::Set(id) } else { SetOrRel::Rel(id) }
     }
 
-    /// The nodes that a node is made of.
+    /// The nodes of which a node is made.
     fn parts(&self, id: NodeId) -> Vec<NodeId> {
         match *self.graph.get(id) {
             Node::Fix(g, _) => self.groups[g as usize].bodies.clone(),
@@ -147,7 +146,7 @@ impl Stager {
         true
     }
 
-    /// Forbids executions in which a set or relation has members.
+    /// Forbids executions in which this set or relation has members.
     fn require_empty(&mut self, node: NodeId, place: &Place) {
         if self.graph.is_empty(node) {
             return;
@@ -179,8 +178,8 @@ impl Stager {
         true
     }
 
-    /// Whether a set or relation over a variable is the union of what it is over the members of
-    /// the variable: no operation looks at two places of the variable at once, or takes it away.
+    /// Whether a set or relation over a variable is the union of its values over the single members of the
+    /// variable: no operation combines two occurrences of the variable, or subtracts it.
     fn is_linear(&self, root: NodeId, var: NodeId) -> bool {
         let group = match self.graph.get(var) {
             Node::FixVar(g, _) => *g,
@@ -230,7 +229,7 @@ impl Stager {
                 base.push(part);
                 continue;
             }
-            // A restriction at the end of a sequence has moved into it.
+            // A restriction at the end of a sequence has been moved into it.
             match *self.graph.get(part) {
                 Node::Seq(a, b) if a == var && b == var => squared = true,
                 Node::Seq(a, b) if a == var && !self.mentions(b, group) => right.push(b),
@@ -250,7 +249,7 @@ impl Stager {
         let left = self.graph.union_of(&left);
         let right = self.graph.union_of(&right);
         if squared {
-            // x;r and r;x are more than the square only where x is not in r.
+            // x;r and r;x add to the square only if x is not in r.
             let rest = self.graph.union(left, right);
             return (self.graph.is_empty(rest) || self.graph.within(rest, base, DEPTH))
                 .then(|| self.graph.plus(base));
@@ -283,7 +282,7 @@ impl Stager {
         }
     }
 
-    /// Whether a check has the same answer in every execution.
+    /// The answer of a check, if it is the same in every execution.
     fn known(&mut self, shape: Shape, node: NodeId) -> Option<bool> {
         if self.graph.is_empty(node) {
             return Some(true);
@@ -473,7 +472,7 @@ impl Algebra for Stager {
         self.graph.within(targets, *var, FAR) && self.is_linear(*pairs, *var)
     }
 
-    /// The sources that the search gives to looks at locks, where it tries all that are asked for.
+    /// The sources that the search gives to looks at locks, if it tries all that the model asks for.
     fn pick(&mut self, of: &NodeId, pairs: &NodeId, place: &Place) -> Result<NodeId, Halt> {
         let g = &mut self.graph;
         let tags = |g: &mut Graph, tags| g.base_set(BaseSet::Tags(tags));
@@ -512,7 +511,7 @@ impl Algebra for Stager {
     ) -> Result<(), Halt> {
         let mut node = id_of(&value);
         let mut shape = shape;
-        // A closure need not be computed to be free of cycles.
+        // A relation is acyclic if its closure is, so the closure need not be computed.
         while let (Shape::Acyclic | Shape::Irreflexive, Node::Plus(r)) =
             (shape, self.graph.get(node))
         {
@@ -521,7 +520,7 @@ impl Algebra for Stager {
         if let Some(answer) = self.known(shape, node) {
             let ok = answer != negated;
             match (kind, ok) {
-                // A check that always holds, or a flag that never shows.
+                // A check that always holds, or a flag that is never raised, is left out.
                 (CheckKind::Flag, false) => return Ok(()),
                 (CheckKind::Flag, true) => {}
                 (_, true) => return Ok(()),

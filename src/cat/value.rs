@@ -1,7 +1,7 @@
-//! Values of the cat language, and which of them are the same. It does not know how they come
-//! about.
+//! Values of the cat language, and which of them are certainly the same. It does not know how they are
+//! computed.
 
-use super::algebra::{Algebra, SetOrRel, Stop};
+use super::algebra::{Algebra, EarlyEnd, SetOrRel};
 use super::ast::{Function, Ins, Name, Pat};
 use super::prims::Prim;
 use std::rc::Rc;
@@ -16,12 +16,12 @@ pub enum Value<'m, S, R> {
     Rel(R),
     Event(usize),
     Pair(usize, usize),
-    /// Some member of a set, or of a relation, whichever it is.
+    /// Some member of a set, while staging.
     Member(S),
     MemberPair(R),
     /// The set of all relations of one pair of this one.
     Singles(R),
-    /// For each member of a set, the relations of one pair that end in it.
+    /// For each member of a set, the set of all relations of one pair that ends in it.
     Families(S, R),
     Tag(Name),
     /// A set of values, without repetition.
@@ -30,8 +30,8 @@ pub enum Value<'m, S, R> {
     Closure(Closure<'m>),
     Prim(Prim),
     Procedure(Procedure<'m>),
-    /// A definition that went wrong, which matters only where it is used.
-    Broken(Rc<Stop>),
+    /// A definition with an error, which matters only if it is used.
+    Broken(Rc<EarlyEnd>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub type Env = u32;
 
 pub type ValueOf<'m, A> = Value<'m, <A as Algebra>::S, <A as Algebra>::R>;
 
-/// Whether the first are among the second for certain.
+/// Whether the first values are certainly among the second.
 pub(super) fn within<S: PartialEq, R: PartialEq>(
     a: &[Value<'_, S, R>],
     b: &[Value<'_, S, R>],
@@ -62,7 +62,7 @@ pub(super) fn within<S: PartialEq, R: PartialEq>(
     a.iter().all(|v| b.iter().any(|w| same(v, w)))
 }
 
-/// Whether two values are the same for certain.
+/// Whether two values are certainly the same.
 pub fn same<S: PartialEq, R: PartialEq>(a: &Value<'_, S, R>, b: &Value<'_, S, R>) -> bool {
     match (a, b) {
         (Value::Empty, Value::Empty) | (Value::Universe, Value::Universe) => true,
