@@ -37,7 +37,16 @@ pub enum Event<'a> {
     Notice {
         message: &'a str,
     },
+<<<<<<< HEAD
     /// All tasks are done, or the run was stopped.
+=======
+    /// The run has ended, and what it found is looked into.
+    Investigating {
+        done: u64,
+        of: u64,
+        findings: u64,
+    },
+>>>>>>> e261f4b (wip bugs)
     Finished {
         stopped: bool,
         #[serde(serialize_with = "seconds")]

@@ -322,3 +322,36 @@ fn bare(s: &mut Stmt) {
         s.kind = StmtKind::Expr(e);
     }
 }
+
+/// Which kinds of operations a test has, and a core needs: most cores are seen by this alone not to be
+/// within a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs(u8);
+
+impl Needs {
+    fn of_ops(ops: impl Iterator<Item = Op>) -> Needs {
+        let bit = |op: Op| match op.group {
+            _ if op.is_plain() => 0,
+            Group::Load => 1,
+            Group::Store => 2,
+            Group::Update => 4,
+            Group::Compare => 8,
+            Group::Fence => 16,
+        };
+        Needs(ops.fold(0, |all, op| all | bit(op)))
+    }
+
+    pub fn of(test: &Test) -> Needs {
+        let threads = 0..test.threads.len();
+        Needs::of_ops(threads.filter_map(|t| function(test, t)).flat_map(some_ops))
+    }
+
+    pub fn of_core(core: &Core) -> Needs {
+        let threads = core.threads.iter();
+        Needs::of_ops(threads.filter_map(|t| function(&core.test, *t)).flat_map(some_ops))
+    }
+
+    pub fn has(self, needed: Needs) -> bool {
+        self.0 & needed.0 == needed.0
+    }
+}
