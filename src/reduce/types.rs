@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
-use litmake_litmus::{Body, Place, Test, Type};
+use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
 /// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
 pub fn plainer(test: &Test) -> Vec<Test> {
@@ -17,8 +17,23 @@ pub fn plainer(test: &Test) -> Vec<Test> {
         out.extend(atomic(test, name));
     }
     out.push(plain_locals(test));
+    out.extend(small_values(test));
     let text = litmake_litmus::write(test);
     out.retain(|t| litmake_litmus::write(t) != text);
+    out
+}
+
+/// Tests in which a location that is neither 0 nor 1 at first is 1, or else 2.
+fn small_values(test: &Test) -> Vec<Test> {
+    let mut out = Vec::new();
+    for (i, item) in test.init.iter().enumerate() {
+        let Some(InitValue::One(Value::Int(now))) = &item.value else { continue };
+        for small in [1, 2].into_iter().filter(|small| !(0..=*small).contains(now)) {
+            let mut next = test.clone();
+            next.init[i].value = Some(InitValue::One(Value::Int(small)));
+            out.push(next);
+        }
+    }
     out
 }
 

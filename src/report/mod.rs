@@ -342,13 +342,13 @@ impl Finding {
         format!("{what}{family}: {}", self.seen())
     }
 
-    /// How often it was seen: `3 tests on 2 profiles`.
+    /// How often it was seen: `3 times on 2 profiles`.
     pub fn seen(&self) -> String {
-        let profiles = self.by_profile.len();
-        match (self.count, profiles) {
-            (0 | 1, _) => format!("{} [{}]", self.test, bugs::profiles_key(&self.profiles)),
-            (n, 1) => format!("{n} tests [{}]", bugs::profiles_key(&self.profiles)),
-            (n, profiles) => format!("{n} times on {profiles} profiles, first {}", self.test),
+        let own = || bugs::profiles_key(&self.profiles);
+        match (self.count, self.by_profile.len()) {
+            (0 | 1, _) => format!("1 test [{}]", own()),
+            (n, 1) => format!("{n} tests [{}]", own()),
+            (n, profiles) => format!("{n} times on {profiles} profiles"),
         }
     }
 

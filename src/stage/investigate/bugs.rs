@@ -45,7 +45,6 @@ const FORMS: usize = 1000;
 /// A bug that was reduced.
 struct Known {
     bug: usize,
-    class: Class,
     family: String,
     test: Test,
     core: Core,
@@ -152,7 +151,7 @@ impl Investigator<'_> {
             let bug = add(found, stage, finding, &|_| key.clone());
             found.open[first].bug = Some(bug);
             let needs = Needs::of_core(&core);
-            known.push(Known { bug, class, family, test, core, needs });
+            known.push(Known { bug, family, test, core, needs });
             // Does what is open show it too?
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
