@@ -356,7 +356,7 @@ fn a_broken_test_is_wrong_input_and_the_rest_goes_on() {
     s.write("tests/bad.litmus", "C bad\n{}\nP0 (int* x) { *x = ; }\nexists (x=1)\n");
     let (status, report) = s.run(&[]);
     assert_eq!(status, 2, "{report:#}");
-    assert_eq!(statuses(&report).len(), 2);
+    assert_eq!(statuses(&report).len(), 1);
     let errors = report["errors"].as_array().unwrap();
     assert_eq!(errors.len(), 1, "said once: {errors:?}");
     let message = errors[0]["message"].as_str().unwrap();
@@ -467,8 +467,10 @@ fn other_formats_are_written() {
         assert_eq!((begun.iter().sum::<usize>(), ended > 0), (ended, true), "{name}");
     }
     let events = std::fs::read_to_string(s.path("e.jsonl")).unwrap();
-    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
-    assert_eq!(last["event"], "finished");
+    let said: Vec<Value> = events.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(said.iter().any(|e| e["event"] == "finished"), "{events}");
+    let last = said.last().unwrap();
+    assert_eq!((&last["event"], &last["done"]), (&"investigating".into(), &last["of"]));
 }
 
 #[test]
@@ -796,7 +798,7 @@ fn watching_runs_what_an_edit_touches() {
         }
         false
     };
-    assert!(wait(&|r| statuses(r).len() == 2));
+    assert!(wait(&|r| statuses(r).len() == 1));
     s.write("tests/sb.litmus", &SB.replace("seq_cst", "relaxed"));
     let fewer = wait(&|r| statuses(r).is_empty());
     let after = report().map(|r| executed(&r));
@@ -1254,7 +1256,7 @@ fn profiles_that_are_clean_alone_can_clash() {
         ("sb.litmus", "clang-16-armv7-O2", "clang-16-armv8-O2"),
         ("sb128.litmus", "clang-16-aarch64-armv8-a-O2", "clang-16-aarch64-armv8.4-a-O2"),
     ] {
-        let split = ["check", "--split", "instruction", "--json"];
+        let split = ["check", "-q", "--split", "instruction", "--json"];
         for profile in [one, other] {
             let (status, text) = s.litmake(&[&split[..], &["--profile", profile, file]].concat());
             assert_eq!(status, 0, "{profile}: {text}");
@@ -1681,7 +1683,7 @@ fn what_a_weaker_model_allows_is_labelled() {
     };
     assert_eq!(of("tests/lb.litmus")["allowed_by"], serde_json::json!(["rc11-lb"]));
     let reduced = of("tests/lb-sc.litmus")["reduced"]["source"].as_str().unwrap().to_string();
-    assert!(reduced.contains("seq_cst"), "{reduced}");
+    assert!(["acquire", "release"].iter().any(|o| reduced.contains(o)), "{reduced}");
     let counts = &report["differences"][0];
     assert_eq!((&counts["compared"], &counts["positive"]), (&2.into(), &2.into()));
     assert_eq!(counts["positive_under"], serde_json::json!({ "rc11-lb": 1 }));

@@ -33,6 +33,17 @@ pub fn reduce(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<
     descend(test, budget, &smaller, shows)
 }
 
+/// Reduces a test on to where tests that show the same end alike: beside what is left out, types become
+/// plain, and plain accesses atomic and relaxed.
+pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
+    let plainer = |test: &Test| {
+        let mut out = smaller(test);
+        out.extend(finish(types::plainer(test)));
+        out
+    };
+    descend(test, budget, &plainer, shows)
+}
+
 /// Goes from a test to one of its candidates that shows, and on from there.
 fn descend(
     test: &Test,
@@ -85,7 +96,6 @@ pub fn smaller(test: &Test) -> Vec<Test> {
             }
         }
     }
-    out.extend(types::plainer(test));
     out.extend(fewer_observed(test));
     let tidied = names::tidy(test);
     if litmus::write(&tidied) != litmus::write(test) {

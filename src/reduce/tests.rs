@@ -182,7 +182,7 @@ fn one_core_is_found_from_different_shapes() {
     for text in [UPDATE_MP, UPDATE_S] {
         let start = test(text);
         assert!(forgets_release(&start), "{text}");
-        let reduced = normal(&reduce(&start, 2000, &mut shows));
+        let reduced = normal(&settle(&start, 2000, &mut shows));
         let core = core(&reduced, 2000, &mut shows);
         assert_eq!(core.threads.len(), 1, "{}", core.key);
         // The reduced test shows it, and so does what is within the first.
@@ -207,7 +207,7 @@ fn one_core_is_found_from_different_shapes() {
 #[test]
 fn what_is_not_within_a_test_is_not_kept() {
     let mut shows = |tests: &[Test]| tests.iter().map(forgets_release).collect::<Vec<_>>();
-    let reduced = normal(&reduce(&test(UPDATE_MP), 2000, &mut shows));
+    let reduced = normal(&settle(&test(UPDATE_MP), 2000, &mut shows));
     let core = core(&reduced, 2000, &mut shows);
     // The update does not release, or there is none.
     for (from, to) in [("acq_rel", "acquire"), ("atomic_fetch_add_", "atomic_exchange_")] {

@@ -473,6 +473,11 @@ fn harmless(value: &mut Value, is_name: bool) {
     }
 }
 
+/// The JSON Schema of a report.
+pub fn schema() -> Value {
+    schemars::schema_for!(Report).to_value()
+}
+
 /// A number of things: `1 error`, `2 errors`.
 pub fn number(n: impl Into<u64>, thing: &str) -> String {
     match n.into() {

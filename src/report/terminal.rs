@@ -178,9 +178,6 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         let _ = writeln!(out, "  {} ({})", f.seen(), each.join(", "));
     }
     let _ = writeln!(out, "  {}:", f.claim());
-    if !f.cause.is_empty() {
-        let _ = writeln!(out, "    {}", f.cause);
-    }
     for fact in f.facts() {
         let _ = writeln!(out, "    {fact}");
     }
@@ -189,6 +186,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     }
     for line in presence_lines(&f.presence) {
         let _ = writeln!(out, "  {line}");
+    }
+    if !f.cause.is_empty() {
+        let _ = writeln!(out, "  due to {}", f.cause.replace('\n', "\n    "));
     }
     let (source, target, outcomes) = f.smallest();
     if !source.is_empty() {

@@ -16,7 +16,7 @@ use litmake_base::diag::Source;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_pipeline::kinds::Kind;
 use litmake_reduce::within::Needs;
-use litmake_reduce::{Core, asking, core, normal, reduce, within};
+use litmake_reduce::{Core, asking, core, normal, settle, within};
 use litmake_report::bugs::{Rest, id};
 use litmake_report::evidence::Reduced;
 use litmake_report::{Class, Finding, Outcomes};
@@ -284,7 +284,7 @@ impl Investigator<'_> {
             false => asked.collect(),
         };
         let start = asked.into_iter().find(|asked| ask(std::slice::from_ref(asked))[0])?;
-        let best = reduce(&start, CANDIDATES, &mut ask);
+        let best = settle(&start, CANDIDATES, &mut ask);
         // Its normal form is the same to compilers and models; what is printed was asked all the same.
         let tidy = normal(&best);
         let best = if ask(std::slice::from_ref(&tidy))[0] { tidy } else { best };
