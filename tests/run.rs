@@ -137,13 +137,19 @@ fn events_tell_of_the_tasks_and_then_of_each_finding_that_is_looked_into() {
     let events: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(events[0]["event"], "started");
     let end = events.iter().position(|e| e["event"] == "finished").unwrap();
-    let rest: Vec<_> = events[end + 1..].iter().map(|e| (&e["event"], &e["done"])).collect();
-    let investigating = Value::from("investigating");
-    let expected = [0, 1, 2].map(Value::from);
-    assert_eq!(rest, expected.iter().map(|n| (&investigating, n)).collect::<Vec<_>>());
-    for (event, test) in events[end + 1..].iter().zip(["tests/sb.litmus", "tests/sb.litmus", ""]) {
-        assert_eq!((&event["findings"], &event["test"]), (&2.into(), &test.into()));
-    }
+    let rest = &events[end + 1..];
+    assert!(rest.iter().all(|e| e["event"] == "investigating"), "{rest:?}");
+    // Two differences, which are one bug, and then what there is to know of that.
+    let count = |e: &Value| (e["done"].as_u64().unwrap(), e["findings"].as_u64().unwrap());
+    let counts: Vec<_> = rest.iter().map(count).collect();
+    assert_eq!((counts[0], rest[0]["test"].as_str()), ((0, 2), Some("tests/sb.litmus")));
+    let next = counts.iter().position(|c| *c == (2, 2)).unwrap();
+    assert_eq!(rest[next]["test"], "");
+    assert_eq!(counts[next + 1..], [(0, 1), (1, 1)]);
+    assert_eq!(
+        (&rest[next + 1]["test"], &rest[next + 2]["test"]),
+        (&"tests/sb.litmus".into(), &"".into())
+    );
 }
 
 #[test]
@@ -470,7 +476,7 @@ fn other_formats_are_written() {
     let said: Vec<Value> = events.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert!(said.iter().any(|e| e["event"] == "finished"), "{events}");
     let last = said.last().unwrap();
-    assert_eq!((&last["event"], &last["done"]), (&"investigating".into(), &last["of"]));
+    assert_eq!((&last["event"], &last["done"]), (&"investigating".into(), &last["findings"]));
 }
 
 #[test]

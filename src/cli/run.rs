@@ -224,10 +224,9 @@ pub fn once(
     }
     let profiles = profiles(&Disk, &plan.pipeline)?;
     let context = &engine.options.context;
-    let mut investigator = 
+    let mut investigator =
         Investigator::new(plan, &built.compilers, store, context, &profiles, listener);
     investigator.bugs(&mut found, &ran, ask.budget());
-    });
     if let Some(path) = &ask.details {
         details::write(path, &ran, &found)?;
     }
@@ -235,30 +234,13 @@ pub fn once(
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
         // A test that failed was not looked at; in a run that was stopped, any may not have been.
-        let failed: BTreeSet<&str> = report.errors.iter().map(|e| e.test.as_str()).collect();
-        let failed: BTreeSet<String> = failed.into_iter().map(String::from).collect();
+        let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
         known.apply(&mut report, |test, profiles| {
-            let mut all = (0..plan.nodes.len())
-                .filter(|i| {
-                    let node = &plan.nodes[*i];
-                    node.kind.options().judges()
-                        && match node.mixed.is_empty() {
-                            true => node.profile.iter().map(|p| &p.name).eq(profiles.iter()),
-                            false => {
-                                profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p))
-                            }
-                        }
-                })
-                .map(|i| ran.saw(i, test));
             let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
-            if stopped || failed.contains(test) || !in_part {
-                return Seen::Nothing;
+            match stopped || failed.contains(test) || !in_part {
+                true => Seen::Nothing,
+                false => seen(&ran, test, profiles),
             }
-            let seen: Vec<Seen> = all.by_ref().collect();
-            [Seen::Differs, Seen::Clean]
-                .into_iter()
-                .find(|s| seen.contains(s))
-                .unwrap_or(Seen::Nothing)
         });
         litmake::report::merge::sort(&mut report);
     }
@@ -270,6 +252,21 @@ pub fn once(
     findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();
     Ok(report)
+}
+
+/// What a run saw of a test with some profiles, in any of its stages.
+fn seen(run: &Ran, test: &str, profiles: &[String]) -> Seen {
+    let of = |i: &usize| {
+        let node = &run.plan.nodes[*i];
+        node.kind.options().judges()
+            && match node.mixed.is_empty() {
+                true => node.profile.iter().map(|p| &p.name).eq(profiles.iter()),
+                false => profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),
+            }
+    };
+    let all: Vec<Seen> = (0..run.plan.nodes.len()).filter(of).map(|i| run.saw(i, test)).collect();
+    let first = [Seen::Differs, Seen::Clean].into_iter().find(|s| all.contains(s));
+    first.unwrap_or(Seen::Nothing)
 }
 
 pub fn on_github() -> bool {

@@ -37,23 +37,14 @@ pub enum Event<'a> {
     Notice {
         message: &'a str,
     },
-<<<<<<< HEAD
     /// All tasks are done, or the run was stopped.
-=======
-    /// The run has ended, and what it found is looked into.
-    Investigating {
-        done: u64,
-        of: u64,
-        findings: u64,
-    },
->>>>>>> e261f4b (wip bugs)
     Finished {
         stopped: bool,
         #[serde(serialize_with = "seconds")]
         time: Duration,
     },
-    /// After the tasks, findings are looked into: so many of them were, and the next one is of this
-    /// test. Once all of them were, there is no next one.
+    /// After the tasks, differences are told apart as bugs, and then findings are looked into: so many
+    /// of them were, and the next one is of this test. Once all of them were, there is no next one.
     Investigating {
         done: u64,
         findings: u64,

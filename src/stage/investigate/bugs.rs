@@ -13,6 +13,7 @@ use super::{CANDIDATES, Chain, FINDINGS, Investigator, places};
 use crate::collect::{Collected, Open, Ran, form};
 use crate::verdict::Verdict;
 use litmake_base::diag::Source;
+use litmake_engine::events::Event;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_pipeline::kinds::Kind;
 use litmake_reduce::within::Needs;
@@ -69,15 +70,9 @@ struct Smaller {
 }
 
 impl Investigator<'_> {
-    /// Finds out which bug each open difference is. `tell` is told how many are done, of how many,
-    /// and how many bugs there are.
-    pub fn bugs(
-        &mut self,
-        found: &mut Collected,
-        run: &Ran,
-        budget: Budget,
-        tell: &mut dyn FnMut(u64, u64, u64),
-    ) {
+    /// Finds out which bug each open difference is.
+    pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
+        let listener = self.listener;
         let started = Instant::now();
         let mut all: Vec<usize> = (0..found.open.len()).collect();
         // Small tests first: they reduce fast, and to the same as large ones.
@@ -90,6 +85,11 @@ impl Investigator<'_> {
             (o.rank, name(o), o.node)
         });
         let of = (all.len() + found.mixes.len()) as u64;
+        let tell = |done: u64, test: &str| {
+            if of > 0 {
+                listener.event(&Event::Investigating { done, findings: of, test });
+            }
+        };
         let mut done = 0;
         let mut questions = budget.questions;
         let mut known: Vec<Known> = Vec::new();
@@ -100,12 +100,12 @@ impl Investigator<'_> {
         let mut kinds: HashMap<usize, (Option<Needs>, u64)> = HashMap::new();
         let mut forms = 0;
         while let Some(first) = left.pop_front() {
-            tell(done, of, known.len() as u64);
             if self.context.stopped() || started.elapsed() > budget.time {
                 waiting.push(first);
                 break;
             }
             let Some((stage, finding)) = run.difference(&found.open[first]) else { continue };
+            tell(done, &finding.test);
             let most = self.most(stage);
             let count = tried.entry(stage).or_default();
             if most == 0 {
@@ -175,7 +175,7 @@ impl Investigator<'_> {
                         self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
                     done += asked;
                     cases.clear();
-                    tell(done, of, known.len() as u64);
+                    tell(done, &found.bugs.finding(known[newest].bug).test);
                     if questions == 0 || self.context.stopped() || started.elapsed() > budget.time {
                         break;
                     }
@@ -187,7 +187,7 @@ impl Investigator<'_> {
             waiting.retain(is_open);
         }
         waiting.extend(left);
-        self.mixes(found, &started, budget, &mut |n| tell(done + n, of, known.len() as u64));
+        self.mixes(found, &started, budget, &|n, test| tell(done + n, test));
         let mut rest = Rest::new(found.report.kept_occurrences);
         for i in waiting {
             let Some((_, f)) = run.difference(&found.open[i]) else { continue };
@@ -198,7 +198,7 @@ impl Investigator<'_> {
             rest.add((f.class, &f.family), (&f.test, &f.profiles), || f.outcomes.clone());
         }
         found.report.not_looked_into = rest.finish();
-        tell(of, of, known.len() as u64);
+        tell(of, "");
     }
 
     /// How many differences of a stage may be reduced.
@@ -316,7 +316,7 @@ impl Investigator<'_> {
         found: &mut Collected,
         started: &Instant,
         budget: Budget,
-        tell: &mut dyn FnMut(u64),
+        tell: &dyn Fn(u64, &str),
     ) {
         let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
         for (n, (_, f, _)) in found.mixes.iter().enumerate() {
@@ -340,9 +340,9 @@ impl Investigator<'_> {
         });
         let mut done = 0;
         for group in order {
-            tell(done);
-            done += group.len() as u64;
             let (stage, finding, _) = &found.mixes[group[0]];
+            tell(done, &finding.test);
+            done += group.len() as u64;
             let (stage, mut finding) = (*stage, finding.clone());
             let count = tried.entry(stage).or_default();
             let most = self.most(stage);

@@ -8,7 +8,7 @@ pub mod bugs;
 mod explain;
 mod mixing;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::apply::{Done, Lab};
@@ -110,7 +110,6 @@ impl<'a> Investigator<'a> {
         origins: &Origins,
         content: &dyn Fn(usize, &str) -> Option<String>,
     ) {
-<<<<<<< HEAD
         let chosen = self.chosen(report, origins);
         let failures = self.failures(report, content);
         let all = (chosen.len() + failures.len()) as u64;
@@ -125,20 +124,8 @@ impl<'a> Investigator<'a> {
             }
             let finding = &mut report.findings[*place];
             tell(done, &finding.test);
-            match finding.label.is_empty() {
-                true => self.finding(finding, *node, content),
-                false => self.explain(finding),
-=======
-        for finding in report.findings.iter_mut().filter(|f| f.status == Status::New) {
-            let Some(node) = origins.get(&finding.id) else { continue };
-            let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
-            let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
-            if self.context.stopped() || most == 0 {
-                continue;
-            }
             if finding.label.is_empty() {
                 self.elsewhere(finding, *node, content);
->>>>>>> e261f4b (wip bugs)
             }
             self.explain(finding);
         }
