@@ -217,3 +217,38 @@ fn what_is_not_within_a_test_is_not_kept() {
         assert!(!kept.iter().any(forgets_release), "{}\n{}", core.key, texts.concat());
     }
 }
+
+#[test]
+fn what_is_expected_in_a_location_of_one_thread_is_expected_in_a_local() {
+    let text = "C cas
+{ e=5; }
+P0 (atomic_int* x, int* e) {
+  int r0 = atomic_compare_exchange_strong_explicit(x, e, 2, memory_order_release, memory_order_acquire);
+  int r1 = *e;
+}
+P1 (atomic_int* x) { atomic_store_explicit(x, 1, memory_order_release); }
+exists (0:r1=1)
+";
+    let settled = |text: &str| {
+        let out = settle(&test(text), 2000, &mut |tests| {
+            let needs = ["atomic_compare_exchange", "order_release, memory_order_acquire", "0:r1"];
+            tests.iter().map(|t| needs.iter().all(|n| litmus::write(t).contains(n))).collect()
+        });
+        litmus::write(&normal(&out))
+    };
+    let local = text
+        .replace("{ e=5; }", "{}")
+        .replace(", int* e) {", ") {\n  int e = 5;")
+        .replace("(x, e,", "(x, &e,")
+        .replace("= *e", "= e");
+    assert_eq!(settled(text), settled(&local));
+    assert!(settled(text).contains("&r0"), "{}", settled(text));
+    // Not one that another thread has, or that is observed.
+    for shared in [
+        text.replace("P1 (atomic_int* x)", "P1 (atomic_int* x, int* e)"),
+        text.replace("0:r1=1", "0:r1=1 /\\ e=1"),
+    ] {
+        let list = types::plainer(&test(&shared));
+        assert!(list.iter().all(|t| !litmus::write(t).contains("&e")), "{shared}");
+    }
+}

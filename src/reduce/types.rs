@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::ast::{
+    Declarator, Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp,
+};
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
 /// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
@@ -15,6 +17,7 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     for name in &names {
         out.push(with_types(test, Some(name), &plain));
         out.extend(atomic(test, name));
+        out.extend(local(test, name));
     }
     out.push(plain_locals(test));
     out.extend(small_values(test));
@@ -140,6 +143,66 @@ fn atomic(test: &Test, name: &str) -> Option<Test> {
         }
     }
     only_accessed.then_some(out)
+}
+
+/// The test with a local variable in the place of a plain location that one thread alone has, and that
+/// nothing observes: where a compare-exchange has what it expects.
+fn local(test: &Test, name: &str) -> Option<Test> {
+    let mut having = Vec::new();
+    for (t, f) in functions(test).enumerate() {
+        if let Some(p) = f.params.iter().find(|p| p.name == name) {
+            let Type::Pointer(to) = p.ty.bare() else { return None };
+            if to.is_atomic() || !matches!(to.bare(), Type::Int { .. }) {
+                return None;
+            }
+            having.push((t, unqualified(to)));
+        }
+    }
+    let [(thread, ty)] = &having[..] else { return None };
+    let is_it = |place: &Place| matches!(place, Place::Mem { name: n, .. } if n == name);
+    if test.shown().iter().any(is_it) || test.filter.is_some() {
+        return None;
+    }
+    let mut out = test.clone();
+    let mut first = Expr::int(0);
+    for item in test.init.iter().filter(|i| is_it(&i.place)) {
+        match &item.value {
+            Some(InitValue::One(Value::Int(n))) => first = Expr::int(u128::try_from(*n).ok()?),
+            None => {}
+            Some(_) => return None,
+        }
+    }
+    out.init.retain(|i| !is_it(&i.place));
+    let Body::C(f) = &mut out.threads[*thread] else { return None };
+    f.params.retain(|p| p.name != name);
+    f.body.iter_mut().for_each(|s| taken_from(s, name));
+    let d = Declarator {
+        name: name.to_string(),
+        ty: ty.clone(),
+        init: Some(first),
+        span: Span::default(),
+    };
+    f.body.insert(0, Stmt::new(StmtKind::Decl(vec![d]), Span::default()));
+    Some(out)
+}
+
+/// Turns a pointer into the variable that it points to.
+fn taken_from(s: &mut Stmt, name: &str) {
+    fn expr(e: &mut Expr, name: &str) {
+        let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
+        match &mut e.kind {
+            ExprKind::Unary(UnaryOp::Deref, to) if is_it(to) => *e = Expr::name(name),
+            ExprKind::Name(n) if n == name => {
+                let variable = Box::new(Expr::name(name));
+                *e = Expr::new(ExprKind::Unary(UnaryOp::Addr, variable), Span::default());
+            }
+            _ => e.each_child_mut(&mut |e| expr(e, name)),
+        }
+    }
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => expr(e, name),
+        Part::Stmt(s) => taken_from(s, name),
+    });
 }
 
 fn accesses(s: &mut Stmt, name: &str, order: &str, only: &mut bool) {

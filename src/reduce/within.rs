@@ -108,10 +108,19 @@ fn chosen(n: usize, some: usize) -> Vec<Vec<usize>> {
     out
 }
 
-/// The operations of a thread that is nothing but operations.
+/// The operations of a thread that is nothing but operations, and variables that hold constants.
 fn ops(f: &Function) -> Option<Vec<Op>> {
     let out = some_ops(f);
-    (out.len() == f.body.len()).then_some(out)
+    let constants = f.body.iter().filter(|s| is_constant(s)).count();
+    (out.len() + constants == f.body.len()).then_some(out)
+}
+
+fn is_constant(s: &Stmt) -> bool {
+    let holds = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+    match &s.kind {
+        StmtKind::Decl(list) => list.iter().all(|d| d.init.as_ref().is_some_and(holds)),
+        _ => false,
+    }
 }
 
 fn some_ops(f: &Function) -> Vec<Op> {

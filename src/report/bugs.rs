@@ -357,6 +357,32 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_thousand_differences_are_a_small_report() {
+        let mut bugs = Bugs::new(Some(OCCURRENCES), false);
+        let (profiles, shown) = (profile("clang-14-aarch64-O2"), outcomes(4));
+        for n in 0..100_000 {
+            let test = format!("LB+po+data+ctrl{}-{n}", n % 7);
+            let form = format!("form {}", n % 50);
+            bugs.add(
+                &id(Class::Concurrency, "clang", "", &form),
+                (&test, &profiles),
+                &shown,
+                || Finding {
+                    test: test.clone(),
+                    profiles: profiles.clone(),
+                    source: "x".repeat(1000),
+                    outcomes: shown.clone(),
+                    ..Finding::default()
+                },
+            );
+        }
+        let report = crate::Report { findings: bugs.finish(), ..crate::Report::default() };
+        assert_eq!(report.findings.iter().map(|f| f.count).sum::<u64>(), 100_000);
+        let size = report.json().len();
+        assert!(size < 4 << 20, "{size} bytes");
+    }
+
+    #[test]
     fn parts_join_to_the_whole() {
         for limit in [None, Some(2), Some(20)] {
             let whole = bugs(limit, &ALL[..5]);

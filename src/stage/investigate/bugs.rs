@@ -47,6 +47,8 @@ const FORMS: usize = 1000;
 struct Known {
     bug: usize,
     family: String,
+    /// Of the test that it was found with, as it was.
+    form: u64,
     test: Test,
     core: Core,
     needs: Needs,
@@ -64,6 +66,7 @@ struct Case {
 
 /// A difference reduced.
 struct Smaller {
+    form: u64,
     reduced: Reduced,
     test: Test,
     core: Core,
@@ -140,7 +143,7 @@ impl Investigator<'_> {
                 continue;
             };
             let (class, family) = (finding.class, finding.family.clone());
-            let Smaller { reduced, test, core } = smaller;
+            let Smaller { form: of_test, reduced, test, core } = smaller;
             let finding = Finding {
                 reproducer: reduced.source.clone(),
                 reduced: Some(reduced),
@@ -151,7 +154,7 @@ impl Investigator<'_> {
             let bug = add(found, stage, finding, &|_| key.clone());
             found.open[first].bug = Some(bug);
             let needs = Needs::of_core(&core);
-            known.push(Known { bug, family, test, core, needs });
+            known.push(Known { bug, family, form: of_test, test, core, needs });
             // Does what is open show it too?
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
@@ -164,7 +167,7 @@ impl Investigator<'_> {
                 let known_kind = kinds.get(&i).copied();
                 if let Some((Some(needs), form)) = known_kind
                     && !needs.has(known[newest].needs)
-                    && form != form_of(&known[newest].test)
+                    && form != known[newest].form
                 {
                     continue;
                 }
@@ -227,7 +230,7 @@ impl Investigator<'_> {
             let form = if case.needs.is_some() { case.form } else { form_of(&normal(&test)) };
             kinds.insert(case.open, (Some(needs), form));
             let mut candidates = Vec::new();
-            if form == form_of(&known.test) {
+            if form == known.form {
                 candidates.push(known.test.clone());
             }
             if needs.has(known.needs) {
@@ -306,7 +309,7 @@ impl Investigator<'_> {
             },
             digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
         };
-        Some(Smaller { reduced, test: best, core })
+        Some(Smaller { form: form_of(&normal(&test)), reduced, test: best, core })
     }
 
     /// Finds out which wrong mixes are one bug: those of one test, whatever it is called, between
