@@ -524,3 +524,68 @@ fn a_report_is_of_its_schema() {
         assert!(finding.get(key).is_some(), "{key}: {finding:#}");
     }
 }
+
+/// Bugs of the corpus beside the tree, with compilers that have them: the folder, the source, how it is
+/// checked, and whether its two lines of profiles have one bug.
+const CORPUS: &[(&str, &str, &[&str], [&[&str]; 2])] = &[
+    ("02-", "source", &[], [&["clang-14-x86_64-O2"], &["clang-15-x86_64-O1"]]),
+    (
+        "04-",
+        "source",
+        &[],
+        [&["clang-14-aarch64-armv8.1-a-O2"], &["clang-16-aarch64-armv8.1-a-O1"]],
+    ),
+    ("09-", "source", &[], [&["gcc-11-ppc64le-O1"], &["gcc-12-ppc64le-O2"]]),
+    ("11-", "source", &[], [&["gcc-12-riscv64-O1"], &["gcc-12-riscv64-O2"]]),
+    (
+        "17-",
+        "source",
+        &["--split", "instruction"],
+        [&["clang-16-armv7-O2", "clang-16-armv8-O2"], &["clang-16-armv7-O1", "clang-22-armv8-O1"]],
+    ),
+    ("22-", "source", &[], [&["clang-14-x86_64-cx16-O2"], &["clang-16-x86_64-cx16-O1"]]),
+    ("26-", "source", &[], [&["clang-14-aarch64-O2"], &["clang-22-riscv64-O1"]]),
+];
+
+#[test]
+fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/bugs");
+    let Ok(folders) = std::fs::read_dir(&corpus) else {
+        eprintln!("skipped: there is no corpus");
+        return;
+    };
+    let folders: Vec<PathBuf> = folders.map(|f| f.unwrap().path()).collect();
+    let s = Scratch::new(&[]);
+    for (start, source, how, profiles) in CORPUS {
+        let named = |f: &&PathBuf| f.file_name().unwrap().to_str().unwrap().starts_with(start);
+        let Some(folder) = folders.iter().find(named) else { continue };
+        let test = std::fs::read_to_string(folder.join(format!("{source}.litmus"))).unwrap();
+        s.write("test.litmus", &test);
+        let mut seen = BTreeSet::new();
+        for (n, profiles) in profiles.iter().enumerate() {
+            let compiler = |p: &&str| match p.split('-').collect::<Vec<_>>()[..] {
+                ["gcc", version, "ppc64le", ..] => format!("powerpc64le-linux-gnu-gcc-{version}"),
+                ["gcc", version, "riscv64", ..] => format!("riscv64-linux-gnu-gcc-{version}"),
+                ["clang", version, ..] => format!("clang-{version}"),
+                _ => panic!("{p}"),
+            };
+            let needed: Vec<String> = profiles.iter().map(compiler).collect();
+            if missing(&needed.iter().map(String::as_str).collect::<Vec<_>>()) {
+                continue;
+            }
+            // Each by itself, so that each reduces what it found.
+            let (cache, found) = (format!("cache{start}{n}"), format!("found{start}{n}"));
+            let mut args = vec!["--cache", &cache, "--findings", &found];
+            args.extend(*how);
+            args.extend(profiles.iter().flat_map(|p| ["--profile", p]));
+            args.push("test.litmus");
+            let report = s.check(&args);
+            assert_eq!(ids(&report).len(), 1, "{start}: {report:#}");
+            seen.extend(ids(&report));
+            let folder = report["findings"][0]["folder"].as_str().unwrap();
+            let (status, said) = s.command("sh", &[&format!("{folder}/repro.sh")]);
+            assert_eq!(status, 1, "{start} {profiles:?}: {said}");
+        }
+        assert!(seen.len() <= 1, "{start}: {seen:?}");
+    }
+}
