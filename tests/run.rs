@@ -137,13 +137,19 @@ fn events_tell_of_the_tasks_and_then_of_each_finding_that_is_looked_into() {
     let events: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(events[0]["event"], "started");
     let end = events.iter().position(|e| e["event"] == "finished").unwrap();
-    let rest: Vec<_> = events[end + 1..].iter().map(|e| (&e["event"], &e["done"])).collect();
-    let investigating = Value::from("investigating");
-    let expected = [0, 1, 2].map(Value::from);
-    assert_eq!(rest, expected.iter().map(|n| (&investigating, n)).collect::<Vec<_>>());
-    for (event, test) in events[end + 1..].iter().zip(["tests/sb.litmus", "tests/sb.litmus", ""]) {
-        assert_eq!((&event["findings"], &event["test"]), (&2.into(), &test.into()));
-    }
+    let rest = &events[end + 1..];
+    assert!(rest.iter().all(|e| e["event"] == "investigating"), "{rest:?}");
+    // Two differences, which are one bug, and then what there is to know of that.
+    let count = |e: &Value| (e["done"].as_u64().unwrap(), e["findings"].as_u64().unwrap());
+    let counts: Vec<_> = rest.iter().map(count).collect();
+    assert_eq!((counts[0], rest[0]["test"].as_str()), ((0, 2), Some("tests/sb.litmus")));
+    let next = counts.iter().position(|c| *c == (2, 2)).unwrap();
+    assert_eq!(rest[next]["test"], "");
+    assert_eq!(counts[next + 1..], [(0, 1), (1, 1)]);
+    assert_eq!(
+        (&rest[next + 1]["test"], &rest[next + 2]["test"]),
+        (&"tests/sb.litmus".into(), &"".into())
+    );
 }
 
 #[test]
@@ -151,9 +157,17 @@ fn a_bug_is_found_once_and_nothing_runs_twice() {
     let s = Scratch::new(BUGGY);
     let (status, report) = s.run(&[]);
     assert_eq!(status, 1, "{report:#}");
-    assert_eq!(statuses(&report), [("tests/sb.litmus", "new"); 2]);
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "new")], "one bug on two profiles");
     let finding = &report["findings"][0];
     assert_eq!(finding["class"], "concurrency");
+    assert_eq!(finding["by_profile"], serde_json::json!({ "mine-O1": 1, "mine-O2": 1 }));
+    let occurrences = finding["occurrences"].as_array().unwrap();
+    assert_eq!(occurrences.len(), 2);
+    for (occurrence, profile) in occurrences.iter().zip(["mine-O1", "mine-O2"]) {
+        assert_eq!(occurrence["test"], "tests/sb.litmus");
+        assert_eq!(occurrence["profiles"], serde_json::json!([profile]));
+        assert_eq!(occurrence["outcomes"]["forbidden"], finding["outcomes"]["forbidden"]);
+    }
     assert_eq!(finding["profiles"][0], "mine-O1");
     assert_eq!(
         (&finding["model_source"], &finding["model_target"]),
@@ -218,7 +232,7 @@ fn an_archive_is_as_good_as_its_files() {
     s.write("p.yaml", &PIPELINE.replace("files: tests", "files: t.tar"));
     let (status, report) = s.run(&[]);
     assert_eq!(status, 1, "{report:#}");
-    assert_eq!(statuses(&report), [("t.tar/tests/sb.litmus", "new"); 2]);
+    assert_eq!(statuses(&report), [("t.tar/tests/sb.litmus", "new")]);
     assert_eq!(executed(&s.run(&[]).1), 0);
     // The command of a finding finds the test in the archive.
     let command = report["findings"][0]["command"].as_str().unwrap();
@@ -356,7 +370,7 @@ fn a_broken_test_is_wrong_input_and_the_rest_goes_on() {
     s.write("tests/bad.litmus", "C bad\n{}\nP0 (int* x) { *x = ; }\nexists (x=1)\n");
     let (status, report) = s.run(&[]);
     assert_eq!(status, 2, "{report:#}");
-    assert_eq!(statuses(&report).len(), 2);
+    assert_eq!(statuses(&report).len(), 1);
     let errors = report["errors"].as_array().unwrap();
     assert_eq!(errors.len(), 1, "said once: {errors:?}");
     let message = errors[0]["message"].as_str().unwrap();
@@ -404,14 +418,14 @@ fn a_baseline_knows_and_forgets() {
     s.write("p.yaml", &PIPELINE.replace("name: scratch", "name: scratch\nbaseline: known.json"));
     assert_eq!(s.run(&[]).0, 1);
     let update = ["baseline", "update", "report.json", "--baseline", "known.json"];
-    assert_eq!(s.litmake(&update), (0, "known.json: 2 known findings\n".into()));
+    assert_eq!(s.litmake(&update), (0, "known.json: 1 known finding\n".into()));
     let (status, report) = s.run(&[]);
     assert_eq!(status, 0);
-    assert_eq!(statuses(&report), [("tests/sb.litmus", "known"); 2]);
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "known")]);
     s.compiler(SOUND);
     let (status, report) = s.run(&[]);
     assert_eq!(status, 0);
-    assert_eq!(statuses(&report), [("tests/sb.litmus", "fixed"); 2]);
+    assert_eq!(statuses(&report), [("tests/sb.litmus", "fixed")]);
     assert_eq!(s.litmake(&update).1, "known.json: 0 known findings\n");
 }
 
@@ -447,16 +461,17 @@ fn other_formats_are_written() {
     let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
     assert!(text.contains("::error file=tests/sb.litmus,"), "{text}");
     let summary = std::fs::read_to_string(s.path("summary.md")).unwrap();
-    assert!(summary.contains("| New | tests/sb.litmus | mine-O1 |"), "{summary}");
+    assert!(summary.contains("| tests/sb.litmus [mine-O1] |"), "{summary}");
+    assert!(summary.contains("1 new, 0 known, 0 fixed, 0 errors"), "{summary}");
     let junit = std::fs::read_to_string(s.path("j.xml")).unwrap();
-    assert!(junit.contains("failures=\"2\""), "{junit}");
+    assert!(junit.contains("failures=\"1\""), "{junit}");
     let sarif: Value =
         serde_json::from_str(&std::fs::read_to_string(s.path("s.sarif")).unwrap()).unwrap();
-    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 2);
+    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 1);
     let page = std::fs::read_to_string(s.path("h.html")).unwrap();
-    assert!(page.contains("<b class=\"bad\">2 new findings</b>"), "{page}");
+    assert!(page.contains("<b class=\"bad\">1 new finding</b>"), "{page}");
     // A row and a part of its own for each; what is looked into is drawn twice.
-    assert_eq!(page.matches("<details id=").count(), 2, "{page}");
+    assert_eq!(page.matches("<details id=").count(), 1, "{page}");
     assert!(page.contains("<code>0:r=0; 1:r=0;</code>"), "{page}");
     let looked_into = page.matches("What the target does").count();
     assert_eq!((page.matches("<svg ").count(), looked_into > 0), (2 * looked_into, true));
@@ -466,8 +481,10 @@ fn other_formats_are_written() {
         assert_eq!((begun.iter().sum::<usize>(), ended > 0), (ended, true), "{name}");
     }
     let events = std::fs::read_to_string(s.path("e.jsonl")).unwrap();
-    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
-    assert_eq!(last["event"], "finished");
+    let said: Vec<Value> = events.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(said.iter().any(|e| e["event"] == "finished"), "{events}");
+    let last = said.last().unwrap();
+    assert_eq!((&last["event"], &last["done"]), (&"investigating".into(), &last["findings"]));
 }
 
 #[test]
@@ -797,7 +814,7 @@ fn watching_runs_what_an_edit_touches() {
         }
         false
     };
-    assert!(wait(&|r| statuses(r).len() == 2));
+    assert!(wait(&|r| statuses(r).len() == 1));
     s.write("tests/sb.litmus", &SB.replace("seq_cst", "relaxed"));
     let fewer = wait(&|r| statuses(r).is_empty());
     let after = report().map(|r| executed(&r));
@@ -1256,7 +1273,7 @@ fn profiles_that_are_clean_alone_can_clash() {
         ("sb.litmus", "clang-16-armv7-O2", "clang-16-armv8-O2"),
         ("sb128.litmus", "clang-16-aarch64-armv8-a-O2", "clang-16-aarch64-armv8.4-a-O2"),
     ] {
-        let split = ["check", "--split", "instruction", "--json"];
+        let split = ["check", "-q", "--split", "instruction", "--json"];
         for profile in [one, other] {
             let (status, text) = s.litmake(&[&split[..], &["--profile", profile, file]].concat());
             assert_eq!(status, 0, "{profile}: {text}");
@@ -1605,20 +1622,20 @@ fn a_finding_says_all_that_is_needed() {
         "cc-9-O1, x86tso allows what rc11 forbids:\n    0:r=0; 1:r=0; 2:r=0;\n",
         "  present in cc 9\n  absent from cc 10\n  ended between cc 9 and 10\n",
         "  reduced to:
-    C sb
+    C reduced
     {}
     P0(atomic_int *x, atomic_int *y) {
       atomic_store_explicit(x, 1, memory_order_seq_cst);
-      int r = atomic_load_explicit(y, memory_order_seq_cst);
+      int r0 = atomic_load_explicit(y, memory_order_seq_cst);
     }
     P1(atomic_int *x, atomic_int *y) {
       atomic_store_explicit(y, 1, memory_order_seq_cst);
-      int r = atomic_load_explicit(x, memory_order_seq_cst);
+      int r0 = atomic_load_explicit(x, memory_order_seq_cst);
     }
-    exists (0:r=0 /\\ 1:r=0)
+    exists (0:r0=0 /\\ 1:r0=0)
 ",
-        "    0:r=0; 1:r=0;  -     yes     <- wrong\n    0:r=0; 1:r=1;  yes   yes\n",
-        "  0:r=0; 1:r=0; under x86tso:\n",
+        "    0:r0=0; 1:r0=0;  -     yes     <- wrong\n    0:r0=0; 1:r0=1;  yes   yes\n",
+        "  0:r0=0; 1:r0=0; under x86tso:\n",
         "  rc11 forbids that of the source:\n",
         "a cycle:\n",
         "  again: litmake check --profile cc-9-O1 --source-model rc11",
@@ -1684,7 +1701,7 @@ fn what_a_weaker_model_allows_is_labelled() {
     };
     assert_eq!(of("tests/lb.litmus")["allowed_by"], serde_json::json!(["rc11-lb"]));
     let reduced = of("tests/lb-sc.litmus")["reduced"]["source"].as_str().unwrap().to_string();
-    assert!(reduced.contains("seq_cst"), "{reduced}");
+    assert!(["acquire", "release"].iter().any(|o| reduced.contains(o)), "{reduced}");
     let counts = &report["differences"][0];
     assert_eq!((&counts["compared"], &counts["positive"]), (&2.into(), &2.into()));
     assert_eq!(counts["positive_under"], serde_json::json!({ "rc11-lb": 1 }));

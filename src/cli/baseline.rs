@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use litmake::diag::Result;
 use litmake::report::baseline::Baseline;
+use litmake::report::number;
 
 use super::common;
 
@@ -32,7 +33,7 @@ pub fn main(args: Args) -> ExitCode {
     let Command::Update { report, baseline } = args.command;
     match update(&report, &baseline) {
         Ok(n) => {
-            println!("{}: {n} known findings", baseline.display());
+            println!("{}: {}", baseline.display(), number(n as u64, "known finding"));
             ExitCode::SUCCESS
         }
         Err(e) => common::fail(&e),

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use litmake::diag::Result;
 use litmake::litmus::list;
 use litmake::mix::By;
+use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
 use litmake::report::Report;
 
 use super::common;
 use super::compile::StorageArg;
-use super::made;
+use super::{findings, made};
 
 /// Compile tests, lift and simulate what comes out, and compare with the source.
 ///
@@ -53,8 +54,8 @@ pub struct Args {
     #[arg(long, value_name = "MODEL")]
     target_model: Option<String>,
 
-    /// Look into at most so many findings: reduce the test, explain the outcome, look for it in
-    /// other versions and compilers
+    /// Reduce at most so many differences of each profile to the bugs that they are; what shows one of
+    /// these is found without. With 0 nothing is reduced, and each test is a bug of its own
     #[arg(long, default_value_t = 10, value_name = "N")]
     investigate: u64,
 
@@ -122,6 +123,10 @@ fn run(args: &Args) -> Result<u8> {
         forgive(args, report);
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
+            let profiles = args.profile.iter().map(|p| common::find_profile(&Disk, p));
+            let profiles: Vec<_> = profiles.collect::<Result<_>>()?;
+            let used = profiles.into_iter().map(|p| (p.name.clone(), p)).collect();
+            findings::place(report, &used, args.how.ask.findings.as_deref())?;
         }
         made::print(report, args.json);
         Ok(())

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus;
 use litmake::plain;
+use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
+use litmake::report::bugs::join;
 use litmake::report::{Class, Error, Finding, Report};
+use litmake::stage::collect::form;
 use litmake::stop::Stopping;
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::execute::Ran;
@@ -44,7 +47,7 @@ pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Re
             let Some((text, read)) = read(path) else { continue };
             match compiler.execute(&read) {
                 Ok(Ran::Well) => {}
-                Ok(Ran::Signal(signal)) => add(report, &profile.name, &test, text, signal),
+                Ok(Ran::Signal(signal)) => add(report, &profile, &test, text, signal),
                 Err(message) => report.errors.push(Error {
                     stage: format!("run {}", profile.name),
                     test,
@@ -66,9 +69,10 @@ fn read(path: &Path) -> Option<(String, litmus::Test)> {
 }
 
 /// A crash, as one finding with what was seen in the code, where that was.
-fn add(report: &mut Report, profile: &str, test: &str, source: String, signal: i32) {
+fn add(report: &mut Report, profile: &Profile, test: &str, source: String, signal: i32) {
     let same = report.findings.iter_mut().find(|f| {
-        f.class == Class::RuntimeCrash && f.test == test && f.profiles == [profile.to_string()]
+        f.class == Class::RuntimeCrash
+            && f.occurrences.iter().any(|o| o.test == test && o.profiles == [profile.name.clone()])
     });
     if let Some(finding) = same {
         finding.signal = Some(signal);
@@ -79,16 +83,23 @@ fn add(report: &mut Report, profile: &str, test: &str, source: String, signal: i
         test: test.to_string(),
         reproducer: source.clone(),
         source,
-        profiles: vec![profile.to_string()],
+        family: profile.maker().to_string(),
+        profiles: vec![profile.name.clone()],
         signal: Some(signal),
         command: format!(
             "litmake check --run --profile {} {}",
-            plain::word(profile),
+            plain::word(&profile.name),
             plain::path(test)
         ),
         ..Finding::default()
     };
-    report.findings.push(finding.identify());
+    let form = format!("{}, signal {signal}", form(&finding.source));
+    let finding = finding.identify(&form).once();
+    // Another profile may have shown it.
+    match report.findings.iter_mut().find(|f| f.id == finding.id) {
+        Some(old) => *old = join(std::mem::take(old), finding, report.kept_occurrences),
+        None => report.findings.push(finding),
+    }
 }
 
 /// Runs are of whole tests.

@@ -14,8 +14,8 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
-use super::progress;
 use super::run::once;
+use super::{findings, progress};
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
@@ -54,6 +54,9 @@ pub struct How {
 
     #[command(flatten)]
     cache: CacheArgs,
+
+    #[command(flatten)]
+    pub ask: findings::Ask,
 }
 
 /// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
@@ -70,7 +73,8 @@ pub fn run(
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
     }
-    let mut report = once(&plan, &built, &store, options, &*progress::listener(how.quiet), None)?;
+    let listener = progress::listener(how.quiet);
+    let mut report = once(&plan, &built, &store, options, &*listener, None, &how.ask)?;
     say(&mut report)?;
     end(&store);
     Ok(report)

@@ -1,5 +1,6 @@
 //! `litmake run`: runs a pipeline.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,14 +16,15 @@ use litmake::pipeline::plan::{Plan, profiles};
 use litmake::pipeline::query::Workspace;
 use litmake::plain;
 use litmake::profile::files::Disk;
-use litmake::report::baseline::Baseline;
+use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::terminal::{Style, summary};
-use litmake::report::{Finding, Report, Status, github, html, junit, sarif};
+use litmake::report::{Report, Status, github, html, junit, sarif};
+use litmake::stage::collect::Ran;
 use litmake::stage::investigate::Investigator;
 use litmake::stage::{Built, collect};
 
 use super::common::{self, CacheArgs};
-use super::{output, progress};
+use super::{details, findings, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -55,6 +57,9 @@ pub struct Args {
 
     #[command(flatten)]
     formats: Formats,
+
+    #[command(flatten)]
+    pub ask: findings::Ask,
 
     /// Known findings [default: the pipeline's `baseline`]
     #[arg(long, value_name = "FILE")]
@@ -154,7 +159,8 @@ fn run(args: &Args) -> Result<u8> {
         return super::dry::run(&plan, &built, &store, options, args.verbose);
     }
     let listener = listener(args)?;
-    let report = once(&plan, &built, &store, options, &*listener, args.baseline.as_ref())?;
+    let report =
+        once(&plan, &built, &store, options, &*listener, args.baseline.as_ref(), &args.ask)?;
     say(args, &report)?;
     end(&store);
     Ok(common::status_of(heard(args, &*listener).unwrap_or(report.exit_status())))
@@ -198,11 +204,13 @@ pub fn once(
     options: Options,
     listener: &dyn Listener,
     baseline: Option<&PathBuf>,
+    ask: &findings::Ask,
 ) -> Result<Report> {
     let part = options.part;
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
-    let (mut report, origins) = collect::collect(plan, built, &engine);
+    let ran = Ran { plan, built, engine: &engine };
+    let mut found = collect::collect(&ran, ask.occurrences());
     for (path, text) in collect::files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -214,39 +222,51 @@ pub fn once(
     if !stopped {
         super::history::keep(plan, built, &engine, store);
     }
+    let profiles = profiles(&Disk, &plan.pipeline)?;
+    let context = &engine.options.context;
+    let mut investigator =
+        Investigator::new(plan, &built.compilers, store, context, &profiles, listener);
+    investigator.bugs(&mut found, &ran, ask.budget());
+    if let Some(path) = &ask.details {
+        details::write(path, &ran, &found)?;
+    }
+    let (mut report, origins) = found.finish();
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
-        let tested = |f: &Finding| {
-            (0..plan.nodes.len()).any(|i| {
-                let node = &plan.nodes[i];
-                let at = built.node_of[i];
-                node.kind.options().judges()
-                    && match node.mixed.is_empty() {
-                        true => node.profile.iter().map(|p| &p.name).eq(f.profiles.iter()),
-                        false => f.profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),
-                    }
-                    && collect::place(&engine, at, &f.test).is_some()
-                    && part.is_none_or(|p| litmake::engine::run::in_part(&f.test, p))
-            })
-        };
         // A test that failed was not looked at; in a run that was stopped, any may not have been.
-        let failed: Vec<String> = report.errors.iter().map(|e| e.test.clone()).collect();
-        known.apply(&mut report, |f| !stopped && tested(f) && !failed.contains(&f.test));
+        let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
+        known.apply(&mut report, |test, profiles| {
+            let in_part = part.is_none_or(|p| litmake::engine::run::in_part(test, p));
+            match stopped || failed.contains(test) || !in_part {
+                true => Seen::Nothing,
+                false => seen(&ran, test, profiles),
+            }
+        });
         litmake::report::merge::sort(&mut report);
     }
     if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
-        let profiles = profiles(&Disk, &plan.pipeline)?;
-        let context = &engine.options.context;
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
-        Investigator::new(plan, &built.compilers, store, context, &profiles, listener).report(
-            &mut report,
-            &origins,
-            &content,
-        );
+        investigator.report(&mut report, &origins, &content);
     }
+    findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();
     Ok(report)
+}
+
+/// What a run saw of a test with some profiles, in any of its stages.
+fn seen(run: &Ran, test: &str, profiles: &[String]) -> Seen {
+    let of = |i: &usize| {
+        let node = &run.plan.nodes[*i];
+        node.kind.options().judges()
+            && match node.mixed.is_empty() {
+                true => node.profile.iter().map(|p| &p.name).eq(profiles.iter()),
+                false => profiles.iter().all(|p| node.mixed.iter().any(|m| m.name == *p)),
+            }
+    };
+    let all: Vec<Seen> = (0..run.plan.nodes.len()).filter(of).map(|i| run.saw(i, test)).collect();
+    let first = [Seen::Differs, Seen::Clean].into_iter().find(|s| all.contains(s));
+    first.unwrap_or(Seen::Nothing)
 }
 
 pub fn on_github() -> bool {

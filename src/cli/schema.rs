@@ -1,10 +1,11 @@
-//! `litmake schema`: the JSON Schema of pipeline and profile files.
+//! `litmake schema`: the JSON Schema of pipeline and profile files, and of reports.
 
 use std::process::ExitCode;
 
 use litmake::pipeline::reference;
 
-/// Print the JSON Schema of pipeline or profile files, with which editors complete and check.
+/// Print the JSON Schema of pipeline or profile files, with which editors complete and check, or of
+/// reports.
 #[derive(clap::Args)]
 pub struct Args {
     #[arg(value_enum, default_value = "pipeline")]
@@ -15,6 +16,8 @@ pub struct Args {
 enum What {
     Pipeline,
     Profile,
+    /// What `--report` writes
+    Report,
     /// The reference of all keys, as Markdown
     Reference,
 }
@@ -23,6 +26,7 @@ pub fn main(args: Args) -> ExitCode {
     let schema = match args.what {
         What::Pipeline => reference::pipeline_schema(),
         What::Profile => reference::profile_schema(),
+        What::Report => litmake::report::schema(),
         What::Reference => {
             print!("{}", reference::reference());
             return ExitCode::SUCCESS;

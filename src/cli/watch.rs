@@ -48,7 +48,15 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             }
         }
         let start = Instant::now();
-        match run::once(&plan, &built, store, options.clone(), &*listener, args.baseline.as_ref()) {
+        match run::once(
+            &plan,
+            &built,
+            store,
+            options.clone(),
+            &*listener,
+            args.baseline.as_ref(),
+            &args.ask,
+        ) {
             Ok(report) => {
                 run::say(args, &report)?;
                 status = run::heard(args, &*listener).unwrap_or(report.exit_status());

@@ -43,8 +43,8 @@ pub enum Event<'a> {
         #[serde(serialize_with = "seconds")]
         time: Duration,
     },
-    /// After the tasks, findings are looked into: so many of them were, and the next one is of this
-    /// test. Once all of them were, there is no next one.
+    /// After the tasks, differences are told apart as bugs, and then findings are looked into: so many
+    /// of them were, and the next one is of this test. Once all of them were, there is no next one.
     Investigating {
         done: u64,
         findings: u64,

@@ -3,6 +3,7 @@
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::{Arch, Body, Test};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,14 +87,6 @@ impl Weakening {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Load,
-    Store,
-    Both,
-    Fence,
-}
-
 /// A memory order in a program.
 struct Place {
     kind: Kind,
@@ -105,23 +98,6 @@ enum Step {
     To(&'static str),
     /// The fence goes.
     Drop,
-}
-
-/// What the order arguments of a call are for, in turn; nothing where it has none.
-fn orders(name: &str) -> Option<(&str, &'static [Kind])> {
-    let core = name.strip_suffix("_explicit").unwrap_or(name);
-    let kinds: &[Kind] = match core {
-        "atomic_load" => &[Kind::Load],
-        "atomic_store" => &[Kind::Store],
-        "atomic_thread_fence" => &[Kind::Fence],
-        "atomic_compare_exchange_strong" | "atomic_compare_exchange_weak" => {
-            &[Kind::Both, Kind::Load]
-        }
-        "atomic_exchange" => &[Kind::Both],
-        _ if core.starts_with("atomic_fetch_") => &[Kind::Both],
-        _ => return None,
-    };
-    Some((core, kinds))
 }
 
 /// Calls `f` on every memory order, those of operations that leave it out too, in the order of the

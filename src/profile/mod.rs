@@ -96,6 +96,16 @@ impl Profile {
         file.rsplit('-').find(word).unwrap_or(file)
     }
 
+    /// The family of compilers that it is of, whatever it is called for a language or as a part of
+    /// other tools: `gcc` for `g++`, `clang` for `clang++` and for zig's.
+    pub fn maker(&self) -> &str {
+        match self.tool() {
+            "g++" | "cpp" => "gcc",
+            "clang++" | "zig" => "clang",
+            other => other,
+        }
+    }
+
     /// As people call it: `clang 16`.
     pub fn compiler_name(&self) -> String {
         match self.version() {

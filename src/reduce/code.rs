@@ -2,6 +2,7 @@
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{Expr, ExprKind, IntLit, Stmt, StmtKind};
+use litmake_litmus::c::orders::{self, Kind};
 
 type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
 
@@ -183,18 +184,18 @@ fn inside(s: &Stmt, change: &dyn Fn(&Expr) -> Vec<Expr>) -> Vec<Vec<Stmt>> {
     out
 }
 
-const RELAXED: &str = "memory_order_relaxed";
+/// An order as an expression.
+pub fn order(name: &str) -> Expr {
+    Expr::name(&format!("memory_order_{name}"))
+}
 
-/// Simpler expressions in the place of one: an order is relaxed, a number is 1, an operation is
-/// one of its operands.
+/// Simpler expressions in the place of one: an order is weaker, a number is 1, an operation is
+/// one of its operands, or one of which there is more.
 fn simpler(e: &Expr) -> Vec<Expr> {
     let make = |kind| Expr::new(kind, e.span);
     let mut out = Vec::new();
     match &e.kind {
         ExprKind::Int(lit) if lit.value > 1 => out.push(make(ExprKind::Int(IntLit::plain(1)))),
-        ExprKind::Name(n) if n.starts_with("memory_order_") && n != RELAXED => {
-            out.push(Expr::name(RELAXED));
-        }
         ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
             out.extend([(**b).clone(), (**a).clone()]);
         }
@@ -206,11 +207,7 @@ fn simpler(e: &Expr) -> Vec<Expr> {
             }
         }
         ExprKind::Cast(_, a) => out.push((**a).clone()),
-        ExprKind::Call(name, args) => {
-            if let Some(load) = as_load(name, args) {
-                out.push(load);
-            }
-        }
+        ExprKind::Call(name, args) => out.extend(simpler_call(name, args)),
         _ => {}
     }
     for (i, child) in e.children().into_iter().enumerate() {
@@ -221,14 +218,62 @@ fn simpler(e: &Expr) -> Vec<Expr> {
     out
 }
 
-/// A read-modify-write that changes nothing else is a load.
-fn as_load(name: &str, args: &[Expr]) -> Option<Expr> {
-    let rest = name.strip_prefix("atomic_fetch_").or(name.strip_prefix("atomic_exchange"))?;
-    let [place, ..] = args else { return None };
-    Some(match rest.ends_with("explicit") {
-        true => Expr::call("atomic_load_explicit", vec![place.clone(), Expr::name(RELAXED)]),
-        false => Expr::call("atomic_load", vec![place.clone()]),
-    })
+/// Simpler operations in the place of one, the largest step first. Every step goes one way alone, so
+/// that wherever a reduction comes from it ends at the same operation: loads and stores before
+/// read-modify-writes, of these additions of 1, and the weakest orders.
+fn simpler_call(name: &str, args: &[Expr]) -> Vec<Expr> {
+    let Some((core, kinds)) = orders::orders(name) else { return Vec::new() };
+    let mut out = Vec::new();
+    if !name.ends_with("_explicit") && core != "atomic_thread_fence" {
+        let mut args = args.to_vec();
+        args.extend(kinds.iter().map(|_| order("seq_cst")));
+        return vec![Expr::call(&format!("{core}_explicit"), args)];
+    }
+    let Some(first) = args.len().checked_sub(kinds.len()) else { return out };
+    let said = |i: usize| match &args[first + i].kind {
+        ExprKind::Name(n) => n.strip_prefix("memory_order_"),
+        _ => None,
+    };
+    let is_update = core == "atomic_exchange" || core.starts_with("atomic_fetch_");
+    if let (true, [place, value, now]) = (is_update, args) {
+        let strongest = |kind: Kind| {
+            let mut list = kind.orders().iter().rev();
+            let fits = |o: &&&str| said(0).is_some_and(|now| orders::at_least(now, o));
+            list.find(fits).map_or_else(|| order("relaxed"), |o| order(o))
+        };
+        let load = vec![place.clone(), strongest(Kind::Load)];
+        out.push(Expr::call("atomic_load_explicit", load));
+        let store = vec![place.clone(), Expr::int(1), strongest(Kind::Store)];
+        out.push(Expr::call("atomic_store_explicit", store));
+        let add = |value: Expr| {
+            let args = vec![place.clone(), value, now.clone()];
+            Expr::call("atomic_fetch_add_explicit", args)
+        };
+        if core != "atomic_fetch_add" {
+            out.extend([add(Expr::int(1)), add(value.clone()), add(Expr::int(0))]);
+        } else if matches!(value.kind, ExprKind::Int(lit) if lit.value == 0) {
+            out.push(add(Expr::int(1)));
+        }
+    }
+    if core == "atomic_compare_exchange_weak" {
+        out.push(Expr::call("atomic_compare_exchange_strong_explicit", args.to_vec()));
+    }
+    // What is written need not depend on what was read; the expected value is behind a pointer.
+    let value = if core.contains("compare_exchange") { 2 } else { 1 };
+    if let Some(ExprKind::Name(_)) = args[..first].get(value).map(|e| &e.kind) {
+        let mut args = args.to_vec();
+        args[value] = Expr::int(1);
+        out.push(Expr::call(name, args));
+    }
+    for (i, kind) in kinds.iter().enumerate() {
+        let Some(now) = said(i) else { continue };
+        for weaker in kind.orders().iter().filter(|o| **o != now && orders::at_least(now, o)) {
+            let mut args = args.to_vec();
+            args[first + i] = order(weaker);
+            out.push(Expr::call(name, args));
+        }
+    }
+    out
 }
 
 /// An expression with its `i`th child, as [`Expr::children`] counts, replaced.

@@ -4,9 +4,17 @@
 //! it is that shows.
 
 mod code;
+pub mod core;
 mod names;
+pub mod normal;
 #[cfg(test)]
 mod tests;
+mod types;
+pub mod within;
+
+pub use core::{Core, core};
+pub use normal::normal;
+pub use within::within;
 
 use std::collections::HashSet;
 
@@ -22,11 +30,32 @@ const TOGETHER: usize = 24;
 /// used up. `shows` answers for each candidate; the first that shows, of an order that begins
 /// with the largest cuts, is reduced further.
 pub fn reduce(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
+    descend(test, budget, &smaller, shows)
+}
+
+/// Reduces a test on to where tests that show the same end alike: beside what is left out, types become
+/// plain, and plain accesses atomic and relaxed.
+pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
+    let plainer = |test: &Test| {
+        let mut out = smaller(test);
+        out.extend(finish(types::plainer(test)));
+        out
+    };
+    descend(test, budget, &plainer, shows)
+}
+
+/// Goes from a test to one of its candidates that shows, and on from there.
+fn descend(
+    test: &Test,
+    budget: usize,
+    candidates: &dyn Fn(&Test) -> Vec<Test>,
+    shows: &mut dyn FnMut(&[Test]) -> Vec<bool>,
+) -> Test {
     let mut best = test.clone();
     let mut left = budget;
     let mut seen = HashSet::from([canon::canonical_hash(&best)]);
     'smaller: loop {
-        let mut candidates = smaller(&best);
+        let mut candidates = candidates(&best);
         candidates.retain(|c| !seen.contains(&canon::canonical_hash(c)));
         for chunk in candidates.chunks(TOGETHER) {
             if left == 0 {
@@ -57,13 +86,7 @@ pub fn smaller(test: &Test) -> Vec<Test> {
     for cut in code::CUTS {
         for (t, body) in test.threads.iter().enumerate() {
             let Body::C(f) = body else { return Vec::new() };
-            for body in cut(&f.body) {
-                let mut next = test.clone();
-                let mut f = f.clone();
-                f.body = body;
-                next.threads[t] = Body::C(f);
-                out.push(next);
-            }
+            out.extend(cut(&f.body).into_iter().map(|body| with_body(test, t, body)));
         }
         for (h, f) in test.helpers.iter().enumerate() {
             for body in cut(&f.body) {
@@ -78,7 +101,21 @@ pub fn smaller(test: &Test) -> Vec<Test> {
     if litmus::write(&tidied) != litmus::write(test) {
         out.push(tidied);
     }
-    out.into_iter().map(forget).filter_map(|t| read_again(&t)).collect()
+    finish(out)
+}
+
+/// Candidates as whoever gets them would read them.
+fn finish(candidates: Vec<Test>) -> Vec<Test> {
+    candidates.into_iter().map(forget).filter_map(|t| read_again(&t)).collect()
+}
+
+/// The test with another body of a thread.
+fn with_body(test: &Test, thread: usize, body: Vec<litmus::c::ast::Stmt>) -> Test {
+    let mut out = test.clone();
+    if let Body::C(f) = &mut out.threads[thread] {
+        f.body = body;
+    }
+    out
 }
 
 /// The test whose condition is that an outcome is there. What the condition does not name is not

@@ -90,3 +90,169 @@ fn candidates_are_smaller_and_can_be_read() {
         }
     }
 }
+
+/// Message passing through an update that ought to release, and `S` through the same, in other names
+/// and the other way round.
+const UPDATE_MP: &str = "C mp
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int u = atomic_fetch_add_explicit(y, 1, memory_order_acq_rel);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int a = atomic_load_explicit(y, memory_order_acquire);
+  int b = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:a=1 /\\ 1:b=0)
+";
+
+const UPDATE_S: &str = "C s
+{ flag=0; }
+P0 (volatile atomic_long* flag, volatile atomic_long* data) {
+  long got = atomic_load_explicit(flag, memory_order_seq_cst);
+  atomic_store_explicit(data, 1, memory_order_relaxed);
+}
+P1 (volatile atomic_long* data, volatile atomic_long* flag) {
+  atomic_store_explicit(data, 2, memory_order_release);
+  atomic_fetch_sub_explicit(flag, 3, memory_order_seq_cst);
+}
+exists (0:got=1 /\\ data=2)
+";
+
+/// A compiler that forgets what updates release: a thread that writes, then updates another place, and
+/// a thread that reads the second in order before it reads or writes the first.
+fn forgets_release(test: &Test) -> bool {
+    let text = litmus::write(test);
+    let threads: Vec<&str> = text.split("\nP").skip(1).collect();
+    let position =
+        |t: &str, words: &[&str]| t.lines().position(|l| words.iter().all(|w| l.contains(w)));
+    threads.iter().any(|writer| {
+        let update = writer.lines().position(|l| {
+            l.contains("atomic_fetch")
+                && ["acq_rel", "release", "seq_cst"]
+                    .iter()
+                    .any(|o| l.contains(&format!("order_{o}")))
+        });
+        let Some(update) = update else { return false };
+        let place = |l: &str| l.split(['(', ',']).nth(1).unwrap_or("").trim().to_string();
+        let lines: Vec<&str> = writer.lines().collect();
+        let flag = place(&lines[update]);
+        let fence = lines[1..update].iter().rposition(|l| l.contains("atomic_thread_fence"));
+        let first = fence.map_or(1, |at| at + 2);
+        lines[first..update].iter().filter(|l| l.contains("atomic_store")).any(|store| {
+            let data = place(store);
+            threads.iter().filter(|t| *t != writer).any(|watcher| {
+                let first = position(
+                    watcher,
+                    &["atomic_load_explicit", &format!("({flag}, memory_order_")],
+                );
+                let then = watcher.lines().position(|l| l.contains(&format!("explicit({data},")));
+                matches!((first, then), (Some(a), Some(b)) if a < b
+                    && !watcher.lines().nth(a).unwrap_or("").contains("relaxed"))
+            })
+        })
+    })
+}
+
+#[test]
+fn a_normal_form_has_neither_names_nor_an_order_of_threads() {
+    let other = "C other
+{}
+P0 (atomic_int* data, atomic_int* flag) {
+  int seen = atomic_load_explicit(flag, memory_order_acquire);
+  int got = atomic_load_explicit(data, memory_order_relaxed);
+}
+P1 (atomic_int* flag, atomic_int* data) {
+  atomic_store_explicit(data, 1, memory_order_relaxed);
+  int r9 = atomic_fetch_add_explicit(flag, 1, memory_order_acq_rel);
+}
+exists (0:got=0 /\\ 0:seen=1)
+";
+    let (a, b) = (normal(&test(UPDATE_MP)), normal(&test(other)));
+    assert_eq!(litmus::write(&a), litmus::write(&b));
+    assert_eq!(litmus::write(&normal(&a)), litmus::write(&a));
+    let weaker = other.replace("acq_rel", "release");
+    assert_ne!(litmus::write(&normal(&test(&weaker))), litmus::write(&a));
+}
+
+#[test]
+fn one_core_is_found_from_different_shapes() {
+    let mut shows = |tests: &[Test]| tests.iter().map(forgets_release).collect::<Vec<_>>();
+    let mut cores = Vec::new();
+    for text in [UPDATE_MP, UPDATE_S] {
+        let start = test(text);
+        assert!(forgets_release(&start), "{text}");
+        let reduced = normal(&settle(&start, 2000, &mut shows));
+        let core = core(&reduced, 2000, &mut shows);
+        assert_eq!(core.threads.len(), 1, "{}", core.key);
+        // The reduced test shows it, and so does what is within the first.
+        assert!(forgets_release(&reduced));
+        let kept = within(&start, &core);
+        assert!(
+            kept.iter().any(forgets_release),
+            "{:?}",
+            kept.iter().map(litmus::write).collect::<Vec<_>>()
+        );
+        cores.push(core.key);
+    }
+    assert_eq!(cores[0], cores[1]);
+    let expected = "P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(y, 1, memory_order_release);
+}
+";
+    assert_eq!(cores[0].trim(), expected.trim());
+}
+
+#[test]
+fn what_is_not_within_a_test_is_not_kept() {
+    let mut shows = |tests: &[Test]| tests.iter().map(forgets_release).collect::<Vec<_>>();
+    let reduced = normal(&settle(&test(UPDATE_MP), 2000, &mut shows));
+    let core = core(&reduced, 2000, &mut shows);
+    // The update does not release, or there is none.
+    for (from, to) in [("acq_rel", "acquire"), ("atomic_fetch_add_", "atomic_exchange_")] {
+        let other = test(&UPDATE_MP.replace(from, to));
+        let kept = within(&other, &core);
+        let texts: Vec<String> = kept.iter().map(litmus::write).collect();
+        assert!(!kept.iter().any(forgets_release), "{}\n{}", core.key, texts.concat());
+    }
+}
+
+#[test]
+fn what_is_expected_in_a_location_of_one_thread_is_expected_in_a_local() {
+    let text = "C cas
+{ e=5; }
+P0 (atomic_int* x, int* e) {
+  int r0 = atomic_compare_exchange_strong_explicit(x, e, 2, memory_order_release, memory_order_acquire);
+  int r1 = *e;
+}
+P1 (atomic_int* x) { atomic_store_explicit(x, 1, memory_order_release); }
+exists (0:r1=1)
+";
+    let settled = |text: &str| {
+        let out = settle(&test(text), 2000, &mut |tests| {
+            let needs = ["atomic_compare_exchange", "order_release, memory_order_acquire", "0:r1"];
+            let has = |text: &str| {
+                let is_there = ["int *e", "int e ="].iter().any(|e| text.contains(e));
+                is_there && needs.iter().all(|n| text.contains(n))
+            };
+            tests.iter().map(|t| has(&litmus::write(t))).collect()
+        });
+        litmus::write(&normal(&out))
+    };
+    let local = text
+        .replace("{ e=5; }", "{}")
+        .replace(", int* e) {", ") {\n  int e = 5;")
+        .replace("(x, e,", "(x, &e,")
+        .replace("= *e", "= e");
+    assert_eq!(settled(text), settled(&local));
+    assert!(settled(text).contains("&r0"), "{}", settled(text));
+    // Not one that another thread has, or that is observed.
+    for shared in [
+        text.replace("P1 (atomic_int* x)", "P1 (atomic_int* x, int* e)"),
+        text.replace("0:r1=1", "0:r1=1 /\\ e=1"),
+    ] {
+        let list = types::plainer(&test(&shared));
+        assert!(list.iter().all(|t| !litmus::write(t).contains("&e")), "{shared}");
+    }
+}

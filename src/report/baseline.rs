@@ -5,11 +5,35 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Report, Status};
+use super::bugs::{Occurrence, Unexplored, profiles_key};
+use super::{Class, Finding, Report, Status};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::file;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// The version in which each test with some profiles was a finding of its own.
+const BY_TEST: u32 = 1;
+
+/// What a run saw of a test with some profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It did not look.
+    Nothing,
+    /// There is no difference.
+    Clean,
+    /// There is one.
+    Differs,
+}
+
+/// Whether a finding is of one test with some profiles, as all were once.
+fn is_by_test(f: &Finding) -> bool {
+    f.occurrences.is_empty()
+}
+
+fn subject(f: &Finding) -> (Class, &str, &[String]) {
+    (f.class, &f.test, &f.profiles)
+}
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,9 +57,9 @@ impl Baseline {
             Diag::new(format!("{}: this is no baseline: {e}", path.display()))
                 .help("`litmake baseline update` writes one from a report")
         })?;
-        if baseline.baseline != FORMAT {
+        if ![BY_TEST, FORMAT].contains(&baseline.baseline) {
             return Err(Diag::new(format!(
-                "{}: a baseline of version {}; this litmake reads {FORMAT}",
+                "{}: a baseline of version {}; this litmake reads {BY_TEST} and {FORMAT}",
                 path.display(),
                 baseline.baseline
             )));
@@ -43,19 +67,32 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Marks what is known, and adds what was looked for and is fixed. `looked` says whether the
-    /// run looked at a test with some profiles.
-    pub fn apply(&self, report: &mut Report, looked: impl Fn(&Finding) -> bool) {
-        let known: BTreeSet<&str> = self.known.iter().map(|f| f.id.as_str()).collect();
-        let mut found = BTreeSet::new();
+    /// Marks what is known, and adds what was looked for and is fixed. `seen` says what the run
+    /// saw of a test with some profiles.
+    pub fn apply(&self, report: &mut Report, seen: impl Fn(&str, &[String]) -> Seen) {
+        let ids: BTreeSet<&str> = self.known.iter().map(|f| f.id.as_str()).collect();
+        let by_test: BTreeSet<_> = self.by_test().map(subject).collect();
         for finding in &mut report.findings {
-            found.insert(finding.id.clone());
-            if known.contains(finding.id.as_str()) {
+            let class = finding.class;
+            let named = |o: &Occurrence| by_test.contains(&(class, &*o.test, &*o.profiles));
+            if ids.contains(finding.id.as_str()) || finding.occurrences.iter().any(named) {
                 finding.status = Status::Known;
             }
         }
-        for old in &self.known {
-            if !found.contains(&old.id) && looked(old) {
+        let found: BTreeSet<String> = report.findings.iter().map(|f| f.id.clone()).collect();
+        for old in self.known.iter().filter(|old| !found.contains(&old.id)) {
+            // It may be among what was not looked into.
+            let open = |u: &Unexplored| u.class == old.class && u.family == old.family;
+            if !is_by_test(old) && report.not_looked_into.iter().any(open) {
+                continue;
+            }
+            let own = (&old.test, &old.profiles);
+            let others = old.occurrences.iter().map(|o| (&o.test, &o.profiles));
+            let all: Vec<Seen> = std::iter::once(own)
+                .chain(others)
+                .map(|(test, profiles)| seen(test, profiles))
+                .collect();
+            if all.contains(&Seen::Clean) && !all.contains(&Seen::Differs) {
                 let mut fixed = old.clone();
                 fixed.status = Status::Fixed;
                 report.findings.push(fixed);
@@ -69,17 +106,106 @@ impl Baseline {
         let seen: BTreeSet<&str> = report.findings.iter().map(|f| f.id.as_str()).collect();
         let mut known: Vec<Finding> =
             report.findings.iter().filter(|f| f.status != Status::Fixed).cloned().collect();
-        known.extend(self.known.iter().filter(|f| !seen.contains(f.id.as_str())).cloned());
+        // A bug stands for all findings of its kind on its profiles that were known by their tests.
+        let stands_for = |old: &Finding| {
+            let profiles = profiles_key(&old.profiles);
+            known.iter().any(|f| {
+                f.class == old.class && f.label == old.label && f.by_profile.contains_key(&profiles)
+            })
+        };
+        let stays = |old: &&Finding| {
+            !seen.contains(old.id.as_str()) && !(is_by_test(old) && stands_for(old))
+        };
+        let stay: Vec<Finding> = self.known.iter().filter(stays).cloned().collect();
+        known.extend(stay);
         for finding in &mut known {
             finding.status = Status::Known;
+            // What was written about it lies with the run.
+            finding.folder.clear();
+            finding.file.clear();
         }
         known.sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
         Baseline { baseline: FORMAT, known }
+    }
+
+    fn by_test(&self) -> impl Iterator<Item = &Finding> {
+        self.known.iter().filter(|f| is_by_test(f))
     }
 
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(id: &str, tests: &[&str]) -> Finding {
+        let occurrence = |test: &&str| Occurrence {
+            test: test.to_string(),
+            profiles: vec!["p".into()],
+            ..Occurrence::default()
+        };
+        Finding {
+            id: id.into(),
+            test: tests[0].into(),
+            profiles: vec!["p".into()],
+            by_profile: [("p".to_string(), tests.len() as u64)].into(),
+            occurrences: tests.iter().map(occurrence).collect(),
+            ..Finding::default()
+        }
+    }
+
+    fn statuses(report: &Report) -> Vec<(&str, Status)> {
+        report.findings.iter().map(|f| (&*f.id, f.status)).collect()
+    }
+
+    #[test]
+    fn a_bug_is_known_by_its_identity_whichever_tests_show_it() {
+        let known = Baseline { baseline: FORMAT, known: vec![finding("one", &["a", "b"])] };
+        let mut report = Report {
+            findings: vec![finding("one", &["c"]), finding("two", &["a"])],
+            ..Report::default()
+        };
+        known.apply(&mut report, |_, _| Seen::Differs);
+        assert_eq!(statuses(&report), [("one", Status::Known), ("two", Status::New)]);
+    }
+
+    #[test]
+    fn a_bug_is_fixed_where_its_tests_were_looked_at_and_none_differs() {
+        let known = Baseline { baseline: FORMAT, known: vec![finding("one", &["a", "b"])] };
+        let after = |seen: &dyn Fn(&str) -> Seen, open: bool| {
+            let mut report = Report::default();
+            if open {
+                report.not_looked_into.push(Unexplored::default());
+            }
+            known.apply(&mut report, |test, _| seen(test));
+            statuses(&report).iter().map(|(_, s)| *s).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&|_| Seen::Clean, false), [Status::Fixed]);
+        let partly = |t: &str| if t == "a" { Seen::Clean } else { Seen::Nothing };
+        assert_eq!(after(&partly, false), [Status::Fixed]);
+        let still = |t: &str| if t == "a" { Seen::Clean } else { Seen::Differs };
+        assert_eq!(after(&still, false), []);
+        assert_eq!(after(&|_| Seen::Nothing, false), []);
+        // What differs and was not looked into may be that bug.
+        assert_eq!(after(&|_| Seen::Clean, true), []);
+    }
+
+    #[test]
+    fn a_baseline_by_tests_is_matched_by_them() {
+        let old = |test: &str| Finding { occurrences: Vec::new(), ..finding(test, &[test]) };
+        let known = Baseline { baseline: BY_TEST, known: vec![old("a"), old("b"), old("gone")] };
+        let mut report =
+            Report { findings: vec![finding("new", &["a", "b"])], ..Report::default() };
+        let seen = |test: &str| if test == "gone" { Seen::Clean } else { Seen::Differs };
+        known.apply(&mut report, |test, _| seen(test));
+        assert_eq!(statuses(&report), [("new", Status::Known), ("gone", Status::Fixed)]);
+        let next = known.update(&report);
+        let ids: Vec<&str> = next.known.iter().map(|f| &*f.id).collect();
+        assert_eq!((next.baseline, ids), (FORMAT, vec!["new"]));
     }
 }

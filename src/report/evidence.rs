@@ -10,7 +10,7 @@ use super::{Outcomes, State};
 
 /// Why one outcome is wrong: an execution of the target that shows it, and what in the source's
 /// model forbids it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
     pub outcome: State,
     /// What the target does, under its model.
@@ -22,7 +22,7 @@ pub struct Evidence {
     pub source: Option<Execution>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Execution {
     pub model: String,
     pub events: Vec<Event>,
@@ -35,7 +35,7 @@ pub struct Execution {
     pub fails: Vec<Failed>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {
     pub id: String,
     /// `None` for an initial write.
@@ -52,7 +52,7 @@ pub struct Event {
 }
 
 /// A check of a model that an execution fails.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Failed {
     pub check: String,
     /// Where the model says so.
@@ -62,7 +62,7 @@ pub struct Failed {
     pub edges: Vec<Edge>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Edge {
     pub from: String,
     pub edge: String,
@@ -70,7 +70,7 @@ pub struct Edge {
 }
 
 /// Whether another compiler, or another version of one, shows a positive difference too.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Presence {
     pub profile: String,
     /// The compiler as people call it: `clang 16`.
@@ -81,7 +81,19 @@ pub struct Presence {
     pub error: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Shows {
     Present,
@@ -149,7 +161,7 @@ fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
 }
 
 /// A smaller test that shows a positive difference too.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reduced {
     pub source: String,
     /// The mix of it that is wrong.
@@ -163,7 +175,7 @@ pub struct Reduced {
 }
 
 /// A barrier that, in all that one profile makes of an operation, makes every mix right.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mend {
     pub profile: String,
     /// Such as `load seq_cst 32`.
@@ -174,7 +186,7 @@ pub struct Mend {
 }
 
 /// What the comparisons of one stage came to, tests counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Differences {
     pub stage: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -202,7 +214,7 @@ pub struct Differences {
 }
 
 /// What changed from one compiler to another, tests counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changes {
     pub stage: String,
     pub before: String,
@@ -220,7 +232,7 @@ pub struct Changes {
     pub tests: Vec<Changed>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changed {
     pub test: String,
     pub code: bool,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Cause, Report, Status, state_text};
+use super::{Cause, Report, Status, number, state_text};
 use litmake_base::plain;
 
 /// As many annotations of a kind are shown for a step.
@@ -21,33 +21,43 @@ pub fn annotations(report: &Report) -> String {
     let mut out = String::new();
     let new = report.findings.iter().filter(|f| f.status == Status::New);
     for finding in new.clone().take(SHOWN) {
-        let states = finding.wrong();
+        // A place is a file that is there.
+        let file = match finding.file.is_empty() {
+            true => String::new(),
+            false => format!("file={},", property(&finding.file)),
+        };
         let _ = writeln!(
             out,
-            "::error file={},title={}::{}",
-            property(&finding.test),
-            property(&format!("{} bug", finding.class.name())),
+            "::error {file}title={}::{}",
+            property(&finding.title()),
             data(&format!(
-                "{} allows what {} forbids: {}\n{}",
-                finding.profiles.join(", "),
-                finding.model_source,
-                states.join(" | "),
+                "{}: {}\n{}",
+                finding.claim(),
+                finding.wrong().join(" | "),
                 finding.command
             ))
         );
     }
     for error in report.errors.iter().take(SHOWN) {
+        let test = match error.test.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", error.test),
+        };
+        let message = error.message.strip_prefix(&test).unwrap_or(&error.message);
         let _ = writeln!(
             out,
-            "::warning file={},title={}::{}",
-            property(&error.test),
+            "::warning title={}::{}",
             property(&error.stage),
-            data(&error.message)
+            data(&format!("{test}{message}"))
         );
+    }
+    for rest in &report.not_looked_into {
+        let _ = writeln!(out, "::warning title=not looked into::{}", data(&rest.said()));
     }
     let hidden = new.count().saturating_sub(SHOWN);
     if hidden > 0 {
-        let _ = writeln!(out, "::notice::{hidden} more findings are in the job summary");
+        let _ =
+            writeln!(out, "::notice::{} in the job summary", number(hidden as u64, "more finding"));
     }
     out
 }
@@ -62,26 +72,31 @@ pub fn summary(report: &Report) -> String {
     let mut out = format!("## litmake: {}\n\n", cell(&report.pipeline));
     let _ = writeln!(
         out,
-        "{} new, {} known, {} fixed, {} errors\n",
+        "{} new, {} known, {} fixed, {}\n",
         report.count(Status::New),
         report.count(Status::Known),
         report.count(Status::Fixed),
-        report.errors.len()
+        number(report.errors.len() as u64, "error")
     );
     if !report.findings.is_empty() {
-        out += "| | test | profiles | forbidden outcome |\n| --- | --- | --- | --- |\n";
+        out += "| | bug | what | example | forbidden outcome |\n| --- | --- | --- | --- | --- |\n";
         for finding in report.findings.iter().take(1000) {
             let state = finding.outcomes.forbidden.first().map(state_text);
             let _ = writeln!(
                 out,
-                "| {:?} | {} | {} | <code>{}</code> |",
+                "| {:?} | {} | {} | {} [{}] | <code>{}</code> |",
                 finding.status,
+                finding.id,
+                cell(&finding.title()),
                 cell(&finding.test),
                 cell(&finding.profiles.join(", ")),
                 cell(&state.unwrap_or_default())
             );
         }
         out.push('\n');
+    }
+    for rest in &report.not_looked_into {
+        let _ = writeln!(out, "{}\n", cell(&rest.said()));
     }
     if !report.errors.is_empty() {
         out += "| stage | test | error |\n| --- | --- | --- |\n";

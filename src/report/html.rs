@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::bugs::profiles_key;
 use super::evidence::{self, Evidence, presence_lines};
 use super::picture::{self, escaped};
-use super::{Error, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
+use super::{Error, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
 use litmake_litmus::execution::{self, Edge, Failure};
 
 /// Findings that are shown at once; the others open at a click.
@@ -70,19 +71,20 @@ fn verdict(report: &Report, out: &mut String) {
     let new = report.count(Status::New);
     let (class, said) = match new {
         0 => ("good", "no new findings".to_string()),
-        1 => ("bad", "1 new finding".to_string()),
-        n => ("bad", format!("{n} new findings")),
+        n => ("bad", number(n as u64, "new finding")),
     };
     let _ = write!(out, "<p><b class=\"{class}\">{said}</b>");
-    let others = [
-        (report.count(Status::Known), "known"),
-        (report.count(Status::Fixed), "fixed"),
-        (report.errors.len(), "errors"),
-    ];
+    let others = [(report.count(Status::Known), "known"), (report.count(Status::Fixed), "fixed")];
     for (n, what) in others.into_iter().filter(|(n, _)| *n > 0) {
         let _ = write!(out, ", {n} {what}");
     }
+    if !report.errors.is_empty() {
+        let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
+    }
     out.push_str("</p>\n");
+    for rest in &report.not_looked_into {
+        let _ = writeln!(out, "<p>{}</p>", escaped(&rest.said()));
+    }
 }
 
 /// A row a finding.
@@ -90,9 +92,7 @@ fn overview(findings: &[&Finding], out: &mut String) {
     if findings.is_empty() {
         return;
     }
-    out.push_str(
-        "<table><tr><th>test</th><th>compiled with</th><th>what</th><th>where else</th></tr>\n",
-    );
+    out.push_str("<table><tr><th>bug</th><th>seen</th><th>what</th><th>where else</th></tr>\n");
     for f in findings {
         let status = match f.status {
             Status::New => "",
@@ -100,8 +100,8 @@ fn overview(findings: &[&Finding], out: &mut String) {
             Status::Fixed => " (fixed)",
         };
         let name = match f.status {
-            Status::Fixed => escaped(&f.test),
-            _ => format!("<a href=\"#{}\">{}</a>", escaped(&f.id), escaped(&f.test)),
+            Status::Fixed => escaped(&f.id),
+            _ => format!("<a href=\"#{0}\">{0}</a>", escaped(&f.id)),
         };
         let mut what = f.wrong();
         what.truncate(1);
@@ -111,7 +111,7 @@ fn overview(findings: &[&Finding], out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><td>{name}{status}</td><td>{}</td><td><code>{}</code></td><td>{}</td></tr>",
-            escaped(&f.profiles.join(" and ")),
+            escaped(&f.seen()),
             escaped(&what.join(", ")),
             presence_lines(&f.presence).iter().map(|l| escaped(l)).collect::<Vec<_>>().join("<br>"),
         );
@@ -138,7 +138,7 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
         "<details id=\"{}\"{}><summary><b>{}</b> ({}{}{}, {})</summary>",
         escaped(&f.id),
         if open { " open" } else { "" },
-        escaped(&f.test),
+        escaped(&f.seen()),
         f.class.name(),
         if f.label.is_empty() { "" } else { ", " },
         escaped(&f.label),
@@ -149,6 +149,9 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
         let _ = writeln!(out, "<pre class=\"bad\">{}</pre>", escaped(&wrong));
     }
     let mut facts = f.facts();
+    if !f.cause.is_empty() {
+        facts.insert(0, f.cause.clone());
+    }
     facts.extend(presence_lines(&f.presence));
     if !facts.is_empty() {
         let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
@@ -164,11 +167,43 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
         why(f, e, out);
     }
     part("Again", &f.command, out);
+    if !f.folder.is_empty() {
+        part("Folder", &f.folder, out);
+    }
+    occurrences(f, out);
     if f.reduced.is_some() && !f.source.is_empty() {
         out.push_str("<details><summary>The whole test</summary>");
         pre(&f.source, out);
         pre(&f.target, out);
         out.push_str("</details>");
+    }
+    out.push_str("</details>\n");
+}
+
+/// The tests and profiles that show it, and how many there are on each.
+fn occurrences(f: &Finding, out: &mut String) {
+    if f.count < 2 {
+        return;
+    }
+    let _ = write!(out, "<details><summary>{}</summary><table>", escaped(&f.seen()));
+    for (profile, n) in &f.by_profile {
+        let _ = writeln!(out, "<tr><td>{}</td><td>{n}</td></tr>", escaped(profile));
+    }
+    out.push_str("</table><table>");
+    for o in &f.occurrences {
+        let state = o.outcomes.forbidden.first().map(state_text).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escaped(&o.test),
+            escaped(&profiles_key(&o.profiles)),
+            escaped(&state)
+        );
+    }
+    out.push_str("</table>");
+    let more = f.count.saturating_sub(f.occurrences.len() as u64);
+    if more > 0 {
+        let _ = write!(out, "<p>and {more} more</p>");
     }
     out.push_str("</details>\n");
 }

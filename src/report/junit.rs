@@ -22,33 +22,45 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// A test case for each finding and error, and one for each stage that has none.
+/// A test case for each bug and error, for what was not looked into, and for each stage.
 pub fn junit(report: &Report) -> String {
-    let failures = report.count(Status::New);
+    let mut failures = report.count(Status::New);
     let mut cases = String::new();
     let mut count = 0;
     for finding in &report.findings {
         count += 1;
         let _ = write!(
             cases,
-            "    <testcase classname=\"{}\" name=\"{} [{}]\"",
+            "    <testcase classname=\"{}\" name=\"{} {}\"",
             finding.class.name(),
-            escape(&finding.test),
-            escape(&finding.profiles.join(", "))
+            escape(&finding.id),
+            escape(&finding.title())
         );
+        if !finding.file.is_empty() {
+            let _ = write!(cases, " file=\"{}\"", escape(&finding.file));
+        }
         if finding.status == Status::New {
             let states = finding.wrong();
             let _ = writeln!(
                 cases,
-                ">\n      <failure message=\"{} allows what {} forbids: {}\">{}</failure>\n    </testcase>",
-                escape(&finding.profiles.join(", ")),
-                escape(&finding.model_source),
+                ">\n      <failure message=\"{}: {}\">{}</failure>\n    </testcase>",
+                escape(&finding.claim()),
                 escape(&states.join(" | ")),
                 escape(&finding.command)
             );
         } else {
             cases.push_str("/>\n");
         }
+    }
+    for rest in &report.not_looked_into {
+        count += 1;
+        failures += 1;
+        let said = escape(&rest.said());
+        let _ = writeln!(
+            cases,
+            "    <testcase classname=\"{}\" name=\"{said}\">\n      <failure message=\"{said}\"/>\n    </testcase>",
+            rest.class.name()
+        );
     }
     for error in &report.errors {
         count += 1;

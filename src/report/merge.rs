@@ -1,7 +1,7 @@
 //! Merging the reports of the parts of one run.
 
 use super::evidence::{Changes, Differences};
-use super::{Compatibility, Report, Stage};
+use super::{Compatibility, Report, Stage, bugs};
 use litmake_base::diag::{Diag, Result};
 
 /// One report out of those of `--shard 1/n` to `n/n`.
@@ -36,10 +36,15 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
                 None => out.changes.push(part),
             }
         }
+        let limit = out.kept_occurrences;
         for finding in part.findings {
-            if !out.findings.iter().any(|f| f.id == finding.id) {
-                out.findings.push(finding);
+            match out.findings.iter_mut().find(|f| f.id == finding.id) {
+                Some(old) => *old = bugs::join(std::mem::take(old), finding, limit),
+                None => out.findings.push(finding),
             }
+        }
+        for rest in part.not_looked_into {
+            bugs::join_rest(&mut out.not_looked_into, rest, limit);
         }
         for mixes in part.mixes {
             if !out.mixes.contains(&mixes) {

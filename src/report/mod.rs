@@ -3,6 +3,7 @@
 //! This room does not know how findings were made.
 
 pub mod baseline;
+pub mod bugs;
 pub mod evidence;
 pub mod github;
 pub mod html;
@@ -21,18 +22,25 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use bugs::{Occurrence, Unexplored};
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
-use litmake_base::digest::Keyer;
 use litmake_base::plain;
 
 /// One run, as a document.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Report {
     /// The version that made it.
     pub litmake: String,
     pub pipeline: String,
     pub stages: Vec<Stage>,
+    /// Bugs, one each.
     pub findings: Vec<Finding>,
+    /// Differences of which it was not found out which bug they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_into: Vec<Unexplored>,
+    /// As many occurrences of each bug are in the report; all where this is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_occurrences: Option<usize>,
     pub errors: Vec<Error>,
     /// What comparisons came to, a stage each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,7 +60,7 @@ pub struct Report {
 }
 
 /// The mixes of one test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mixes {
     pub test: String,
     /// Profiles to the power of parts; a text, since it can be beyond what JSON's readers hold.
@@ -82,7 +90,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// How profiles get on with each other, over all tests of a stage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compatibility {
     /// The `compare` stage.
     pub stage: String,
@@ -108,14 +116,14 @@ pub struct Compatibility {
 }
 
 /// The instructions of an operation, and the profiles that make them of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Coded {
     pub code: String,
     pub profiles: Vec<String>,
 }
 
 /// A profile, or two, and what was found of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judged {
     pub profiles: Vec<String>,
     /// Tests in which all of them took part.
@@ -127,7 +135,7 @@ pub struct Judged {
 }
 
 /// A part that profiles make differently.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Clash {
     pub part: String,
     /// The statement.
@@ -136,7 +144,7 @@ pub struct Clash {
     pub code: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stage {
     pub name: String,
     pub kind: String,
@@ -160,7 +168,20 @@ pub struct Stage {
     pub dropped: BTreeMap<String, u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     #[default]
@@ -185,7 +206,9 @@ impl Class {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     #[default]
@@ -198,7 +221,7 @@ pub enum Status {
 pub type State = BTreeMap<String, String>;
 
 /// The outcomes that make a finding, and both sets that they come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Outcomes {
     /// What the target allows and the source forbids.
     pub forbidden: Vec<State>,
@@ -206,12 +229,34 @@ pub struct Outcomes {
     pub target: Vec<State>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// The same for the same bug in each run.
+    /// The same for the same bug in each run, whichever profiles, versions of a compiler and tests
+    /// show it.
     pub id: String,
     pub class: Class,
+    /// The compilers that have it, without their versions; or the device.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub family: String,
+    /// What it is due to, where that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// How many tests show it with some profiles, and how many with each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub count: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_profile: BTreeMap<String, u64>,
+    /// The first tests and profiles that show it, in order of the tests' names.
+    #[serde(default)]
+    pub occurrences: Vec<Occurrence>,
+    /// The example of it that the rest tells of: the smallest test.
     pub test: String,
+    /// A file that shows it: the test's, or one in `folder`; empty where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// The folder that `--findings` wrote about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
     /// The source test's text.
     pub source: String,
     pub profiles: Vec<String>,
@@ -266,23 +311,45 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Gives the finding its identity: what was tested and what came out, not how.
-    pub fn identify(mut self) -> Finding {
-        let mut key = Keyer::new("finding/1").field("class", self.class.name().as_bytes());
-        key.add("test", self.test.as_bytes());
-        for profile in &self.profiles {
-            key.add("profile", profile.as_bytes());
-        }
-        key.add("source", self.model_source.as_bytes());
-        key.add("target", self.model_target.as_bytes());
-        for state in &self.outcomes.forbidden {
-            key.add("state", state_text(state).as_bytes());
-        }
-        for place in &self.faults {
-            key.add("fault", place.as_bytes());
-        }
-        self.id = key.finish().short();
+    /// The finding with its identity, which is that of a bug of this form.
+    pub fn identify(mut self, form: &str) -> Finding {
+        self.id = bugs::id(self.class, &self.family, &self.label, form);
         self
+    }
+
+    /// A finding that occurred once, with itself as its occurrence.
+    pub fn once(mut self) -> Finding {
+        self.count = 1;
+        self.by_profile = BTreeMap::from([(bugs::profiles_key(&self.profiles), 1)]);
+        self.occurrences = vec![Occurrence {
+            test: self.test.clone(),
+            profiles: self.profiles.clone(),
+            outcomes: self.outcomes.clone(),
+        }];
+        self
+    }
+
+    /// In one line, what it is called and how often it was seen.
+    pub fn title(&self) -> String {
+        let what = match self.label.is_empty() {
+            true => format!("{} bug", self.class.name()),
+            false => self.label.clone(),
+        };
+        let family = match self.family.is_empty() {
+            true => String::new(),
+            false => format!(" in {}", self.family),
+        };
+        format!("{what}{family}: {}", self.seen())
+    }
+
+    /// How often it was seen: `3 times on 2 profiles`.
+    pub fn seen(&self) -> String {
+        let own = || bugs::profiles_key(&self.profiles);
+        match (self.count, self.by_profile.len()) {
+            (0 | 1, _) => format!("1 test [{}]", own()),
+            (n, 1) => format!("{n} tests [{}]", own()),
+            (n, profiles) => format!("{n} times on {profiles} profiles"),
+        }
     }
 
     /// What it says, before what is wrong.
@@ -343,7 +410,9 @@ impl Finding {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// A test or another input is wrong.
@@ -353,7 +422,7 @@ pub enum Cause {
     Run,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Error {
     pub stage: String,
     pub test: String,
@@ -393,7 +462,7 @@ fn harmless(value: &mut Value, is_name: bool) {
         }
         Value::Array(list) => list.iter_mut().for_each(|v| harmless(v, is_name)),
         Value::Object(map) => {
-            let names = ["test", "name", "stage", "profiles", "command"];
+            let names = ["test", "name", "stage", "profiles", "command", "file", "folder"];
             for (key, value) in std::mem::take(map) {
                 let mut value = value;
                 harmless(&mut value, names.contains(&key.as_str()));
@@ -401,6 +470,19 @@ fn harmless(value: &mut Value, is_name: bool) {
             }
         }
         _ => {}
+    }
+}
+
+/// The JSON Schema of a report.
+pub fn schema() -> Value {
+    schemars::schema_for!(Report).to_value()
+}
+
+/// A number of things: `1 error`, `2 errors`.
+pub fn number(n: impl Into<u64>, thing: &str) -> String {
+    match n.into() {
+        1 => format!("1 {thing}"),
+        n => format!("{n} {thing}s"),
     }
 }
 
@@ -413,7 +495,8 @@ pub fn state_text(state: &State) -> String {
 impl Report {
     /// The report with nothing in it that drives a terminal, for people.
     pub fn harmless(&self) -> Cow<'_, Report> {
-        let mut names = self.findings.iter().map(|f| &f.test);
+        let occurrences = self.findings.iter().flat_map(|f| &f.occurrences);
+        let mut names = self.findings.iter().map(|f| &f.test).chain(occurrences.map(|o| &o.test));
         let clean = |text: &str| matches!(plain::line(text), Cow::Borrowed(_));
         let mut scan = Scan { found: false };
         let scanned = serde_json::to_writer(&mut scan, self);
@@ -462,13 +545,19 @@ impl Report {
         groups
     }
 
+    /// How many differences were not looked into.
+    pub fn unexplored(&self) -> u64 {
+        self.not_looked_into.iter().map(|u| u.count).sum()
+    }
+
     /// 0: nothing new; 1: new findings; 2: inputs are wrong; 3: something failed.
     pub fn exit_status(&self) -> u8 {
         if self.errors.iter().any(|e| e.cause == Cause::Run) {
             3
         } else if !self.errors.is_empty() {
             2
-        } else if self.count(Status::New) > 0 {
+        } else if self.count(Status::New) > 0 || !self.not_looked_into.is_empty() {
+            // What was not looked into may be new.
             1
         } else {
             0

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Class, Finding, Report, Status, state_text};
+use super::{Class, Finding, Report, Status};
 
 const CLASSES: [(Class, &str); 6] = [
     (Class::Concurrency, "Compiled code allows an outcome that its source forbids"),
@@ -27,13 +27,8 @@ fn uri(path: &str) -> String {
 }
 
 fn result(finding: &Finding) -> Value {
-    let states: Vec<String> = finding.outcomes.forbidden.iter().map(state_text).collect();
-    let mut text = format!(
-        "{} allows what {} forbids: {}",
-        finding.profiles.join(", "),
-        finding.model_source,
-        states.join(" | ")
-    );
+    let mut text =
+        format!("{}. {}: {}", finding.title(), finding.claim(), finding.wrong().join(" | "));
     if !finding.command.is_empty() {
         text += &format!("\nShow it again: {}", finding.command);
     }
@@ -41,20 +36,27 @@ fn result(finding: &Finding) -> Value {
         "ruleId": finding.class.name(),
         "level": "error",
         "message": { "text": text },
-        "locations": [{
-            "physicalLocation": {
-                "artifactLocation": { "uri": uri(&finding.test) },
-                "region": { "startLine": 1 },
-            },
-        }],
         "partialFingerprints": { "litmakeFinding/v1": finding.id },
         "baselineState": if finding.status == Status::New { "new" } else { "unchanged" },
         "properties": {
             "profiles": finding.profiles,
             "modelSource": finding.model_source,
             "modelTarget": finding.model_target,
+            "family": finding.family,
+            "label": finding.label,
+            "occurrences": finding.count,
+            "byProfile": finding.by_profile,
         },
     });
+    // A place is a file that is there.
+    if !finding.file.is_empty() {
+        out["locations"] = json!([{
+            "physicalLocation": {
+                "artifactLocation": { "uri": uri(&finding.file) },
+                "region": { "startLine": 1 },
+            },
+        }]);
+    }
     if finding.status == Status::Known {
         let why = json!([{ "kind": "external", "justification": "it is in the baseline" }]);
         out["suppressions"] = why;
@@ -75,6 +77,12 @@ pub fn sarif(report: &Report) -> String {
         .iter()
         .map(|e| json!({ "level": "error", "message": { "text": e.message } }))
         .collect();
+    let notes: Vec<Value> = report
+        .not_looked_into
+        .iter()
+        .map(|u| json!({ "level": "warning", "message": { "text": u.said() } }))
+        .collect();
+    let notifications = [&errors[..], &notes[..]].concat();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -87,7 +95,7 @@ pub fn sarif(report: &Report) -> String {
             "automationDetails": { "id": format!("litmake/{}/", report.pipeline) },
             "invocations": [{
                 "executionSuccessful": errors.is_empty(),
-                "toolExecutionNotifications": errors,
+                "toolExecutionNotifications": notifications,
             }],
             "results": results,
         }],
@@ -106,6 +114,7 @@ mod tests {
         let finding = |id: &str, status| Finding {
             id: id.into(),
             test: "tests/a b.litmus".into(),
+            file: if id == "one" { "tests/a b.litmus".into() } else { String::new() },
             profiles: vec!["p".into()],
             status,
             ..Finding::default()
@@ -123,6 +132,7 @@ mod tests {
         assert_eq!(results.len(), 2);
         let place = &results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
         assert_eq!(place, "tests/a%20b.litmus");
+        assert!(results[1].get("locations").is_none(), "there is no such file");
         assert_eq!(results[0]["partialFingerprints"]["litmakeFinding/v1"], "one");
         assert!(results[0].get("suppressions").is_none());
         assert_eq!(results[1]["suppressions"][0]["kind"], "external");

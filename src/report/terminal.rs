@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::evidence::{Evidence, Execution, presence_lines};
-use super::{Class, Finding, Outcomes, Report, State, Status, matrix, state_text, table};
+use super::{Class, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -33,13 +33,24 @@ pub fn summary(report: &Report, style: Style) -> String {
     let limit = if style.verbose { usize::MAX } else { SHOWN };
     let mut new: Vec<&Finding> =
         report.findings.iter().filter(|f| f.status == Status::New).collect();
-    // What was looked into first, then what has no label.
-    new.sort_by_key(|f| (f.evidence.is_none(), !f.label.is_empty()));
+    // What has no label first, and of that what was looked into.
+    new.sort_by_key(|f| (!f.label.is_empty(), f.evidence.is_none()));
     for f in new.iter().take(limit) {
-        finding(f, style, &mut out);
+        // What a weaker model of the source allows is known well enough.
+        match f.label.is_empty() || style.verbose {
+            true => finding(f, style, &mut out),
+            false => line(f, style, &mut out),
+        }
     }
     if new.len() > limit {
         let _ = writeln!(out, "\n... and {} more (-v shows all)", new.len() - limit);
+    }
+    for rest in &report.not_looked_into {
+        let _ = writeln!(
+            out,
+            "{} (--investigate and --investigate-seconds say how much is)",
+            style.paint("33;1", &rest.said())
+        );
     }
     for f in report.findings.iter().filter(|f| f.status == Status::Fixed) {
         let _ = writeln!(
@@ -84,12 +95,10 @@ pub fn summary(report: &Report, style: Style) -> String {
     }
     out.push_str(&table::changes(&report.changes, style.verbose));
     errors(report, limit, style, &mut out);
-    bugs(&new, &mut out);
     let known = report.count(Status::Known);
     let word = match new.len() {
         0 => style.paint("32;1", "no new findings"),
-        1 => style.paint("31;1", "1 finding"),
-        n => style.paint("31;1", &format!("{n} findings")),
+        n => style.paint("31;1", &number(n as u64, "finding")),
     };
     let _ = write!(out, "{word}");
     let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
@@ -102,30 +111,20 @@ pub fn summary(report: &Report, style: Style) -> String {
     if known > 0 {
         let _ = write!(out, ", {known} known");
     }
+    if report.unexplored() > 0 {
+        let rest = format!("not looked into: {}", report.unexplored());
+        let _ = write!(out, ", {}", style.paint("33;1", &rest));
+    }
     if !report.errors.is_empty() {
-        let _ = write!(out, ", {} errors", report.errors.len());
+        let _ = write!(out, ", {}", number(report.errors.len() as u64, "error"));
     }
     out.push('\n');
     out
 }
 
-/// Findings that reduce to the same test are most likely one bug.
-fn bugs(new: &[&Finding], out: &mut String) {
-    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    for f in new {
-        if let Some(r) = &f.reduced {
-            *groups.entry(&r.digest).or_default() += 1;
-        }
-    }
-    let sum: usize = groups.values().sum();
-    if sum > 1 {
-        let _ = writeln!(
-            out,
-            "{sum} findings were reduced, to {} distinct test{}",
-            groups.len(),
-            if groups.len() == 1 { "" } else { "s" }
-        );
-    }
+/// A bug in one line.
+fn line(f: &Finding, style: Style, out: &mut String) {
+    let _ = writeln!(out, "{} {} ({})", style.paint("31;1", "finding"), f.title(), f.id);
 }
 
 fn stages(report: &Report, out: &mut String) {
@@ -174,6 +173,10 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
         f.class.name(),
         f.id
     );
+    if f.count > 1 {
+        let each: Vec<String> = f.by_profile.iter().map(|(p, n)| format!("{p}: {n}")).collect();
+        let _ = writeln!(out, "  {} ({})", f.seen(), each.join(", "));
+    }
     let _ = writeln!(out, "  {}:", f.claim());
     for fact in f.facts() {
         let _ = writeln!(out, "    {fact}");
@@ -183,6 +186,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     }
     for line in presence_lines(&f.presence) {
         let _ = writeln!(out, "  {line}");
+    }
+    if !f.cause.is_empty() {
+        let _ = writeln!(out, "  due to {}", f.cause.replace('\n', "\n    "));
     }
     let (source, target, outcomes) = f.smallest();
     if !source.is_empty() {
@@ -203,6 +209,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     sets(f, outcomes, style, out);
     if let Some(e) = &f.evidence {
         evidence(f, e, out);
+    }
+    if !f.folder.is_empty() {
+        let _ = writeln!(out, "  folder: {}", f.folder);
     }
     let _ = writeln!(out, "  again: {}\n", f.command);
 }
@@ -294,7 +303,8 @@ fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
             if first.test.is_empty() { String::new() } else { format!("{}: ", first.test) },
         );
         if errors.len() > 1 {
-            let _ = writeln!(out, "  and {} more tests, the same", errors.len() - 1);
+            let more = number(errors.len() as u64 - 1, "more test");
+            let _ = writeln!(out, "  and {more}, the same");
         }
         if !first.reproducer.is_empty() {
             let _ = writeln!(out, "  reduced to:");

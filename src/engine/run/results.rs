@@ -59,6 +59,12 @@ impl Engine<'_> {
     /// The cells of some states over all nodes, in order of node and name, with content.
     pub fn found(&self, states: &[State]) -> Vec<Found> {
         let mut out = Vec::new();
+        self.each_found(states, &mut |found, _, _| out.push(found));
+        out
+    }
+
+    /// Calls `f` for each of these cells, with its shard and its row. One is held at a time.
+    pub fn each_found(&self, states: &[State], f: &mut dyn FnMut(Found, usize, usize)) {
         for node in 0..self.graph.nodes.len() {
             // What is made when it is read fails where it is read; else it hands on.
             if self.is_root(node) || self.made_when_read(node).is_some() {
@@ -82,16 +88,11 @@ impl Engine<'_> {
                     if states.contains(&cell.state) && own {
                         let content =
                             self.content(node, s, row, *cell).unwrap_or_else(String::into_bytes);
-                        out.push(Found {
-                            node,
-                            item: root.rows(s)[row].name.to_string(),
-                            state: cell.state,
-                            content,
-                        });
+                        let item = root.rows(s)[row].name.to_string();
+                        f(Found { node, item, state: cell.state, content }, s, row);
                     }
                 }
             }
         }
-        out
     }
 }

@@ -5,6 +5,7 @@
 pub mod ast;
 mod lex;
 pub mod macros;
+pub mod orders;
 mod parse;
 mod parse_expr;
 mod print;

@@ -1,7 +1,7 @@
 //! What the report says of `compare`: differences by test, or of the mixes of each test.
 
 use super::super::verdict::Verdict;
-use super::{Ran, Reported, each_row, label, mixed};
+use super::{Ran, Reported, each_row, family, label, mixed};
 use litmake_base::plain;
 use litmake_engine::run::Found;
 use litmake_pipeline::kinds::{Compare, Kind};
@@ -39,8 +39,7 @@ impl Reported for Compare {
         command += &format!(" {}", plain::path(&found.item));
         let gone = further.into_iter().zip(&verdict.also).filter(|(_, left)| **left == 0);
         let allowed_by: Vec<String> = gone.map(|(model, _)| model).collect();
-        // The tests of both sides, for people.
-        let source = run.simulated(i, 0, &found.item).unwrap_or_default();
+        let label = label(&allowed_by);
         let finding = Finding {
             class: match verdict.positive.is_empty() {
                 _ if profiles.is_empty() => Class::Model,
@@ -49,9 +48,7 @@ impl Reported for Compare {
                 false => Class::Concurrency,
             },
             test: found.item.clone(),
-            reproducer: source.clone(),
-            source,
-            target: run.simulated(i, 1, &found.item).unwrap_or_default(),
+            family: family(node.profile.iter().map(|p| &**p)),
             profiles,
             preparation,
             faults: verdict.faults,
@@ -62,12 +59,26 @@ impl Reported for Compare {
                 source: verdict.source,
                 target: verdict.target,
             },
-            label: label(&allowed_by),
+            label,
             allowed_by,
             command,
             ..Finding::default()
         };
-        vec![finding.identify()]
+        // What a weaker model of the source allows is one bug, if it is one. Of the rest the test
+        // alone does not say which bug it is.
+        vec![match finding.label.is_empty() {
+            true => finding,
+            false => finding.identify(""),
+        }]
+    }
+
+    fn example(&self, run: &Ran, i: usize, finding: &mut Finding) {
+        if !finding.source.is_empty() {
+            return;
+        }
+        finding.source = run.simulated(i, 0, &finding.test).unwrap_or_default();
+        finding.target = run.simulated(i, 1, &finding.test).unwrap_or_default();
+        finding.reproducer = finding.source.clone();
     }
 
     fn whole(&self, run: &Ran, i: usize, report: &mut Report) -> Vec<Finding> {

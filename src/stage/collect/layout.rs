@@ -1,27 +1,28 @@
 //! What the report says of `layout`: which profiles lay out a type in ways that do not fit together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::layout::Group;
-use super::{Ran, Reported};
+use super::{Ran, Reported, family};
 use litmake_base::plain;
 use litmake_engine::run::Found;
 use litmake_pipeline::kinds;
+use litmake_profile::Profile;
 use litmake_report::{Clash, Class, Finding};
 use litmake_toolchain::layout::{self, Layout};
 
 impl Reported for kinds::Layout {
     fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
         let node = &run.plan.nodes[run.built.of_plan[found.node]];
-        let profiles: Vec<String> = node.mixed.iter().map(|p| p.name.clone()).collect();
-        findings(&found.item, &profiles, &found.content)
+        findings(&found.item, &node.mixed, &found.content)
     }
 }
 
 /// The findings about one type: one for each pair of groups.
-fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
+fn findings(ty: &str, profiles: &[Arc<Profile>], content: &[u8]) -> Vec<Finding> {
     let groups: Vec<Group> = serde_json::from_slice(content).unwrap_or_default();
-    let name = |p: &usize| profiles.get(*p).cloned().unwrap_or_default();
+    let name = |p: &usize| profiles.get(*p).map_or_else(String::new, |p| p.name.clone());
     let source = layout::source(&[ty.to_string()]);
     let mut out = Vec::new();
     for (i, a) in groups.iter().enumerate() {
@@ -47,8 +48,10 @@ fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
             let code = pair.iter().cloned().zip([a.layout.text(), b.layout.text()]).collect();
             let command =
                 pair.iter().map(|p| format!(" --profile {}", plain::word(p))).collect::<String>();
+            let all = [a, b].into_iter().flat_map(|g| &g.profiles).filter_map(|p| profiles.get(*p));
             let finding = Finding {
                 class: Class::AbiLayout,
+                family: family(all.map(|p| &**p)),
                 test: ty.to_string(),
                 source: source.clone(),
                 reproducer: source.clone(),
@@ -62,7 +65,8 @@ fn findings(ty: &str, profiles: &[String], content: &[u8]) -> Vec<Finding> {
                 command: format!("litmake abi{command} --type {}", plain::word(ty)),
                 ..Finding::default()
             };
-            out.push(finding.identify());
+            let form = format!("{ty}: {}", what.join(", "));
+            out.push(finding.identify(&form));
         }
     }
     out

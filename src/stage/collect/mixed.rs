@@ -1,13 +1,15 @@
 //! From the verdicts on mixes to what the report says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::super::link::Links;
 use super::super::mixes::{Fault, Mixed};
-use super::{Ran, content, label};
+use super::{Ran, content, family, label};
 use litmake_base::plain;
 use litmake_engine::run::Engine;
 use litmake_mix::By;
+use litmake_profile::Profile;
 use litmake_report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
 };
@@ -18,6 +20,7 @@ struct Stage<'a> {
     label: String,
     by: By,
     profiles: Vec<String>,
+    mixed: &'a [Arc<Profile>],
     model_source: String,
     model_target: String,
     /// Weaker models of the source.
@@ -54,6 +57,7 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
         label: node.label.clone(),
         by: mixes.by,
         profiles: plan.nodes[mixes.plan].mixed.iter().map(|p| p.name.clone()).collect(),
+        mixed: &plan.nodes[mixes.plan].mixed,
         model_source: model(0).unwrap_or_else(|| "rc11".into()),
         model_target: model(1).unwrap_or_default(),
         further: run.further(i),
@@ -155,6 +159,7 @@ impl Stage<'_> {
         let text = |node, name: &str| content(self.engine, node, name).unwrap_or_default();
         Finding {
             class: if profiles.len() > 1 { Class::Mixing } else { Class::Concurrency },
+            family: family(fault.profiles.iter().filter_map(|p| self.mixed.get(*p)).map(|p| &**p)),
             test: item.to_string(),
             reproducer: text(self.tests, item),
             source: text(self.tests, item),
@@ -175,7 +180,6 @@ impl Stage<'_> {
             command,
             ..Finding::default()
         }
-        .identify()
     }
 
     /// Every profile and every pair of them over all tests.

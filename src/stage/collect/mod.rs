@@ -8,19 +8,24 @@ mod mixed;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::items::{DROPPED, ITEM, UNREADABLE};
 use super::threads;
 use super::{Built, kinds};
+use litmake_base::diag::Source;
 use litmake_base::digest::Digest;
 use litmake_engine::graph::{Counts, Work};
 use litmake_engine::rows::State;
 use litmake_engine::run::{Engine, Found};
 use litmake_generate::REPEATED;
+use litmake_litmus::{self as litmus, canon};
+use litmake_pipeline::kinds::Kind;
 use litmake_pipeline::plan::Plan;
+use litmake_profile::Profile;
+use litmake_report::baseline::Seen;
+use litmake_report::bugs::{Bugs, Rank, rank};
 use litmake_report::{self as report, Cause, Error, Finding, Report};
 
 /// Puts the item's name into a message that was stored without it.
@@ -35,6 +40,39 @@ fn named(message: &str, item: &str) -> String {
 /// The plan's nodes that findings came from, by the findings' identities.
 pub type Origins = BTreeMap<String, usize>;
 
+/// A difference of which it has to be found out which bug it is: where it is, and no more.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// The node of the graph, its shard and its row.
+    pub node: usize,
+    pub shard: usize,
+    pub row: usize,
+    pub rank: Rank,
+    /// The bug, once that is known.
+    pub bug: Option<usize>,
+}
+
+/// What a run came to.
+pub struct Collected {
+    /// All but findings.
+    pub report: Report,
+    /// The bugs that are told apart without looking into anything.
+    pub bugs: Bugs,
+    pub origins: Origins,
+    pub open: Vec<Open>,
+    /// Wrong mixes, which are few, with the plan's node of each, and the bug.
+    pub mixes: Vec<(usize, Finding, Option<usize>)>,
+}
+
+impl Collected {
+    /// The report with the bugs that were told apart.
+    pub fn finish(mut self) -> (Report, Origins) {
+        self.report.findings = self.bugs.finish();
+        report::merge::sort(&mut self.report);
+        (self.report, self.origins)
+    }
+}
+
 /// A run that came to its end.
 #[derive(Clone, Copy)]
 pub struct Ran<'a> {
@@ -46,10 +84,14 @@ pub struct Ran<'a> {
 /// What the report says of a kind's results beside how many there are. The options of kinds
 /// implement it, where there is something.
 pub trait Reported {
-    /// What an item says that someone should look at.
+    /// What an item says that someone should look at, as examples and without what
+    /// [`Reported::example`] adds. Those without an identity have to be looked into.
     fn findings(&self, _run: &Ran, _found: &Found) -> Vec<Finding> {
         Vec::new()
     }
+
+    /// Puts into a finding what is for people, where it is an example of a bug.
+    fn example(&self, _run: &Ran, _stage: usize, _finding: &mut Finding) {}
 
     /// What all items of a stage of the plan come to, and the findings that only all of them show.
     fn whole(&self, _run: &Ran, _stage: usize, _report: &mut Report) -> Vec<Finding> {
@@ -62,12 +104,14 @@ pub trait Reported {
     }
 }
 
-/// The report of a run that came to its end.
-pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins) {
+/// What a run came to that came to its end, with so many occurrences of each bug.
+pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
+    let Ran { plan, built, engine } = *run;
     let mut origins = Origins::new();
     let mut out = Report {
         litmake: env!("CARGO_PKG_VERSION").to_string(),
         pipeline: plan.pipeline.name.clone(),
+        kept_occurrences: occurrences,
         ..Report::default()
     };
     // What a stage left out on purpose is counted, and did not fail.
@@ -115,27 +159,23 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
         stage.seconds = Some((seconds * 1000.0).round() / 1000.0);
         out.stages.push(stage);
     }
-    let run = Ran { plan, built, engine };
-    let mut subjects: HashMap<u64, Vec<usize>> = HashMap::new();
-    for found in engine.found(&[State::Finding]) {
-        let i = built.of_plan[found.node];
-        let Some(reported) = kinds::of(&plan.nodes[i].kind).reported else { continue };
-        for finding in reported.findings(&run, &found) {
-            let alike = subjects.entry(subject(&finding)).or_default();
-            if alike.iter().any(|i| covers(&out.findings[*i], &finding)) {
-                continue;
-            }
-            alike.push(out.findings.len());
-            origins.insert(finding.id.clone(), i);
-            out.findings.push(finding);
+    let mut bugs = Bugs::new(occurrences, repeats(plan));
+    let mut open = Vec::new();
+    run.each_difference(&mut |finding, i, place| {
+        let subject = (finding.test.as_str(), &finding.profiles[..]);
+        if finding.id.is_empty() {
+            let rank = rank(&finding.test, &finding.outcomes);
+            open.push(Open { rank, ..place });
+            return;
         }
-    }
+        let make = || run.example(i, finding.clone());
+        bugs.add(&finding.id, subject, &finding.outcomes, make);
+        origins.entry(finding.id.clone()).or_insert(i);
+    });
+    let mut mixes = Vec::new();
     for (i, node) in plan.nodes.iter().enumerate() {
         let Some(reported) = kinds::of(&node.kind).reported else { continue };
-        for finding in reported.whole(&run, i, &mut out) {
-            origins.insert(finding.id.clone(), i);
-            out.findings.push(finding);
-        }
+        mixes.extend(reported.whole(run, i, &mut out).into_iter().map(|f| (i, f, None)));
     }
     let mut said = BTreeSet::new();
     for found in failed {
@@ -179,15 +219,28 @@ pub fn collect(plan: &Plan, built: &Built, engine: &Engine) -> (Report, Origins)
             ..Error::default()
         });
     }
-    report::merge::sort(&mut out);
-    (out, origins)
+    Collected { report: out, bugs, origins, open, mixes }
 }
 
-/// A hash of what a finding is about: test, compilers, models.
-fn subject(f: &Finding) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (&f.test, &f.profiles, &f.model_source, &f.model_target).hash(&mut hasher);
-    hasher.finish()
+/// Whether a plan compares a test more than once with the same profile.
+fn repeats(plan: &Plan) -> bool {
+    let mut seen = BTreeSet::new();
+    let compares = plan.nodes.iter().filter(|n| matches!(n.kind, Kind::Compare(_)));
+    compares.filter_map(|n| n.profile.as_ref()).any(|p| !seen.insert(&p.name))
+}
+
+/// The families of compilers of some profiles.
+pub fn family<'p>(profiles: impl Iterator<Item = &'p Profile>) -> String {
+    let names: BTreeSet<&str> = profiles.map(Profile::maker).collect();
+    names.into_iter().collect::<Vec<_>>().join(" + ")
+}
+
+/// The form of a test as it is: equal for tests that differ in names alone.
+pub fn form(text: &str) -> String {
+    match litmus::read(&Source::new("test", text)) {
+        Ok(test) => canon::canonical_text(&litmake_reduce::normal(&test)),
+        Err(_) => text.to_string(),
+    }
 }
 
 /// What a node left out, by reason, of how much.
@@ -222,18 +275,6 @@ fn dropped(
     counts.dropped
 }
 
-/// Whether a finding says all that another one says: the same test through the same compiler, put
-/// to it in another way, shows no more.
-fn covers(old: &Finding, new: &Finding) -> bool {
-    old.preparation != new.preparation
-        && old.class == new.class
-        && old.test == new.test
-        && old.profiles == new.profiles
-        && old.model_source == new.model_source
-        && old.model_target == new.model_target
-        && new.outcomes.forbidden.iter().all(|o| old.outcomes.forbidden.contains(o))
-}
-
 /// Calls `f` for each row of a node that came to something, with its name. Most rows of a
 /// comparison have one of a few contents, so each is read and decoded once.
 fn each_row<T>(
@@ -266,6 +307,49 @@ fn each_row<T>(
 }
 
 impl Ran<'_> {
+    /// Calls `f` for each difference that a stage of the plan has of an item, with its place.
+    pub fn each_difference(&self, f: &mut dyn FnMut(Finding, usize, Open)) {
+        self.engine.each_found(&[State::Finding], &mut |found, shard, row| {
+            let i = self.built.of_plan[found.node];
+            let Some(reported) = kinds::of(&self.plan.nodes[i].kind).reported else { return };
+            let node = found.node;
+            for finding in reported.findings(self, &found) {
+                f(finding, i, Open { node, shard, row, rank: Rank::default(), bug: None });
+            }
+        });
+    }
+
+    /// The difference at a place, with the plan's node.
+    pub fn difference(&self, at: &Open) -> Option<(usize, Finding)> {
+        let cell = *self.engine.cells(at.node, at.shard).ok()?.get(at.row)?;
+        let content = self.engine.content(at.node, at.shard, at.row, cell).ok()?;
+        let item = self.engine.root_table(at.node)?.rows(at.shard)[at.row].name.to_string();
+        let i = self.built.of_plan[at.node];
+        let reported = kinds::of(&self.plan.nodes[i].kind).reported?;
+        let found = Found { node: at.node, item, state: cell.state, content };
+        Some((i, reported.findings(self, &found).into_iter().next()?))
+    }
+
+    /// A finding with all that an example has.
+    pub fn example(&self, i: usize, mut finding: Finding) -> Finding {
+        if let Some(reported) = kinds::of(&self.plan.nodes[i].kind).reported {
+            reported.example(self, i, &mut finding);
+        }
+        finding
+    }
+
+    /// What the run saw of a test with some profiles, in a node of the plan.
+    pub fn saw(&self, i: usize, test: &str) -> Seen {
+        let node = self.built.node_of[i];
+        let cell = place(self.engine, node, test)
+            .and_then(|(shard, row)| self.engine.cells(node, shard).ok()?.get(row).copied());
+        match cell.map(|c| c.state) {
+            Some(State::Finding) => Seen::Differs,
+            Some(State::Done) => Seen::Clean,
+            _ => Seen::Nothing,
+        }
+    }
+
     /// The model by which an input of a comparison goes.
     fn model(&self, i: usize, input: usize) -> Option<String> {
         self.built.models[*self.plan.nodes[i].inputs.get(input)?].clone()

@@ -76,6 +76,10 @@ fn violation(
     };
     let finding = Finding {
         class: if record.crash.is_some() { Class::RuntimeCrash } else { Class::Conformance },
+        family: match &node.profile {
+            Some(profile) => format!("{} on {}", profile.maker(), record.device),
+            None => record.device.clone(),
+        },
         test: found.item.clone(),
         reproducer: source.clone(),
         source,
@@ -101,7 +105,8 @@ fn violation(
         command,
         ..Finding::default()
     };
-    Some(finding.identify())
+    let form = super::form(&finding.source);
+    Some(finding.identify(&form))
 }
 
 /// What runs a test on a GPU again, as far as its setup was not the usual one.

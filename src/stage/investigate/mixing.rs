@@ -15,7 +15,7 @@ use litmake_mix::mend::{barriers, with_barrier};
 use litmake_mix::{self as mix, By, Split, notation};
 use litmake_pipeline::kinds::Kind;
 use litmake_profile::Profile;
-use litmake_reduce::{asking, reduce};
+use litmake_reduce::{asking, settle};
 use litmake_report::evidence::{Mend, Reduced};
 use litmake_report::{Finding, Outcomes};
 
@@ -156,7 +156,7 @@ impl Investigator<'_> {
         let start = forbidden
             .filter_map(|outcome| asking(test, &places(outcome)?))
             .find(|asked| shows(self, asked))?;
-        Some(reduce(&start, SMALLER, &mut |tests| {
+        Some(settle(&start, SMALLER, &mut |tests| {
             tests.iter().map(|t| !self.context.stopped() && shows(self, t)).collect()
         }))
     }

@@ -4,6 +4,7 @@
 //! It calls the stages `compile`, `simulate` and `compare` on tests of its own, their results
 //! kept in the store. How tests become smaller is the business of `reduce`.
 
+pub mod bugs;
 mod explain;
 mod mixing;
 
@@ -21,13 +22,13 @@ use litmake_base::digest::Digest;
 use litmake_base::records::Records;
 use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
-use litmake_litmus::{self as litmus, Place, Test, Value, canon};
+use litmake_litmus::{self as litmus, Place, Test, Value};
 use litmake_pipeline::kinds::Kind;
 use litmake_pipeline::plan::{Node, Plan};
 use litmake_profile::{Profile, Profiles, by_version};
-use litmake_reduce::{asking, reduce};
-use litmake_report::evidence::{Presence, Reduced, Shows};
-use litmake_report::{Cause, Class, Error, Finding, Outcomes, Report, State, Status};
+use litmake_reduce::reduce;
+use litmake_report::evidence::{Presence, Shows};
+use litmake_report::{Cause, Error, Finding, Report, State, Status};
 
 /// Where a pipeline does not say how many findings of a stage are looked into.
 const FINDINGS: u64 = 10;
@@ -101,9 +102,8 @@ impl<'a> Investigator<'a> {
         }
     }
 
-    /// Looks into the new findings of a report, as many of each stage as the pipeline says, and
-    /// into failures of compilers. `content` gives the text of a test as a node of the plan gave
-    /// it.
+    /// Looks into the new findings of a report, and into failures of compilers. `content` gives the
+    /// text of a test as a node of the plan gave it.
     pub fn report(
         &mut self,
         report: &mut Report,
@@ -124,10 +124,10 @@ impl<'a> Investigator<'a> {
             }
             let finding = &mut report.findings[*place];
             tell(done, &finding.test);
-            match finding.label.is_empty() {
-                true => self.finding(finding, *node, content),
-                false => self.explain(finding),
+            if finding.label.is_empty() {
+                self.elsewhere(finding, *node, content);
             }
+            self.explain(finding);
         }
         for (done, failure) in failures.iter().enumerate() {
             if self.context.stopped() {
@@ -171,8 +171,8 @@ impl<'a> Investigator<'a> {
         Some(Chain { compile, target, sources })
     }
 
-    /// Everything about one finding of a comparison.
-    pub fn finding(
+    /// In which other compilers the test of a finding shows something.
+    fn elsewhere(
         &mut self,
         finding: &mut Finding,
         compare: usize,
@@ -186,13 +186,8 @@ impl<'a> Investigator<'a> {
             Some((chain, profile, test))
         });
         if let Some((chain, profile, test)) = &subject {
-            self.reduced(finding, chain, profile, test);
             self.presence(finding, chain, profile, test);
         }
-        if finding.class == Class::Mixing {
-            self.mixing(finding, compare);
-        }
-        self.explain(finding);
     }
 
     /// The executions behind a finding, or behind its reduced form.
@@ -207,63 +202,6 @@ impl<'a> Investigator<'a> {
             (target, &finding.model_target),
             &outcomes.forbidden,
         );
-    }
-
-    fn reduced(
-        &mut self,
-        finding: &mut Finding,
-        chain: &Chain,
-        profile: &Arc<Profile>,
-        test: &Test,
-    ) {
-        // A difference that a weaker model of the source allows must not take its place.
-        let strict: Vec<bool> =
-            match self.verdicts(chain, profile, std::slice::from_ref(test)).pop() {
-                Some(Ok(verdict)) => verdict.also.iter().map(|n| *n > 0).collect(),
-                _ => return,
-            };
-        let shows = |verdict: &std::result::Result<Verdict, String>| {
-            verdict.as_ref().is_ok_and(|v| {
-                // A source of which nothing is allowed says nothing.
-                v.shows(!finding.outcomes.forbidden.is_empty())
-                    && !v.source.is_empty()
-                    && v.also.iter().zip(&strict).all(|(n, s)| !s || *n > 0)
-            })
-        };
-        let start = finding
-            .outcomes
-            .forbidden
-            .iter()
-            .filter_map(|outcome| asking(test, &places(outcome)?))
-            .find(|asked| {
-                self.verdicts(chain, profile, std::slice::from_ref(asked)).iter().any(&shows)
-            });
-        let Some(start) = start else { return };
-        let best = reduce(&start, CANDIDATES, &mut |tests| {
-            self.verdicts(chain, profile, tests).iter().map(&shows).collect()
-        });
-        let Some(Ok(verdict)) =
-            self.verdicts(chain, profile, std::slice::from_ref(&best)).into_iter().next()
-        else {
-            return;
-        };
-        // The condition says what is wrong, which need not be what the first test asked for.
-        let asked = verdict.positive.first().and_then(|o| asking(&best, &places(o)?));
-        let best = asked.unwrap_or(best);
-        let target = self.compiled(chain, profile, &best).unwrap_or_default();
-        let source = litmus::write(&best);
-        finding.reproducer = source.clone();
-        finding.reduced = Some(Reduced {
-            source,
-            mix: String::new(),
-            target,
-            outcomes: Outcomes {
-                forbidden: verdict.positive,
-                source: verdict.source,
-                target: verdict.target,
-            },
-            digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
-        });
     }
 
     /// In which versions of the compiler, and in which other compilers, a test shows something.

@@ -1,0 +1,403 @@
+//! `--findings DIR`: a folder a bug, with all that someone needs who gets the folder alone; and where no
+//! folder is asked for, commands that need nothing that is not there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use litmake::diag::{Diag, Result, Source};
+use litmake::litmus::{self, list};
+use litmake::pipeline::plan::Plan;
+use litmake::plain;
+use litmake::profile::Profile;
+use litmake::profile::types::{Observe, Storage};
+use litmake::report::bugs::OCCURRENCES;
+use litmake::report::evidence::presence_lines;
+use litmake::report::{Class, Finding, Report, Status, state_text};
+use litmake::stage::investigate::bugs::Budget;
+use litmake::toolchain::compile::Compiler;
+use litmake::toolchain::process;
+use litmake::toolchain::runtime::Runtime;
+
+use super::common;
+
+/// What is asked for of findings.
+#[derive(clap::Args)]
+pub struct Ask {
+    /// Write a folder for each bug: the test as it was found and reduced, what the compiler is given
+    /// and what it makes of it, a script that shows it again, and the text of an issue
+    #[arg(long, value_name = "DIR")]
+    pub findings: Option<PathBuf>,
+
+    /// How many of the tests and profiles that show a bug are in the report, the first by name; there
+    /// are counts of the rest
+    #[arg(long, value_name = "N|all", default_value_t = Occurrences(Some(OCCURRENCES)))]
+    occurrences: Occurrences,
+
+    /// Write every difference as a line of JSON, with the bug that it is
+    #[arg(long, value_name = "FILE")]
+    pub details: Option<PathBuf>,
+
+    /// Look into differences no longer than this; what is left is counted as not looked into
+    #[arg(long, value_name = "S", default_value_t = Budget::default().time.as_secs())]
+    investigate_seconds: u64,
+}
+
+impl Ask {
+    pub fn occurrences(&self) -> Option<usize> {
+        self.occurrences.0
+    }
+
+    pub fn budget(&self) -> Budget {
+        Budget { time: Duration::from_secs(self.investigate_seconds), ..Budget::default() }
+    }
+}
+
+/// A number of occurrences, or all.
+#[derive(Clone, Copy, Debug)]
+struct Occurrences(Option<usize>);
+
+impl std::str::FromStr for Occurrences {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Occurrences, String> {
+        match text {
+            "all" => Ok(Occurrences(None)),
+            n => match n.parse() {
+                Ok(n) if n > 0 => Ok(Occurrences(Some(n))),
+                _ => Err(format!("`{n}` is neither a number of occurrences nor `all`")),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Occurrences {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(n) => n.fmt(f),
+            None => f.write_str("all"),
+        }
+    }
+}
+
+/// The profiles of a plan, by name.
+pub type Used = BTreeMap<String, Arc<Profile>>;
+
+pub fn used(plan: &Plan) -> Used {
+    let all = plan.nodes.iter().flat_map(|n| n.profile.iter().chain(&n.mixed));
+    all.map(|p| (p.name.clone(), p.clone())).collect()
+}
+
+/// Gives each finding a file that shows it and a command that can be run as it stands: in a folder of
+/// its own where one is asked for.
+pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Result<()> {
+    for finding in &mut report.findings {
+        if finding.status == Status::Fixed || !finding.file.is_empty() {
+            continue;
+        }
+        match folder {
+            Some(folder) => written(finding, profiles, folder)?,
+            None => in_place(finding),
+        }
+    }
+    Ok(())
+}
+
+/// Without folders, the test's own file; where it has none, the command makes one.
+fn in_place(finding: &mut Finding) {
+    let test = std::slice::from_ref(&finding.test);
+    if Path::new(&finding.test).is_file() {
+        finding.file = finding.test.clone();
+    }
+    if list::existing(test).is_ok() {
+        return;
+    }
+    let name = format!("{}.litmus", name(finding));
+    if let Some(before) = finding.command.strip_suffix(&format!(" {}", plain::path(&finding.test)))
+        && !finding.reproducer.is_empty()
+    {
+        let text = finding.reproducer.replace('\\', "\\\\").replace('%', "%%").replace('\n', "\\n");
+        finding.command = format!("printf {} > {name} && {before} {name}", plain::word(&text));
+    }
+}
+
+/// The name of a bug's folder.
+fn name(finding: &Finding) -> String {
+    format!("{}-{}", finding.class.name(), finding.id)
+}
+
+/// One file of a folder.
+struct Files<'a> {
+    folder: &'a Path,
+}
+
+impl Files<'_> {
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        litmake::file::write(&self.folder.join(name), text)
+    }
+}
+
+fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> {
+    let path = folder.join(name(finding));
+    std::fs::create_dir_all(&path)
+        .map_err(|e| Diag::new(format!("cannot make {}: {e}", path.display())))?;
+    let files = Files { folder: &path };
+    let original = match finding.source.is_empty() {
+        true => finding.reproducer.clone(),
+        false => finding.source.clone(),
+    };
+    // A layout is about a type, which no test has.
+    let is_test = finding.class != Class::AbiLayout;
+    let first = if is_test { "test.litmus" } else { "source.c" };
+    if is_test {
+        files.write("test.litmus", &finding.reproducer)?;
+        files.write("original.litmus", &original)?;
+    }
+    let (_, target, _) = finding.smallest();
+    if is_test && !target.is_empty() {
+        files.write("code.litmus", target)?;
+    }
+    let own: Vec<&Arc<Profile>> = finding.profiles.iter().filter_map(|p| profiles.get(p)).collect();
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (i, profile) in own.iter().enumerate() {
+        let file = match own.len() {
+            1 => "profile.yaml".to_string(),
+            _ => format!("profile-{}.yaml", i + 1),
+        };
+        files.write(&file, &yaml(profile, &files)?)?;
+        named.push((profile.name.clone(), file));
+    }
+    match (is_test, own.first()) {
+        (true, Some(profile)) => {
+            if let Some((extension, text)) = given(finding, profile) {
+                files.write(&format!("source.{extension}"), &text)?;
+            }
+        }
+        (true, None) => {}
+        (false, _) => files.write("source.c", &finding.reproducer)?,
+    }
+    let command = command(finding, &named, &files)?;
+    files.write("repro.sh", &script(finding, &own, &command))?;
+    finding.file = path.join(first).display().to_string();
+    finding.folder = path.display().to_string();
+    finding.command = format!("sh {}", plain::path(&path.join("repro.sh").display().to_string()));
+    files.write("issue.md", &issue(finding, &own, &command))?;
+    let mut json = serde_json::to_string_pretty(&finding).unwrap_or_default();
+    json.push('\n');
+    files.write("finding.json", &json)
+}
+
+/// What the compiler is given, and what such files are called.
+fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)> {
+    let test = litmus::read(&Source::new("test", finding.reproducer.as_str())).ok()?;
+    let program = process::find(&profile.compiler)?;
+    let runtime = Runtime::default();
+    let words = shlex::split(&finding.command).unwrap_or_default();
+    let has = |word: &str| words.iter().any(|w| w == word);
+    let compiler = Compiler {
+        profile,
+        program: &program,
+        observe: Observe::Condition,
+        storage: match () {
+            () if has("globals") => Storage::Globals,
+            () if has("statics") => Storage::Statics,
+            () => Storage::Pointers,
+        },
+        helpers: has("--helpers"),
+        runtime: &runtime,
+        stop: &common::stop(),
+    };
+    Some((profile.language.extension(), compiler.source(&test).ok()?))
+}
+
+/// A profile as a file that needs no other: YAML, in the form of JSON.
+fn yaml(profile: &Profile, files: &Files) -> Result<String> {
+    let compiler = match profile.compiler.contains('/') {
+        true => absolute(&profile.compiler),
+        false => profile.compiler.clone(),
+    };
+    let mut out = serde_json::json!({
+        "name": profile.name,
+        "compiler": compiler,
+        "language": profile.language.name(),
+        "args": profile.args.iter().map(|a| super::made::plain(a)).collect::<Vec<_>>(),
+        "arch": profile.arch.name(),
+        "timeout": profile.timeout.as_secs(),
+        "memory": profile.memory_mib,
+    });
+    if let Some(model) = &profile.model {
+        out["model"] = files.model(model)?.into();
+    }
+    for (key, map) in [("env", &profile.env), ("runtime", &profile.runtime)] {
+        if !map.is_empty() {
+            out[key] = serde_json::json!(map);
+        }
+    }
+    if !profile.mapping.is_empty() {
+        out["mapping"] = serde_json::json!(profile.mapping);
+    }
+    if !profile.inputs.is_empty() {
+        let paths = profile.inputs.iter().map(|p| absolute(&p.display().to_string()));
+        out["inputs"] = serde_json::json!(paths.collect::<Vec<_>>());
+    }
+    let mut text = serde_json::to_string_pretty(&out).unwrap_or_default();
+    text.push('\n');
+    Ok(text)
+}
+
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_string(), |p| p.display().to_string())
+}
+
+impl Files<'_> {
+    /// A model as files of the folder name it: those with a name of ours as they are, a file with
+    /// what it includes from beside it copied.
+    fn model(&self, model: &str) -> Result<String> {
+        let path = Path::new(model);
+        let Some(name) = path.file_name().filter(|_| path.is_file()) else {
+            return Ok(model.to_string());
+        };
+        let mut todo = vec![path.to_path_buf()];
+        while let Some(path) = todo.pop() {
+            let Some(name) = path.file_name() else { continue };
+            let here = self.folder.join(name);
+            if here.exists() && here.canonicalize().ok() == path.canonicalize().ok() {
+                continue;
+            }
+            let text = litmake::file::read_text(&path, litmake::file::MAX_DATA)
+                .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+            if std::fs::read_to_string(&here).is_ok_and(|t| t == text) {
+                continue;
+            }
+            for part in text.split("include").skip(1) {
+                let quoted = part.trim_start().strip_prefix('"').and_then(|p| p.split_once('"'));
+                let beside = quoted.map(|(name, _)| path.with_file_name(name));
+                todo.extend(beside.filter(|p| p.is_file()));
+            }
+            self.write(&name.to_string_lossy(), &text)?;
+        }
+        Ok(format!("./{}", name.to_string_lossy()))
+    }
+}
+
+/// The finding's command in the names of its folder.
+fn command(finding: &Finding, profiles: &[(String, String)], files: &Files) -> Result<Vec<String>> {
+    let mut out = Vec::new();
+    let mut words = shlex::split(&finding.command).unwrap_or_default().into_iter().skip(1);
+    while let Some(word) = words.next() {
+        let is_test = word == finding.test || word.strip_prefix("./") == Some(&finding.test);
+        match &*word {
+            "--profile" => {
+                let name = words.next().unwrap_or_default();
+                let file = profiles.iter().find(|(n, _)| *n == name).map(|(_, f)| f.clone());
+                out.extend([word, file.map_or(name, |f| format!("./{f}"))]);
+            }
+            "--source-model" | "--target-model" => {
+                let model = words.next().unwrap_or_default();
+                out.extend([word, files.model(&model)?]);
+            }
+            _ if is_test && finding.class != Class::AbiLayout => out.push("test.litmus".into()),
+            _ => out.push(word),
+        }
+    }
+    Ok(out)
+}
+
+fn line(words: &[String]) -> String {
+    words.iter().map(|w| plain::word(w)).collect::<Vec<_>>().join(" ")
+}
+
+/// The script that shows the bug.
+fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> String {
+    let compilers: Vec<&str> = profiles.iter().map(|p| &*p.compiler).collect();
+    let needs = match compilers.is_empty() {
+        true => "litmake".to_string(),
+        false => format!("{} and litmake", plain::line(&compilers.join(", "))),
+    };
+    let more = match command.first().map(String::as_str) {
+        Some("check") => " --investigate 0",
+        _ => "",
+    };
+    format!(
+        "#!/bin/sh\n# {}\n# Ends with status 1 where the bug is there, and 0 where it is not.\n\
+         # It needs {needs}: LITMAKE names the latter where it is not on the path.\n\
+         cd \"$(dirname \"$0\")\" || exit 2\n\
+         cache=$(mktemp -d) || exit 2\n\
+         trap 'rm -rf \"$cache\"' EXIT\n\
+         LITMAKE_CACHE=$cache \"${{LITMAKE:-litmake}}\" {}{more}\n",
+        plain::line(&finding.title()),
+        line(command),
+    )
+}
+
+/// The text of an issue.
+fn issue(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> String {
+    let mut out = format!("# {}\n\n", plain::line(&finding.title()));
+    let _ = writeln!(out, "{}:\n", plain::text(&finding.claim()));
+    block("", &finding.wrong().join("\n"), &mut out);
+    let part = |head: &str, language: &str, text: &str, out: &mut String| {
+        if !text.trim().is_empty() {
+            let _ = writeln!(out, "## {head}\n");
+            block(language, text, out);
+        }
+    };
+    let (_, target, outcomes) = finding.smallest();
+    part("Test", "c", &finding.reproducer, &mut out);
+    for profile in profiles {
+        let words: Vec<String> =
+            std::iter::once(&profile.compiler).chain(&profile.args).cloned().collect();
+        let source = format!("source.{}", profile.language.extension());
+        let text = format!("{} -S -o - {source}", line(&words));
+        part(&format!("Compiled with {}", profile.name), "sh", &text, &mut out);
+    }
+    part("What the compiler makes of it", "", target, &mut out);
+    if !outcomes.source.is_empty() {
+        let states = |list: &[litmake::report::State]| {
+            list.iter().map(state_text).collect::<Vec<_>>().join("\n")
+        };
+        part(
+            &format!("Allowed by {}", finding.model_source),
+            "",
+            &states(&outcomes.source),
+            &mut out,
+        );
+        part(
+            &format!("Allowed by {}", finding.model_target),
+            "",
+            &states(&outcomes.target),
+            &mut out,
+        );
+    }
+    let forbids = finding.evidence.as_ref().and_then(|e| e.source.as_ref());
+    for failed in forbids.iter().flat_map(|run| &run.fails) {
+        let mut text = String::new();
+        for e in forbids.iter().flat_map(|run| &run.events) {
+            let _ = writeln!(text, "{}: {}", e.id, e.event);
+        }
+        for edge in &failed.edges {
+            let _ = writeln!(text, "{} -{}-> {}", edge.from, edge.edge, edge.to);
+        }
+        let head = format!(
+            "Why {} forbids it: `{}` ({})",
+            finding.model_source, failed.check, failed.place
+        );
+        part(&head, "", &text, &mut out);
+    }
+    let mut known = presence_lines(&finding.presence);
+    if !finding.cause.is_empty() {
+        known.push(finding.cause.clone());
+    }
+    known.extend(finding.facts());
+    part("What is known", "", &known.join("\n"), &mut out);
+    part("Again", "sh", &format!("litmake {}", line(command)), &mut out);
+    out
+}
+
+/// A text as it is, whatever is in it.
+fn block(language: &str, text: &str, out: &mut String) {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", plain::text(text.trim_end()));
+}

@@ -1,0 +1,299 @@
+//! The core of what shows: the threads that are to blame, in a form that depends neither on the
+//! threads that watch them nor on the shape of the test.
+//!
+//! A thread is to blame where the difference still shows when every other thread is as strongly
+//! ordered as can be: then it lies in nothing but the code of that thread. Behind such watchers the
+//! thread is reduced further, and plain accesses beside the operation at fault become stores that
+//! the watcher reads, wherever it shows that way too. So message passing, `S` and `R` around the same
+//! operation have one core.
+
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{Declarator, Expr, ExprKind, Function, IntLit, Part, Stmt, StmtKind};
+use litmake_litmus::c::print_function;
+use litmake_litmus::{
+    self as litmus, Arch, Body, CmpOp, Operand, Place, Prop, Quantifier, Test, Type, Value,
+};
+
+use super::code::order;
+use super::normal::{normal, uses};
+use super::{code, descend, fewer_observed, finish, types, with_body};
+
+/// The threads to blame for what shows in a test.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// The test in which they were found, in normal form.
+    pub test: Test,
+    /// Which of its threads they are.
+    pub threads: Vec<usize>,
+    /// What they do, with neutral names: equal for equal cores.
+    pub key: String,
+}
+
+/// The core of a test that is reduced already.
+pub fn core(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Core {
+    let n = test.threads.len();
+    let all = || Core { test: test.clone(), threads: (0..n).collect(), key: key(test, None) };
+    if n < 2 || test.arch != Arch::C {
+        return all();
+    }
+    let watched: Vec<(usize, Test)> =
+        (0..n).filter_map(|t| Some((t, strengthened(test, &[t])?))).collect();
+    let asked: Vec<Test> = watched.iter().map(|(_, test)| test.clone()).collect();
+    let blamed = watched.into_iter().zip(shows(&asked)).filter(|(_, shows)| *shows);
+    // Where each of several is to blame by itself, it is most often for the same reason.
+    let first = blamed.map(|(w, _)| w).min_by_key(|(t, test)| key(test, Some(*t)));
+    let Some((thread, watched)) = first else { return all() };
+    let best = descend(&watched, budget, &|test| smaller_beside(test, thread), shows);
+    // The normal form sorts threads.
+    let key = key(&best, Some(thread));
+    Core { test: best, threads: vec![thread], key }
+}
+
+/// The text of some threads of a test, in normal form: of one, or of all.
+fn key(test: &Test, thread: Option<usize>) -> String {
+    let mut own = test.clone();
+    if let Some(t) = thread {
+        own.threads = vec![test.threads[t].clone()];
+        own.init.retain(|i| !matches!(&i.place, Place::Reg { .. }));
+    }
+    let accessed = |name: &str| {
+        own.threads.iter().any(|b| match b {
+            Body::C(f) => uses(f, name) > 0,
+            Body::Asm(_) => true,
+        })
+    };
+    let kept: Vec<bool> = own
+        .init
+        .iter()
+        .map(|i| !matches!(&i.place, Place::Mem { name, .. } if !accessed(name)))
+        .collect();
+    let mut kept = kept.into_iter();
+    own.init.retain(|_| kept.next().unwrap_or(true));
+    own.locations.clear();
+    own.filter = None;
+    own.condition = litmus::Condition {
+        quantifier: Quantifier::Exists,
+        prop: Prop::True,
+        span: Span::default(),
+    };
+    for body in &mut own.threads {
+        if let Body::C(f) = body {
+            f.params.retain(|p| p.name.is_empty() || uses_any(&f.body, &p.name));
+            f.body.iter_mut().for_each(neutral_values);
+        }
+    }
+    let own = normal(&own);
+    let mut out: Vec<String> = own.helpers.iter().map(print_function).collect();
+    out.extend(own.threads.iter().map(|body| match body {
+        Body::C(f) => print_function(f),
+        Body::Asm(lines) => lines.iter().map(|l| format!("{}\n", l.text)).collect(),
+    }));
+    // What locations hold at first matters where it is no number that any test could have.
+    out.extend(own.init.iter().map(litmus::init_text));
+    out.concat()
+}
+
+fn uses_any(body: &[Stmt], name: &str) -> bool {
+    let f = Function {
+        name: String::new(),
+        params: Vec::new(),
+        ret: Type::Void,
+        body: body.to_vec(),
+        span: Span::default(),
+    };
+    uses(&f, name) > 0
+}
+
+/// Which values are stored says nothing of a core, but for 0.
+fn neutral_values(s: &mut Stmt) {
+    fn expr(e: &mut Expr) {
+        if let ExprKind::Call(name, args) = &mut e.kind
+            && matches!(&**name, "atomic_store_explicit" | "atomic_exchange_explicit")
+            && let Some(Expr { kind: ExprKind::Int(lit), .. }) = args.get_mut(1)
+            && lit.value > 1
+        {
+            *lit = IntLit::plain(1);
+        }
+        e.each_child_mut(&mut expr);
+    }
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => expr(e),
+        Part::Stmt(s) => neutral_values(s),
+    });
+}
+
+/// The test with all threads but some as strongly ordered as can be; nothing where a thread is no C.
+pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
+    let mut out = test.clone();
+    for (t, body) in out.threads.iter_mut().enumerate() {
+        let Body::C(f) = body else { return None };
+        if but.contains(&t) {
+            continue;
+        }
+        let fence = || {
+            Stmt::new(
+                StmtKind::Expr(Expr::call("atomic_thread_fence", vec![order("seq_cst")])),
+                Span::default(),
+            )
+        };
+        let mut body = Vec::new();
+        for mut s in std::mem::take(&mut f.body) {
+            strengthen(&mut s);
+            if !body.is_empty() {
+                body.push(fence());
+            }
+            body.push(s);
+        }
+        f.body = body;
+    }
+    super::read_again(&out)
+}
+
+fn strengthen(s: &mut Stmt) {
+    fn expr(e: &mut Expr) {
+        e.each_child_mut(&mut expr);
+        if let ExprKind::Name(n) = &e.kind
+            && n.starts_with("memory_order_")
+        {
+            *e = order("seq_cst");
+        }
+    }
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => expr(e),
+        Part::Stmt(s) => strengthen(s),
+    });
+}
+
+/// The tests that are one step smaller in one thread, whatever watches it.
+fn smaller_beside(test: &Test, thread: usize) -> Vec<Test> {
+    let Body::C(f) = &test.threads[thread] else { return Vec::new() };
+    let mut out = Vec::new();
+    for cut in code::CUTS {
+        out.extend(cut(&f.body).into_iter().map(|body| with_body(test, thread, body)));
+    }
+    for p in &f.params {
+        out.extend(turned(test, thread, &p.name));
+    }
+    out.extend(types::plainer(test));
+    out.extend(fewer_observed(test));
+    finish(out)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Access {
+    Load,
+    Store,
+}
+
+/// The one access of a location that stands by itself in a thread: its place, and what it is.
+fn only_access(f: &Function, name: &str) -> Option<(usize, Access, Option<String>)> {
+    if uses(f, name) != 1 {
+        return None;
+    }
+    let mut found = None;
+    for (i, s) in f.body.iter().enumerate() {
+        let (e, local) = match &s.kind {
+            StmtKind::Expr(e) => match &e.kind {
+                ExprKind::Assign(None, to, value) => match &to.kind {
+                    ExprKind::Name(n) => (&**value, Some(n.clone())),
+                    _ => continue,
+                },
+                _ => (e, None),
+            },
+            StmtKind::Decl(list) => match &list[..] {
+                [Declarator { name, init: Some(e), .. }] => (e, Some(name.clone())),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        let ExprKind::Call(function, args) = &e.kind else { continue };
+        let is_it = matches!(args.first().map(|a| &a.kind), Some(ExprKind::Name(n)) if n == name);
+        let access = match &**function {
+            "atomic_load_explicit" => Access::Load,
+            "atomic_store_explicit" => Access::Store,
+            _ => continue,
+        };
+        if is_it {
+            found = Some((i, access, local));
+        }
+    }
+    found
+}
+
+/// The test in which a relaxed access of a thread, and the one that watches it, go in another
+/// direction: a store that is read before a load that is written, and that before two stores.
+fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
+    let functions: Vec<&Function> = test
+        .threads
+        .iter()
+        .filter_map(|b| match b {
+            Body::C(f) => Some(f),
+            Body::Asm(_) => None,
+        })
+        .collect();
+    let others: Vec<usize> =
+        (0..functions.len()).filter(|t| *t != thread && uses(functions[*t], name) > 0).collect();
+    let [watcher] = others[..] else { return Vec::new() };
+    let (Some((at, own, local)), Some((there, other, _))) =
+        (only_access(functions[thread], name), only_access(functions[watcher], name))
+    else {
+        return Vec::new();
+    };
+    let is_relaxed =
+        matches!(&functions[thread].body[at].kind, StmtKind::Expr(_) | StmtKind::Decl(_))
+            && print_function(&Function {
+                body: vec![functions[thread].body[at].clone()],
+                ..functions[thread].clone()
+            })
+            .contains("memory_order_relaxed");
+    // What is read must not be needed elsewhere.
+    let needed = local.is_some_and(|l| uses(functions[thread], &l) > 0);
+    if !is_relaxed || needed {
+        return Vec::new();
+    }
+    let better: &[(Access, Access)] = match (own, other) {
+        (Access::Store, Access::Load) | (Access::Load, Access::Load) => &[],
+        (Access::Load, Access::Store) => &[(Access::Store, Access::Load)],
+        (Access::Store, Access::Store) => {
+            &[(Access::Store, Access::Load), (Access::Load, Access::Store)]
+        }
+    };
+    let one = |&(own, other): &(Access, Access)| {
+        let mut out = test.clone();
+        set(&mut out, thread, at, name, own, "relaxed");
+        set(&mut out, watcher, there, name, other, "seq_cst");
+        out
+    };
+    better.iter().map(one).collect()
+}
+
+/// Makes a statement a load or a store of a location; what is loaded is observed.
+fn set(test: &mut Test, thread: usize, at: usize, name: &str, access: Access, how: &str) {
+    let taken = super::names::declared(test);
+    let Body::C(f) = &mut test.threads[thread] else { return };
+    let make = |kind| Stmt::new(kind, Span::default());
+    let place = Expr::name(name);
+    let (statement, local) = match access {
+        Access::Store => {
+            let args = vec![place, Expr::int(1), order(how)];
+            (make(StmtKind::Expr(Expr::call("atomic_store_explicit", args))), None)
+        }
+        Access::Load => {
+            let free = (0..).map(|n| format!("seen{n}")).find(|n| !taken[thread].contains(n));
+            let local = free.unwrap_or_default();
+            let d = Declarator {
+                name: local.clone(),
+                ty: Type::INT,
+                init: Some(Expr::call("atomic_load_explicit", vec![place, order(how)])),
+                span: Span::default(),
+            };
+            (make(StmtKind::Decl(vec![d])), Some(local))
+        }
+    };
+    f.body[at] = statement;
+    if let Some(name) = local {
+        let seen = Prop::Cmp(Place::Reg { thread, name }, CmpOp::Eq, Operand::Value(Value::Int(1)));
+        let before = std::mem::replace(&mut test.condition.prop, Prop::True);
+        test.condition.prop = litmus::and(vec![before, seen]);
+    }
+}

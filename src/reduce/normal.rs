@@ -1,0 +1,211 @@
+//! The normal form of a C test: equal for tests that differ in names, in the order of threads, in
+//! the order in which things are declared.
+//!
+//! It changes nothing that a compiler or a model could look at.
+
+use std::collections::{HashMap, HashSet};
+
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
+use litmake_litmus::{self as litmus, Body, Operand, Place, Prop, Test, Value, canon};
+
+use super::read_again;
+
+/// With more threads, only the order in which they stand is tried.
+const MAX_THREADS: usize = 5;
+
+/// What reduced tests are called: names of tests say nothing about them.
+const NAME: &str = "reduced";
+
+/// The normal form; the test itself where its names cannot be changed.
+pub fn normal(test: &Test) -> Test {
+    let mut best: Option<(String, Test)> = None;
+    let n = test.threads.len();
+    let all: Vec<usize> = (0..n).collect();
+    let orders = if n <= MAX_THREADS { permutations(&all) } else { vec![all] };
+    for order in orders {
+        let Some(next) = renamed(test, &order).and_then(|t| read_again(&t)) else { continue };
+        let text = canon::canonical_text(&next);
+        if best.as_ref().is_none_or(|(least, _)| text < *least) {
+            best = Some((text, next));
+        }
+    }
+    best.map_or_else(|| test.clone(), |(_, test)| test)
+}
+
+pub fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut out = Vec::new();
+    for (i, first) in of.iter().enumerate() {
+        let rest: Vec<usize> = [&of[..i], &of[i + 1..]].concat();
+        out.extend(permutations(&rest).into_iter().map(|p| [&[*first], &p[..]].concat()));
+    }
+    out
+}
+
+/// The new names of a test's locations, in the order in which they are needed.
+#[derive(Default)]
+struct Names {
+    new: HashMap<String, String>,
+}
+
+impl Names {
+    fn of(&mut self, old: &str) -> String {
+        let n = self.new.len();
+        let letters = ["x", "y", "z"];
+        let make = || letters.get(n).map_or_else(|| format!("x{n}"), ToString::to_string);
+        self.new.entry(old.to_string()).or_insert_with(make).clone()
+    }
+}
+
+/// The test with its threads in an order, the `i`th of the new ones where `order[i]` was.
+fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
+    let mut out = test.clone();
+    out.name = NAME.to_string();
+    out.doc = None;
+    out.threads = order.iter().map(|t| test.threads[*t].clone()).collect();
+    let mut places = Names::default();
+    let mut locals: Vec<HashMap<String, String>> = vec![HashMap::new(); order.len()];
+    for (t, body) in out.threads.iter_mut().enumerate() {
+        let Body::C(f) = body else { return None };
+        f.name = format!("P{t}");
+        let mut shadowed = false;
+        let mut declared: HashSet<String> = HashSet::new();
+        f.each_declarator(&mut |d, _| {
+            declared.insert(d.name.clone());
+            shadowed |= f.params.iter().any(|p| p.name == d.name)
+                || test.helpers.iter().any(|h| h.name == d.name);
+        });
+        let is_shared = |p: &litmus::c::ast::Param| matches!(p.ty.bare(), litmus::Type::Pointer(_));
+        if shadowed || !f.params.iter().all(is_shared) {
+            return None;
+        }
+        let params: Vec<String> = f.params.iter().map(|p| p.name.clone()).collect();
+        let own = &mut locals[t];
+        let mut rename = |name: &str| -> Option<String> {
+            if params.iter().any(|p| p == name) {
+                return Some(places.of(name));
+            }
+            let free = format!("r{}", own.len());
+            declared.contains(name).then(|| own.entry(name.to_string()).or_insert(free).clone())
+        };
+        f.body.iter_mut().for_each(|s| statement(s, &mut rename));
+        for p in &mut f.params {
+            p.name = places.of(&p.name);
+        }
+        f.params.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    // What no thread has as a parameter follows.
+    let kept = test.init.iter().map(|i| i.place.clone());
+    let filtered = test.filter.iter().flat_map(|p| p.places()).cloned();
+    for place in kept.chain(test.shown()).chain(filtered) {
+        if let Place::Mem { name, .. } = place {
+            places.of(&name);
+        }
+    }
+    let place = |p: &Place| match p {
+        Place::Mem { name, index } => {
+            Some(Place::Mem { name: places.new.get(name)?.clone(), index: *index })
+        }
+        Place::Reg { thread, name } => {
+            let now = order.iter().position(|t| t == thread)?;
+            Some(Place::Reg { thread: now, name: locals[now].get(name)?.clone() })
+        }
+    };
+    let value = |v: &Value| match v {
+        Value::Addr { name, index } => {
+            let name = places.new.get(name).cloned().unwrap_or_else(|| name.clone());
+            Value::Addr { name, index: *index }
+        }
+        v => v.clone(),
+    };
+    for item in &mut out.init {
+        item.place = place(&item.place)?;
+        match &mut item.value {
+            Some(litmus::InitValue::One(v)) => *v = value(v),
+            Some(litmus::InitValue::Array(list)) => list.iter_mut().for_each(|v| *v = value(v)),
+            None => {}
+        }
+    }
+    out.init.sort_by(|a, b| a.place.cmp(&b.place));
+    for observed in &mut out.locations {
+        observed.place = place(&observed.place)?;
+    }
+    out.locations.sort_by(|a, b| a.place.cmp(&b.place));
+    out.condition.prop = prop(&out.condition.prop, &place, &value)?;
+    if let Some(filter) = &out.filter {
+        out.filter = Some(prop(filter, &place, &value)?);
+    }
+    Some(out)
+}
+
+/// A proposition in other names, its parts sorted.
+fn prop(
+    p: &Prop,
+    place: &dyn Fn(&Place) -> Option<Place>,
+    value: &dyn Fn(&Value) -> Value,
+) -> Option<Prop> {
+    let all = |list: &[Prop]| -> Option<Vec<Prop>> {
+        let mut out: Vec<Prop> =
+            list.iter().map(|p| prop(p, place, value)).collect::<Option<_>>()?;
+        out.sort_by_cached_key(litmus::prop_source);
+        Some(out)
+    };
+    Some(match p {
+        Prop::True | Prop::False => p.clone(),
+        Prop::Cmp(at, op, operand) => {
+            let operand = match operand {
+                Operand::Value(v) => Operand::Value(value(v)),
+                Operand::Array(list) => Operand::Array(list.iter().map(value).collect()),
+                Operand::Place(p) => Operand::Place(place(p)?),
+            };
+            Prop::Cmp(place(at)?, *op, operand)
+        }
+        Prop::Not(p) => Prop::Not(Box::new(prop(p, place, value)?)),
+        Prop::And(list) => Prop::And(all(list)?),
+        Prop::Or(list) => Prop::Or(all(list)?),
+        Prop::Implies(a, b) => {
+            Prop::Implies(Box::new(prop(a, place, value)?), Box::new(prop(b, place, value)?))
+        }
+    })
+}
+
+type Rename<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+
+fn statement(s: &mut Stmt, rename: Rename) {
+    if let StmtKind::Decl(list) = &mut s.kind {
+        for d in list {
+            if let Some(e) = &mut d.init {
+                expr(e, rename);
+            }
+            d.name = rename(&d.name).unwrap_or_else(|| d.name.clone());
+        }
+        return;
+    }
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => expr(e, rename),
+        Part::Stmt(s) => statement(s, rename),
+    });
+}
+
+fn expr(e: &mut Expr, rename: Rename) {
+    if let ExprKind::Name(n) = &mut e.kind {
+        if let Some(new) = rename(n) {
+            *n = new;
+        }
+        return;
+    }
+    e.each_child_mut(&mut |e| expr(e, rename));
+}
+
+/// The number of times that a function names something.
+pub fn uses(f: &Function, name: &str) -> usize {
+    fn count(e: &Expr, name: &str) -> usize {
+        let here = matches!(&e.kind, ExprKind::Name(n) if n == name);
+        usize::from(here) + e.children().into_iter().map(|c| count(c, name)).sum::<usize>()
+    }
+    let mut out = 0;
+    f.each_expr(&mut |e| out += count(e, name));
+    out
+}

@@ -1,0 +1,251 @@
+//! Simpler types: what of widths, qualifiers and plain accesses a test can do without.
+
+use std::sync::Arc;
+
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{
+    Declarator, Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp,
+};
+use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
+
+/// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
+pub fn plainer(test: &Test) -> Vec<Test> {
+    let mut out = vec![with_types(test, None, &plain), with_types(test, None, &unqualified)];
+    let mut names: Vec<&str> = functions(test).flat_map(|f| &f.params).map(|p| &*p.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in &names {
+        out.push(with_types(test, Some(name), &plain));
+        out.extend(atomic(test, name));
+        out.extend(local(test, name));
+    }
+    out.push(plain_locals(test));
+    out.extend(small_values(test));
+    let text = litmake_litmus::write(test);
+    out.retain(|t| litmake_litmus::write(t) != text);
+    out
+}
+
+/// Tests in which a location that is neither 0 nor 1 at first is 1, or else 2.
+fn small_values(test: &Test) -> Vec<Test> {
+    let mut out = Vec::new();
+    for (i, item) in test.init.iter().enumerate() {
+        let Some(InitValue::One(Value::Int(now))) = &item.value else { continue };
+        for small in [1, 2].into_iter().filter(|small| !(0..=*small).contains(now)) {
+            let mut next = test.clone();
+            next.init[i].value = Some(InitValue::One(Value::Int(small)));
+            out.push(next);
+        }
+    }
+    out
+}
+
+fn functions(test: &Test) -> impl Iterator<Item = &Function> {
+    test.threads.iter().filter_map(|body| match body {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    })
+}
+
+/// `int`, atomic where the type was, without other qualifiers.
+fn plain(ty: &Type) -> Type {
+    match ty {
+        Type::Array(of, n) => Type::Array(Arc::new(plain(of)), *n),
+        _ if !matches!(ty.bare(), Type::Int { .. }) => ty.clone(),
+        _ if ty.is_atomic() => Type::Atomic(Arc::new(Type::INT)),
+        _ => Type::INT,
+    }
+}
+
+fn unqualified(ty: &Type) -> Type {
+    match ty {
+        Type::Const(of) | Type::Volatile(of) => unqualified(of),
+        Type::Atomic(of) => Type::Atomic(Arc::new(unqualified(of))),
+        _ => ty.clone(),
+    }
+}
+
+/// The test with other types for what its parameters point to: for all, or for one location.
+fn with_types(test: &Test, of: Option<&str>, f: &dyn Fn(&Type) -> Type) -> Test {
+    let mut out = test.clone();
+    let asked = |name: &str| of.is_none_or(|n| n == name);
+    let pointee = |p: &mut Param| {
+        if let (true, Type::Pointer(to)) = (asked(&p.name), unqualified(&p.ty)) {
+            p.ty = Type::Pointer(Arc::new(f(&to)));
+        }
+    };
+    for body in &mut out.threads {
+        if let Body::C(function) = body {
+            function.params.iter_mut().for_each(pointee);
+        }
+    }
+    for helper in &mut out.helpers {
+        helper.params.iter_mut().for_each(|p| {
+            if let (None, Type::Pointer(to)) = (of, unqualified(&p.ty)) {
+                p.ty = Type::Pointer(Arc::new(f(&to)));
+            }
+        });
+    }
+    for item in &mut out.init {
+        if let (Place::Mem { name, .. }, Some(ty)) = (&item.place, &item.ty)
+            && asked(name)
+        {
+            item.ty = Some(f(ty));
+        }
+    }
+    out
+}
+
+fn plain_locals(test: &Test) -> Test {
+    fn statement(s: &mut Stmt) {
+        if let StmtKind::Decl(list) = &mut s.kind {
+            for d in list {
+                d.ty = plain(&d.ty);
+            }
+        }
+        s.each_part_mut(&mut |part| {
+            if let Part::Stmt(s) = part {
+                statement(s);
+            }
+        });
+    }
+    let mut out = test.clone();
+    for body in &mut out.threads {
+        if let Body::C(f) = body {
+            f.body.iter_mut().for_each(statement);
+        }
+    }
+    out
+}
+
+/// The test with plain accesses of a location made by calls: those of a plain location are relaxed,
+/// and it is atomic; those of an atomic one are what they were, sequentially consistent.
+fn atomic(test: &Test, name: &str) -> Option<Test> {
+    let mut is_atomic = true;
+    for p in functions(test).flat_map(|f| &f.params).filter(|p| p.name == name) {
+        let Type::Pointer(to) = p.ty.bare() else { return None };
+        if !matches!(to.bare(), Type::Int { .. }) {
+            return None;
+        }
+        is_atomic &= to.is_atomic();
+    }
+    let order = if is_atomic { "seq_cst" } else { "relaxed" };
+    let to_atomic = |ty: &Type| match ty.is_atomic() {
+        true => ty.clone(),
+        false => Type::Atomic(Arc::new(ty.clone())),
+    };
+    let mut out = with_types(test, Some(name), &to_atomic);
+    let mut only_accessed = true;
+    for body in &mut out.threads {
+        let Body::C(f) = body else { return None };
+        for s in &mut f.body {
+            accesses(s, name, order, &mut only_accessed);
+        }
+    }
+    only_accessed.then_some(out)
+}
+
+/// The test with a local variable in the place of a plain location that one thread alone has, and that
+/// nothing observes: where a compare-exchange has what it expects.
+fn local(test: &Test, name: &str) -> Option<Test> {
+    let mut having = Vec::new();
+    for (t, f) in functions(test).enumerate() {
+        if let Some(p) = f.params.iter().find(|p| p.name == name) {
+            let Type::Pointer(to) = p.ty.bare() else { return None };
+            if to.is_atomic() || !matches!(to.bare(), Type::Int { .. }) {
+                return None;
+            }
+            having.push((t, unqualified(to)));
+        }
+    }
+    let [(thread, ty)] = &having[..] else { return None };
+    let is_it = |place: &Place| matches!(place, Place::Mem { name: n, .. } if n == name);
+    if test.shown().iter().any(is_it) || test.filter.is_some() {
+        return None;
+    }
+    let mut out = test.clone();
+    let mut first = Expr::int(0);
+    for item in test.init.iter().filter(|i| is_it(&i.place)) {
+        match &item.value {
+            Some(InitValue::One(Value::Int(n))) => first = Expr::int(u128::try_from(*n).ok()?),
+            None => {}
+            Some(_) => return None,
+        }
+    }
+    out.init.retain(|i| !is_it(&i.place));
+    let Body::C(f) = &mut out.threads[*thread] else { return None };
+    f.params.retain(|p| p.name != name);
+    f.body.iter_mut().for_each(|s| taken_from(s, name));
+    let d = Declarator {
+        name: name.to_string(),
+        ty: ty.clone(),
+        init: Some(first),
+        span: Span::default(),
+    };
+    f.body.insert(0, Stmt::new(StmtKind::Decl(vec![d]), Span::default()));
+    Some(out)
+}
+
+/// Turns a pointer into the variable that it points to.
+fn taken_from(s: &mut Stmt, name: &str) {
+    fn expr(e: &mut Expr, name: &str) {
+        let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
+        match &mut e.kind {
+            ExprKind::Unary(UnaryOp::Deref, to) if is_it(to) => *e = Expr::name(name),
+            ExprKind::Name(n) if n == name => {
+                let variable = Box::new(Expr::name(name));
+                *e = Expr::new(ExprKind::Unary(UnaryOp::Addr, variable), Span::default());
+            }
+            _ => e.each_child_mut(&mut |e| expr(e, name)),
+        }
+    }
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => expr(e, name),
+        Part::Stmt(s) => taken_from(s, name),
+    });
+}
+
+fn accesses(s: &mut Stmt, name: &str, order: &str, only: &mut bool) {
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => access(e, name, order, only),
+        Part::Stmt(s) => accesses(s, name, order, only),
+    });
+}
+
+fn access(e: &mut Expr, name: &str, order: &str, only: &mut bool) {
+    let is_it = |e: &Expr| match &e.kind {
+        ExprKind::Unary(UnaryOp::Deref, at) => {
+            matches!(&at.kind, ExprKind::Name(n) if n == name)
+        }
+        _ => false,
+    };
+    let call = |function: &str, mut args: Vec<Expr>| {
+        args.insert(0, Expr::name(name));
+        args.push(super::code::order(order));
+        Expr::new(Expr::call(function, args).kind, Span::default())
+    };
+    if is_it(e) {
+        *e = call("atomic_load_explicit", Vec::new());
+        return;
+    }
+    match &mut e.kind {
+        ExprKind::Assign(None, to, value) if is_it(to) => {
+            access(value, name, order, only);
+            *e = call("atomic_store_explicit", vec![(**value).clone()]);
+        }
+        ExprKind::Assign(_, to, _) if is_it(to) => *only = false,
+        ExprKind::Step { target, .. } if is_it(target) => *only = false,
+        // Calls of atomic operations take the location itself; others may do anything with it.
+        ExprKind::Call(function, args) => {
+            let known = litmake_litmus::c::orders::orders(function).is_some();
+            for (i, e) in args.iter_mut().enumerate() {
+                match &e.kind {
+                    ExprKind::Name(n) if n == name => *only &= known && i == 0,
+                    _ => access(e, name, order, only),
+                }
+            }
+        }
+        ExprKind::Name(n) => *only &= n != name,
+        _ => e.each_child_mut(&mut |e| access(e, name, order, only)),
+    }
+}

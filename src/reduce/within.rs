@@ -1,0 +1,366 @@
+//! Whether a test may show what another one's core shows: the tests that keep of its threads only what
+//! the core needs. If one of them still shows, so does the core in it; no search is needed.
+//!
+//! It looks at operations in a row. A core or a thread with branches is left to reducing.
+
+use std::collections::HashMap;
+
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{Expr, ExprKind, Function, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::c::orders::{at_least, orders};
+use litmake_litmus::{Arch, Body, Test};
+
+use super::code::order;
+use super::core::{Core, strengthened};
+use super::normal::{permutations, uses};
+use super::{finish, with_body};
+
+/// As many places in a test are tried.
+const PLACES: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Load,
+    Store,
+    Update,
+    Compare,
+    Fence,
+}
+
+/// One operation of a thread.
+#[derive(Clone, Debug)]
+struct Op {
+    /// The statement.
+    at: usize,
+    group: Group,
+    place: String,
+    orders: Vec<String>,
+    /// What holds its result.
+    local: Option<String>,
+}
+
+impl Op {
+    /// It orders nothing: what stands there is as good as any other access.
+    fn is_plain(&self) -> bool {
+        matches!(self.group, Group::Load | Group::Store) && self.orders == ["relaxed"]
+    }
+
+    /// Whether an operation of a test may be the one that a core needs.
+    fn may_be(&self, needed: &Op) -> bool {
+        if needed.is_plain() {
+            return matches!(self.group, Group::Load | Group::Store);
+        }
+        self.group == needed.group
+            && self.orders.iter().zip(&needed.orders).all(|(own, o)| at_least(own, o))
+    }
+}
+
+/// The tests that keep of some threads only the core, at most a few.
+pub fn within(test: &Test, core: &Core) -> Vec<Test> {
+    let needed: Option<Vec<Vec<Op>>> =
+        core.threads.iter().map(|t| function(&core.test, *t).and_then(ops)).collect();
+    let Some(needed) = needed else { return Vec::new() };
+    if test.arch != Arch::C || needed.iter().any(Vec::is_empty) {
+        return Vec::new();
+    }
+    let own: Vec<Vec<Op>> = (0..test.threads.len())
+        .map(|t| function(test, t).map(some_ops).unwrap_or_default())
+        .collect();
+    let mut out = Vec::new();
+    for threads in chosen(own.len(), needed.len()) {
+        let mut found = Vec::new();
+        embed(&needed, &threads, &own, &mut Place::default(), &mut found);
+        for picked in found {
+            let mut next = test.clone();
+            for ((t, ops), needed) in threads.iter().zip(&picked).zip(&needed) {
+                if let Some(f) = function(test, *t) {
+                    next = with_body(&next, *t, kept(f, ops, needed));
+                }
+            }
+            out.extend(strengthened(&next, &threads));
+            out.push(next);
+        }
+        if out.len() >= 2 * PLACES {
+            break;
+        }
+    }
+    out.truncate(2 * PLACES);
+    finish(out)
+}
+
+fn function(test: &Test, thread: usize) -> Option<&Function> {
+    match test.threads.get(thread)? {
+        Body::C(f) => Some(f),
+        Body::Asm(_) => None,
+    }
+}
+
+/// The ways to choose some of `n` threads, in each order.
+fn chosen(n: usize, some: usize) -> Vec<Vec<usize>> {
+    if n > 5 || some > n {
+        return Vec::new();
+    }
+    let all: Vec<usize> = (0..n).collect();
+    let mut out: Vec<Vec<usize>> =
+        permutations(&all).into_iter().map(|p| p[..some].to_vec()).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The operations of a thread that is nothing but operations, and variables that hold constants.
+fn ops(f: &Function) -> Option<Vec<Op>> {
+    let out = some_ops(f);
+    let constants = f.body.iter().filter(|s| is_constant(s)).count();
+    (out.len() + constants == f.body.len()).then_some(out)
+}
+
+fn is_constant(s: &Stmt) -> bool {
+    let holds = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+    match &s.kind {
+        StmtKind::Decl(list) => list.iter().all(|d| d.init.as_ref().is_some_and(holds)),
+        _ => false,
+    }
+}
+
+fn some_ops(f: &Function) -> Vec<Op> {
+    f.body.iter().enumerate().filter_map(|(i, s)| op(i, s)).collect()
+}
+
+fn op(at: usize, s: &Stmt) -> Option<Op> {
+    let is_deref = |e: &Expr| match &e.kind {
+        ExprKind::Unary(UnaryOp::Deref, to) => match &to.kind {
+            ExprKind::Name(n) => Some(n.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let plain = |group, place, local| {
+        Some(Op { at, group, place, orders: vec!["relaxed".to_string()], local })
+    };
+    let (e, local) = match &s.kind {
+        StmtKind::Expr(e) => match &e.kind {
+            ExprKind::Assign(None, to, value) => match (&to.kind, is_deref(to)) {
+                (_, Some(place)) => return plain(Group::Store, place, None),
+                (ExprKind::Name(n), _) => (&**value, Some(n.clone())),
+                _ => return None,
+            },
+            _ => (e, None),
+        },
+        StmtKind::Decl(list) => match &list[..] {
+            [d] => (d.init.as_ref()?, Some(d.name.clone())),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if let Some(place) = is_deref(e) {
+        return plain(Group::Load, place, local);
+    }
+    let ExprKind::Call(name, args) = &e.kind else { return None };
+    let (core, kinds) = orders(name)?;
+    let group = match core {
+        "atomic_load" => Group::Load,
+        "atomic_store" => Group::Store,
+        "atomic_thread_fence" => Group::Fence,
+        _ if core.starts_with("atomic_compare") => Group::Compare,
+        _ => Group::Update,
+    };
+    let place = match args.first().map(|a| &a.kind) {
+        _ if group == Group::Fence => String::new(),
+        Some(ExprKind::Name(n)) => n.clone(),
+        _ => return None,
+    };
+    let said = |i: usize| match args.get((args.len() - kinds.len().min(args.len())) + i) {
+        _ if !name.ends_with("_explicit") && group != Group::Fence => Some("seq_cst".to_string()),
+        Some(Expr { kind: ExprKind::Name(n), .. }) => {
+            n.strip_prefix("memory_order_").map(str::to_string)
+        }
+        _ => None,
+    };
+    let orders = (0..kinds.len()).map(said).collect::<Option<_>>()?;
+    Some(Op { at, group, place, orders, local })
+}
+
+/// Which location of the test each of the core's is.
+#[derive(Clone, Default)]
+struct Place {
+    of: HashMap<String, String>,
+}
+
+impl Place {
+    fn joins(&mut self, core: &str, own: &str) -> bool {
+        match self.of.get(core) {
+            Some(there) => there == own,
+            None => {
+                let free = !self.of.values().any(|o| o == own);
+                if free {
+                    self.of.insert(core.to_string(), own.to_string());
+                }
+                free
+            }
+        }
+    }
+}
+
+/// The operations of some threads that may be the core's, thread by thread.
+fn embed(
+    needed: &[Vec<Op>],
+    threads: &[usize],
+    own: &[Vec<Op>],
+    places: &mut Place,
+    found: &mut Vec<Vec<Vec<Op>>>,
+) {
+    fn go(
+        needed: &[Vec<Op>],
+        threads: &[usize],
+        own: &[Vec<Op>],
+        places: &Place,
+        so_far: &mut Vec<Vec<Op>>,
+        found: &mut Vec<Vec<Vec<Op>>>,
+    ) {
+        if found.len() >= PLACES {
+            return;
+        }
+        let t = so_far.len() - 1;
+        let done = so_far[t].len();
+        if done == needed[t].len() {
+            if t + 1 == needed.len() {
+                found.push(so_far.clone());
+                return;
+            }
+            so_far.push(Vec::new());
+            go(needed, threads, own, places, so_far, found);
+            so_far.pop();
+            return;
+        }
+        let wanted = &needed[t][done];
+        let after = so_far[t].last().map_or(0, |op| op.at + 1);
+        for op in own[threads[t]].iter().filter(|op| op.at >= after && op.may_be(wanted)) {
+            let mut places = places.clone();
+            if op.group != Group::Fence && !places.joins(&wanted.place, &op.place) {
+                continue;
+            }
+            so_far[t].push(op.clone());
+            go(needed, threads, own, &places, so_far, found);
+            so_far[t].pop();
+        }
+    }
+    go(needed, threads, own, places, &mut vec![Vec::new()], found);
+}
+
+/// The body that keeps some operations, each no stronger than the core has it, and its result only
+/// where the core has one.
+fn kept(f: &Function, own: &[Op], needed: &[Op]) -> Vec<Stmt> {
+    let mut out: Vec<Stmt> = Vec::new();
+    for (op, needed) in own.iter().zip(needed) {
+        let mut s = f.body[op.at].clone();
+        if op.group == needed.group || needed.is_plain() {
+            weaken(&mut s, &needed.orders);
+        }
+        let unused = op.local.as_ref().is_some_and(|l| uses(f, l) == 0);
+        if needed.local.is_none() && unused && needed.group != Group::Load && !needed.is_plain() {
+            bare(&mut s);
+        }
+        out.push(s);
+    }
+    // What computes the values that are stored stays.
+    let declared: Vec<String> = out.iter().flat_map(locals).collect();
+    let mut before: Vec<Stmt> = Vec::new();
+    for s in &f.body {
+        let StmtKind::Decl(list) = &s.kind else { continue };
+        let is_needed = |name: &str| {
+            let body = Function { body: out.clone(), ..f.clone() };
+            uses(&body, name) > 0 && !declared.iter().any(|d| d == name)
+        };
+        for d in list.iter().filter(|d| is_needed(&d.name)) {
+            let mut d = d.clone();
+            let constant = d.init.as_ref().is_some_and(|e| matches!(e.kind, ExprKind::Int(_)));
+            if !constant {
+                d.init = Some(Expr::int(1));
+            }
+            before.push(Stmt::new(StmtKind::Decl(vec![d]), Span::default()));
+        }
+    }
+    before.extend(out);
+    before
+}
+
+fn locals(s: &Stmt) -> Vec<String> {
+    match &s.kind {
+        StmtKind::Decl(list) => list.iter().map(|d| d.name.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The call that a statement makes.
+fn call(s: &mut Stmt) -> Option<&mut Expr> {
+    let e = match &mut s.kind {
+        StmtKind::Expr(e) => e,
+        StmtKind::Decl(list) => list.first_mut()?.init.as_mut()?,
+        _ => return None,
+    };
+    match &mut e.kind {
+        ExprKind::Assign(None, _, _) => match &mut e.kind {
+            ExprKind::Assign(None, _, value) => Some(value),
+            _ => None,
+        },
+        _ => Some(e),
+    }
+}
+
+fn weaken(s: &mut Stmt, to: &[String]) {
+    let Some(Expr { kind: ExprKind::Call(name, args), .. }) = call(s) else { return };
+    let Some((core, kinds)) = orders(name) else { return };
+    let core = core.to_string();
+    let is_explicit = name.ends_with("_explicit") || core == "atomic_thread_fence";
+    if is_explicit {
+        args.truncate(args.len().saturating_sub(kinds.len()));
+    }
+    args.extend(to.iter().take(kinds.len()).map(|o| order(o)));
+    if core != "atomic_thread_fence" {
+        *name = format!("{core}_explicit");
+    }
+}
+
+/// Leaves the result of a statement's call unused.
+fn bare(s: &mut Stmt) {
+    if let Some(e) = call(s)
+        && matches!(e.kind, ExprKind::Call(..))
+    {
+        let e = e.clone();
+        s.kind = StmtKind::Expr(e);
+    }
+}
+
+/// Which kinds of operations a test has, and a core needs: most cores are seen by this alone not to be
+/// within a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs(u8);
+
+impl Needs {
+    fn of_ops(ops: impl Iterator<Item = Op>) -> Needs {
+        let bit = |op: Op| match op.group {
+            _ if op.is_plain() => 0,
+            Group::Load => 1,
+            Group::Store => 2,
+            Group::Update => 4,
+            Group::Compare => 8,
+            Group::Fence => 16,
+        };
+        Needs(ops.fold(0, |all, op| all | bit(op)))
+    }
+
+    pub fn of(test: &Test) -> Needs {
+        let threads = 0..test.threads.len();
+        Needs::of_ops(threads.filter_map(|t| function(test, t)).flat_map(some_ops))
+    }
+
+    pub fn of_core(core: &Core) -> Needs {
+        let threads = core.threads.iter();
+        Needs::of_ops(threads.filter_map(|t| function(&core.test, *t)).flat_map(some_ops))
+    }
+
+    pub fn has(self, needed: Needs) -> bool {
+        self.0 & needed.0 == needed.0
+    }
+}

@@ -1,0 +1,417 @@
+//! Which bug each difference is.
+//!
+//! The smallest difference that nothing is known of is reduced to a test and its core (`reduce::core`),
+//! which are a bug. All that is still open is then asked a cheap question: does the difference show in
+//! what the test keeps when it keeps only that core? A few tests say so, where reducing takes hundreds.
+//! What shows in none of them is another bug, or the next to be reduced. What the budget does not reach
+//! stays open and is counted as such; nothing is joined with a bug that was not seen to show it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use super::{CANDIDATES, Chain, FINDINGS, Investigator, places};
+use crate::collect::{Collected, Open, Ran, form};
+use crate::verdict::Verdict;
+use litmake_base::diag::Source;
+use litmake_engine::events::Event;
+use litmake_litmus::{self as litmus, Test, canon};
+use litmake_pipeline::kinds::Kind;
+use litmake_reduce::within::Needs;
+use litmake_reduce::{Core, asking, core, normal, settle, within};
+use litmake_report::bugs::{Rest, id};
+use litmake_report::evidence::Reduced;
+use litmake_report::{Class, Finding, Outcomes};
+
+/// How much is looked into.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// No longer than this.
+    pub time: Duration,
+    /// No more tests are asked whether they show a known bug.
+    pub questions: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { time: Duration::from_secs(600), questions: 50_000 }
+    }
+}
+
+/// Tests that are asked about together.
+const TOGETHER: usize = 256;
+
+/// Where nothing is reduced, no more tests are bugs of their own.
+const FORMS: usize = 1000;
+
+/// A bug that was reduced.
+struct Known {
+    bug: usize,
+    family: String,
+    /// Of the test that it was found with, as it was.
+    form: u64,
+    test: Test,
+    core: Core,
+    needs: Needs,
+}
+
+/// A difference that is open, with what is known of it.
+struct Case {
+    open: usize,
+    stage: usize,
+    finding: Finding,
+    needs: Option<Needs>,
+    /// Of its test, as it is.
+    form: u64,
+}
+
+/// A difference reduced.
+struct Smaller {
+    form: u64,
+    reduced: Reduced,
+    test: Test,
+    core: Core,
+}
+
+impl Investigator<'_> {
+    /// Finds out which bug each open difference is.
+    pub fn bugs(&mut self, found: &mut Collected, run: &Ran, budget: Budget) {
+        let listener = self.listener;
+        let started = Instant::now();
+        let mut all: Vec<usize> = (0..found.open.len()).collect();
+        // Small tests first: they reduce fast, and to the same as large ones.
+        let name = |o: &Open| {
+            let root = run.engine.root_table(o.node);
+            root.map(|r| r.rows(o.shard)[o.row].name.clone())
+        };
+        all.sort_by_cached_key(|i| {
+            let o = &found.open[*i];
+            (o.rank, name(o), o.node)
+        });
+        let of = (all.len() + found.mixes.len()) as u64;
+        let tell = |done: u64, test: &str| {
+            if of > 0 {
+                listener.event(&Event::Investigating { done, findings: of, test });
+            }
+        };
+        let mut done = 0;
+        let mut questions = budget.questions;
+        let mut known: Vec<Known> = Vec::new();
+        // What nothing is known of yet, and what may not be reduced any more.
+        let mut left: std::collections::VecDeque<usize> = all.into();
+        let mut waiting: Vec<usize> = Vec::new();
+        let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut kinds: HashMap<usize, (Option<Needs>, u64)> = HashMap::new();
+        let mut forms = 0;
+        while let Some(first) = left.pop_front() {
+            if self.context.stopped() || started.elapsed() > budget.time {
+                waiting.push(first);
+                break;
+            }
+            let Some((stage, finding)) = run.difference(&found.open[first]) else { continue };
+            tell(done, &finding.test);
+            let most = self.most(stage);
+            let count = tried.entry(stage).or_default();
+            if most == 0 {
+                // Nothing is to be reduced: a test is a bug, whatever it is called.
+                forms += 1;
+                if forms > FORMS {
+                    waiting.push(first);
+                    continue;
+                }
+                let finding = run.example(stage, finding);
+                let bug = add(found, stage, finding, &|f| form(&f.source));
+                found.open[first].bug = Some(bug);
+                done += 1;
+                continue;
+            }
+            if *count >= most {
+                waiting.push(first);
+                continue;
+            }
+            *count += 1;
+            let finding = run.example(stage, finding);
+            let smaller = self.chain(stage).and_then(|chain| self.reduced(&chain, &finding, run));
+            if self.context.stopped() {
+                waiting.push(first);
+                break;
+            }
+            done += 1;
+            let Some(smaller) = smaller else {
+                // It cannot be shown again, or nothing can be left out by us.
+                let bug = add(found, stage, finding, &|f| form(&f.source));
+                found.open[first].bug = Some(bug);
+                continue;
+            };
+            let (class, family) = (finding.class, finding.family.clone());
+            let Smaller { form: of_test, reduced, test, core } = smaller;
+            let finding = Finding {
+                reproducer: reduced.source.clone(),
+                reduced: Some(reduced),
+                cause: cause(&test, &core),
+                ..finding
+            };
+            let key = core.key.clone();
+            let bug = add(found, stage, finding, &|_| key.clone());
+            found.open[first].bug = Some(bug);
+            let needs = Needs::of_core(&core);
+            known.push(Known { bug, family, form: of_test, test, core, needs });
+            // Does what is open show it too?
+            let newest = known.len() - 1;
+            let mut cases: Vec<Case> = Vec::new();
+            let open: Vec<usize> = left.iter().chain(&waiting).copied().collect();
+            for i in open {
+                let Some((stage, finding)) = run.difference(&found.open[i]) else { continue };
+                if (finding.class, &finding.family) != (class, &known[newest].family) {
+                    continue;
+                }
+                let known_kind = kinds.get(&i).copied();
+                if let Some((Some(needs), form)) = known_kind
+                    && !needs.has(known[newest].needs)
+                    && form != known[newest].form
+                {
+                    continue;
+                }
+                let (needs, form) = known_kind.unwrap_or((None, 0));
+                cases.push(Case { open: i, stage, finding, needs, form });
+                if cases.len() == TOGETHER {
+                    let asked =
+                        self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
+                    done += asked;
+                    cases.clear();
+                    tell(done, &found.bugs.finding(known[newest].bug).test);
+                    if questions == 0 || self.context.stopped() || started.elapsed() > budget.time {
+                        break;
+                    }
+                }
+            }
+            done += self.ask(found, run, &known[newest], &cases, &mut kinds, &mut questions);
+            let is_open = |i: &usize| found.open[*i].bug.is_none();
+            left.retain(is_open);
+            waiting.retain(is_open);
+        }
+        waiting.extend(left);
+        self.mixes(found, &started, budget, &|n, test| tell(done + n, test));
+        let mut rest = Rest::new(found.report.kept_occurrences);
+        for i in waiting {
+            let Some((_, f)) = run.difference(&found.open[i]) else { continue };
+            let outcomes = f.outcomes;
+            rest.add((f.class, &f.family), (&f.test, &f.profiles), || outcomes);
+        }
+        for (_, f, _) in found.mixes.iter().filter(|(_, _, bug)| bug.is_none()) {
+            rest.add((f.class, &f.family), (&f.test, &f.profiles), || f.outcomes.clone());
+        }
+        found.report.not_looked_into = rest.finish();
+        tell(of, "");
+    }
+
+    /// How many differences of a stage may be reduced.
+    fn most(&self, stage: usize) -> u64 {
+        match &self.plan.nodes[stage].kind {
+            Kind::Compare(options) => options.investigate.as_ref().map_or(FINDINGS, |n| n.value),
+            _ => FINDINGS,
+        }
+    }
+
+    /// Asks of some differences whether they show a bug. Says how many do, and which tests they are.
+    fn ask(
+        &mut self,
+        found: &mut Collected,
+        run: &Ran,
+        known: &Known,
+        cases: &[Case],
+        kinds: &mut HashMap<usize, (Option<Needs>, u64)>,
+        questions: &mut usize,
+    ) -> u64 {
+        // By the stage of the plan: candidates, and of which case each is.
+        let mut asked: BTreeMap<usize, Vec<(usize, Test)>> = BTreeMap::new();
+        for (n, case) in cases.iter().enumerate() {
+            let Some(test) = self.source(case.stage, &case.finding, run) else { continue };
+            let needs = case.needs.unwrap_or_else(|| Needs::of(&test));
+            let form = if case.needs.is_some() { case.form } else { form_of(&normal(&test)) };
+            kinds.insert(case.open, (Some(needs), form));
+            let mut candidates = Vec::new();
+            if form == known.form {
+                candidates.push(known.test.clone());
+            }
+            if needs.has(known.needs) {
+                candidates.extend(within(&test, &known.core));
+            }
+            candidates.truncate(*questions);
+            *questions -= candidates.len();
+            asked.entry(case.stage).or_default().extend(candidates.into_iter().map(|t| (n, t)));
+        }
+        let mut shown: Vec<bool> = vec![false; cases.len()];
+        for (stage, candidates) in asked {
+            let Some(chain) = self.chain(stage) else { continue };
+            let Some(profile) = self.plan.nodes[chain.compile].profile.clone() else { continue };
+            let tests: Vec<Test> = candidates.iter().map(|(_, t)| t.clone()).collect();
+            let verdicts = self.verdicts(&chain, &profile, &tests);
+            for ((n, _), verdict) in candidates.iter().zip(verdicts) {
+                shown[*n] |= shows(&verdict, &cases[*n].finding);
+            }
+        }
+        let mut done = 0;
+        for (case, _) in cases.iter().zip(shown).filter(|(_, shown)| *shown) {
+            let f = &case.finding;
+            found.bugs.count(known.bug, &f.test, &f.profiles, || f.outcomes.clone());
+            found.open[case.open].bug = Some(known.bug);
+            done += 1;
+        }
+        done
+    }
+
+    /// The source that a stage's finding is about.
+    fn source(&self, stage: usize, finding: &Finding, run: &Ran) -> Option<Test> {
+        let chain = self.chain(stage)?;
+        let tests = *self.plan.nodes[chain.compile].inputs.first()?;
+        let node = run.built.node_of[tests];
+        let text = crate::collect::content(run.engine, node, &finding.test)?;
+        litmus::read(&Source::new(finding.test.clone(), text)).ok()
+    }
+
+    /// The smallest test that shows what a finding shows, and its core.
+    fn reduced(&mut self, chain: &Chain, finding: &Finding, run: &Ran) -> Option<Smaller> {
+        let profile = self.plan.nodes[chain.compile].profile.clone()?;
+        let tests = *self.plan.nodes[chain.compile].inputs.first()?;
+        let text = crate::collect::content(run.engine, run.built.node_of[tests], &finding.test)?;
+        let test = litmus::read(&Source::new(finding.test.clone(), text)).ok()?;
+        let me = std::cell::RefCell::new(self);
+        let mut ask = |tests: &[Test]| -> Vec<bool> {
+            let verdicts = me.borrow_mut().verdicts(chain, &profile, tests);
+            verdicts.iter().map(|v| shows(v, finding)).collect()
+        };
+        let outcomes = finding.outcomes.forbidden.iter();
+        let asked = outcomes.filter_map(|o| asking(&test, &places(o)?));
+        let asked: Vec<Test> = match finding.outcomes.forbidden.is_empty() {
+            true => vec![test.clone()],
+            false => asked.collect(),
+        };
+        let start = asked.into_iter().find(|asked| ask(std::slice::from_ref(asked))[0])?;
+        let best = settle(&start, CANDIDATES, &mut ask);
+        // Its normal form is the same to compilers and models; what is printed was asked all the same.
+        let tidy = normal(&best);
+        let best = if ask(std::slice::from_ref(&tidy))[0] { tidy } else { best };
+        let core = core(&best, CANDIDATES, &mut ask);
+        let mut verdicts = me.borrow_mut().verdicts(chain, &profile, std::slice::from_ref(&best));
+        let verdict = verdicts.pop()?.ok()?;
+        // The condition says what is wrong, which need not be what the first test asked for.
+        let asked = verdict.positive.first().and_then(|o| asking(&best, &places(o)?));
+        let best = asked.unwrap_or(best);
+        let target = me.borrow_mut().compiled(chain, &profile, &best).unwrap_or_default();
+        let reduced = Reduced {
+            source: litmus::write(&best),
+            mix: String::new(),
+            target,
+            outcomes: Outcomes {
+                forbidden: verdict.positive,
+                source: verdict.source,
+                target: verdict.target,
+            },
+            digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
+        };
+        Some(Smaller { form: form_of(&normal(&test)), reduced, test: best, core })
+    }
+
+    /// Finds out which wrong mixes are one bug: those of one test, whatever it is called, between
+    /// families of compilers that make the same operations of it differently.
+    fn mixes(
+        &mut self,
+        found: &mut Collected,
+        started: &Instant,
+        budget: Budget,
+        tell: &dyn Fn(u64, &str),
+    ) {
+        let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+        for (n, (_, f, _)) in found.mixes.iter().enumerate() {
+            let mut key = vec![
+                f.class.name().to_string(),
+                f.family.clone(),
+                f.label.clone(),
+                // What weaker models allow is one bug.
+                if f.label.is_empty() { form(&f.source) } else { String::new() },
+            ];
+            if f.label.is_empty() {
+                key.extend(f.clash.iter().map(|c| c.source.clone()));
+            }
+            groups.entry(key).or_default().push(n);
+        }
+        let mut tried: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut order: Vec<Vec<usize>> = groups.into_values().collect();
+        order.sort_by_cached_key(|group| {
+            let f = &found.mixes[group[0]].1;
+            (f.source.len(), f.test.clone(), f.profiles.clone())
+        });
+        let mut done = 0;
+        for group in order {
+            let (stage, finding, _) = &found.mixes[group[0]];
+            tell(done, &finding.test);
+            done += group.len() as u64;
+            let (stage, mut finding) = (*stage, finding.clone());
+            let count = tried.entry(stage).or_default();
+            let most = self.most(stage);
+            let is_over = self.context.stopped() || started.elapsed() > budget.time;
+            if finding.label.is_empty() && most > 0 {
+                if is_over || *count >= most {
+                    continue;
+                }
+                *count += 1;
+                if finding.class == Class::Mixing {
+                    self.mixing(&mut finding, stage);
+                }
+            }
+            let bug = add(found, stage, finding, &|f| match (&f.reduced, f.label.is_empty()) {
+                (_, false) => String::new(),
+                (Some(reduced), _) => form(&reduced.source),
+                (None, _) => form(&f.source),
+            });
+            found.mixes[group[0]].2 = Some(bug);
+            for n in &group[1..] {
+                let (_, f, to) = &mut found.mixes[*n];
+                *to = Some(bug);
+                found.bugs.count(bug, &f.test, &f.profiles, || f.outcomes.clone());
+            }
+        }
+    }
+}
+
+/// Adds a finding as a bug of a form.
+fn add(
+    found: &mut Collected,
+    stage: usize,
+    finding: Finding,
+    form: &dyn Fn(&Finding) -> String,
+) -> usize {
+    let id = id(finding.class, &finding.family, &finding.label, &form(&finding));
+    found.origins.entry(id.clone()).or_insert(stage);
+    let (test, profiles, outcomes) =
+        (finding.test.clone(), finding.profiles.clone(), finding.outcomes.clone());
+    found.bugs.add(&id, (&test, &profiles), &outcomes, || finding)
+}
+
+/// Whether a test shows the same kind of difference as a finding. One that a weaker model of the source
+/// allows must not take the place of one that it forbids.
+fn shows(verdict: &Result<Verdict, String>, finding: &Finding) -> bool {
+    verdict.as_ref().is_ok_and(|v| {
+        // A source of which nothing is allowed says nothing. An open difference has no label: the
+        // first weaker model forbids some of it.
+        v.shows(!finding.outcomes.forbidden.is_empty())
+            && !v.source.is_empty()
+            && (finding.outcomes.forbidden.is_empty() || v.also.iter().all(|n| *n > 0))
+    })
+}
+
+/// What is known of why: whether one thread's code alone is to blame.
+fn cause(test: &Test, core: &Core) -> String {
+    match &core.threads[..] {
+        [_] if test.threads.len() > 1 => format!(
+            "the code of one thread alone: it shows however strongly the others are ordered\n{}",
+            core.key.trim()
+        ),
+        _ => String::new(),
+    }
+}
+
+fn form_of(test: &Test) -> u64 {
+    let digest = canon::canonical_hash(test);
+    u64::from_le_bytes(digest.as_bytes()[..8].try_into().unwrap_or_default())
+}
