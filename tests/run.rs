@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use litmake_needs::{here, need};
 use serde_json::Value;
 
 mod cpu;
@@ -921,8 +922,7 @@ exists (1:a=1 /\\ 1:c=0 /\\ 1:d=200)
 #[test]
 fn every_target_is_lifted_at_every_level() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -957,8 +957,7 @@ fn every_target_is_lifted_at_every_level() {
 #[test]
 fn variables_are_lifted_by_name() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1022,8 +1021,7 @@ fn a_test_means_the_same_in_every_language() {
     ];
     let mut seen = std::collections::BTreeMap::new();
     for (compiler, profile) in compilers {
-        if litmake::toolchain::process::find(compiler).is_none() {
-            eprintln!("skipped: {compiler} is not installed");
+        if !here(compiler) {
             continue;
         }
         for name in ["sb", "mp", "many"] {
@@ -1048,8 +1046,7 @@ fn a_test_means_the_same_in_every_language() {
 #[test]
 fn a_store_that_only_a_callee_publishes_is_seen_to_vanish() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     // Between its two stores the first thread waits for the other, which reads the first of them.
@@ -1138,13 +1135,9 @@ const GPU: &str = "stages:
     run: { from: tests, device: gpu, preset: site, environments: 1, iterations: 3, results: r.json }
 ";
 
-/// Whether a Vulkan device is here; tests that need one say that they are skipped.
 fn has_gpu(s: &Scratch) -> bool {
     let (status, text) = s.litmake(&["mutants", "devices"]);
-    if status != 0 {
-        eprintln!("skipped: {text}");
-    }
-    status == 0
+    need("a Vulkan device", if status == 0 { Ok(()) } else { Err(text) }).is_some()
 }
 
 #[test]
@@ -1234,8 +1227,7 @@ exists (0:a=0 /\\ 1:b=0)
 #[test]
 fn profiles_that_are_clean_alone_can_clash() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1274,8 +1266,7 @@ fn profiles_that_are_clean_alone_can_clash() {
 #[test]
 fn one_profile_in_parts_is_that_profile() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1326,8 +1317,7 @@ const MIXES: &str = "stages:
 
 #[test]
 fn a_pipeline_mixes_profiles_and_does_nothing_twice() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1715,8 +1705,7 @@ fn versions_differ_in_code_and_in_outcomes() {
 
 #[test]
 fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1743,7 +1732,7 @@ fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
     // one between fits to both.
     let (a6c, a6s, a7) = ("table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7");
     assert_eq!(check(&["--profile", a6c, "--profile", a6s]).0, 0);
-    if litmake::toolchain::process::find("clang-22").is_some() {
+    if here("clang-22") {
         assert_eq!(check(&["--profile", a6s, "--profile", a7]).0, 0);
         assert_eq!(check(&["--profile", a6c, "--profile", a7]).0, 1);
     }
@@ -1756,8 +1745,7 @@ fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
 
 #[test]
 fn a_table_refuses_what_it_has_no_row_for() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1782,9 +1770,7 @@ fn a_table_refuses_what_it_has_no_row_for() {
 
 #[test]
 fn layouts_of_atomic_structures_are_compared() {
-    let installed = |c| litmake::toolchain::process::find(c).is_some();
-    if !installed("clang-16") || !installed("gcc-12") {
-        eprintln!("skipped: clang-16 or gcc-12 is not installed");
+    if !here("clang-16") || !here("gcc-12") {
         return;
     }
     let s = Scratch::new(SOUND);
