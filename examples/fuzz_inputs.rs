@@ -9,6 +9,13 @@
 //! process is known; those that panic or take over a second are kept beside it. The exit status
 //! is 1 where there was any.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

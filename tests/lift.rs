@@ -1,6 +1,8 @@
 //! Lifting with real compilers, where bytes, libraries and memory that cannot be written matter.
 //! What the machine has no compiler for is left out, and said.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::path::PathBuf;
 use std::process::Command;
 

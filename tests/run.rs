@@ -1,6 +1,7 @@
 //! The program from end to end, in scratch folders, with compilers that are scripts around `cc`.
 
 #![cfg(target_arch = "x86_64")]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -678,6 +679,7 @@ fn an_interrupt_keeps_what_was_done() {
     while !cache.read_dir().is_ok_and(|mut d| d.next().is_some()) {
         std::thread::sleep(Duration::from_millis(20));
     }
+    // SAFETY: it is not waited for yet.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let (status, text) = s.litmake(&["cache", "verify"]);
@@ -756,6 +758,7 @@ fn an_interrupt_leaves_whole_results() {
         while std::fs::metadata(s.path("out")).unwrap().len() == 0 {
             std::thread::sleep(Duration::from_millis(5));
         }
+        // SAFETY: it is not waited for yet.
         unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
         assert_eq!(child.wait().unwrap().code(), Some(130));
         let mut said = String::new();

@@ -2,6 +2,7 @@
 //! to be that of a run without a cache, and where nothing changed, no compiler may start.
 
 #![cfg(target_arch = "x86_64")]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

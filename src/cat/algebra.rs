@@ -68,7 +68,7 @@ pub trait Algebra {
     fn fix_vars(&mut self, is_set: &[bool]) -> Option<Vec<SetOrRel<Self::S, Self::R>>>;
 
     /// Solves for the variables that [`Algebra::fix_vars`] gave last and that are not solved.
-    #[allow(clippy::type_complexity)]
+    #[expect(clippy::type_complexity, reason = "sets or relations, or why there are none")]
     fn fix_solve(
         &mut self,
         bodies: Vec<SetOrRel<Self::S, Self::R>>,

@@ -4,6 +4,8 @@
 //!
 //! Only tests use this crate. It does not know what any crate does.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
+
 use std::fmt::Display;
 use std::io::Write;
 

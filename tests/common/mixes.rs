@@ -36,7 +36,7 @@ pub struct Counts {
     pub different: Vec<(String, String, String)>,
     /// What one of both ways cannot do, by its reason.
     pub refused: BTreeMap<String, usize>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
     pub seconds: [f64; 2],
 }
 
@@ -222,7 +222,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         let all = [(&spliced, 1), (&linked, 1), (&called, 2)];
         let all: Result<Vec<States>, String> =
             all.iter().map(|(test, unroll)| simulate(test, &model, *unroll)).collect();
-        let texts = [&linked, &called].map(|t| litmus::write(t));
+        let texts = [&linked, &called].map(litmus::write);
         match all {
             // What is cut sooner, is cut sooner in all.
             Ok(all)

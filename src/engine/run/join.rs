@@ -9,6 +9,9 @@ use litmake_base::diag::Diag;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
+/// Where a part lies, and its cell.
+type Placed = (u32, u32, Cell);
+
 impl Engine<'_> {
     /// The parts of all bundles that the input gives.
     pub(super) fn parts(&self, node: usize) -> Result<Root, Box<Diag>> {
@@ -98,7 +101,7 @@ impl Engine<'_> {
         &self,
         joined: usize,
         bundle: &Bundle,
-    ) -> Result<Vec<Option<(u32, u32, Cell)>>, Box<Diag>> {
+    ) -> Result<Vec<Option<Placed>>, Box<Diag>> {
         let root = self.root_of(joined)?;
         let cells = self.whole(joined)?;
         let find = |(_, content): &(String, Vec<u8>)| {

@@ -53,6 +53,10 @@ impl Default for Options {
             context: Context::default(),
             part: None,
             fail_fast: false,
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "what is kept for a day only is kept from now on"
+            )]
             now: SystemTime::now(),
             ask_again: false,
         }
@@ -182,15 +186,22 @@ pub struct Engine<'a> {
     roots: Vec<Mutex<Option<Arc<Root>>>>,
     shards: Vec<Mutex<Vec<Option<Shard>>>>,
     /// Cells that are not in the store because something in them broke.
-    kept: Mutex<FxHashMap<(usize, usize), Arc<Vec<Cell>>>>,
+    kept: Mutex<FxHashMap<(usize, usize), Cells>>,
     messages: Mutex<FxHashMap<Digest, String>>,
     claims: Mutex<FxHashSet<Digest>>,
     released: Condvar,
-    executed: Vec<Mutex<Vec<(u32, Vec<u32>)>>>,
+    executed: Vec<Mutex<Vec<Rows>>>,
     nanos: Vec<AtomicU64>,
+    #[expect(clippy::vec_box, reason = "they come in boxes")]
     errors: Mutex<Vec<Box<Diag>>>,
     said: AtomicUsize,
 }
+
+/// The cells of a unit.
+type Cells = Arc<Vec<Cell>>;
+
+/// A shard, and its rows that ran.
+type Rows = (u32, Vec<u32>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

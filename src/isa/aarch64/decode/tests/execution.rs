@@ -289,7 +289,7 @@ fn compare(groups: &[&'static [Row]], window: usize) {
         let mut word = dice.word(row);
         // Registers with high numbers would be refused, and long offsets.
         let mut free = |bits: u32, odds: u64| {
-            if dice.roll() % odds != 0 {
+            if !dice.roll().is_multiple_of(odds) {
                 word &= !bits | row.mask;
             }
         };
