@@ -92,7 +92,7 @@ tags! {
     A = "A": "AArch64 ARM",
     Q = "Q": "AArch64 ARM",
     L = "L": "AArch64 ARM",
-    /// The read of an atomic instruction that does not return it (ST<op>, or LD<op> to XZR).
+    /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR).
     NoRet = "NoRet": "AArch64",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",

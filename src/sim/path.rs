@@ -103,7 +103,7 @@ pub struct Path {
     /// Values that must be true (not 0) or false.
     pub constraints: Vec<(ExprId, bool)>,
     /// Final values of the observed registers of this thread: index into
-    /// [`Program::observed`], value.
+    /// [`Program::observed`](super::program::Program::observed), value.
     pub finals: Vec<(usize, ExprId)>,
     /// What is wrong where the path ends before the code does: an error if an execution has it.
     /// Which paths can happen is not known here, since a path may have taken an address for that

@@ -50,7 +50,7 @@ pub struct Search<'s> {
     pub found: &'s mut Found,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
-    /// The search gives up where [`Stats::nodes`] passes this.
+    /// The search gives up where [`Stats::nodes`](super::found::Stats::nodes) passes this.
     pub node_limit: u64,
     choices: Choices,
     /// The latest stamp given to choices.
