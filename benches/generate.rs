@@ -3,6 +3,13 @@
 //!
 //!     DIY=diy7 cargo bench --bench generate -- [TESTS]
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::Instant;

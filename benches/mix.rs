@@ -3,6 +3,13 @@
 //!
 //!     cargo bench --bench mix
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::time::Instant;
 
 use litmake::diag::Source;

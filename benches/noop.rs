@@ -9,6 +9,13 @@
 //! the same loose files; its outputs are made by hand and its rule is a generator's, so that it
 //! need not run once for each first.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

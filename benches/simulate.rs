@@ -5,6 +5,13 @@
 //! Without a list, a family of message-passing tests made here. Where HERD7 names a herd7, it is
 //! run on the same lists, one process a list, right after, and the ratio is printed.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

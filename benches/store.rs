@@ -3,6 +3,13 @@
 //!
 //!     cargo bench --bench store -- [RECORDS]
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

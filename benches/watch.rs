@@ -6,6 +6,13 @@
 //! the orders of one test from `seq_cst` to `relaxed` or back, which changes the outcomes of both
 //! sides; the verdict is there when the report on the disk is another one.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a measurement stands alone, and prints what it measures"
+)]
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

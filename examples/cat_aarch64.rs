@@ -1,6 +1,13 @@
 //! Compares an AArch64 model that computes dependencies from register events with the built-in
 //! one, which is given them: `cargo run --example cat_aarch64 -- DIR N`.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 #[path = "../tests/common/exec.rs"]
 mod exec;
 

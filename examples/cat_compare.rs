@@ -2,6 +2,13 @@
 //! With one model, its plan against the interpreter; with two, their verdicts, on executions that
 //! have none of the tags.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 #[path = "../tests/common/exec.rs"]
 mod exec;
 

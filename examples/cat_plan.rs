@@ -1,5 +1,12 @@
 //! Prints what a model is staged to: `cargo run --example cat_plan -- [-I DIR] [-v VARIANT] ARCH MODEL...`
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 use litmake::cat::{load, stage};
 use litmake::litmus::Arch;
 use std::time::Instant;

@@ -6,10 +6,17 @@
 //! prints each test on which they differ. `--write DIR` writes the tests to files instead, those
 //! that herd7 can read too, to compare with it.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 #[path = "../tests/common/differ.rs"]
 mod differ;
 #[path = "../tests/common/exec.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
 #[path = "../tests/common/wide.rs"]
 mod wide;

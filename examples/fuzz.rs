@@ -6,6 +6,13 @@
 //! [`SLOW`], is written to the working folder; one that does not end within [`HUNG`] is
 //! written too, and ends the run. Exit status 1 where there were any.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -7,6 +7,13 @@
 //! is drawn. After so many seconds it ends with what was compared. The exit status is 1 where
 //! outcomes differ.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 

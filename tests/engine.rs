@@ -1,5 +1,7 @@
 //! The engine: what runs and what does not, on made-up work whose runs are counted.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,12 +53,13 @@ impl Source for List {
 }
 
 type Function = Box<dyn Fn(&[Vec<u8>]) -> Outcome + Send + Sync>;
+type Normal = fn(&[Vec<u8>]) -> Digest;
 
 /// A function with a counter.
 struct Counted {
     runs: AtomicU64,
     work: Function,
-    normal: Option<fn(&[Vec<u8>]) -> Digest>,
+    normal: Option<Normal>,
     /// Whether results are kept, and whether parts that are missing are none of its business.
     keeps: bool,
 }

@@ -4,6 +4,8 @@
 //! It runs on a copy of the workspace in which every crate is empty for the compiler: what counts is
 //! what build scripts read, and what cargo hands from one to the next.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,13 @@
 //! Lifting with real compilers, where bytes, libraries and memory that cannot be written matter.
-//! What the machine has no compiler for is skipped, and said.
+//! What the machine has no compiler for is left out, and said.
+
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use litmake::mix::By;
+use litmake_needs::{here, holds};
 
 #[path = "common/mixes.rs"]
 mod mixes;
@@ -30,14 +33,6 @@ impl Scratch {
         let text = [out.stdout, out.stderr].concat();
         (out.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
     }
-}
-
-fn here(compiler: &str) -> bool {
-    let found = litmake::toolchain::process::find(compiler).is_some();
-    if !found {
-        eprintln!("skipped: {compiler} is not installed");
-    }
-    found
 }
 
 /// Stores 7 and takes it out again.
@@ -673,14 +668,17 @@ exists (1:r0=1 /\\ 1:r1=0)
 fn both_ways(profiles: &[&str], gnu: bool, by: By) {
     let profiles: Vec<String> = profiles.iter().map(|p| p.to_string()).collect();
     let request = mixes::Request { profiles: &profiles, mixes: 6, tests: 4, gnu, by, until: None };
-    match mixes::compare(&request) {
-        Ok(counts) => {
-            assert_eq!(counts.different, [], "{profiles:?}");
-            assert_eq!(counts.equal, 6, "{profiles:?}: {:?}", counts.refused);
-            assert!(counts.with_calls > 0, "{profiles:?}");
-        }
-        Err(e) => eprintln!("skipped: {profiles:?}: {e}"),
+    let loaded = mixes::profiles(&request).unwrap();
+    let (linker, arch) = (if gnu { "GNU ld" } else { "lld" }, loaded[0].arch);
+    if !holds(&format!("{linker} for {}", arch.name()), mixes::linker(&request, arch).is_some())
+        || !loaded.iter().all(|p| here(&p.compiler))
+    {
+        return;
     }
+    let counts = mixes::compare(&request).unwrap();
+    assert_eq!(counts.different, [], "{profiles:?}");
+    assert_eq!(counts.equal, 6, "{profiles:?}: {:?}", counts.refused);
+    assert!(counts.with_calls > 0, "{profiles:?}");
 }
 
 #[test]
@@ -769,8 +767,9 @@ fn check_links_with_a_linker() {
     if !here("clang-16") {
         return;
     }
-    if litmake::toolchain::ld::linkers(litmake::litmus::Arch::Arm, false).is_empty() {
-        return eprintln!("skipped: there is no linker for Arm");
+    let linkers = litmake::toolchain::ld::linkers(litmake::litmus::Arch::Arm, false);
+    if !holds("a linker for Arm", !linkers.is_empty()) {
+        return;
     }
     let scratch = Scratch::new();
     scratch.write("sb.litmus", MIXED);
@@ -1063,8 +1062,8 @@ fn what_is_above_a_part_of_an_address_is_cleared() {
 #[test]
 fn mips_of_release_6_has_a_library_of_its_own() {
     let library = "/usr/lib/gcc-cross/mipsisa64r6el-linux-gnuabi64/12/libatomic.a";
-    if !std::path::Path::new(library).exists() {
-        eprintln!("skipped: libgcc-12-dev-mips64r6el-cross is not installed");
+    let package = "the package libgcc-12-dev-mips64r6el-cross";
+    if !holds(package, std::path::Path::new(library).exists()) {
         return;
     }
     let s = Scratch::new();

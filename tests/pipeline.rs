@@ -1,5 +1,7 @@
 //! Pipelines: what a file means, and what a wrong one is told.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};

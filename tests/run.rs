@@ -1,12 +1,14 @@
 //! The program from end to end, in scratch folders, with compilers that are scripts around `cc`.
 
 #![cfg(target_arch = "x86_64")]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use litmake_needs::{here, need};
 use serde_json::Value;
 
 mod cpu;
@@ -704,6 +706,7 @@ fn an_interrupt_keeps_what_was_done() {
     while !cache.read_dir().is_ok_and(|mut d| d.next().is_some()) {
         std::thread::sleep(Duration::from_millis(20));
     }
+    // SAFETY: it is not waited for yet.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let (status, text) = s.litmake(&["cache", "verify"]);
@@ -782,6 +785,7 @@ fn an_interrupt_leaves_whole_results() {
         while std::fs::metadata(s.path("out")).unwrap().len() == 0 {
             std::thread::sleep(Duration::from_millis(5));
         }
+        // SAFETY: it is not waited for yet.
         unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
         assert_eq!(child.wait().unwrap().code(), Some(130));
         let mut said = String::new();
@@ -949,8 +953,7 @@ exists (1:a=1 /\\ 1:c=0 /\\ 1:d=200)
 #[test]
 fn every_target_is_lifted_at_every_level() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -985,8 +988,7 @@ fn every_target_is_lifted_at_every_level() {
 #[test]
 fn variables_are_lifted_by_name() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1050,8 +1052,7 @@ fn a_test_means_the_same_in_every_language() {
     ];
     let mut seen = std::collections::BTreeMap::new();
     for (compiler, profile) in compilers {
-        if litmake::toolchain::process::find(compiler).is_none() {
-            eprintln!("skipped: {compiler} is not installed");
+        if !here(compiler) {
             continue;
         }
         for name in ["sb", "mp", "many"] {
@@ -1076,8 +1077,7 @@ fn a_test_means_the_same_in_every_language() {
 #[test]
 fn a_store_that_only_a_callee_publishes_is_seen_to_vanish() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     // Between its two stores the first thread waits for the other, which reads the first of them.
@@ -1166,13 +1166,9 @@ const GPU: &str = "stages:
     run: { from: tests, device: gpu, preset: site, environments: 1, iterations: 3, results: r.json }
 ";
 
-/// Whether a Vulkan device is here; tests that need one say that they are skipped.
 fn has_gpu(s: &Scratch) -> bool {
     let (status, text) = s.litmake(&["mutants", "devices"]);
-    if status != 0 {
-        eprintln!("skipped: {text}");
-    }
-    status == 0
+    need("a Vulkan device", if status == 0 { Ok(()) } else { Err(text) }).is_some()
 }
 
 #[test]
@@ -1262,8 +1258,7 @@ exists (0:a=0 /\\ 1:b=0)
 #[test]
 fn profiles_that_are_clean_alone_can_clash() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1302,8 +1297,7 @@ fn profiles_that_are_clean_alone_can_clash() {
 #[test]
 fn one_profile_in_parts_is_that_profile() {
     const CLANG: &str = "clang-16";
-    if litmake::toolchain::process::find(CLANG).is_none() {
-        eprintln!("skipped: {CLANG} is not installed");
+    if !here(CLANG) {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1354,8 +1348,7 @@ const MIXES: &str = "stages:
 
 #[test]
 fn a_pipeline_mixes_profiles_and_does_nothing_twice() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1744,8 +1737,7 @@ fn versions_differ_in_code_and_in_outcomes() {
 
 #[test]
 fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1772,7 +1764,7 @@ fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
     // one between fits to both.
     let (a6c, a6s, a7) = ("table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7");
     assert_eq!(check(&["--profile", a6c, "--profile", a6s]).0, 0);
-    if litmake::toolchain::process::find("clang-22").is_some() {
+    if here("clang-22") {
         assert_eq!(check(&["--profile", a6s, "--profile", a7]).0, 0);
         assert_eq!(check(&["--profile", a6c, "--profile", a7]).0, 1);
     }
@@ -1785,8 +1777,7 @@ fn a_proposed_mapping_is_tested_before_any_compiler_has_it() {
 
 #[test]
 fn a_table_refuses_what_it_has_no_row_for() {
-    if litmake::toolchain::process::find("clang-16").is_none() {
-        eprintln!("skipped: clang-16 is not installed");
+    if !here("clang-16") {
         return;
     }
     let s = Scratch::new(SOUND);
@@ -1811,9 +1802,7 @@ fn a_table_refuses_what_it_has_no_row_for() {
 
 #[test]
 fn layouts_of_atomic_structures_are_compared() {
-    let installed = |c| litmake::toolchain::process::find(c).is_some();
-    if !installed("clang-16") || !installed("gcc-12") {
-        eprintln!("skipped: clang-16 or gcc-12 is not installed");
+    if !here("clang-16") || !here("gcc-12") {
         return;
     }
     let s = Scratch::new(SOUND);

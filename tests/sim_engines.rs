@@ -1,7 +1,7 @@
 //! The two engines of the simulator find the same: outcomes, flags, and all that follows.
 
 #[path = "common/exec.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
 #[path = "common/litmus.rs"]
 mod random;

@@ -6,7 +6,7 @@
 #[path = "common/differ.rs"]
 mod differ;
 #[path = "common/exec.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
 #[path = "common/wide.rs"]
 mod wide;

@@ -2,14 +2,14 @@
 //! model over each: the same outcomes, verdicts and flags.
 
 #[path = "common/exec.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
 #[path = "common/kernel.rs"]
 mod kernel;
 #[path = "common/listings.rs"]
 mod listings;
 #[path = "common/litmus.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod random;
 
 use exec::Rng;

@@ -2,13 +2,13 @@
 //! circle; and bounds, which give no verdicts.
 
 #[path = "common/differ.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod differ;
 #[path = "common/exec.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod exec;
 #[path = "common/wide.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 mod wide;
 
 use litmake::diag::Source;

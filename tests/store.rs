@@ -1,6 +1,8 @@
 //! The store under faults: flipped bits, cut files, sudden death, full disks, read-only
 //! folders, several processes.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -192,6 +194,7 @@ fn child_process() {
         }
         // The kernel refuses to let files grow past 64 KiB, as a full disk would.
         "full" => {
+            // SAFETY: this process may limit itself, and say what it ignores.
             unsafe {
                 libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
                 let limit = libc::rlimit { rlim_cur: 64 << 10, rlim_max: 64 << 10 };

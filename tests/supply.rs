@@ -1,6 +1,8 @@
 //! What the program is built from: where it comes from, under which licences, and that the lock file
 //! pins it. It reads what cargo knows already and asks no network.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -11,6 +11,13 @@
 //! A new instruction set needs an entry in [`RULES`]. x86 has none: its decoder is `iced-x86`, with that crate's own
 //! spelling. What objdump does not know and the decoder does is counted apart where it is longer than objdump has it.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "an example stands alone, and prints what it finds"
+)]
+
 mod aarch64;
 mod arm;
 mod mips;

@@ -66,6 +66,7 @@ fn settled(meta: &Metadata, now: Duration) -> bool {
     now.saturating_sub(changed) > step
 }
 
+#[expect(clippy::disallowed_methods, reason = "a file's stamp is a time of day, and ages")]
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -87,7 +88,7 @@ pub fn remembered(
     known: &dyn Records,
     make: impl FnOnce(&File) -> io::Result<Vec<u8>>,
 ) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = crate::file::open(path)?;
     let meta = file.metadata()?;
     let key = Keyer::new("file/1")
         .field("what", what.as_bytes())
@@ -200,13 +201,13 @@ fn piece_of(
         while seen_iter.next_if(|s| s.name < name.as_bytes()).is_some() {}
         let before = seen_iter.next_if(|s| s.name == name.as_bytes());
         let one = one_of(path, before, &mut buffer);
-        if let Ok((digest, meta, was_read)) = &one {
-            if !was_read || settled(meta, now) {
-                to_keep.extend_from_slice(&(name.len() as u32).to_le_bytes());
-                to_keep.extend_from_slice(name.as_bytes());
-                to_keep.extend_from_slice(Stamp::of(meta).bytes());
-                to_keep.extend_from_slice(&digest.0);
-            }
+        if let Ok((digest, meta, was_read)) = &one
+            && (!was_read || settled(meta, now))
+        {
+            to_keep.extend_from_slice(&(name.len() as u32).to_le_bytes());
+            to_keep.extend_from_slice(name.as_bytes());
+            to_keep.extend_from_slice(Stamp::of(meta).bytes());
+            to_keep.extend_from_slice(&digest.0);
         }
         out.push(one.map(|(digest, ..)| digest));
     }

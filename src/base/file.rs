@@ -28,6 +28,10 @@ fn is_open_already(path: &Path) -> bool {
 /// Opens a file to be read: no folder, and no device or pipe, which may have no end or never begin.
 pub fn open(path: &Path) -> io::Result<File> {
     if is_open_already(path) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "somebody opened it, and means to wait for it"
+        )]
         return File::open(path);
     }
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -128,6 +132,7 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
         Err(e) => return Err(e.error),
     }
     // The name is in the folder, and survives with it. Where that is not to be had, so be it.
+    #[expect(clippy::disallowed_methods, reason = "it is a folder")]
     let _ = File::open(folder).and_then(|f| f.sync_all());
     Ok(())
 }

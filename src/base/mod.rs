@@ -2,6 +2,8 @@
 //!
 //! It knows nothing of tests, pipelines or how records are kept.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
+
 pub mod content;
 pub mod cuts;
 pub mod diag;

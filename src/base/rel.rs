@@ -49,7 +49,6 @@ fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
 
 /// The operations, over rows of bits: `n` rows of `words` words each. [`Rel`] and whoever keeps
 /// many relations in one allocation share them.
-#[expect(clippy::needless_range_loop, reason = "plain indices vectorise across compilation units")]
 pub mod rows {
     use super::{mask, ones};
 

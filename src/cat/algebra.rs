@@ -68,7 +68,7 @@ pub trait Algebra {
     fn fix_vars(&mut self, is_set: &[bool]) -> Option<Vec<SetOrRel<Self::S, Self::R>>>;
 
     /// Solves for the latest unsolved variables of [`Algebra::fix_vars`].
-    #[allow(clippy::type_complexity)]
+    #[expect(clippy::type_complexity, reason = "sets or relations, or why there are none")]
     fn fix_solve(
         &mut self,
         bodies: Vec<SetOrRel<Self::S, Self::R>>,

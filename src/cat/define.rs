@@ -95,7 +95,7 @@ impl<'m, A: Algebra> Eval<'m, A> {
     }
 
     /// The bodies of a recursive definition over its variables, if their types are those guessed.
-    #[allow(clippy::type_complexity)]
+    #[expect(clippy::type_complexity, reason = "sets or relations, or why there are none")]
     fn bodies(
         &mut self,
         funs: &[&'m Binding],

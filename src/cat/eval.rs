@@ -216,10 +216,10 @@ impl<'m, A: Algebra> Eval<'m, A> {
                         && let Some(v) = self.shown(value)
                     {
                         self.alg.show(name, v);
-                    } else if let Some(value) = self.base_named(name) {
-                        if let Some(v) = self.shown(value) {
-                            self.alg.show(name, v);
-                        }
+                    } else if let Some(value) = self.base_named(name)
+                        && let Some(v) = self.shown(value)
+                    {
+                        self.alg.show(name, v);
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! `litmake baseline`: the file of known findings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litmake::diag::Result;
@@ -40,9 +40,9 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-fn update(report: &PathBuf, baseline: &PathBuf) -> Result<usize> {
+fn update(report: &Path, baseline: &Path) -> Result<usize> {
     let report = super::merge::read(report)?;
     let new = Baseline::read(baseline)?.update(&report);
-    litmake::file::write(baseline, &new.json())?;
+    litmake::file::write(baseline, new.json())?;
     Ok(new.known.len())
 }

@@ -1,6 +1,6 @@
 //! `litmake compile`: what a compiler makes of a test, as a litmus test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result, Source};
@@ -134,7 +134,7 @@ fn in_parts(
     mix::splice(test, &split, &parts).map_err(Trouble::Test)
 }
 
-fn read(path: &PathBuf) -> Result<litmus::Test> {
+fn read(path: &Path) -> Result<litmus::Test> {
     let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     litmus::read(&Source::new(path.display().to_string(), text))

@@ -1,7 +1,7 @@
 //! `litmake cpu`: tests on the processors at hand, in the log format of litmus7, and compared with
 //! what the model allows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litmake::base::records::Nowhere;
@@ -186,7 +186,7 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-fn read(path: &PathBuf) -> Result<litmus::Test> {
+fn read(path: &Path) -> Result<litmus::Test> {
     let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     litmus::read(&Source::new(path.display().to_string(), text))
@@ -272,7 +272,7 @@ fn run(args: &Args) -> Result<u8> {
     if let Some(path) = &args.out {
         let params = environments.iter().map(Environment::params);
         let all = results(&records, params, &session.machine.json(), &setup.seed, setup.json());
-        litmake::file::write(path, &all.write())?;
+        litmake::file::write(path, all.write())?;
     }
     if args.table {
         print!("{}", table.text());
@@ -290,7 +290,7 @@ fn inputs(args: &Args) -> Result<Vec<Result<litmus::Test>>> {
         out.extend(in_suite(name)?.into_iter().map(Ok));
     }
     let paths = list::tests(&args.inputs)?;
-    out.extend(paths.iter().map(read));
+    out.extend(paths.iter().map(|path| read(path)));
     Ok(out)
 }
 
@@ -446,7 +446,7 @@ fn tune(
     }
     if let Some(path) = &args.goal.db {
         db.put(tuned);
-        litmake::file::write(path, &db.write())?;
+        litmake::file::write(path, db.write())?;
     }
     Ok(status)
 }

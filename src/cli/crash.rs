@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use litmake::diag::{Diag, Result, Source};
+use litmake::file;
 use litmake::litmus;
 use litmake::plain;
 use litmake::profile::Profile;
@@ -63,7 +64,7 @@ pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Re
 
 /// Tests that cannot be read are errors of the report already.
 fn read(path: &Path) -> Option<(String, litmus::Test)> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = file::read_text(path, file::MAX_TEXT).ok()?;
     let test = litmus::read(&Source::new(path.display().to_string(), text.as_str())).ok()?;
     Some((text, test))
 }

@@ -12,6 +12,7 @@ use litmake::stage::collect::{Collected, Ran};
 /// Writes what a run found. A difference whose bug is not known has no `id`.
 pub fn write(path: &Path, run: &Ran, found: &Collected) -> Result<()> {
     let failed = |e: std::io::Error| Diag::new(format!("cannot write {}: {e}", path.display()));
+    #[expect(clippy::disallowed_methods, reason = "what may be millions of lines is never held")]
     let mut out = BufWriter::new(std::fs::File::create(path).map_err(failed)?);
     let open: HashMap<(usize, usize, usize), Option<usize>> =
         found.open.iter().map(|o| ((o.node, o.shard, o.row), o.bug)).collect();

@@ -268,7 +268,7 @@ impl Files<'_> {
             }
             let text = litmake::file::read_text(&path, litmake::file::MAX_DATA)
                 .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-            if std::fs::read_to_string(&here).is_ok_and(|t| t == text) {
+            if litmake::file::read_text(&here, litmake::file::MAX_DATA).is_ok_and(|t| t == text) {
                 continue;
             }
             for part in text.split("include").skip(1) {

@@ -515,6 +515,10 @@ impl Out<'_> {
         match (&self.args.out, &mut self.list) {
             (Some(dir), Some(list)) => {
                 let file = format!("{name}.{extension}");
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "thousands are not waited for one by one"
+                )]
                 std::fs::write(Path::new(dir).join(&file), text)?;
                 writeln!(list, "{file}")?;
             }

@@ -11,6 +11,7 @@ use litmake::engine::graph::Fingerprint;
 use litmake::engine::rows::encode_entries;
 use litmake::engine::run::Engine;
 use litmake::engine::store::Store;
+use litmake::file;
 use litmake::pipeline::plan::Plan;
 use litmake::profile::files::normal;
 use litmake::stage::Built;
@@ -102,7 +103,7 @@ fn path(store: &Store, plan: &Plan, which: &str) -> PathBuf {
 
 impl History {
     pub fn read(store: &Store, plan: &Plan, which: &str) -> Option<History> {
-        let text = std::fs::read_to_string(path(store, plan, which)).ok()?;
+        let text = file::read_text(&path(store, plan, which), file::MAX_DATA).ok()?;
         serde_json::from_str(&text).ok()
     }
 }
@@ -149,6 +150,10 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
     let Ok(text) = serde_json::to_string(&History { nodes }) else { return };
     let temporary = last.with_extension(format!("{}.tmp", std::process::id()));
     let _ = std::fs::create_dir_all(store.dir().join("runs"));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what was last becomes what was before in between"
+    )]
     if std::fs::write(&temporary, text).is_ok() {
         let _ = std::fs::rename(&last, &before);
         let _ = std::fs::rename(&temporary, &last);

@@ -1,6 +1,6 @@
 //! `litmake merge`: one report out of those of the parts of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
@@ -25,7 +25,7 @@ pub struct Args {
     formats: super::run::Formats,
 }
 
-pub fn read(path: &PathBuf) -> Result<Report> {
+pub fn read(path: &Path) -> Result<Report> {
     let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
     serde_json::from_str(&text)
@@ -40,12 +40,12 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    let parts = args.reports.iter().map(read).collect::<Result<_>>()?;
+    let parts = args.reports.iter().map(|path| read(path)).collect::<Result<_>>()?;
     let report = merge::merge(parts)?;
     let style = Style { color: common::stdout_color(), ..Style::default() };
     super::run::say_summary(&report, style);
     if let Some(path) = &args.report {
-        litmake::file::write(path, &report.json())?;
+        litmake::file::write(path, report.json())?;
     }
     args.formats.write(&report)?;
     // The parts have annotated what they found.

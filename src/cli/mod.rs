@@ -54,7 +54,6 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 enum Command {
     Run(run::Args),
     Check(check::Args),

@@ -32,6 +32,10 @@ pub fn raw(text: &str) {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             err(format_args!("error: cannot write the results: {e}"));
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "nobody reads on, whatever is printed next"
+            )]
             std::process::exit(2);
         }
         _ => {}

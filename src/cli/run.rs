@@ -176,6 +176,7 @@ pub fn heard(args: &Args, listener: &dyn Listener) -> Option<u8> {
 pub fn listener(args: &Args) -> Result<Box<dyn Listener>> {
     let mut all = vec![progress::listener(args.quiet)];
     if let Some(path) = &args.events {
+        #[expect(clippy::disallowed_methods, reason = "events are read while they are written")]
         let file = std::fs::File::create(path)
             .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
         all.push(Box::new(Lines::new(std::io::BufWriter::new(file))));
@@ -304,7 +305,7 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
             true => report.clone().stable(),
             false => report.clone(),
         };
-        write(path, &report.json())?;
+        write(path, report.json())?;
     }
     args.formats.write(report)
 }
@@ -328,13 +329,13 @@ pub struct Formats {
 impl Formats {
     pub fn write(&self, report: &Report) -> Result<()> {
         if let Some(path) = &self.junit {
-            write(path, &junit::junit(report))?;
+            write(path, junit::junit(report))?;
         }
         if let Some(path) = &self.html {
-            write(path, &html::html(report))?;
+            write(path, html::html(report))?;
         }
         if let Some(path) = &self.sarif {
-            write(path, &sarif::sarif(report))?;
+            write(path, sarif::sarif(report))?;
         }
         Ok(())
     }

@@ -152,11 +152,14 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
-/// Models by architecture, loaded when the first test asks.
+/// A model that is loaded when the first test asks for it.
+type Asked = Arc<OnceLock<Result<Arc<Model>>>>;
+
+/// Models by architecture.
 struct Models<'a> {
     args: &'a Args,
     conf: &'a Conf,
-    loaded: Mutex<HashMap<Arch, Arc<OnceLock<Result<Arc<Model>>>>>>,
+    loaded: Mutex<HashMap<Arch, Asked>>,
 }
 
 impl Models<'_> {

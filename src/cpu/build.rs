@@ -203,7 +203,7 @@ impl Builder {
         last.extend(execute::linker_for(&self.profile, runtime.kind));
         let last: Vec<&str> = last.iter().map(String::as_str).collect();
         self.compile(&arguments(&self.profile, &["-w"], &last), stop)?;
-        let program = std::fs::read(self.folder.path().join(path)).unwrap_or_default();
+        let program = self.folder.read(path).unwrap_or_default();
         match program.get(5) {
             Some(2) => Err(Trouble::Test("programs of big-endian machines are not run".into())),
             _ => Ok(()),
@@ -240,7 +240,8 @@ impl Builder {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
-        std::fs::write(self.folder.path().join(name), text)
+        self.folder
+            .write(name, text)
             .map_err(|e| Trouble::machine(format!("{name} cannot be written: {e}")))
     }
 

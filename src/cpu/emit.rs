@@ -478,8 +478,10 @@ impl Emit<'_> {
             let mut at = 0usize;
             while at < image.len() {
                 let left = image.len() - at;
-                let part =
-                    [8usize, 4, 2, 1].into_iter().find(|p| *p <= left && at % p == 0).unwrap_or(1);
+                let part = [8usize, 4, 2, 1]
+                    .into_iter()
+                    .find(|p| *p <= left && at.is_multiple_of(*p))
+                    .unwrap_or(1);
                 let mut value = [0u8; 8];
                 value[..part].copy_from_slice(&image[at..at + part]);
                 let _ = writeln!(

@@ -2,13 +2,14 @@
 //! for it. It does not know tests.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use litmake_base::diag::{Source, Span};
+use litmake_base::file;
 use litmake_base::records::Records;
 use litmake_litmus::Arch;
 use litmake_profile::Profile;
@@ -95,7 +96,7 @@ impl std::fmt::Display for Machine {
 
 /// As the kernel tells it; empty where it does not.
 fn processor_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
     let value = |key: &str| {
         let line = text.lines().find(|l| l.split(':').next().is_some_and(|k| k.trim() == key))?;
         Some(line.split_once(':')?.1.trim().to_string())

@@ -1,6 +1,7 @@
 //! Runs a program of tests in a child process with a time limit, and reads what it counted.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::time::Duration;
 
 use super::build::Program;
@@ -85,10 +86,10 @@ pub fn run(
     stop: &dyn Stopping,
 ) -> Result<Vec<Counted>, Trouble> {
     let refused = |message: String| Trouble::Refused(message);
-    let file = tempfile::NamedTempFile::new_in(program.folder())
+    let mut file = tempfile::NamedTempFile::new_in(program.folder())
         .map_err(|e| refused(format!("no temporary file: {e}")))?;
     let lines: Vec<String> = request.environments.iter().map(Environment::line).collect();
-    std::fs::write(file.path(), lines.join("\n"))
+    file.write_all(lines.join("\n").as_bytes())
         .map_err(|e| refused(format!("environments cannot be written: {e}")))?;
     let mut args = Vec::new();
     let command = match &machine.emulator {

@@ -10,6 +10,7 @@ use super::session::{Prepared, Session, Setup, unseen, whole};
 use litmake_base::diag::Source;
 use litmake_devices::Class;
 use litmake_litmus::{self as litmus, Test};
+use litmake_needs::holds;
 
 const SB: &str = "X86_64 SB
 { x=0; y=0; }
@@ -58,13 +59,10 @@ fn read(text: &str) -> Test {
     litmus::read(&Source::new("t", text)).unwrap()
 }
 
-/// A session, where tests can run; otherwise says that they were skipped.
+/// A session, where tests of this file can run.
 fn session() -> Option<Session> {
-    if super::machine::host() != Some(litmus::Arch::X86_64) {
-        eprintln!("skipped: this machine is no x86-64");
-        return None;
-    }
-    Session::new(None, &Nowhere).inspect_err(|e| eprintln!("skipped: {e}")).ok()
+    let fits = super::machine::host() == Some(litmus::Arch::X86_64);
+    holds("an x86-64 processor", fits).then(|| Session::new(None, &Nowhere).unwrap())
 }
 
 fn run(

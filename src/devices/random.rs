@@ -95,6 +95,10 @@ impl Rng {
         Rng(u64::from_le_bytes(bytes))
     }
 
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it never ends, and is asked for one at a time"
+    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -39,7 +39,7 @@ impl Engine<'_> {
                     out[node].maybe = out[node].tasks;
                 }
                 // What is joined counts as a whole: any part may be of any item.
-                Work::Map(_) if self.graph.nodes[node].joined.iter().any(|j| open(j)) => {
+                Work::Map(_) if self.graph.nodes[node].joined.iter().any(&open) => {
                     unknown[node] = true;
                     out[node].tasks = self.root_table(node).map_or(0, |r| r.entries.len() as u64);
                     out[node].maybe = out[node].tasks;

@@ -324,10 +324,10 @@ impl Draft {
         let threads = self.thread_count();
         let mut widths = [2usize; 64];
         let mut rows = 1;
-        for t in 0..threads.min(64) {
+        for (t, width) in widths.iter_mut().enumerate().take(threads) {
             let lines = &self.lines[self.threads[t]..self.threads[t + 1]];
             rows = rows.max(lines.len());
-            widths[t] = lines.iter().map(|l| self.width(l)).max().unwrap_or(0).max(2);
+            *width = lines.iter().map(|l| self.width(l)).max().unwrap_or(0).max(2);
         }
         for (t, width) in widths.iter().enumerate().take(threads) {
             out.push_str(" P");

@@ -451,10 +451,7 @@ fn by_mode(mode: Mode, po_safe: &[(Sd, Dir, Dir)], x: Edge, y: Edge) -> bool {
                 || rmw
                 || external(x) != external(y)
         }
-        Mode::Uni => match (x.kind, y.kind) {
-            (Po(..), Po(..)) => false,
-            _ => true,
-        },
+        Mode::Uni => !matches!((x.kind, y.kind), (Po(..), Po(..))),
         Mode::Free => true,
         Mode::Sc => sequential(po_safe, x, y, some_external),
     }

@@ -269,6 +269,18 @@ mod tests {
     }
 
     #[test]
+    fn what_tuning_keeps_of_an_environment_is_all_of_it() {
+        use litmake_devices::tuning::{Best, Database, Entry};
+        let drawn = Preset::Pte.draw("webgpu", 1)[0];
+        let best = Best { params: drawn.params(), ..Best::default() };
+        let mut kept = Database::default();
+        kept.put(Entry { tests: [("A".to_string(), best)].into(), ..Entry::default() });
+        let read = Database::read(&kept.write()).unwrap();
+        assert_eq!(Environment::recorded(&read.entries[0].tests["A"].params), Some(drawn));
+        assert_eq!(Environment::recorded(&Best::default().params), None);
+    }
+
+    #[test]
     fn an_iteration_replays_and_stays_in_bounds() {
         for (i, env) in Preset::Pte.draw("webgpu", 40).iter().enumerate() {
             let draw = || Iteration::draw(env, &mut Rng::of("seed", &[&i.to_string()]));

@@ -3,6 +3,8 @@
 //! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of
 //! the C dialect whose accesses are atomics; what it may show comes from the simulator.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
+
 pub mod device;
 pub mod environment;
 pub mod layout;

@@ -316,3 +316,6 @@ fn radix(program: &Program) -> Vec<u32> {
     let all = read.into_iter().chain(memory);
     all.map(|v| u32::try_from(v.saturating_add(1)).unwrap_or(u32::MAX)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ pub struct Request {
     pub iterations: u32,
     /// Ends early after so long.
     pub time: Option<Duration>,
-    /// Iterations a submission; 0: as many as take about [`ENOUGH`].
+    /// Iterations a submission; 0: as many as take about 60 ms.
     pub batch: u32,
     pub seed: String,
     /// The spin barrier and all of the stress also on devices whose workgroups do not run at once.

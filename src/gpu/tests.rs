@@ -14,15 +14,19 @@ use litmake_base::diag::Source;
 use litmake_devices::record::Cell;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::mcm;
+use litmake_needs::need;
 
 fn device() -> Option<Device> {
     match Device::open(None) {
-        Ok(device) => Some(device),
-        Err(e) => {
-            eprintln!("skipped: {e}");
-            None
-        }
+        Err(Trouble::Missing(why)) => need("a Vulkan device", Err(why)),
+        opened => Some(opened.unwrap()),
     }
+}
+
+/// Whether the device can run what a variant makes of tests.
+fn takes(device: &Device, variant: Variant, scope: Scope) -> bool {
+    let name = format!("a Vulkan device for the variant `{}`", variant.name());
+    need(&name, device.takes(variant, scope)).is_some()
 }
 
 fn environment() -> Environment {
@@ -96,8 +100,7 @@ fn words_of_our_own_show_what_is_allowed() {
     let tests = tests.chain(mcm::scope_mutants().unwrap());
     let tests: Vec<_> = tests.chain(mcm::orders().unwrap()).collect();
     for variant in Variant::ALL.into_iter().filter(|v| v.has_words()) {
-        if let Err(e) = device.takes(variant, Scope::Device) {
-            eprintln!("skipped: {e}");
+        if !takes(&device, variant, Scope::Device) {
             continue;
         }
         for m in &tests {
@@ -136,7 +139,7 @@ fn single_instances_and_other_reaches_and_memories() {
     for m in picked {
         let site = |p: &Program| Shape::new(Scheme::Single, p);
         for variant in [UNCHECKED, VULKAN] {
-            if device.takes(variant, Scope::Device).is_err() {
+            if !takes(&device, variant, Scope::Device) {
                 continue;
             }
             let (measured, _) =
@@ -158,7 +161,7 @@ fn single_instances_and_other_reaches_and_memories() {
                 Reach::Subgroup(_) => Scope::Subgroup,
                 _ => Scope::Workgroup,
             };
-            if device.takes(VULKAN, scope).is_ok() {
+            if takes(&device, VULKAN, scope) {
                 run(&device, &mut models, &m.test, of(scope), VULKAN, &request);
             }
         }
@@ -337,7 +340,7 @@ fn all_of_the_stress_and_the_spin_barrier_run_where_asked_for() {
     let env = Environment { barrier_pct: 100, ..environment() };
     let request = Request { spin_anywhere: true, ..request(env, 2) };
     for variant in [UNCHECKED, VULKAN] {
-        if device.takes(variant, Scope::Device).is_ok() {
+        if takes(&device, variant, Scope::Device) {
             run(&device, &mut models, test, shape, variant, &request);
         }
     }

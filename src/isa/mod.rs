@@ -3,6 +3,8 @@
 //! An instruction set turns the text of a thread into micro-ops and knows its registers. It
 //! does not know models, other instruction sets, or where the text came from.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
+
 pub mod aarch64;
 pub mod arm;
 pub mod lex;

@@ -299,7 +299,7 @@ impl Machine {
         Next::Go
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "an event has this many parts")]
     fn event(
         &mut self,
         what: What,

@@ -252,7 +252,7 @@ impl Cut<'_> {
     }
 
     /// Adds a part, with the names of its locations made neutral.
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a part, spelled out")]
     fn add(
         &mut self,
         name: String,

@@ -330,10 +330,9 @@ fn variant(shape: &[Access; 4]) -> &'static str {
 
 /// Numbers registers in the order of the cycle.
 fn registers(events: &mut [Event]) {
-    let mut next = 0;
-    for e in events.iter_mut().filter(|e| e.access == Read) {
+    let reads = events.iter_mut().filter(|e| e.access == Read);
+    for (next, e) in reads.enumerate() {
         e.register = Some(next);
-        next += 1;
     }
 }
 
@@ -496,7 +495,7 @@ impl Program {
         out += &format!("{{ {} }}\n", inits.join(" "));
         let mut observed: Vec<String> =
             LOCATIONS[..places].iter().map(|x| format!("{x};")).collect();
-        let mut owner = vec![0; 2];
+        let mut owner = [0; 2];
         for (t, ops) in self.threads.iter().enumerate() {
             let used: Vec<usize> = (0..places)
                 .filter(|x| ops.iter().any(|op| matches!(op, Op::Access(e) if e.location == *x)))
@@ -515,12 +514,12 @@ impl Program {
         }
         let mut parts: Vec<String> =
             self.reads.iter().map(|(r, v)| format!("{}:r{r}={v}", owner[*r])).collect();
-        for x in 0..places {
+        for (x, location) in LOCATIONS.iter().enumerate().take(places) {
             let values: Vec<String> = self
                 .finals
                 .iter()
                 .filter(|(l, _)| *l == x)
-                .map(|(_, v)| format!("{}={v}", LOCATIONS[x]))
+                .map(|(_, v)| format!("{location}={v}"))
                 .collect();
             match &values[..] {
                 [] => {}

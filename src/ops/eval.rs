@@ -62,7 +62,7 @@ pub fn eval_bin(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         BinOp::Sub => x.wrapping_sub(y) & m,
         BinOp::Mul => x.wrapping_mul(y) & m,
         BinOp::MulHiU | BinOp::MulHiS if width > 64 => return None,
-        BinOp::MulHiU => x * y >> wide & m,
+        BinOp::MulHiU => (x * y) >> wide & m,
         BinOp::MulHiS => (sx.wrapping_mul(sy) >> wide) as u128 & m,
         BinOp::DivU => x.checked_div(y)?,
         BinOp::RemU => x.checked_rem(y)?,
@@ -149,7 +149,7 @@ fn eval_pointer(op: BinOp, a: Val, b: Val, width: u8) -> Option<Val> {
         (BinOp::And, Val::Ptr { loc, off }, Val::Int(i))
         | (BinOp::And, Val::Int(i), Val::Ptr { loc, off }) => {
             let keep = sign_extend(i, width);
-            if keep < 0 && keep >= -16 {
+            if (-16..0).contains(&keep) {
                 Some(Val::Ptr { loc, off: off & keep as i64 })
             } else if (0..16).contains(&keep) {
                 Some(Val::Int((off as i128 & keep) as u128))

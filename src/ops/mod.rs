@@ -46,10 +46,14 @@ impl std::ops::BitOr for Tags {
 macro_rules! tags {
     ($($(#[$doc:meta])* $id:ident = $name:literal : $archs:literal),* $(,)?) => {
         /// One constant for each annotation.
-        #[allow(non_upper_case_globals)]
+        #[allow(non_upper_case_globals, reason = "they are named as models name them")]
         pub mod tag {
             use super::Tags;
-            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+            #[allow(
+                non_camel_case_types,
+                clippy::upper_case_acronyms,
+                reason = "they are named as models name them"
+            )]
             enum Index { $($id),* }
             $($(#[$doc])* pub const $id: Tags = Tags(1 << Index::$id as u32);)*
         }
@@ -88,7 +92,7 @@ tags! {
     A = "A": "AArch64 ARM",
     Q = "Q": "AArch64 ARM",
     L = "L": "AArch64 ARM",
-    /// The read of an atomic instruction that does not return it (ST<op>, or LD<op> to XZR).
+    /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR).
     NoRet = "NoRet": "AArch64",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",

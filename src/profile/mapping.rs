@@ -104,8 +104,11 @@ impl Table {
 pub const PLACES: [&str; 8] =
     ["address", "result", "value", "expected", "temp", "temp2", "op", "size"];
 
-/// The places of a line: text before each, its name, and what follows a colon in it.
-pub fn places(line: &str) -> Result<(Vec<(&str, &str, &str)>, &str), String> {
+/// A place: the text before it, its name, and what follows a colon in it.
+type Place<'l> = (&'l str, &'l str, &'l str);
+
+/// The places of a line, and the text behind the last.
+pub fn places(line: &str) -> Result<(Vec<Place<'_>>, &str), String> {
     let mut out = Vec::new();
     let mut rest = line;
     while let Some(open) = rest.find('{') {

@@ -227,6 +227,7 @@ impl Profile {
 pub struct Profiles {
     by_name: BTreeMap<String, Arc<Profile>>,
     /// Files that could not be read, by the names that they might have held.
+    #[expect(clippy::vec_box, reason = "they come in boxes")]
     broken: Vec<Box<Diag>>,
 }
 

@@ -136,7 +136,7 @@ fn forgets_release(test: &Test) -> bool {
         let Some(update) = update else { return false };
         let place = |l: &str| l.split(['(', ',']).nth(1).unwrap_or("").trim().to_string();
         let lines: Vec<&str> = writer.lines().collect();
-        let flag = place(&lines[update]);
+        let flag = place(lines[update]);
         let fence = lines[1..update].iter().rposition(|l| l.contains("atomic_thread_fence"));
         let first = fence.map_or(1, |at| at + 2);
         lines[first..update].iter().filter(|l| l.contains("atomic_store")).any(|store| {

@@ -59,7 +59,7 @@ pub fn html(report: &Report) -> String {
         [("Differences", table::differences(report)), ("Changes", changes), ("Compatibility", text)]
     {
         if !text.is_empty() {
-            let _ = write!(out, "<h2>{head}</h2>\n");
+            let _ = writeln!(out, "<h2>{head}</h2>");
             pre(&text, &mut out);
         }
     }

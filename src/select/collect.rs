@@ -136,7 +136,7 @@ pub fn stratified(all: Vec<Made>, count: usize, seed: u64) -> Vec<Made> {
         *hasher.finalize().as_bytes()
     };
     let mut ranked: Vec<([u8; 32], Made)> = all.into_iter().map(|m| (rank(&m), m)).collect();
-    ranked.sort_by(|a, b| a.0.cmp(&b.0));
+    ranked.sort_by_key(|a| a.0);
     let mut turn: FxHashMap<String, usize> = FxHashMap::default();
     let mut queue: Vec<(usize, [u8; 32], Made)> = ranked
         .into_iter()
@@ -146,7 +146,7 @@ pub fn stratified(all: Vec<Made>, count: usize, seed: u64) -> Vec<Made> {
             (*n, rank, m)
         })
         .collect();
-    queue.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    queue.sort_by_key(|a| (a.0, a.1));
     queue.truncate(count);
     queue.into_iter().map(|(_, _, m)| m).collect()
 }

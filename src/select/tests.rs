@@ -45,7 +45,7 @@ fn everything_that_was_looked_at_is_a_test_or_was_dropped_for_a_reason() {
     recipe.shapes = vec![text("SB")];
     let all = |recipe: &Recipe, sample, limit| {
         let keep = Filter::read(&[text("without=*_seq_cst")]).expect("reads");
-        let excluded = |name: &str| name.len() % 5 == 0;
+        let excluded = |name: &str| name.len().is_multiple_of(5);
         let wanted = Wanted { excluded: &excluded, keep: &keep, sample, limit };
         let made = collect(recipe, &[text("c11-const")], &wanted, 1).expect("are made");
         assert!(made.iter().all(|(name, _)| !excluded(name)));

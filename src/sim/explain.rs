@@ -23,8 +23,11 @@ const BUDGET: usize = 20_000;
 /// How deep definitions are followed.
 const DEPTH: usize = 200;
 
+/// A relation that the model draws, by its name.
+type Drawn = (String, Rel);
+
 /// The requirements that an execution fails, and the relations that the model draws.
-pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<(String, Rel)>)> {
+pub fn failures(plan: &Plan, exec: &Exec) -> Result<(Vec<Failure>, Vec<Drawn>)> {
     let values = values(plan, exec)?;
     let names = plan.names.iter().map(|(n, id)| (*id, n.as_str())).collect();
     let mut out = Vec::new();

@@ -285,7 +285,7 @@ impl Exprs {
             Expr::Bin(BinOp::Shl, a, count, w) => match constant(count) {
                 Some(c) if c < u32::from(w) => {
                     let a = of(a, w);
-                    KnownBits { bits: a.bits << c | (1 << c) - 1, value: a.value << c }.low(w)
+                    KnownBits { bits: (a.bits << c) | ((1 << c) - 1), value: a.value << c }.low(w)
                 }
                 _ => KnownBits::NOTHING,
             },

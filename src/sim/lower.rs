@@ -338,7 +338,11 @@ impl Lowering<'_> {
                     // A register without a type is an `int`, whatever its width.
                     None if isa::of(self.test.arch).is_some() => {
                         let bits = shown.min(info.bits);
-                        if bits > 64 || bits < 32 { (bits, info.signed) } else { (INT_BITS, true) }
+                        if !(32..=64).contains(&bits) {
+                            (bits, info.signed)
+                        } else {
+                            (INT_BITS, true)
+                        }
                     }
                     None => (info.bits, info.signed),
                 };

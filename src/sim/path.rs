@@ -102,7 +102,8 @@ pub struct Path {
     pub events: Vec<PathEvent>,
     /// The path is taken if each of these values is true (not 0), or false.
     pub constraints: Vec<(ExprId, bool)>,
-    /// The final values of this thread's observed registers, by index in [`Program::observed`].
+    /// The final values of this thread's observed registers, by index in
+    /// [`Program::observed`](super::program::Program::observed).
     pub finals: Vec<(usize, ExprId)>,
     /// Set if the path ends with an error before the code does. It is reported only if an execution
     /// takes the path, since a path may have assumed any location for an address.

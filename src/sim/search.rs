@@ -80,7 +80,6 @@ enum Decision {
 }
 
 impl<'s> Search<'s> {
-    #[expect(clippy::too_many_arguments, reason = "the search borrows every part of a run")]
     pub fn new(
         program: &'s Program,
         cells: &'s Cells,

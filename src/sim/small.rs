@@ -29,6 +29,10 @@ fn spread(set: u16, bit: u16) -> u16 {
     u16::from(set & bit == bit).wrapping_neg()
 }
 
+#[expect(
+    clippy::needless_range_loop,
+    reason = "loops over all rows become a few wide instructions"
+)]
 impl Small {
     pub(super) const EMPTY: Small = Small([0; MOST]);
 

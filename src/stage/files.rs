@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -345,7 +344,7 @@ impl Archive {
             });
             out
         });
-        pack::read_member(&File::open(&self.path).ok()?, by_name.get(name)?).ok()
+        pack::read_member(&file::open(&self.path).ok()?, by_name.get(name)?).ok()
     }
 }
 
@@ -395,8 +394,8 @@ impl graph::Source for Files {
             return Ok(entries.clone());
         }
         let mut found = self.find()?;
-        let mut counts = Counts::default();
-        counts.considered = (found.files.len() + found.excluded) as u64;
+        let considered = (found.files.len() + found.excluded) as u64;
+        let mut counts = Counts { considered, ..Counts::default() };
         counts.drop(EXCLUDED, found.excluded as u64);
         if !self.keep.is_empty() {
             let before = found.files.len();

@@ -41,8 +41,7 @@ impl Suites {
             }
         }
         let limit = options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize);
-        let mut counts = Counts::default();
-        counts.considered = all.len() as u64;
+        let mut counts = Counts { considered: all.len() as u64, ..Counts::default() };
         counts.drop(LIMITED, all.len().saturating_sub(limit) as u64);
         Ok(Suites { tests: all.into_iter().take(limit).collect(), counts })
     }
@@ -50,11 +49,10 @@ impl Suites {
 
 impl graph::Source for Suites {
     fn list(&self, _: &dyn Records) -> Result<Vec<Entry>> {
-        let entry = |(name, text): (&Box<str>, &Vec<u8>)| Entry {
-            name: name.clone(),
-            content: Digest::of(text),
-        };
-        Ok(self.tests.iter().map(entry).collect())
+        let tests = self.tests.iter();
+        Ok(tests
+            .map(|(name, text)| Entry { name: name.clone(), content: Digest::of(text) })
+            .collect())
     }
 
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {

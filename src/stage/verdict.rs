@@ -37,7 +37,7 @@ pub struct Verdict {
 
 impl Verdict {
     pub fn is_finding(&self) -> bool {
-        !self.undefined && !(self.positive.is_empty() && self.faults.is_empty())
+        !(self.undefined || self.positive.is_empty() && self.faults.is_empty())
     }
 
     /// Whether there is a finding of this kind: an outcome, or a write to what is only read.

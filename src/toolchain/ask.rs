@@ -94,6 +94,7 @@ pub fn ask<T: Serialize + DeserializeOwned>(
     }
     let mut attempts = 0;
     loop {
+        #[expect(clippy::disallowed_methods, reason = "files have the time of day on them")]
         let start = SystemTime::now();
         let watched = Watched::default();
         let (value, keep) = ask(&watched);

@@ -115,11 +115,11 @@ impl<'a> Bench<'a> {
 
     fn compile(&self, text: &str, args: &[String]) -> Result<Vec<u8>, Trouble> {
         let Compiler { profile, program, stop, .. } = self.compiler;
-        let file = self.dir.path().join(format!("test.{}", profile.language.extension()));
-        let object = self.dir.path().join("test.o");
+        let (file, object) = (format!("test.{}", profile.language.extension()), "test.o");
         // What an earlier text left must not be taken for this one's.
-        let _ = std::fs::remove_file(&object);
-        std::fs::write(file, text)
+        let _ = std::fs::remove_file(self.dir.path().join(object));
+        self.dir
+            .write(&file, text)
             .map_err(|e| Trouble::machine(format!("the source cannot be written: {e}")))?;
         let ended = (self.run)(&Request {
             program,
@@ -134,8 +134,8 @@ impl<'a> Bench<'a> {
         let name = &profile.compiler;
         trouble::judge(name, ended, self.timeout)?;
         let unusable = |what: String| Trouble::Broken(Fault::Output, format!("{name} {what}"));
-        let bytes =
-            std::fs::read(object).map_err(|e| unusable(format!("left no object file: {e}")))?;
+        let bytes = self.dir.read(object);
+        let bytes = bytes.map_err(|e| unusable(format!("left no object file: {e}")))?;
         match object::File::parse(&*bytes) {
             Err(e) => Err(unusable(format!("wrote an object file that cannot be read: {e}"))),
             Ok(_) => Ok(bytes),

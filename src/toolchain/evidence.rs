@@ -88,14 +88,17 @@ impl Evidence {
     }
 }
 
+/// What was seen at each path, and the file's stamp then.
+type Sights = HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>;
+
 /// Looks at paths, each once.
 #[derive(Default)]
 pub struct Looks {
-    seen: Mutex<HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>>,
+    seen: Mutex<Sights>,
 }
 
 impl Looks {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(PathBuf, Look), (Seen, Option<Stamp>)>> {
+    fn lock(&self) -> MutexGuard<'_, Sights> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,6 +13,7 @@ use super::kind::Kind;
 use super::ld;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
+use litmake_base::file;
 use litmake_lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
 };
@@ -75,8 +76,7 @@ impl Compiler<'_> {
         let sources = sources(test)?;
         let dir = Scratch::new().map_err(|e| format!("no temporary folder: {e}"))?;
         for (name, text) in &sources {
-            std::fs::write(dir.path().join(name), text)
-                .map_err(|e| format!("the source cannot be written: {e}"))?;
+            dir.write(name, text).map_err(|e| format!("the source cannot be written: {e}"))?;
         }
         self.link(dir.path(), &sources)?;
         let program = dir.path().join("run");
@@ -141,7 +141,8 @@ impl Compiler<'_> {
 
     /// What runs a program of the profile's architecture here; nothing where this machine does.
     fn emulator(&self, program: &Path) -> Result<Option<PathBuf>, String> {
-        let header = std::fs::read(program).map_err(|e| format!("there is no program: {e}"))?;
+        let header =
+            file::read(program, file::MAX_DATA).map_err(|e| format!("there is no program: {e}"))?;
         let big = header.get(5) == Some(&2);
         let name = match (self.profile.arch, big) {
             (Arch::X86_64, _) if cfg!(target_arch = "x86_64") => return Ok(None),

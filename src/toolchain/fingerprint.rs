@@ -20,6 +20,7 @@ use super::runtime::Runtime;
 use super::trace::Look;
 use litmake_base::diag::Source;
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::file;
 use litmake_base::records::Records;
 use litmake_base::records::{Kind, Put};
 use litmake_base::stop;
@@ -173,7 +174,7 @@ fn of(
 
 /// What the processor at hand is and can do.
 fn processor() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let text = file::read_text(Path::new("/proc/cpuinfo"), file::MAX_TEXT).unwrap_or_default();
     let told = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t"];
     let lines: BTreeSet<&str> =
         text.lines().filter(|l| told.iter().any(|t| l.starts_with(t))).collect();
@@ -293,7 +294,7 @@ fn add(path: &Path, files: &mut BTreeSet<PathBuf>, depth: usize) {
 
 /// The libraries that an ELF file loads, as the loader would find them without its cache.
 fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
-    let data = std::fs::read(path).ok()?;
+    let data = file::read(path, file::MAX_DATA).ok()?;
     let elf = ElfFile64::<object::Endianness>::parse(&*data).ok()?;
     let endian = elf.endian();
     let sections = elf.elf_header().sections(endian, &*data).ok()?;

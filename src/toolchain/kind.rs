@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::compile::arguments;
 use super::process::{Ended, Request};
 use super::scratch::Scratch;
-use litmake_base::stop;
+use litmake_base::{file, stop};
 use litmake_lang::Language;
 use litmake_profile::Profile;
 
@@ -48,11 +48,11 @@ impl Kind {
             return Some(Kind::Other);
         }
         let dir = Scratch::new().ok()?;
-        let file = format!("kind.{}", profile.language.extension());
-        std::fs::write(dir.path().join(&file), QUESTION).ok()?;
+        let name = format!("kind.{}", profile.language.extension());
+        file::write(&dir.path().join(&name), QUESTION).ok()?;
         let ended = run(&Request {
             program,
-            args: &arguments(profile, &["-w"], &["-E", &file]),
+            args: &arguments(profile, &["-w"], &["-E", &name]),
             env: &profile.env,
             dir: dir.path(),
             timeout: Duration::from_secs(30),

@@ -117,7 +117,7 @@ pub fn program(
     }
     for (n, bytes) in objects.iter().enumerate() {
         let name = format!("o{n}.o");
-        std::fs::write(dir.path().join(&name), bytes)
+        dir.write(&name, bytes)
             .map_err(|e| Trouble::machine(format!("an object cannot be written: {e}")))?;
         arg(name);
     }
@@ -148,7 +148,8 @@ pub fn program(
     // What objects are is the compilers' doing; but every linker takes the first one as it is.
     let plain: Vec<String> = ["-r", "-o", "plain", "o0.o"].map(String::from).to_vec();
     trouble::settle(run(&args), || run(&plain), || run(&args))?;
-    let bytes = std::fs::read(dir.path().join("program"))
+    let bytes = dir
+        .read("program")
         .map_err(|e| Trouble::Broken(Fault::Output, format!("{name} left no program: {e}")))?;
     Image::of_program(arch, &bytes, &missing).map_err(Trouble::Test)
 }

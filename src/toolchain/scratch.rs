@@ -5,12 +5,14 @@
 //! surely dead.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Once;
 
 use tempfile::TempDir;
+
+use litmake_base::file;
 
 /// Other programs, and litmake before it locked its folders, call none so.
 const PREFIX: &str = "litmake-scratch-";
@@ -34,7 +36,7 @@ impl Scratch {
     fn new_in(parent: &Path) -> io::Result<Scratch> {
         loop {
             let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-            let lock = File::open(dir.path())?;
+            let lock = open(dir.path())?;
             // Where locks are not to be had, nobody can take it for dead either.
             let _ = lock.lock();
             // Between its making and its lock it may have been taken for dead.
@@ -48,6 +50,23 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
+
+    /// Writes a file for a tool to read.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
+        let mut open = File::options();
+        let open = open.write(true).create(true).truncate(true);
+        open.open(self.path().join(name))?.write_all(content.as_ref())
+    }
+
+    /// What a tool left under a name: a file, and not more than anyone needs.
+    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        file::read(&self.path().join(name), file::MAX_DATA)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it is a folder, which is opened to be locked")]
+fn open(folder: &Path) -> io::Result<File> {
+    File::open(folder)
 }
 
 /// Removes what dead processes left. What cannot be removed is left to the next.
@@ -59,7 +78,7 @@ fn sweep(parent: &Path) {
             continue;
         }
         // Those of others cannot be opened.
-        if let Ok(lock) = File::open(entry.path())
+        if let Ok(lock) = open(&entry.path())
             && lock.try_lock().is_ok()
         {
             let _ = std::fs::remove_dir_all(entry.path());

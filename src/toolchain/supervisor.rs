@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
+use litmake_base::file;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{self, Pid, Resource, Rlimit, Signal, WaitOptions};
 
@@ -60,6 +61,7 @@ pub fn is_this_program() {
 pub fn command(tool: &Path, limits: Limits) -> io::Result<Option<(Command, UnixStream)>> {
     let Some(program) = PROGRAM.get() else { return Ok(None) };
     let (ours, theirs) = UnixStream::pair()?;
+    #[expect(clippy::disallowed_methods, reason = "the supervisor of all tools is no tool")]
     let mut command = Command::new(program);
     command.arg(MARK).arg(limits.memory.to_string()).arg(limits.cpu.to_string()).arg(tool);
     command.stdin(OwnedFd::from(theirs));
@@ -102,6 +104,7 @@ fn look_after(
 ) -> io::Result<Option<ExitStatus>> {
     let own = process::getpid();
     process::set_child_subreaper(Some(own))?;
+    #[expect(clippy::disallowed_methods, reason = "a supervisor runs the one tool it looks after")]
     let mut command = Command::new(tool);
     command.args(args).stdin(Stdio::null()).process_group(0);
     let prepare = move || {
@@ -167,7 +170,8 @@ fn children() -> Vec<Pid> {
 }
 
 fn parent(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let path = format!("/proc/{pid}/stat");
+    let stat = file::read_text(Path::new(&path), file::MAX_TEXT).ok()?;
     // A program's name stands in brackets, and may have some in it.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

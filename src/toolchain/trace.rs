@@ -4,6 +4,7 @@
 //! It works by `ptrace`, which needs no privilege and no helper and sees static programs too. It
 //! does not know what the programs are, nor what anyone makes of the files.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -15,6 +16,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use libc::{c_int, c_long, c_void, pid_t};
+use litmake_base::file;
 use rustix::event::{PollFd, PollFlags};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,7 @@ const PATH_MAX: usize = 4096;
 /// Runs a program and follows it. Files in `own`, where the program may leave what it likes, are not
 /// told of. An error says why the program did not start or cannot be followed.
 pub fn run(request: &Request, own: Option<&Path>) -> io::Result<(Ended, Trace)> {
+    #[expect(clippy::disallowed_methods, reason = "what is followed has no other parent")]
     let mut command = Command::new(request.program);
     process::close(&mut command, request);
     command.stdin(Stdio::null());
@@ -117,6 +120,7 @@ fn end_late(root: pid_t, request: &Request, done: &UnixStream) -> Option<Ended> 
 /// # Safety
 /// As the request has it: `data` is a valid address where the kernel writes.
 unsafe fn ptrace(request: libc::c_uint, pid: pid_t, address: usize, data: usize) -> c_long {
+    // SAFETY: the caller's.
     unsafe { libc::ptrace(request, pid, address as *mut c_void, data as *mut c_void) }
 }
 
@@ -186,8 +190,8 @@ impl Follower {
     fn stopped(&mut self, pid: pid_t, status: c_int) -> c_int {
         let signal = libc::WSTOPSIG(status);
         let event = status >> 16;
-        if !self.threads.contains_key(&pid) {
-            self.threads.insert(pid, None);
+        if let Entry::Vacant(new) = self.threads.entry(pid) {
+            new.insert(None);
             if pid == self.root {
                 let options = libc::PTRACE_O_TRACESYSGOOD
                     | libc::PTRACE_O_TRACEFORK
@@ -345,7 +349,7 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
         Some(OsString::from_vec(found.to_vec()).into())
     }
     let mut head = Vec::new();
-    let file = std::fs::File::open(path).ok()?;
+    let file = file::open(path).ok()?;
     // Interpreters are named in the first page of every program there is.
     file.take(1 << 16).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {

@@ -78,7 +78,7 @@ fn pick_tags(rng: &mut Rng, arch: Arch, fence: bool) -> Tags {
 }
 
 /// An execution; with register events where `registers` says so.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 pub fn random(seed: u64, arch: Arch, registers: bool) -> Exec {
     let rng = &mut Rng::new(seed);
     let locs = 1 + rng.below(3);
@@ -263,7 +263,7 @@ fn assemble(rng: &mut Rng, locs: usize, events: Vec<Event>, amo: Vec<(usize, usi
 
 /// An AArch64 execution whose order inside instructions is that of real instructions, with
 /// register events: dependencies follow from them.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 pub fn structured(seed: u64) -> Exec {
     let rng = &mut Rng::new(seed);
     let locs = 1 + rng.below(2);

@@ -25,7 +25,8 @@ pub fn model(bell: bool, macros: bool) -> Model {
     let path = format!("{}/small.def", folder());
     let macros = match macros {
         true => {
-            let text = std::fs::read_to_string(&path).expect("the macro file");
+            let path = std::path::Path::new(&path);
+            let text = litmake::file::read_text(path, 1 << 20).expect("the macro file");
             Macros::read(&Source::new("small.def", text)).unwrap_or_else(|e| panic!("{e}"))
         }
         false => Macros::default(),
@@ -34,7 +35,7 @@ pub fn model(bell: bool, macros: bool) -> Model {
 }
 
 /// A random test: accesses, read-modify-writes, locks, sections, branches.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 pub fn test(rng: &mut Rng, threads: usize, length: usize) -> String {
     let mut text = "C random\n{}\n".to_string();
     let mut shown = Vec::new();

@@ -25,7 +25,7 @@ use litmake::stage::compilers::Compilers;
 use litmake::stage::ld::Ld;
 use litmake::stage::simulate::common_model;
 use litmake::toolchain::compile::{Compiler, Trouble};
-use litmake::toolchain::ld::linkers;
+use litmake::toolchain::ld::{Linker, linkers};
 
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -36,7 +36,7 @@ pub struct Counts {
     pub different: Vec<(String, String, String)>,
     /// What one of both ways cannot do, by its reason.
     pub refused: BTreeMap<String, usize>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
     pub seconds: [f64; 2],
 }
 
@@ -148,20 +148,29 @@ fn prepare(
     Ok(out)
 }
 
-/// Compares so many mixes.
-pub fn compare(request: &Request) -> Result<Counts, String> {
-    let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let store = Store::open(dir.path(), &StoreOptions::default()).map_err(|e| e.to_string())?;
+/// The profiles of a request, as they are on one machine.
+pub fn profiles(request: &Request) -> Result<Vec<Arc<Profile>>, String> {
     let found = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
     let profiles: Vec<Arc<Profile>> = request
         .profiles
         .iter()
         .map(|name| found.find(&Disk, Path::new("."), name).map_err(|e| e.message.clone()))
         .collect::<Result<_, _>>()?;
-    let profiles = on_one_machine(&profiles);
+    Ok(on_one_machine(&profiles))
+}
+
+/// The linker that a request asks for, where the machine has it.
+pub fn linker(request: &Request, arch: Arch) -> Option<Linker> {
+    linkers(arch, false).into_iter().find(|l| l.lld != request.gnu)
+}
+
+/// Compares so many mixes.
+pub fn compare(request: &Request) -> Result<Counts, String> {
+    let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let store = Store::open(dir.path(), &StoreOptions::default()).map_err(|e| e.to_string())?;
+    let profiles = profiles(request)?;
     let arch = profiles.first().ok_or("no profiles")?.arch;
-    let linker = linkers(arch, false).into_iter().find(|l| l.lld != request.gnu);
-    let linker = linker.ok_or("there is no such linker")?;
+    let linker = linker(request, arch).ok_or("there is no such linker")?;
     let name = common_model(&profiles)?;
     let model = cat::load(&name, &LoadOptions::new(arch)).map_err(|e| e.message.clone())?;
     let model = Model::load(&model).map_err(|e| e.message.clone())?;
@@ -213,7 +222,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         let all = [(&spliced, 1), (&linked, 1), (&called, 2)];
         let all: Result<Vec<States>, String> =
             all.iter().map(|(test, unroll)| simulate(test, &model, *unroll)).collect();
-        let texts = [&linked, &called].map(|t| litmus::write(t));
+        let texts = [&linked, &called].map(litmus::write);
         match all {
             // What is cut sooner, is cut sooner in all.
             Ok(all)

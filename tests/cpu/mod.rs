@@ -1,5 +1,6 @@
 //! Tests on processors from end to end: as a stage of a pipeline, and under an emulator.
 
+use litmake_needs::{here, holds};
 use serde_json::Value;
 
 use super::{SOUND, Scratch, executed};
@@ -171,11 +172,7 @@ exec cc \"$@\"
 
 /// Whether two threads can run at once; what they show together is not seen otherwise.
 fn has_two_processors() -> bool {
-    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
-    if !two {
-        eprintln!("skipped: this machine has one processor");
-    }
-    two
+    holds("two processors", std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2))
 }
 
 const RUNS: &str = "stages:
@@ -229,16 +226,6 @@ locations [0:u; 1:u;]
 exists (0:r=0 /\\ 1:r=0)
 ";
 
-/// Whether a program can be started.
-fn installed(program: &str) -> bool {
-    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-        .any(|folder| folder.join(program).is_file());
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
-}
-
 #[test]
 fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
     if !has_two_processors() {
@@ -251,7 +238,7 @@ fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
         ("clang-16", "--target=x86_64-linux-gnu", false),
         ("gcc-12", "-m64", false),
     ] {
-        if !installed(compiler) {
+        if !here(compiler) {
             continue;
         }
         s.write(
@@ -279,7 +266,7 @@ fn foreign_code_runs_under_an_emulator_and_is_labelled() {
         ("clang-14", "'--target=aarch64-linux-gnu', ", "AArch64", "qemu-aarch64"),
     ];
     for (compiler, first, arch, emulator) in targets {
-        if !installed(compiler) || !installed(emulator) {
+        if !here(compiler) || !here(emulator) {
             continue;
         }
         s.write(
@@ -308,7 +295,7 @@ fn foreign_code_runs_under_an_emulator_and_is_labelled() {
         assert!(text.contains("Emulated: values and crashes mean something"), "{text}");
     }
     // Code that writes where the source only reads is ended by a signal there too.
-    if installed("clang-14") && installed("qemu-aarch64") {
+    if here("clang-14") && here("qemu-aarch64") {
         s.write("far.yaml", "name: far\ncompiler: clang-14\nargs: ['--target=aarch64-linux-gnu', '-O2']\narch: AArch64\n");
         s.write("wide.litmus", "C wide\n{ const _Atomic __int128 k=7; }\nP0 (_Atomic __int128* k) { __int128 r = atomic_load_explicit(k, memory_order_seq_cst); }\nexists (0:r=7)\n");
         let (status, text) = s.litmake(&["cpu", "--profile", "far.yaml", "wide.litmus"]);

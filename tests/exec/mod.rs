@@ -1,7 +1,7 @@
 //! Runs the micro-ops of one thread alone, in order, and records what it does: values, accesses
 //! with their annotations, and which loads each access depends on.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "several tests share it, and not each uses all of it")]
 
 use litmake::diag::{Diag, Source, Span};
 use litmake::isa::Isa;
@@ -316,7 +316,7 @@ impl Machine {
         Next::Fall
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "an event has this many parts")]
     fn event(
         &mut self,
         what: What,

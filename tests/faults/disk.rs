@@ -4,18 +4,24 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use litmake_needs::need;
+
 use crate::scene::{Random, Scene, rounds};
 
 /// A small file system of its own, where this process may mount one.
 struct Small(PathBuf);
 
 impl Small {
-    fn mount(at: &Path, bytes: u64) -> Option<Small> {
+    fn mount(at: &Path, bytes: u64) -> Result<Small, String> {
         std::fs::create_dir_all(at).unwrap();
         let size = format!("size={bytes},nr_inodes=64");
         let mut mount = Command::new("mount");
-        let status = mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).output().ok()?;
-        status.status.success().then(|| Small(at.to_path_buf()))
+        let mount = mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at);
+        let out = mount.output().map_err(|e| e.to_string())?;
+        match out.status.success() {
+            true => Ok(Small(at.to_path_buf())),
+            false => Err(String::from_utf8_lossy(&out.stderr).trim().to_string()),
+        }
     }
 
     fn grow(&self) {
@@ -41,10 +47,8 @@ fn full_disks_cost_what_did_not_fit_and_nothing_else() {
     for round in 0..rounds(2) {
         let cache = format!("full-{round}");
         let size = 4096 * (1 + random.below(whole / 4096));
-        let Some(disk) = Small::mount(&s.path(&cache), size) else {
-            println!("no file system can be mounted here");
-            return;
-        };
+        let mounted = Small::mount(&s.path(&cache), size);
+        let Some(disk) = need("leave to mount file systems", mounted) else { return };
         let report = format!("{cache}.json");
         let args = ["run", "simulated.yaml", "--stable", "--cache", &cache, "--report", &report];
         let (status, text) = s.litmake(&args);

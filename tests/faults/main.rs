@@ -6,6 +6,8 @@
 //! many rounds: 12 gives 108 damages, 18 processes, 60 kills, 36 signals and 24 full disks.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+#![allow(clippy::print_stdout, reason = "what a test met at random is said")]
 
 mod damage;
 mod disk;

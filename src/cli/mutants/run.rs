@@ -303,7 +303,7 @@ pub fn run(args: &Run) -> Result<u8> {
     let params = environments.iter().map(Environment::params);
     let all = results(&records, params, &info.json(), &setup.seed, setup.json());
     if let Some(path) = &args.out {
-        litmake::file::write(path, &all.write())?;
+        litmake::file::write(path, all.write())?;
     }
     if args.json {
         print!("{}", all.write());
@@ -337,7 +337,7 @@ pub fn list(args: &List) -> Result<u8> {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
             let path = folder.join(format!("{}.litmus", test.name));
-            litmake::file::write(&path, &litmus::write(&test))?;
+            litmake::file::write(&path, litmus::write(&test))?;
             continue;
         }
         let scheme = litmake::gpu::environment::Scheme::Parallel;

@@ -212,7 +212,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     }
     if let Some(path) = &args.db {
         db.put(tuned.clone());
-        litmake::file::write(path, &db.write())?;
+        litmake::file::write(path, db.write())?;
     }
     if args.conform {
         status = status.max(conform(args, &mut session, &setup, &tests, &tuned)?);

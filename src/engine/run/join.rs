@@ -13,6 +13,9 @@ use litmake_base::diag::Diag;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 
+/// Where a part lies, and its cell.
+type Placed = (u32, u32, Cell);
+
 impl Engine<'_> {
     /// The parts of all bundles that the input gives.
     pub(super) fn parts(&self, node: usize) -> Result<Root, Box<Diag>> {
@@ -150,7 +153,7 @@ impl Engine<'_> {
         joined: usize,
         shard: usize,
         row: usize,
-    ) -> Result<SmallVec<[Option<(u32, u32, Cell)>; 4]>, Box<Diag>> {
+    ) -> Result<SmallVec<[Option<Placed>; 4]>, Box<Diag>> {
         let places = self.places(self.root_index[joined], shard)?;
         let cells = self.whole(joined)?;
         let find = |place: &Option<(u32, u32)>| {

@@ -54,6 +54,10 @@ impl Default for Options {
             context: Context::default(),
             part: None,
             fail_fast: false,
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "what is kept for a day only is kept from now on"
+            )]
             now: SystemTime::now(),
             ask_again: false,
         }
@@ -137,6 +141,7 @@ enum Job {
 
 /// Where an item's parts stand in their list: shard and row.
 type Places = SmallVec<[Option<(u32, u32)>; 4]>;
+type PlacesOfShards = FxHashMap<(usize, usize), Arc<Vec<Places>>>;
 
 struct UnitRun {
     node: usize,
@@ -179,7 +184,7 @@ pub struct Engine<'a> {
     /// All cells of nodes that are joined, by shard.
     whole: Vec<OnceLock<Vec<Vec<Cell>>>>,
     /// By list of parts and shard of what they are parts of.
-    places: Mutex<FxHashMap<(usize, usize), Arc<Vec<Places>>>>,
+    places: Mutex<PlacesOfShards>,
     /// Whether work is done from its end, and whether that was settled for another process.
     reverse: AtomicBool,
     met: AtomicBool,
@@ -188,15 +193,22 @@ pub struct Engine<'a> {
     roots: Vec<Mutex<Option<Arc<Root>>>>,
     shards: Vec<Mutex<Vec<Option<Shard>>>>,
     /// Cells that are not in the store because something in them broke.
-    kept: Mutex<FxHashMap<(usize, usize), Arc<Vec<Cell>>>>,
+    kept: Mutex<FxHashMap<(usize, usize), Cells>>,
     messages: Mutex<FxHashMap<Digest, String>>,
     claims: Mutex<FxHashSet<Digest>>,
     released: Condvar,
-    executed: Vec<Mutex<Vec<(u32, Vec<u32>)>>>,
+    executed: Vec<Mutex<Vec<Rows>>>,
     nanos: Vec<AtomicU64>,
+    #[expect(clippy::vec_box, reason = "they come in boxes")]
     errors: Mutex<Vec<Box<Diag>>>,
     said: AtomicUsize,
 }
+
+/// The cells of a unit.
+type Cells = Arc<Vec<Cell>>;
+
+/// A shard, and its rows that ran.
+type Rows = (u32, Vec<u32>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

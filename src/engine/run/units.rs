@@ -239,12 +239,11 @@ impl Engine<'_> {
             }
         }
         let mut puts: Vec<Put> = Vec::new();
-        let encoded: Vec<Option<(Kept, Vec<u8>, &[u8])>> = (0..todo.len())
-            .map(|n| {
-                let (kept, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
-                Some((*kept, kept.encode(), bytes.as_slice()))
-            })
-            .collect();
+        let encode = |n: usize| {
+            let (kept, bytes) = settled[same_as[n].unwrap_or(n)].as_ref()?;
+            Some((*kept, kept.encode(), bytes.as_slice()))
+        };
+        let encoded: Vec<_> = (0..todo.len()).map(encode).collect();
         for (n, entry) in encoded.iter().enumerate() {
             let Some((Kept { cell, .. }, record, bytes)) = entry else {
                 continue;

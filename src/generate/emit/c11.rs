@@ -496,10 +496,10 @@ fn place(
         }
         Layout::Struct => {
             let mut end = 0u16;
-            for loc in 0..shop.locs {
+            for (loc, offset) in offsets.iter_mut().enumerate().take(shop.locs) {
                 let bytes = u16::from(style.base_of(loc as u8).bytes);
                 end = end.next_multiple_of(bytes);
-                offsets[loc] = end;
+                *offset = end;
                 end += bytes;
             }
             let len = end.next_multiple_of(16);

@@ -264,6 +264,9 @@ trait Writer {
     fn load(asm: &mut Asm, loc: u8) -> Result<u8, Refused>;
 }
 
+/// Writes an access that writes; the register holds what it read, where there is one.
+type Write = fn(&mut Asm, &Event, Option<From>) -> Result<Option<u8>, Refused>;
+
 /// An access in an instruction set whose control dependencies are instructions before it, and
 /// whose reads and writes take the other ones.
 fn access_in_parts(
@@ -272,7 +275,7 @@ fn access_in_parts(
     from: Option<From>,
     control: fn(&mut Asm, From),
     read: fn(&mut Asm, &Event, Option<From>) -> Result<u8, Refused>,
-    write: fn(&mut Asm, &Event, Option<From>) -> Result<Option<u8>, Refused>,
+    write: Write,
 ) -> Result<Option<u8>, Refused> {
     let mut from = from;
     if let Some(f) = from

@@ -7,6 +7,7 @@ use super::*;
 use litmake_base::diag::Source;
 use litmake_litmus as litmus;
 use litmake_mutate::mcm;
+use litmake_needs::here;
 
 const VULKAN: Variant =
     Variant { bounds: false, code: super::super::variant::Code::Words(MemoryModel::Vulkan) };
@@ -140,8 +141,7 @@ fn shapes(program: &Program) -> Vec<Shape> {
 
 #[test]
 fn the_validator_has_nothing_to_say() {
-    if Command::new("spirv-val").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no spirv-val here (spirv-tools)");
+    if !here("spirv-val") {
         return;
     }
     let ordered = litmus::read(&Source::new("t", ORDERED)).unwrap();

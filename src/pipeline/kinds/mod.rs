@@ -120,6 +120,7 @@ macro_rules! kinds {
 
         /// The kinds of stages, by the key that says each.
         #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "a pipeline has a few dozen stages")]
         pub enum Kind {
             $($Kind($Kind),)*
         }

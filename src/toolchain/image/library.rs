@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use litmake_base::file;
 use object::read::archive::ArchiveFile;
 
 /// A library that would be linked.
@@ -16,7 +17,7 @@ pub struct Library {
 impl Library {
     pub fn open(path: &Path) -> Result<Library, String> {
         let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-        let data = std::fs::read(path).map_err(|e| bad(&e))?;
+        let data = file::read(path, file::MAX_DATA).map_err(|e| bad(&e))?;
         let mut members = HashMap::new();
         {
             let archive = ArchiveFile::parse(data.as_slice()).map_err(|e| bad(&e))?;

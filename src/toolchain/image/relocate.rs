@@ -290,7 +290,7 @@ fn arm(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, offsets: u64) -> Option<()>
         _ if !fix.implicit => fix.addend,
         1 | 27 | 28 | 29 => signed(old & 0xff_ffff, 24) << 2,
         10 | 30 => halves().map_or(0, |(a, b)| thumb_branch(a, b)),
-        43 | 44 | 45 | 46 => signed((old >> 16 & 15) << 12 | old & 0xfff, 16),
+        43..=46 => signed((old >> 16 & 15) << 12 | old & 0xfff, 16),
         47..=50 => halves().map_or(0, |(a, b)| {
             let (a, b) = (u32::from(a), u32::from(b));
             signed((a & 15) << 12 | (a >> 10 & 1) << 11 | (b >> 12 & 7) << 8 | b & 0xff, 16)
@@ -329,12 +329,12 @@ fn arm(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, offsets: u64) -> Option<()>
         42 => put(bytes, 4, u64::from(old & 0x8000_0000) | from_here & 0x7fff_ffff, false),
         43..=46 => {
             let v = if fix.kind >= 45 { from_here } else { value } as u32;
-            let v = if fix.kind % 2 == 0 { v >> 16 } else { v } & 0xffff;
+            let v = if fix.kind.is_multiple_of(2) { v >> 16 } else { v } & 0xffff;
             fields(bytes, 0x000f_0fff, (v >> 12) << 16 | v & 0xfff)
         }
         47..=50 => {
             let v = if fix.kind >= 49 { from_here } else { value } as u32;
-            let v = if fix.kind % 2 == 0 { v >> 16 } else { v } & 0xffff;
+            let v = if fix.kind.is_multiple_of(2) { v >> 16 } else { v } & 0xffff;
             let (a, b) = halves()?;
             let a = u32::from(a) & 0xfbf0 | (v >> 11 & 1) << 10 | v >> 12 & 15;
             let b = u32::from(b) & 0x8f00 | (v >> 8 & 7) << 12 | v & 0xff;

@@ -27,7 +27,7 @@ pub fn works_on(function: &str) -> Option<Bytes> {
 
 /// The work on so many bytes, in registers that calls do not keep.
 pub fn stand_in(arch: Arch, work: Bytes, bytes: u64) -> Option<Vec<Decoded>> {
-    if bytes % 8 != 0 || bytes > MOST {
+    if !bytes.is_multiple_of(8) || bytes > MOST {
         return None;
     }
     let (load, store, through, to, from) = match arch {

@@ -422,8 +422,8 @@ impl World<'_> {
                 if whole =>
             {
                 match number(v) {
-                    Some(n) if n < 0 && n >= -16 && n & (n - 1) == n * 2 => {
-                        Some(Known::Stack((s + self.stack_start & n) - self.stack_start))
+                    Some(n) if (-16..0).contains(&n) && n & (n - 1) == n * 2 => {
+                        Some(Known::Stack(((s + self.stack_start) & n) - self.stack_start))
                     }
                     _ => Some(Known::Frame),
                 }

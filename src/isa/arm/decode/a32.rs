@@ -42,7 +42,7 @@ pub fn decode(word: u32, at: u64) -> Option<(u8, Part)> {
         "POP" if bits(word, 12, 4) == PC && bits(word, 25, 3) == 2 => Flow::Return,
         _ => part.flow,
     };
-    Some((cond as u8, part.flow(flow)))
+    Some((cond, part.flow(flow)))
 }
 
 const OPS: [&str; 16] = [

@@ -45,7 +45,7 @@ const LOGIC: &[Field] = &[A, T, Ui];
 const CR3: &[Field] = &[BitT, BitA, BitB];
 
 fn even(word: u32) -> bool {
-    t(word) % 2 == 0
+    t(word).is_multiple_of(2)
 }
 
 /// The first that fits counts.

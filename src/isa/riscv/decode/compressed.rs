@@ -180,7 +180,7 @@ fn stack(half: u32) -> Option<u32> {
             (0, ..) => i(IMM, 0, rd, rs2, 0),
             (_, 0, 0) => base::EBREAK,
             (_, _, 0) => i(base::JALR, 0, 1, rd, 0),
-            (_, ..) => r(REG, 0, 0, rd, rd, rs2),
+            (..) => r(REG, 0, 0, rd, rd, rs2),
         },
         5 => s(STORE_FP, 3, SP, rs2, store_double),
         6 => s(STORE, 2, SP, rs2, store_word),

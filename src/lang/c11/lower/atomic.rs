@@ -420,7 +420,10 @@ impl Lower<'_> {
         Ok(self.b.void())
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one read-modify-write, spelled out"
+    )]
     fn fetch(
         &mut self,
         b: &Builtin,

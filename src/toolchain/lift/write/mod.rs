@@ -662,7 +662,7 @@ impl Writer<'_> {
         };
         let (object, off) = object_at(loc, off);
         if self.can_pool(i, name) {
-            self.from_pool(object, off, name);
+            self.load_from_pool(object, off, name);
             return Ok(None);
         }
         let pointer = self.pointer(object, off)?;
@@ -769,7 +769,7 @@ impl Writer<'_> {
                 false if self.dead_after(i, own) => offset,
                 false => return Err(self.refusal(i, "cannot have its address out of the pool")),
             };
-            self.from_pool(object, base, own);
+            self.load_from_pool(object, base, own);
             return Ok((Operand::Mem(shape(own.clone(), offset - base)), swap));
         }
         if offset == 0 || offsets && self.reads(&tried) {

@@ -54,7 +54,7 @@ pub(super) fn clear(
             }
         }
         // The line itself is last, unless another form stands for it.
-        if !texts.last().is_some_and(|t: &String| !t.starts_with("movl $0")) {
+        if texts.last().is_none_or(|t: &String| t.starts_with("movl $0")) {
             texts.push(line.text.clone());
         }
         let mut labels = line.labels.clone();

@@ -55,7 +55,7 @@ pub(super) fn possible(target: &Target) -> bool {
 
 impl Writer<'_> {
     /// Has a register loaded with an address, so many bytes into an object, before the instruction.
-    pub(super) fn from_pool(&mut self, object: Object, offset: i64, reg: &str) {
+    pub(super) fn load_from_pool(&mut self, object: Object, offset: i64, reg: &str) {
         for text in self.pool_load(object, offset, reg) {
             if !self.pool.first.contains(&text) {
                 self.pool.first.push(text);

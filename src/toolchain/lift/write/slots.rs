@@ -12,10 +12,13 @@ use super::super::flow::{Action, live_store};
 use super::super::values::{Access, Place};
 use super::{Slot, Writer};
 
+/// Slots that overlap: where they begin and end, the accesses by place and size, and the instructions.
+type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
+
 impl Writer<'_> {
     /// Puts slots together that overlap, and gives each group a register or a place.
     pub(super) fn group_slots(&mut self) -> Result<(), String> {
-        let mut groups: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         for (i, action) in self.plan.actions.iter().enumerate() {
             if !matches!(action, Action::Keep | Action::Slots)
                 || self.decide.is_stack_fence(i, &self.plan.after[i])
@@ -33,7 +36,7 @@ impl Writer<'_> {
                 }
             }
             let end = |(at, size): &(i64, u8)| at + i64::from(*size);
-            let mut own: Vec<(i64, i64, BTreeSet<(i64, u8)>, Vec<usize>)> = Vec::new();
+            let mut own: Vec<Group> = Vec::new();
             match (together, shapes.iter().map(|s| s.0).min(), shapes.iter().map(end).max()) {
                 (true, Some(from), Some(to)) => {
                     own.push((from, to, shapes.into_iter().collect(), vec![i]));

@@ -1,9 +1,10 @@
 //! The meaning of single instructions against a processor: random registers, flags and memory go
-//! through an instruction under qemu-aarch64 and through its micro-ops. Without qemu nothing is compared,
-//! which the test says. `PROPTEST_CASES` asks for more of them than usual.
+//! through an instruction under qemu-aarch64 and through its micro-ops. `PROPTEST_CASES` asks for more of
+//! them than usual.
 
 use super::*;
 use crate::seq::Event;
+use litmake_needs::here;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -273,8 +274,7 @@ fn program(cases: &[Case], window: usize) -> Vec<u8> {
 /// Compares on random instructions of the rows.
 fn compare(groups: &[&'static [Row]], window: usize) {
     let mut met = BTreeSet::new();
-    if Command::new("qemu-aarch64").arg("--version").output().is_err() {
-        eprintln!("skipped: qemu-aarch64 (Debian's qemu-user) is not installed");
+    if !here("qemu-aarch64") {
         return;
     }
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
@@ -289,7 +289,7 @@ fn compare(groups: &[&'static [Row]], window: usize) {
         let mut word = dice.word(row);
         // Registers with high numbers would be refused, and long offsets.
         let mut free = |bits: u32, odds: u64| {
-            if dice.roll() % odds != 0 {
+            if !dice.roll().is_multiple_of(odds) {
                 word &= !bits | row.mask;
             }
         };
