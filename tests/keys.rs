@@ -37,7 +37,7 @@ impl Copy {
             }
         }
         std::fs::copy(root.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
-        let mut text = "[workspace]\nresolver = \"3\"\nmembers = [\"src/*\"]\n[workspace.package]\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.90\"\nlicense = \"MIT\"\n[workspace.dependencies]\nblake3 = \"1\"\n".to_string();
+        let mut text = "[workspace]\nresolver = \"3\"\nmembers = [\"src/*\"]\n[workspace.package]\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.90\"\nlicense = \"MIT\"\n[workspace.lints]\n[workspace.dependencies]\nblake3 = \"1\"\n".to_string();
         for name in &members {
             text += &format!("litmake-{name} = {{ path = \"src/{name}\" }}\n");
         }

@@ -448,7 +448,18 @@ fn parts_merge_into_the_whole() {
     }
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     assert_eq!(s.litmake(&parts).0, 1);
-    assert_eq!(std::fs::read_to_string(s.path("merged.json")).unwrap(), whole);
+    let merged = std::fs::read_to_string(s.path("merged.json")).unwrap();
+    // A thread that two parts have is compiled in both.
+    let threads = |text: &str| -> (Value, u64) {
+        let mut report: Value = serde_json::from_str(text).unwrap();
+        let stages = report["stages"].as_array_mut().unwrap().iter_mut();
+        let tasks = stages.filter(|s| s["kind"] == "compile").map(|s| s["tasks"].take());
+        let tasks = tasks.map(|t| t.as_u64().unwrap()).sum();
+        (report, tasks)
+    };
+    let ((merged, in_parts), (whole, at_once)) = (threads(&merged), threads(&whole));
+    assert_eq!(merged, whole);
+    assert_eq!((at_once, in_parts), (2 * 4, 2 * 3 * 4), "four threads, two levels, three parts");
 }
 
 #[test]

@@ -74,6 +74,8 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
     let input = |e| (2, e);
+    // Compilers run from here on, the first of them to be asked what they are.
+    let stop = common::stop();
     let profile = common::find_profile(&Disk, &args.profile).map_err(input)?;
     let test = read(&args.test).map_err(input)?;
     let program = process::find(&profile.compiler).ok_or_else(|| {
@@ -88,7 +90,7 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         storage: args.storage.into(),
         helpers: args.helpers,
         runtime: &runtime,
-        stop: &common::stop(),
+        stop: &stop,
     };
     if args.source {
         let failed = |e| input(Diag::new(format!("{}: {e}", args.test.display())));

@@ -52,7 +52,7 @@ pub struct Search<'s> {
     pub results: &'s mut Results,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
-    /// The search gives up when [`Stats::nodes`] passes this.
+    /// The search gives up when [`Stats::nodes`](super::results::Stats::nodes) passes this.
     pub node_limit: u64,
     choices: Choices,
     /// The latest stamp given to choices.

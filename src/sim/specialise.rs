@@ -281,7 +281,7 @@ impl Machine {
         for check in &model.flags {
             self.demand(check.early, check.is_set, &mut work);
             let early = work.check(check);
-            if work.is_open(&early) || self.raised(model, &early, check.early) {
+            if work.is_open(&early) || self.raised(model, &early, early.early) {
                 self.demand(check.exact, check.is_set, &mut work);
                 let check = work.check(check);
                 work.live.flags.push(check);

@@ -158,13 +158,13 @@ impl Engine<'_> {
         let mut wanted = Vec::new();
         // Another process may have come since this one began.
         self.store.refresh(REFRESH);
-        let company = self.store.has_company();
-        if company {
+        if self.store.has_company() {
             self.meet();
         }
         for i in mine {
+            // Since it was found missing, somebody may have done it: another worker, or another process.
             let key = &unit.missing[*i].0;
-            if company && let Some(kept) = self.recall(self.store.get_one(key)) {
+            if let Some(kept) = self.recall(self.store.get_one(key)) {
                 self.set(unit, *i, kept);
                 continue;
             }
