@@ -534,18 +534,25 @@ fn a_store_of_anything_else_under_our_keys_is_not_believed() {
     assert_eq!(made.run_on(&junk, 1), clean);
 }
 
+/// The digits of a number, as its parts.
+fn digits_of(item: &[Vec<u8>]) -> Outcome {
+    let part = |(n, c): (usize, char)| (format!("d{n}"), c.to_string().into_bytes());
+    let parts = String::from_utf8_lossy(&item[0]).chars().enumerate().map(part).collect();
+    Outcome::Done(Bundle { parts, rest: Vec::new() }.encode())
+}
+
+fn square(item: &[Vec<u8>]) -> Outcome {
+    match number(&item[0]) {
+        9 => Outcome::Failed("nine".into()),
+        n => Outcome::Done((n * n).to_string().into_bytes()),
+    }
+}
+
 /// Numbers taken apart into digits, which are squared and summed.
 fn digits(n: u64) -> (Arc<List>, [Arc<Counted>; 3], Graph) {
     let list = List::numbers(n);
-    let split = Counted::new(|i| {
-        let part = |(n, c): (usize, char)| (format!("d{n}"), c.to_string().into_bytes());
-        let parts = String::from_utf8_lossy(&i[0]).chars().enumerate().map(part).collect();
-        Outcome::Done(Bundle { parts, rest: Vec::new() }.encode())
-    });
-    let squared = Counted::new(|i| match number(&i[0]) {
-        9 => Outcome::Failed("nine".into()),
-        n => Outcome::Done((n * n).to_string().into_bytes()),
-    });
+    let split = Counted::new(digits_of);
+    let squared = Counted::new(square);
     let sum = Counted::new(|i| {
         let parts = decode_results(&i[1]).unwrap();
         let missing = parts.iter().filter(|p| p.is_none()).count();
@@ -608,15 +615,8 @@ fn equal_parts_are_worked_on_once_and_joined() {
 fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
     let dir = tempfile::tempdir().unwrap();
     let list = List::numbers(3000);
-    let split = Counted::when_read(|i| {
-        let part = |(n, c): (usize, char)| (format!("d{n}"), c.to_string().into_bytes());
-        let parts = String::from_utf8_lossy(&i[0]).chars().enumerate().map(part).collect();
-        Outcome::Done(Bundle { parts, rest: Vec::new() }.encode())
-    });
-    let squared = Counted::new(|i| match number(&i[0]) {
-        9 => Outcome::Failed("nine".into()),
-        n => Outcome::Done((n * n).to_string().into_bytes()),
-    });
+    let split = Counted::when_read(digits_of);
+    let squared = Counted::new(square);
     let sum = Counted::when_read(|i| {
         let parts = decode_results(&i[1]).unwrap();
         match parts.iter().flatten().map(|p| number(p)).sum::<u64>() {
