@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use litmake::base::digest::Digest;
+use litmake::base::failure::{Failure, FailureKind, Fault};
 use litmake::base::records::{Kind, Put, Records};
 use litmake::diag::Result;
 use litmake::engine::events::Silent;
@@ -99,7 +100,7 @@ impl Map for Counted {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| {
             if context.stopped() {
-                return Outcome::Stopped;
+                return Outcome::stopped();
             }
             self.runs.fetch_add(1, Ordering::Relaxed);
             (self.work)(item)
@@ -142,7 +143,7 @@ fn made(n: u64) -> Made {
     });
     let odd = Counted::new(|i| match number(&i[0]) {
         n if n % 1000 == 7 => Outcome::Finding(format!("{n} of {}", number(&i[1])).into_bytes()),
-        n if n % 1000 == 8 => Outcome::Failed(format!("{n} is no good")),
+        n if n % 1000 == 8 => Outcome::Failed(format!("{n} is no good").into()),
         n => Outcome::Done(n.to_string().into_bytes()),
     });
     let graph = Graph {
@@ -178,13 +179,12 @@ fn run_graph(graph: &Graph, store: &Store, jobs: usize) -> String {
     assert!(engine.run());
     let mut out = String::new();
     for f in engine.found(&[State::Finding, State::Failed, State::Broke]) {
-        out += &format!(
-            "{} {} {:?} {}\n",
-            graph.nodes[f.node].label,
-            f.item,
-            f.state,
-            String::from_utf8_lossy(&f.content)
-        );
+        let content = match f.state.usable() {
+            true => String::from_utf8_lossy(&f.content).into_owned(),
+            false => f.failure().text(),
+        };
+        let label = &graph.nodes[f.node].label;
+        out += &format!("{label} {} {:?} {content}\n", f.item, f.state);
     }
     for n in 0..graph.nodes.len() {
         let shards = engine.shards_of(n);
@@ -304,7 +304,7 @@ fn what_broke_is_tried_again_and_nothing_else() {
     let list = List::numbers(200);
     let first = Counted::new(move |i| {
         if number(&i[0]).is_multiple_of(50) && flag.load(Ordering::Relaxed) {
-            Outcome::Broke("no such compiler".into())
+            Outcome::Failed(Failure::broken(Fault::Missing, "no such compiler"))
         } else {
             Outcome::Done(i[0].clone())
         }
@@ -324,6 +324,35 @@ fn what_broke_is_tried_again_and_nothing_else() {
     let out = run_graph(&graph, &store, 2);
     assert!(!out.contains("Broke"));
     assert_eq!((first.take(), second.take()), (4, 4));
+}
+
+#[test]
+fn a_failure_has_its_kind_when_it_comes_out_of_the_store_whatever_its_words() {
+    let dir = tempfile::tempdir().unwrap();
+    // Words that speak of another kind.
+    let failures = [
+        Failure::new(FailureKind::LeftOut, "unsupported: no answer within 60 s"),
+        Failure::new(FailureKind::Unsupported, "left out: it is of no use"),
+        Failure::new(FailureKind::Item, "cannot be read: @:1:1: error: cc crashed"),
+        Failure::after_name(FailureKind::Unreadable, ": left out"),
+    ];
+    let given = failures.clone();
+    let work = Counted::new(move |i| Outcome::Failed(given[number(&i[0]) as usize].clone()));
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(List::numbers(4))),
+            node("work", &[0], Work::Map(work.clone())),
+        ],
+    };
+    for runs in [4, 0] {
+        let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+        let engine = Engine::new(&graph, &store, Options::default(), &Silent).unwrap();
+        assert!(engine.run());
+        assert_eq!(work.take(), runs);
+        let found = engine.found(&[State::Failed]);
+        assert_eq!(found.iter().map(|f| f.failure()).collect::<Vec<_>>(), failures);
+        assert_eq!(found[3].failure().told("a"), "a: left out");
+    }
 }
 
 /// The state of each item of the last node, and whether the run that began at a time made it anew.
@@ -347,9 +376,9 @@ fn what_a_tool_refused_is_kept_for_a_day_and_asked_again_on_request() {
     let flag = refuses.clone();
     let work = Counted::new(move |i| match number(&i[0]) {
         3 if flag.load(Ordering::Relaxed) => {
-            Outcome::ForNow(Box::new(Outcome::Failed("it says no".into())))
+            Outcome::Failed(Failure::new(FailureKind::Refused, "it says no"))
         }
-        4 => Outcome::ForNow(Box::new(Outcome::Done(b"nothing".to_vec()))),
+        4 => Outcome::DoneForNow(b"nothing".to_vec()),
         _ => Outcome::Done(i[0].clone()),
     });
     let graph = Graph {

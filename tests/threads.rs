@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use litmake::base::failure::Failure;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::engine::graph::Context;
@@ -25,7 +26,7 @@ use litmake::select::collect::{Wanted, collect};
 use litmake::select::filter::Filter;
 use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::compilers::Compilers;
-use litmake::toolchain::compile::{Compiler, Trouble};
+use litmake::toolchain::compile::Compiler;
 
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "common/exec.rs"]
@@ -59,13 +60,6 @@ fn tests(seed: u64) -> Vec<Test> {
     out
 }
 
-fn words(made: Result<Test, Trouble>) -> Result<Test, String> {
-    made.map_err(|trouble| match trouble {
-        Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e) => e,
-        Trouble::Stopped => "stopped".into(),
-    })
-}
-
 fn outcomes(test: &Test, model: &Model) -> Result<Vec<litmake::sim::State>, String> {
     let options = Options { timeout: Some(Duration::from_secs(20)), ..Options::default() };
     let found = Simulator::default().simulate(test, model, &options);
@@ -91,20 +85,20 @@ fn compare(profile: &Profile, tests: &[Test], store: &Store) -> Option<()> {
     let both: Vec<(&Test, Vec<Thread>)> =
         tests.iter().filter_map(|t| Some((t, apart(t)?))).collect();
     let whole: Vec<Test> = both.iter().map(|(test, _)| (*test).clone()).collect();
-    let whole: Vec<_> = whole.chunks(128).flat_map(|c| compiler.compile(c)).map(words).collect();
+    let whole: Vec<_> = whole.chunks(128).flat_map(|c| compiler.compile(c)).collect();
     let mut texts: Vec<&str> =
         both.iter().flat_map(|(_, t)| t.iter().map(|t| t.text.as_str())).collect();
     texts.sort_unstable();
     texts.dedup();
     let parts: Vec<Test> = texts.iter().map(|t| read("thread", t)).collect();
-    let parts: Vec<_> = parts.chunks(128).flat_map(|c| compiler.compile(c)).map(words).collect();
+    let parts: Vec<_> = parts.chunks(128).flat_map(|c| compiler.compile(c)).collect();
     let code = |text: &str| parts[texts.binary_search(&text).unwrap()].as_ref();
     let arch = profile.arch;
     let name = profile.model.clone().unwrap_or_else(|| arch.default_model().to_string());
     let model = Model::load(&cat::load(&name, &LoadOptions::new(arch)).unwrap()).unwrap();
     let mut there = 0;
     for ((test, threads), whole) in both.iter().zip(&whole) {
-        let code: Result<Vec<&Test>, &String> = threads.iter().map(|t| code(&t.text)).collect();
+        let code: Result<Vec<&Test>, &Failure> = threads.iter().map(|t| code(&t.text)).collect();
         let joined = match code {
             Ok(code) => Ok(together(test, threads, &code).unwrap()),
             Err(e) => Err(e),

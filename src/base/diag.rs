@@ -6,6 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::failure::FailureKind;
+
 /// A named text that diagnostics point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -13,17 +15,24 @@ pub struct Source {
     pub text: Arc<str>,
     /// Where the text stands in another.
     within: Option<Arc<(Source, Span)>>,
+    /// The name is known to whoever reads diagnostics, and not here.
+    nameless: bool,
 }
 
 impl Source {
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
-        Source { name: name.into(), text: text.into(), within: None }
+        Source { name: name.into(), text: text.into(), within: None, nameless: false }
+    }
+
+    /// The text of an item whose name is not known: failures leave room for it.
+    pub fn nameless(text: impl Into<Arc<str>>) -> Source {
+        Source { nameless: true, ..Source::new("@", text) }
     }
 
     /// What a part of another text means: diagnostics point into that text.
     pub fn within(outer: &Source, span: Span, text: impl Into<Arc<str>>) -> Source {
         let within = Some(Arc::new((outer.clone(), span)));
-        Source { name: outer.name.clone(), text: text.into(), within }
+        Source { name: outer.name.clone(), text: text.into(), within, nameless: outer.nameless }
     }
 
     /// A place as diagnostics show it: all of a part that is not what it means, letter by letter.
@@ -72,8 +81,8 @@ pub struct Diag {
     pub span: Option<Span>,
     /// What to do about it.
     pub help: Option<String>,
-    /// Whether it hangs on the machine, so that another run may fare better.
-    pub passing: bool,
+    /// What is decided about it is decided by this.
+    pub kind: FailureKind,
 }
 
 pub type Result<T> = std::result::Result<T, Box<Diag>>;
@@ -86,7 +95,7 @@ impl Diag {
             source: None,
             span: None,
             help: None,
-            passing: false,
+            kind: FailureKind::default(),
         })
     }
 
@@ -95,10 +104,9 @@ impl Diag {
         Diag::new(message).or_at(source, span)
     }
 
-    /// Says that it hangs on the machine, and not on what was read.
     #[cold]
-    pub fn passing(mut self: Box<Self>) -> Box<Diag> {
-        self.passing = true;
+    pub fn kind(mut self: Box<Self>, kind: FailureKind) -> Box<Diag> {
+        self.kind = kind;
         self
     }
 
@@ -117,31 +125,43 @@ impl Diag {
         }
         self
     }
+
+    /// All of it behind the name of its source, where that is not known.
+    pub fn without_name(&self) -> Option<String> {
+        let source = self.source.as_ref().filter(|s| s.nameless)?;
+        self.span.map(|span| self.located(source, span))
+    }
+
+    /// Behind the name of the source: line and column, message, the offending line, help.
+    fn located(&self, source: &Source, span: Span) -> String {
+        let (line, col) = source.line_col(span.start as usize);
+        let mut out = format!(":{line}:{col}: error: {}\n", self.message);
+        let text = source.text.lines().nth(line - 1).unwrap_or("");
+        let gutter = line.to_string();
+        let room = text.chars().count().saturating_sub(col - 1).max(1);
+        let width = ((span.end.max(span.start) - span.start) as usize).clamp(1, room);
+        out += &format!(" {gutter} | {}\n", text.replace('\t', " "));
+        let (before, under) = (" ".repeat(col - 1), "^".repeat(width));
+        out += &format!(" {} | {before}{under}", " ".repeat(gutter.len()));
+        if let Some(help) = &self.help {
+            out += &format!("\n  help: {help}");
+        }
+        out
+    }
 }
 
 /// `file:line:column: message`, the offending line, a caret under the place, and the help.
 impl fmt::Display for Diag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(source), Some(span)) = (&self.source, self.span) else {
-            write!(f, "error: {}", self.message)?;
-            if let Some(help) = &self.help {
-                write!(f, "\n  help: {help}")?;
-            }
-            return Ok(());
-        };
-        let (line, col) = source.line_col(span.start as usize);
-        let name = crate::plain::line(&source.name);
-        writeln!(f, "{name}:{line}:{col}: error: {}", self.message)?;
-        let text = source.text.lines().nth(line - 1).unwrap_or("");
-        let gutter = line.to_string();
-        writeln!(f, " {gutter} | {}", text.replace('\t', " "))?;
-        let room = text.chars().count().saturating_sub(col - 1).max(1);
-        let width = ((span.end.max(span.start) - span.start) as usize).clamp(1, room);
-        write!(f, " {} | {}{}", " ".repeat(gutter.len()), " ".repeat(col - 1), "^".repeat(width))?;
-        if let Some(help) = &self.help {
-            write!(f, "\n  help: {help}")?;
+        if let (Some(source), Some(span)) = (&self.source, self.span) {
+            let name = crate::plain::line(&source.name);
+            return write!(f, "{name}{}", self.located(source, span));
         }
-        Ok(())
+        write!(f, "error: {}", self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod content;
 pub mod cuts;
 pub mod diag;
 pub mod digest;
+pub mod failure;
 pub mod file;
 pub mod local;
 pub mod plain;

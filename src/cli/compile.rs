@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use litmake::base::failure::{Failure, Lasting};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::{self, pack};
 use litmake::mix::{self, By, Compiled};
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
-use litmake::toolchain::compile::{Compiler, Trouble};
+use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 
@@ -93,18 +94,22 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         stop: &stop,
     };
     if args.source {
-        let failed = |e| input(Diag::new(format!("{}: {e}", args.test.display())));
+        let failed = |failure: Failure| {
+            input(Diag::new(format!("{}: {}", args.test.display(), failure.text())))
+        };
         return compiler.source(&test).map_err(failed);
     }
     let result = match args.split.by() {
-        None => compiler.compile(&[test]).pop().unwrap_or(Err(Trouble::Stopped)),
+        None => compiler.compile(&[test]).pop().unwrap_or_else(|| Err(Failure::stopped())),
         Some(by) => in_parts(&compiler, &test, by),
     };
     match result {
         Ok(test) => Ok(litmus::write(&test)),
-        Err(Trouble::Stopped) => Err((common::status_of(3), Diag::new("stopped"))),
-        Err(trouble) => {
-            let message = format!("{}: {}", args.test.display(), trouble.message());
+        Err(failure) if failure.is_stopped() => {
+            Err((common::status_of(3), Diag::new(failure.text())))
+        }
+        Err(failure) => {
+            let message = format!("{}: {}", args.test.display(), failure.text());
             Err((3, Diag::new(message)))
         }
     }
@@ -115,25 +120,23 @@ fn in_parts(
     compiler: &Compiler,
     test: &litmus::Test,
     by: By,
-) -> std::result::Result<litmus::Test, Trouble> {
-    let split = mix::split(test, by).map_err(Trouble::Test)?;
+) -> std::result::Result<litmus::Test, Failure> {
+    let split = mix::split(test, by)?;
     let parts = split
         .pieces
         .iter()
         .map(|p| litmus::read(&Source::new(p.name.clone(), p.text.clone())))
-        .collect::<Result<Vec<_>>>()
-        .map_err(|e| Trouble::Test(e.to_string()))?;
+        .collect::<Result<Vec<_>>>()?;
     let mut compiled = Vec::new();
     for (piece, part) in split.pieces.iter().zip(compiler.compile(&parts)) {
-        let named = |e: String| Trouble::Test(format!("{}: {e}", piece.name));
-        let part = part.map_err(|trouble| match trouble {
-            Trouble::Test(e) => named(e),
-            other => other,
+        let part = part.map_err(|failure| match failure.kind.lasting() {
+            Lasting::ForGood => failure.of(&piece.name),
+            Lasting::ForNow | Lasting::Never => failure,
         })?;
-        compiled.push(Compiled::new(&part).map_err(named)?);
+        compiled.push(Compiled::new(&part).map_err(|failure| failure.of(&piece.name))?);
     }
     let parts: Vec<&Compiled> = compiled.iter().collect();
-    mix::splice(test, &split, &parts).map_err(Trouble::Test)
+    mix::splice(test, &split, &parts)
 }
 
 fn read(path: &Path) -> Result<litmus::Test> {

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use litmake::base::failure::{Failure, Lasting};
 use litmake::base::records::Nowhere;
 use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
 use litmake::cpu::killable::Judge;
-use litmake::cpu::run::Trouble;
 use litmake::cpu::session::{Prepared, Ready, Session, Setup, best, unseen, whole};
 use litmake::cpu::tuning::{OnMachine, key};
 use litmake::cpu::{log, suite};
@@ -22,7 +22,6 @@ use litmake::profile::files::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Goal, adaptive, in_order};
 use litmake::stop::{Stop, Stopping};
-use litmake::toolchain::compile;
 
 use super::common;
 
@@ -253,18 +252,18 @@ fn run(args: &Args) -> Result<u8> {
                     };
                     one(&session, test, &ready, &setup, &environments, &mut show, &stop)
                 }
-                Err(compile::Trouble::Test(e)) => Err((e, 2)),
-                Err(compile::Trouble::Stopped) => Err(("stopped".into(), 3)),
-                Err(e) => Err((format!("{}: {}", test.test.name, e.message()), 3)),
+                Err(failure) => Err(failure),
             };
             match shown {
                 Ok(found) => status = status.max(u8::from(found)),
                 // What was running when the stop came.
                 Err(_) if stop.asked() => {}
-                Err((message, code)) => {
-                    let prefix = if message.contains("error:") { "" } else { "error: " };
-                    eprintln!("{prefix}{message}");
-                    status = status.max(code);
+                Err(failure) => {
+                    eprintln!("{}", failure.diagnostic(&test.test.name));
+                    status = status.max(match failure.kind.lasting() {
+                        Lasting::ForGood => 2,
+                        Lasting::ForNow | Lasting::Never => 3,
+                    });
                 }
             }
         }
@@ -338,15 +337,15 @@ fn one(
     environments: &[Environment],
     show: &mut dyn FnMut(&[Tally], &Tally),
     stop: &Stop,
-) -> std::result::Result<bool, (String, u8)> {
+) -> std::result::Result<bool, Failure> {
     let name = &test.test.name;
     let tallies = match session.tallies(test, ready, environments, setup, stop) {
         Ok(tallies) => tallies,
-        Err(e @ (Trouble::Crash(_) | Trouble::Hang(_))) => {
-            println!("crash: {name}: {e}");
+        Err(failure) if failure.kind.is_crash() => {
+            println!("crash: {name}: {}", failure.text());
             return Ok(true);
         }
-        Err(e) => return Err((format!("{name}: {e}"), 3)),
+        Err(failure) => return Err(failure),
     };
     let all = whole(&tallies);
     let emulated = session.machine.emulator.is_some();
@@ -390,9 +389,9 @@ fn tune(
     for (test, built) in tests.into_iter().zip(built) {
         match built {
             Ok(program) => ready.push((test, program)),
-            Err(compile::Trouble::Stopped) => status = 3,
-            Err(trouble) => {
-                eprintln!("error: {}: {}", test.test.name, trouble.message());
+            Err(failure) if failure.is_stopped() => status = 3,
+            Err(failure) => {
+                eprintln!("{}", failure.diagnostic(&test.test.name));
                 status = 3;
             }
         }
@@ -402,8 +401,8 @@ fn tune(
         true => in_order(&mut bench, &goal, &setup.order(), true),
         false => adaptive(&mut bench, &goal),
     };
-    for (test, trouble) in &bench.troubles {
-        eprintln!("error: {test}: {trouble}");
+    for (test, failure) in &bench.failures {
+        eprintln!("error: {test}: {}", failure.text());
         status = 3;
     }
     let keys: Vec<String> = ready.iter().map(|(t, _)| t.key.clone()).collect();

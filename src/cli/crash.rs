@@ -49,10 +49,11 @@ pub fn extend(report: &mut Report, profiles: &[String], paths: &[PathBuf]) -> Re
             match compiler.execute(&read) {
                 Ok(Ran::Well) => {}
                 Ok(Ran::Signal(signal)) => add(report, &profile, &test, text, signal),
-                Err(message) => report.errors.push(Error {
+                Err(failure) => report.errors.push(Error {
                     stage: format!("run {}", profile.name),
                     test,
-                    message,
+                    message: failure.text(),
+                    kind: failure.kind,
                     ..Error::default()
                 }),
             }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use litmake::base::failure::Failure;
 use litmake::diag::{Diag, Result, Source};
 use litmake::generate::cycle::Workshop;
 use litmake::generate::draft::{Ask, Draft};
@@ -418,8 +419,8 @@ fn distinguish(args: &Args, pair: &str) -> Result<()> {
 }
 
 /// A test as a compiler takes it, with what its condition asks kept to the end of each thread.
-fn in_language(language: Language, name: &str, text: &str) -> std::result::Result<String, String> {
-    let test = litmus::read(&Source::new(name, text)).map_err(|e| e.to_string())?;
+fn in_language(language: Language, name: &str, text: &str) -> std::result::Result<String, Failure> {
+    let test = litmus::read(&Source::new(name, text))?;
     let options = EmitOptions { observe: observed_locals(&test), ..EmitOptions::default() };
     Ok(format!("{}{}", language.header(), language.emit(&test, &options)?))
 }
@@ -504,8 +505,8 @@ impl Out<'_> {
             let program = String::from_utf8_lossy(text);
             match in_language(language, name, &program) {
                 Ok(program) => written = program.into_bytes().into(),
-                Err(e) => {
-                    eprintln!("{name}: {e}");
+                Err(failure) => {
+                    eprintln!("{name}: {}", failure.text());
                     return Ok(self.flow());
                 }
             }

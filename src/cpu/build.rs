@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::emit::{self, Code};
 use super::environment::Environment;
 use super::machine::Machine;
+use litmake_base::failure::Failure;
 use litmake_base::stop::Stopping;
 use litmake_lang::c11::emit::HEADER;
 use litmake_litmus::Arch;
@@ -16,10 +17,11 @@ use litmake_profile::Profile;
 use litmake_profile::mapping::Table;
 use litmake_toolchain::bench::PLAIN;
 use litmake_toolchain::compile::arguments;
+use litmake_toolchain::fingerprint::not_installed;
 use litmake_toolchain::process::{self};
 use litmake_toolchain::runtime::Runtime;
 use litmake_toolchain::scratch::Scratch;
-use litmake_toolchain::trouble::{self, Fault, Trouble};
+use litmake_toolchain::trouble;
 use litmake_toolchain::{execute, table};
 
 const HARNESS_H: &str = include_str!("harness/harness.h");
@@ -48,20 +50,16 @@ pub struct Builder {
     runtime: Option<Runtime>,
     folder: Arc<Scratch>,
     /// The object file of the harness, built once.
-    harness: OnceLock<Result<PathBuf, Trouble>>,
+    harness: OnceLock<Result<PathBuf, Failure>>,
     made: std::sync::atomic::AtomicUsize,
 }
 
-type Built = Result<(Arc<Program>, usize), Trouble>;
+type Built = Result<(Arc<Program>, usize), Failure>;
 
 impl Builder {
     pub fn new(machine: Machine, profile: Arc<Profile>) -> Result<Builder, String> {
-        let compiler = process::find(&profile.compiler).ok_or_else(|| {
-            format!(
-                "the compiler `{}` is not installed; `litmake doctor` says how to get it",
-                profile.compiler
-            )
-        })?;
+        let compiler = process::find(&profile.compiler)
+            .ok_or_else(|| not_installed(&profile.compiler).text())?;
         let folder = Scratch::new().map_err(|e| format!("no temporary folder: {e}"))?;
         let runtime = machine.emulator.as_ref().map(|_| Runtime::of(&profile, &compiler));
         Ok(Builder {
@@ -80,10 +78,10 @@ impl Builder {
     pub fn build(
         &self,
         count: usize,
-        code: &dyn Fn(usize, usize) -> Result<Code, String>,
+        code: &dyn Fn(usize, usize) -> Result<Code, Failure>,
         stop: &dyn Stopping,
     ) -> Vec<Built> {
-        let mut out: Vec<Built> = (0..count).map(|_| Err(Trouble::Stopped)).collect();
+        let mut out: Vec<Built> = (0..count).map(|_| Err(Failure::stopped())).collect();
         let all: Vec<usize> = (0..count).collect();
         self.batch(&all, code, stop, &mut out);
         out
@@ -92,7 +90,7 @@ impl Builder {
     fn batch(
         &self,
         tests: &[usize],
-        code: &dyn Fn(usize, usize) -> Result<Code, String>,
+        code: &dyn Fn(usize, usize) -> Result<Code, Failure>,
         stop: &dyn Stopping,
         out: &mut [Built],
     ) {
@@ -104,7 +102,7 @@ impl Builder {
                     fine.push(*test);
                     codes.push(c);
                 }
-                Err(message) => out[*test] = Err(Trouble::Test(message)),
+                Err(failure) => out[*test] = Err(failure),
             }
         }
         if fine.is_empty() {
@@ -116,8 +114,8 @@ impl Builder {
                     out[*test] = Ok((program.clone(), n));
                 }
             }
-            Err(Trouble::Stopped) => {}
-            Err(trouble) if fine.len() == 1 => out[fine[0]] = Err(trouble),
+            Err(failure) if failure.is_stopped() => {}
+            Err(failure) if fine.len() == 1 => out[fine[0]] = Err(failure),
             Err(_) => {
                 let (a, b) = fine.split_at(fine.len() / 2);
                 self.batch(a, code, stop, out);
@@ -126,7 +124,7 @@ impl Builder {
         }
     }
 
-    fn program(&self, codes: &[Code], stop: &dyn Stopping) -> Result<Arc<Program>, Trouble> {
+    fn program(&self, codes: &[Code], stop: &dyn Stopping) -> Result<Arc<Program>, Failure> {
         let harness = self.harness.get_or_init(|| self.harness(stop)).clone()?;
         let n = self.made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = |stem: &str, end: &str| format!("{stem}{n}{end}");
@@ -144,9 +142,9 @@ impl Builder {
         if !bodies.is_empty() {
             let (bodies_c, bodies_o) = (name("bodies", ".c"), name("bodies", ".o"));
             if !self.profile.mapping.is_empty() {
-                let table = Table::read(&self.profile.mapping).map_err(Trouble::Test)?;
+                let table = Table::read(&self.profile.mapping)?;
                 let before = table::preamble(&table, self.profile.arch, &bodies);
-                bodies = before.map_err(Trouble::Test)? + &bodies;
+                bodies = before? + &bodies;
             }
             self.write(&bodies_c, &format!("{HEADER}{bodies}"))?;
             self.bodies(&["-c", &bodies_c, "-o", &bodies_o], stop)?;
@@ -171,11 +169,11 @@ impl Builder {
 
     /// What the profile's compiler is to see. Without the target's library, its headers are the
     /// compiler's own.
-    fn bodies(&self, files: &[&str], stop: &dyn Stopping) -> Result<(), Trouble> {
+    fn bodies(&self, files: &[&str], stop: &dyn Stopping) -> Result<(), Failure> {
         let mut ours = vec!["-w", "-g0", "-fno-stack-protector"];
         let first = self.compile(&arguments(&self.profile, &ours, files), stop);
         match &first {
-            Err(Trouble::Broken(Fault::Open, _)) if self.runtime.is_some() => {
+            Err(failure) if trouble::is_open(failure) && self.runtime.is_some() => {
                 self.write("plain.c", &format!("{HEADER}{PLAIN}"))?;
                 let plain = arguments(&self.profile, &ours, &["-c", "plain.c", "-o", "plain.o"]);
                 if self.compile(&plain, stop).is_ok() {
@@ -195,7 +193,7 @@ impl Builder {
         objects: &[String],
         path: &str,
         stop: &dyn Stopping,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Failure> {
         let mut last: Vec<String> = objects.to_vec();
         last.extend(["-o", path, "-static"].map(String::from));
         last.extend(runtime.paths.iter().map(|p| p.display().to_string()));
@@ -205,12 +203,12 @@ impl Builder {
         self.compile(&arguments(&self.profile, &["-w"], &last), stop)?;
         let program = self.folder.read(path).unwrap_or_default();
         match program.get(5) {
-            Some(2) => Err(Trouble::Test("programs of big-endian machines are not run".into())),
+            Some(2) => Err("programs of big-endian machines are not run".into()),
             _ => Ok(()),
         }
     }
 
-    fn harness(&self, stop: &dyn Stopping) -> Result<PathBuf, Trouble> {
+    fn harness(&self, stop: &dyn Stopping) -> Result<PathBuf, Failure> {
         self.write("harness.h", HARNESS_H)?;
         if self.runtime.is_some() {
             self.write("bare.c", BARE_C)?;
@@ -239,13 +237,13 @@ impl Builder {
         arguments(&self.profile, &["-w", "-g0"], &last)
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<(), Trouble> {
+    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         self.folder
             .write(name, text)
-            .map_err(|e| Trouble::machine(format!("{name} cannot be written: {e}")))
+            .map_err(|e| Failure::machine(format!("{name} cannot be written: {e}")))
     }
 
-    fn compile(&self, args: &[String], stop: &dyn Stopping) -> Result<(), Trouble> {
+    fn compile(&self, args: &[String], stop: &dyn Stopping) -> Result<(), Failure> {
         let ended = process::run(&process::Request {
             program: &self.compiler,
             args,

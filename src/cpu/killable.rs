@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use super::session::{Prepared, Session};
 use litmake_base::diag::Result;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::stop::Stopping;
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::{Arch, Test};
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 use litmake_sim::{Model, Options, Simulator};
-use litmake_toolchain::compile::{Compiler, Fault, Trouble};
+use litmake_toolchain::compile::Compiler;
+use litmake_toolchain::fingerprint::not_installed;
 use litmake_toolchain::process;
 use litmake_toolchain::runtime::Runtime;
 
@@ -69,9 +71,11 @@ impl Judge {
             let fate = if test.arch == Arch::C {
                 match compiled.next() {
                     Some(Ok(code)) => self.fate(&code),
-                    Some(Err(Trouble::Test(e) | Trouble::Refused(e))) => Fate::Unknown(e),
-                    Some(Err(Trouble::Broken(_, e))) => Fate::Broke(e),
-                    Some(Err(Trouble::Stopped)) | None => Fate::Broke("stopped".into()),
+                    Some(Err(failure)) => match failure.kind.lasting() {
+                        Lasting::ForGood | Lasting::ForNow => Fate::Unknown(failure.text()),
+                        Lasting::Never => Fate::Broke(failure.text()),
+                    },
+                    None => Fate::Broke(Failure::stopped().text()),
                 }
             } else {
                 self.fate(test)
@@ -87,12 +91,11 @@ impl Judge {
         profile: &Profile,
         tests: &[&Test],
         stop: &dyn Stopping,
-    ) -> Vec<std::result::Result<Test, Trouble>> {
+    ) -> Vec<std::result::Result<Test, Failure>> {
         let sources: Vec<Test> =
             tests.iter().filter(|t| t.arch == Arch::C).map(|t| (*t).clone()).collect();
         let Some((program, runtime)) = &self.runtime else {
-            let missing = format!("the compiler `{}` is not installed", profile.compiler);
-            return vec![Err(Trouble::Broken(Fault::Missing, missing.clone())); sources.len()];
+            return vec![Err(not_installed(&profile.compiler)); sources.len()];
         };
         // As `emit` observes and stores them, so that the code is the code that runs.
         let compiler = Compiler {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::build::Program;
 use super::environment::Environment;
 use super::machine::Machine;
+use litmake_base::failure::{Failure, Fault};
 use litmake_base::stop::Stopping;
 use litmake_toolchain::execute;
 use litmake_toolchain::process::{self, Ended};
@@ -36,29 +37,9 @@ pub struct Counted {
     pub lost: u64,
 }
 
-/// What came of a run that did not end well.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The program was ended by a signal.
-    Crash(i32),
-    /// It did not end.
-    Hang(u64),
-    /// It could not be run, or says what is wrong.
-    Refused(String),
-    Stopped,
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Trouble::Crash(signal) => {
-                write!(f, "the test was ended by signal {signal}{}", signal_name(*signal))
-            }
-            Trouble::Hang(seconds) => write!(f, "the test did not end within {seconds} s"),
-            Trouble::Refused(message) => f.write_str(message),
-            Trouble::Stopped => f.write_str("stopped"),
-        }
-    }
+fn crashed(signal: i32) -> Failure {
+    let message = format!("the test was ended by signal {signal}{}", signal_name(signal));
+    Failure::broken(Fault::Crashed(Some(signal)), message)
 }
 
 fn signal_name(signal: i32) -> &'static str {
@@ -84,8 +65,9 @@ pub fn run(
     program: &Program,
     request: &Request,
     stop: &dyn Stopping,
-) -> Result<Vec<Counted>, Trouble> {
-    let refused = |message: String| Trouble::Refused(message);
+) -> Result<Vec<Counted>, Failure> {
+    // What it takes to run it, or the harness itself, is at fault.
+    let refused = |message: String| Failure::machine(message);
     let mut file = tempfile::NamedTempFile::new_in(program.folder())
         .map_err(|e| refused(format!("no temporary file: {e}")))?;
     let lines: Vec<String> = request.environments.iter().map(Environment::line).collect();
@@ -126,15 +108,18 @@ pub fn run(
         }
         // Emulators end with the signal that their program was ended by, as shells tell it.
         Ended::Exit { code, .. } if machine.emulator.is_some() && code > 128 => {
-            Err(Trouble::Crash(code - 128))
+            Err(crashed(code - 128))
         }
         Ended::Exit { code, stderr, .. } => {
             let said = stderr.lines().next().unwrap_or("it said nothing");
             Err(refused(format!("the test ended with status {code}: {said}")))
         }
-        Ended::Signal { signal, .. } => Err(Trouble::Crash(signal)),
-        Ended::TooSlow => Err(Trouble::Hang(timeout.as_secs())),
-        Ended::Stopped => Err(Trouble::Stopped),
+        Ended::Signal { signal, .. } => Err(crashed(signal)),
+        Ended::TooSlow => {
+            let message = format!("the test did not end within {} s", timeout.as_secs());
+            Err(Failure::broken(Fault::Hung, message))
+        }
+        Ended::Stopped => Err(Failure::stopped()),
         Ended::NotStarted(e) => Err(refused(format!("the test did not start: {e}"))),
     }
 }

@@ -10,8 +10,9 @@ use super::emit::{self, Code};
 use super::environment::Environment;
 use super::judge::{Expected, Models, State, Tally, named, text};
 use super::machine::{self, Machine};
-use super::run::{self, Counted, Request, Trouble};
+use super::run::{self, Counted, Request};
 use litmake_base::diag::{Diag, Result};
+use litmake_base::failure::Failure;
 use litmake_base::records::Records;
 use litmake_base::stop::Stopping;
 use litmake_devices::random::Rng;
@@ -20,7 +21,6 @@ use litmake_litmus::{Arch, Test};
 use litmake_profile::Profile;
 use litmake_sim::program::Program;
 use litmake_sim::results::holds;
-use litmake_toolchain::compile;
 
 /// A test with what must be known of it to run it and to say what came out.
 pub struct Prepared {
@@ -202,7 +202,7 @@ impl Session {
         &self,
         tests: &[Prepared],
         stop: &dyn Stopping,
-    ) -> Vec<std::result::Result<Ready, compile::Trouble>> {
+    ) -> Vec<std::result::Result<Ready, Failure>> {
         let mut out = Vec::with_capacity(tests.len());
         // What runs without a library runs its one test.
         let batch = if self.machine.emulator.is_some() { 1 } else { BATCH };
@@ -210,7 +210,7 @@ impl Session {
             let code = |test: usize, n: usize| {
                 let prepared = &part[test];
                 let runs = self.accepts(&prepared.test);
-                runs.and_then(|()| prepared.code(n)).map_err(|e| e.to_string())
+                runs.and_then(|()| prepared.code(n)).map_err(Failure::from)
             };
             let built = self.builder.build(part.len(), &code, stop);
             out.extend(
@@ -228,7 +228,7 @@ impl Session {
         setup: &Setup,
         key: &str,
         stop: &dyn Stopping,
-    ) -> std::result::Result<Vec<Counted>, Trouble> {
+    ) -> std::result::Result<Vec<Counted>, Failure> {
         let request = Request {
             test: ready.number,
             environments,
@@ -247,7 +247,7 @@ impl Session {
         environments: &[Environment],
         setup: &Setup,
         stop: &dyn Stopping,
-    ) -> std::result::Result<Vec<Tally>, Trouble> {
+    ) -> std::result::Result<Vec<Tally>, Failure> {
         let tally = |c: &Counted| Tally::new(c, &test.program, &test.columns, &test.expected);
         // Environments mean nothing to an emulator.
         let environments = match self.machine.emulator {

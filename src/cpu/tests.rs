@@ -1,11 +1,11 @@
 //! Tests that build and run programs, where this machine and a compiler allow it.
 
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::Nowhere;
 use litmake_base::stop::Stop;
 
 use super::build::Builder;
 use super::judge::{Conclusion, Models, Tally};
-use super::run::Trouble;
 use super::session::{Prepared, Session, Setup, unseen, whole};
 use litmake_base::diag::Source;
 use litmake_devices::Class;
@@ -209,7 +209,8 @@ fn crashes_and_wrong_code_are_told_apart() {
     let environments = setup.draw().unwrap();
     let ready = built[0].as_ref().unwrap();
     let ended = session.tallies(&tests[0], ready, &environments, &setup, &stop);
-    assert!(matches!(ended, Err(Trouble::Crash(libc::SIGSEGV))), "{ended:?}");
+    let crashed = FailureKind::Broken(Fault::Crashed(Some(libc::SIGSEGV)));
+    assert_eq!(ended.unwrap_err().kind, crashed);
     let ready = built[1].as_ref().unwrap();
     assert!(session.tallies(&tests[1], ready, &environments, &setup, &stop).is_ok());
     // A dialect of another machine is refused.
@@ -225,12 +226,12 @@ fn a_batch_is_halved_down_to_the_test_that_is_to_blame() {
     let mut models = Models::new(None);
     let test = Prepared::new(&read(SB), &mut models).unwrap();
     let code = |i: usize, n: usize| {
-        let mut code = test.code(n).map_err(|e| e.to_string())?;
+        let mut code = test.code(n)?;
         if i == 2 {
             code.driver.push_str("this is no C\n");
         }
         if i == 3 {
-            return Err("refused".to_string());
+            return Err(Failure::from("refused"));
         }
         Ok(code)
     };

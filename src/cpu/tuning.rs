@@ -4,8 +4,8 @@ use litmake_base::stop::Stopping;
 
 use super::environment::Environment;
 use super::judge::Tally;
-use super::run::Trouble;
 use super::session::{Prepared, Ready, Session, Setup};
+use litmake_base::failure::Failure;
 use litmake_devices::tuning::Key;
 use litmake_stats::search::Bench;
 
@@ -32,12 +32,12 @@ pub struct OnMachine<'a> {
     pub setup: &'a Setup,
     pub stop: &'a dyn Stopping,
     /// What went wrong, by test.
-    pub troubles: Vec<(String, Trouble)>,
+    pub failures: Vec<(String, Failure)>,
     runs: u64,
 }
 
-/// Searches end after so many troubles.
-const MAX_TROUBLES: usize = 100;
+/// Searches end after so many failures.
+const MAX_FAILURES: usize = 100;
 
 impl<'a> OnMachine<'a> {
     pub fn new(
@@ -47,7 +47,7 @@ impl<'a> OnMachine<'a> {
         setup: &'a Setup,
         stop: &'a dyn Stopping,
     ) -> OnMachine<'a> {
-        OnMachine { session, tests, environments, setup, stop, troubles: Vec::new(), runs: 0 }
+        OnMachine { session, tests, environments, setup, stop, failures: Vec::new(), runs: 0 }
     }
 }
 
@@ -66,7 +66,7 @@ impl Bench for OnMachine<'_> {
     }
 
     fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)> {
-        if self.troubles.len() >= MAX_TROUBLES {
+        if self.failures.len() >= MAX_FAILURES {
             return None;
         }
         self.runs += 1;
@@ -83,7 +83,7 @@ impl Bench for OnMachine<'_> {
                 Some((tally.positive(), tally.seconds))
             }
             Err(e) => {
-                self.troubles.push((prepared.test.name.clone(), e));
+                self.failures.push((prepared.test.name.clone(), e));
                 None
             }
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::rows::Entry;
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::Records;
 use litmake_base::stop::{Stop, Stopping};
 
@@ -18,15 +19,32 @@ pub enum Outcome {
     Done(Vec<u8>),
     /// Done, and someone should look at it.
     Finding(Vec<u8>),
-    /// The work said no, and would each time.
-    Failed(String),
-    /// What hangs on a tool's no to its input. It is kept, and made anew when it is old or when
-    /// that is asked for: what a tool says it may have said for a reason of its own.
-    ForNow(Box<Outcome>),
-    /// Something that the work needs failed; another run may fare better.
-    Broke(String),
-    /// The run is being stopped.
-    Stopped,
+    /// Done, as far as a tool said no to nothing: what it refused is left out. It is kept, and made
+    /// anew when it is old or when that is asked for, as refusals are.
+    DoneForNow(Vec<u8>),
+    /// Whether that is kept, and for how long, its kind says.
+    Failed(Failure),
+}
+
+impl Outcome {
+    pub fn stopped() -> Outcome {
+        Outcome::Failed(Failure::stopped())
+    }
+
+    /// For how long it is believed.
+    pub fn lasting(&self) -> Lasting {
+        match self {
+            Outcome::Done(_) | Outcome::Finding(_) => Lasting::ForGood,
+            Outcome::DoneForNow(_) => Lasting::ForNow,
+            Outcome::Failed(failure) => failure.kind.lasting(),
+        }
+    }
+}
+
+impl From<Result<Vec<u8>, Failure>> for Outcome {
+    fn from(made: Result<Vec<u8>, Failure>) -> Outcome {
+        made.map_or_else(Outcome::Failed, Outcome::Done)
+    }
 }
 
 /// What work may ask about the run.

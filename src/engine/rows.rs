@@ -4,6 +4,8 @@
 //! rows, so one look-up tells whether anything in it is new. Nothing here knows what an item is.
 
 use litmake_base::digest::Digest;
+#[cfg(doc)]
+use litmake_base::failure::Failure;
 
 /// What became of an item in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,12 +14,12 @@ pub enum State {
     Done = 0,
     /// Done, and someone should look at it.
     Finding = 1,
-    /// The work said no, and always will; the content is the reason.
+    /// The work said no, for a reason that lasts; the content is the [`Failure`].
     Failed = 2,
-    /// What it needs has failed; the content is that reason.
+    /// What it needs has failed; the content is that failure.
     Skipped = 3,
-    /// Something that the run needs failed (a compiler is missing, crashed, was too slow). Never
-    /// stored.
+    /// Something that the run needs failed (a compiler is missing, crashed, was too slow); the content
+    /// is the failure. Never stored.
     Broke = 4,
 }
 

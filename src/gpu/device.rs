@@ -13,27 +13,21 @@ use ash::vk;
 use serde_json::{Value, json};
 
 use super::variant::{Code, MemoryModel, Scope, Variant};
+use litmake_base::failure::{Failure, FailureKind, Fault, Result};
 
-/// What went wrong with a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// There is no such device.
-    Missing(String),
-    /// It was lost, or hangs: nothing more can be done with it.
-    Gone(String),
-    /// It said no to what it was given, and would again.
-    Refused(String),
+pub(super) fn missing(message: String) -> Failure {
+    Failure::broken(Fault::Missing, message)
 }
 
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Trouble::Missing(e) | Trouble::Gone(e) | Trouble::Refused(e) => f.write_str(e),
-        }
-    }
+/// What a device that was lost or hangs gives: nothing more can be done with it.
+fn lost(message: String) -> Failure {
+    Failure::broken(Fault::Lost, message)
 }
 
-pub type Result<T> = std::result::Result<T, Trouble>;
+/// What a device gives that says no to what it was given. It may have said so for a reason of its own.
+pub(super) fn refused(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Refused, message)
+}
 
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +116,7 @@ pub fn choose(name: Option<&str>) -> Result<Info> {
 fn pick(name: Option<&str>) -> Result<(Info, wgpu::Adapter)> {
     let mut all = ranked();
     if all.is_empty() {
-        return Err(Trouble::Missing(
+        return Err(missing(
             "there is no Vulkan device here; install the driver of the GPU, or mesa-vulkan-drivers for one in software".into(),
         ));
     }
@@ -133,7 +127,7 @@ fn pick(name: Option<&str>) -> Result<(Info, wgpu::Adapter)> {
         Some(at) => Ok(all.swap_remove(at)),
         None => {
             let names: Vec<String> = all.iter().map(|(i, _)| i.to_string()).collect();
-            Err(Trouble::Missing(format!(
+            Err(missing(format!(
                 "no device fits `{}`; there are: {}",
                 name.unwrap_or_default(),
                 names.join(", ")
@@ -244,7 +238,7 @@ impl Device {
             false => wait(adapter.request_device(&desc)).map_err(|e| e.to_string()),
         };
         let (device, queue) =
-            opened.map_err(|e| Trouble::Missing(format!("{info} cannot be opened: {e}")))?;
+            opened.map_err(|e| missing(format!("{info} cannot be opened: {e}")))?;
         let said = Arc::new(Mutex::new(Said::default()));
         let (lost, error) = (said.clone(), said.clone());
         device.set_device_lost_callback(move |reason, message| {
@@ -272,13 +266,12 @@ impl Device {
     /// What the device has reported since the last look.
     pub(super) fn check(&self) -> Result<()> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lost) = &said.lost {
-            return Err(Trouble::Gone(lost.clone()));
-        }
-        match said.error.take() {
-            Some(e) if e.contains("lost") => Err(Trouble::Gone(e)),
-            Some(e) => Err(Trouble::Refused(e)),
-            None => Ok(()),
+        let error = said.error.take();
+        match (&said.lost, error) {
+            // What went wrong after that is of no interest.
+            (Some(message), _) => Err(lost(message.clone())),
+            (None, Some(message)) => Err(refused(message)),
+            (None, None) => Ok(()),
         }
     }
 
@@ -304,10 +297,7 @@ impl Device {
         let Code::Words(model) = variant.code else { return Ok(()) };
         let no = |what: &str| {
             let name = variant.name();
-            Err(Trouble::Refused(format!(
-                "{} {what}, which the variant `{name}` needs",
-                self.info.name
-            )))
+            Err(refused(format!("{} {what}, which the variant `{name}` needs", self.info.name)))
         };
         match model {
             _ if !self.passes.words => no("takes no SPIR-V of version 1.3 (Vulkan 1.1)"),
@@ -383,12 +373,12 @@ impl Device {
         let wait = wgpu::PollType::Wait { submission_index: index, timeout: Some(self.timeout) };
         match self.device.poll(wait) {
             Ok(_) => Ok(()),
-            Err(wgpu::PollError::Timeout) => Err(Trouble::Gone(format!(
+            Err(wgpu::PollError::Timeout) => Err(lost(format!(
                 "{} gave no answer for {} s and is taken as hanging",
                 self.info.name,
                 self.timeout.as_secs_f64()
             ))),
-            Err(e) => Err(Trouble::Gone(e.to_string())),
+            Err(e) => Err(lost(e.to_string())),
         }
     }
 
@@ -403,11 +393,11 @@ impl Device {
         self.check()?;
         match mapped.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(Ok(())) => {}
-            other => return Err(Trouble::Gone(format!("results could not be read: {other:?}"))),
+            other => return Err(lost(format!("results could not be read: {other:?}"))),
         }
         let bytes = match buffer.get_mapped_range(..) {
             Ok(view) => view.to_vec(),
-            Err(e) => return Err(Trouble::Gone(format!("results could not be read: {e:?}"))),
+            Err(e) => return Err(lost(format!("results could not be read: {e:?}"))),
         };
         buffer.unmap();
         Ok(bytes)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::device::{Device, Result, Trouble};
+use super::device::{Device, refused};
 use super::environment::{Environment, Iteration, MAX_WORKGROUPS, Scheme, WORKGROUP};
 use super::layout::Layout;
 use super::oracle::{Class, Oracle};
@@ -10,6 +10,7 @@ use super::program::Program;
 use super::spirv;
 use super::variant::Variant;
 use super::wgsl::{self, Memory, Params, Shape};
+use litmake_base::failure::Result;
 use litmake_devices::random::Rng;
 use litmake_stats::results::Counts;
 
@@ -89,7 +90,7 @@ fn grown<'b>(
     if slot.as_ref().is_none_or(|b| b.size() < bytes) {
         *slot = Some(device.buffer(bytes, usage)?);
     }
-    slot.as_ref().ok_or_else(|| Trouble::Refused("a buffer could not be made".into()))
+    slot.as_ref().ok_or_else(|| refused("a buffer could not be made"))
 }
 
 /// Which bindings only read.
@@ -104,7 +105,7 @@ impl Loaded {
         shape: Shape,
         variant: Variant,
     ) -> Result<Loaded> {
-        shape.check(&program, variant).map_err(Trouble::Refused)?;
+        shape.check(&program, variant).map_err(refused)?;
         device.takes(variant, shape.scope)?;
         let text = wgsl::module(&program, &oracle, &shape);
         let module = device.shader(&text, variant)?;
@@ -155,8 +156,7 @@ impl Loaded {
         buffers: &mut Buffers,
         request: &Request,
     ) -> Result<Measured> {
-        let layout =
-            Layout::new(&self.program, &self.shape, &request.env).map_err(Trouble::Refused)?;
+        let layout = Layout::new(&self.program, &self.shape, &request.env).map_err(refused)?;
         let spins = request.env.barrier_pct > 0 && (request.spin_anywhere || !device.info.is_cpu());
         let target = if spins {
             let resident = device.resident(layout.testing)?;
@@ -185,7 +185,7 @@ struct Run<'a> {
 
 /// The buffer behind a slot that was filled before.
 fn there(slot: &Option<wgpu::Buffer>) -> Result<&wgpu::Buffer> {
-    slot.as_ref().ok_or_else(|| Trouble::Refused("a buffer is missing".into()))
+    slot.as_ref().ok_or_else(|| refused("a buffer is missing"))
 }
 
 impl<'a> Run<'a> {
@@ -208,7 +208,7 @@ impl<'a> Run<'a> {
         let counters = words(loaded.oracle.classes.len() as u64 + 1);
         let limit = device.device.limits().max_storage_buffer_binding_size;
         if words(memory).max(stored) > limit {
-            return Err(Trouble::Refused(format!(
+            return Err(refused(format!(
                 "it needs buffers of {} bytes, and {} binds at most {limit}",
                 words(memory).max(stored),
                 device.info.name

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::device::{Device, Info, Trouble};
+use super::device::{Device, Info, missing};
 use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{Class, Models, Oracle};
 use super::program::Program;
@@ -14,6 +14,7 @@ use super::run::{Buffers, Loaded, Measured, Request};
 use super::variant::{Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
 use litmake_base::diag::Result;
+use litmake_base::failure::{self, Failure, FailureKind, Fault};
 use litmake_devices::record::{Cell, Record, UNKNOWN};
 use litmake_litmus::Test;
 use litmake_mutate::mcm;
@@ -236,14 +237,13 @@ impl Session {
         }
     }
 
-    pub fn device(&mut self) -> super::device::Result<Arc<Device>> {
+    pub fn device(&mut self) -> failure::Result<Arc<Device>> {
         if let Some(device) = &self.device {
             return Ok(device.clone());
         }
         if self.lost > MAX_LOST {
-            return Err(Trouble::Missing(
-                "the device was lost too often; it is not tried again".into(),
-            ));
+            let message = "the device was lost too often; it is not tried again";
+            return Err(missing(message.into()));
         }
         let mut device = Device::open(self.wanted.as_deref())?;
         device.timeout = self.timeout;
@@ -260,10 +260,10 @@ impl Session {
         shape: Shape,
         variant: Variant,
         request: &Request,
-    ) -> super::device::Result<Measured> {
+    ) -> failure::Result<Measured> {
         let device = self.device()?;
         let done = self.with(&device, test, shape, variant, request);
-        if let Err(Trouble::Gone(_)) = &done {
+        if done.as_ref().is_err_and(|e| e.kind == FailureKind::Broken(Fault::Lost)) {
             self.lost += 1;
             // Ending what belongs to a device that hangs would wait for it.
             std::mem::forget(std::mem::take(&mut self.loaded));
@@ -281,7 +281,7 @@ impl Session {
         shape: Shape,
         variant: Variant,
         request: &Request,
-    ) -> super::device::Result<Measured> {
+    ) -> failure::Result<Measured> {
         // Tests of one name can have other code.
         let fits = |(v, l): &(Variant, Loaded)| {
             *v == variant && l.shape == shape && l.program == test.program
@@ -314,7 +314,7 @@ impl Session {
     ) -> (Record, Ending) {
         let device = match self.device() {
             Ok(device) => device,
-            Err(e) => return (Record::default(), Ending::Trouble(e)),
+            Err(e) => return (Record::default(), Ending::Failed(e)),
         };
         let mut record = begun(test, &device.info, setup);
         drop(device);
@@ -344,7 +344,7 @@ impl Session {
                     record.cells.push(cell);
                 }
                 Err(e) => {
-                    ending = Ending::Trouble(e);
+                    ending = Ending::Failed(e);
                     break;
                 }
             }
@@ -362,5 +362,5 @@ pub enum Ending {
     /// It was asked to stop.
     Stopped,
     /// Something went wrong in the environment after the last that is recorded.
-    Trouble(Trouble),
+    Failed(Failure),
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::device::{Device, Trouble};
+use super::device::Device;
 use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{Models, Oracle};
 use super::program::Program;
@@ -11,14 +11,18 @@ use super::session::{Ending, Prepared, Session, Setup};
 use super::variant::{Code, MemoryModel, Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
 use litmake_base::diag::Source;
+use litmake_base::failure::{FailureKind, Fault};
 use litmake_devices::record::Cell;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::mcm;
 use litmake_needs::need;
 
+const MISSING: FailureKind = FailureKind::Broken(Fault::Missing);
+const LOST: FailureKind = FailureKind::Broken(Fault::Lost);
+
 fn device() -> Option<Device> {
     match Device::open(None) {
-        Err(Trouble::Missing(why)) => need("a Vulkan device", Err(why)),
+        Err(failure) if failure.kind == MISSING => need("a Vulkan device", Err(failure.text())),
         opened => Some(opened.unwrap()),
     }
 }
@@ -26,7 +30,7 @@ fn device() -> Option<Device> {
 /// Whether the device can run what a variant makes of tests.
 fn takes(device: &Device, variant: Variant, scope: Scope) -> bool {
     let name = format!("a Vulkan device for the variant `{}`", variant.name());
-    need(&name, device.takes(variant, scope)).is_some()
+    need(&name, device.takes(variant, scope).map_err(|f| f.text())).is_some()
 }
 
 fn environment() -> Environment {
@@ -123,10 +127,9 @@ fn a_variant_that_the_device_lacks_is_an_error_of_the_test() {
     let oracle = Oracle::new(test, &program, &mut Models::new(None).unwrap()).unwrap();
     let shape = Shape::new(Scheme::Parallel, &program);
     let error = Loaded::new(&device, program, oracle, shape, VULKAN).err().unwrap();
-    assert!(
-        matches!(&error, Trouble::Refused(e) if e.contains("has no `vulkanMemoryModel`, which the variant `vulkan` needs")),
-        "{error}"
-    );
+    assert_eq!(error.kind, FailureKind::Refused);
+    let lacks = "has no `vulkanMemoryModel`, which the variant `vulkan` needs";
+    assert!(error.text().contains(lacks), "{error:?}");
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn batches_and_time_limits_change_no_sums() {
     assert_eq!(loaded.measure(&device, &mut buffers, &r).unwrap().iterations, 1);
     let env = Environment { testing_workgroups: 1, ..environment() };
     let error = loaded.measure(&device, &mut buffers, &request(env, 1)).unwrap_err();
-    assert!(error.to_string().contains("`testingWorkgroups` is 1"), "{error}");
+    assert!(error.text().contains("`testingWorkgroups` is 1"), "{error:?}");
 }
 
 #[test]
@@ -244,7 +247,8 @@ fn a_device_that_does_not_answer_is_given_up_and_the_next_test_runs() {
     session.timeout = Duration::from_nanos(1);
     let env = Environment { testing_workgroups: 512, max_workgroups: 512, ..environment() };
     let error = session.measure(&test, shape, UNCHECKED, &request(env, 50)).unwrap_err();
-    assert!(matches!(&error, Trouble::Gone(e) if e.contains("is taken as hanging")), "{error}");
+    assert!(error.text().contains("is taken as hanging"), "{error:?}");
+    assert_eq!(error.kind, LOST);
     assert_eq!(session.lost, 1);
     session.timeout = Duration::from_secs(120);
     let measured = session.measure(&test, shape, UNCHECKED, &request(environment(), 2)).unwrap();
@@ -265,7 +269,7 @@ fn a_device_that_vanishes_costs_one_test() {
     session.measure(&test, shape, UNCHECKED, &request).unwrap();
     session.device().unwrap().device.destroy();
     let error = session.measure(&test, shape, UNCHECKED, &request).unwrap_err();
-    assert!(matches!(&error, Trouble::Gone(_)), "{error:?}");
+    assert_eq!(error.kind, LOST, "{error:?}");
     assert_eq!(session.lost, 1);
     let measured = session.measure(&test, shape, UNCHECKED, &request).unwrap();
     assert_eq!(measured.violations(&test.oracle), 0);
@@ -317,7 +321,7 @@ fn what_ran_before_a_device_vanished_is_kept() {
     let mut keep = |i: usize, cell: &Cell| kept[i] = Some(cell.clone());
     let (record, ending) =
         session.record(&test, &setup, &environments, Vec::new(), &vanish, &mut keep);
-    assert!(matches!(ending, Ending::Trouble(Trouble::Gone(_))), "{ending:?}");
+    assert!(matches!(&ending, Ending::Failed(e) if e.kind == LOST), "{ending:?}");
     assert_eq!(record.cells.len(), 2);
     assert_eq!(kept, [Some(record.cells[0].clone()), Some(record.cells[1].clone()), None, None]);
     // The next goes on from there.
@@ -348,7 +352,7 @@ fn all_of_the_stress_and_the_spin_barrier_run_where_asked_for() {
 
 #[test]
 fn a_device_that_is_not_there_is_said() {
-    let error = Device::open(Some("no such device")).err().unwrap().to_string();
+    let error = Device::open(Some("no such device")).err().unwrap().text();
     assert!(
         error.contains("no such device") || error.contains("there is no Vulkan device"),
         "{error}"

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::device::{Info, Trouble};
+use super::device::Info;
 use super::environment::Environment;
 use super::run::Request;
 use super::session::{Prepared, Session, Setup};
 use super::variant::Variant;
+use litmake_base::failure::Failure;
 use litmake_devices::tuning::Key;
 use litmake_stats::search::Bench;
 
@@ -31,12 +32,12 @@ pub struct OnDevice<'a> {
     /// Ends the search where it says so.
     pub stop: &'a dyn Fn() -> bool,
     /// What went wrong, by test.
-    pub troubles: Vec<(String, Trouble)>,
+    pub failures: Vec<(String, Failure)>,
     runs: u64,
 }
 
-/// Searches end after so many troubles.
-const MAX_TROUBLES: usize = 100;
+/// Searches end after so many failures.
+const MAX_FAILURES: usize = 100;
 
 impl<'a> OnDevice<'a> {
     pub fn new(
@@ -46,7 +47,7 @@ impl<'a> OnDevice<'a> {
         setup: &'a Setup,
         stop: &'a dyn Fn() -> bool,
     ) -> OnDevice<'a> {
-        OnDevice { session, tests, environments, setup, stop, troubles: Vec::new(), runs: 0 }
+        OnDevice { session, tests, environments, setup, stop, failures: Vec::new(), runs: 0 }
     }
 }
 
@@ -65,7 +66,7 @@ impl Bench for OnDevice<'_> {
     }
 
     fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)> {
-        if self.troubles.len() >= MAX_TROUBLES || (self.stop)() {
+        if self.failures.len() >= MAX_FAILURES || (self.stop)() {
             return None;
         }
         self.runs += 1;
@@ -86,7 +87,7 @@ impl Bench for OnDevice<'_> {
                 Some((counts.weak, measured.seconds))
             }
             Err(e) => {
-                self.troubles.push((t.name.clone(), e));
+                self.failures.push((t.name.clone(), e));
                 None
             }
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::c11::emit::shared_locations;
 use litmake_base::diag::{Source, Span};
+use litmake_base::failure::Failure;
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{
     self as litmus, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
@@ -76,10 +77,9 @@ pub fn compose(
     locals: &[(usize, String, String)],
     init: Vec<InitItem>,
     threads: Vec<Body>,
-) -> Result<Test, String> {
+) -> Result<Test, Failure> {
     let text = litmus::write(&composed(test, arch, locals, init, threads));
-    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))
-        .map_err(|e| e.to_string())?;
+    let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))?;
     read.doc = None;
     Ok(read)
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, emit_c, goes_to_labels, jumps};
+use litmake_base::failure::Failure;
 use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::{is_bool, qualify};
 use litmake_litmus::{Body, Test, Type};
@@ -85,10 +86,10 @@ using namespace std;
 ";
 
 /// A test without the header.
-pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, String> {
+pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let jump = |b: &Body| matches!(b, Body::C(f) if jumps(f));
     if test.threads.iter().any(jump) || test.helpers.iter().any(goes_to_labels) {
-        return Err("unsupported: C++ has no jumps past declarations".into());
+        return Err(Failure::unsupported("C++ has no jumps past declarations"));
     }
     let options = EmitOptions { spell: Some(spell), ..options.clone() };
     let text = emit_c(test, &options);

@@ -8,6 +8,7 @@ pub mod cpp;
 pub mod rust;
 
 use c11::emit::EmitOptions;
+use litmake_base::failure::Failure;
 use litmake_litmus::Test;
 
 /// A language that compilers are given tests in.
@@ -50,7 +51,7 @@ impl Language {
     }
 
     /// A test without that header; the message says what the language lacks.
-    pub fn emit(self, test: &Test, options: &EmitOptions) -> Result<String, String> {
+    pub fn emit(self, test: &Test, options: &EmitOptions) -> Result<String, Failure> {
         match self {
             Language::C => {
                 let text = c11::emit::emit_c(test, options);

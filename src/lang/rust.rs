@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::c11::emit::{EmitOptions, Storage, initial_value, local_type, shared_locations};
 use super::c11::lower::{PlainAtomic, literal_type};
+use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{
     BinaryOp, Declarator, Expr, ExprKind, Function, IntLit, Stmt, StmtKind, UnaryOp,
 };
@@ -19,14 +20,12 @@ use litmake_litmus::{Body, Test, Type};
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\
                           use core::sync::atomic::Ordering::*;\n\n";
 
-type Refused = String;
-
-fn refuse<T>(what: &str) -> Result<T, Refused> {
-    Err(format!("unsupported: Rust has no {what}"))
+fn refuse<T>(what: &str) -> Result<T, Failure> {
+    Err(Failure::unsupported(format!("Rust has no {what}")))
 }
 
 /// A test without the header.
-pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Refused> {
+pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     let mut out = String::new();
     let shared = match options.storage {
         Storage::Params => Vec::new(),
@@ -71,7 +70,7 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Refused> {
 }
 
 /// An object in memory, as Rust types it.
-fn object(ty: &Type) -> Result<String, Refused> {
+fn object(ty: &Type) -> Result<String, Failure> {
     if ty.is_atomic() && ty.is_volatile() {
         return refuse("volatile atomic objects");
     }
@@ -95,7 +94,7 @@ fn int(bytes: u8, signed: bool) -> String {
 }
 
 /// A value, as Rust types it.
-fn typed(ty: &ValueType) -> Result<String, Refused> {
+fn typed(ty: &ValueType) -> Result<String, Failure> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => int(*bytes, *signed),
         ValueType::Bool => "u8".to_string(),
@@ -161,7 +160,7 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    fn function(mut self, f: &Function, helper: bool) -> Result<String, Refused> {
+    fn function(mut self, f: &Function, helper: bool) -> Result<String, Failure> {
         let name = self.options.function_name(&f.name);
         let none = Vec::new();
         let observed = match helper {
@@ -186,7 +185,8 @@ impl Writer<'_> {
             }
         }
         for p in &f.params {
-            let ty = ValueType::of(&p.ty).ok_or("unsupported: a parameter of this type")?;
+            let ty = ValueType::of(&p.ty)
+                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
             match &ty {
                 ValueType::Pointer(t) => {
                     let object = object(t)?;
@@ -209,7 +209,8 @@ impl Writer<'_> {
         let mut ends = Vec::new();
         for local in observed {
             let Some(ty) = local_type(f, local) else { continue };
-            let ty = ValueType::of(ty).ok_or("unsupported: a local of this type")?;
+            let ty =
+                ValueType::of(ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
             let out = format!("out_{}_{local}", f.name);
             params.push(format!("{out}: *mut {}", typed(&ty)?));
             start.push(format!("let mut {local}: {} = {};", typed(&ty)?, zero(&ty)));
@@ -263,7 +264,7 @@ impl Writer<'_> {
     }
 
     /// A pointer to a shared location that is a variable.
-    fn variable(&self, name: &str, ty: &Type) -> Result<String, Refused> {
+    fn variable(&self, name: &str, ty: &Type) -> Result<String, Failure> {
         let global = self.options.global_name(name);
         let object = object(ty)?;
         Ok(format!(
@@ -271,14 +272,14 @@ impl Writer<'_> {
         ))
     }
 
-    fn lookup(&self, name: &str) -> Result<ValueType, Refused> {
+    fn lookup(&self, name: &str) -> Result<ValueType, Failure> {
         let found = self.scopes.iter().rev().find_map(|s| s.get(name)).cloned();
-        found.ok_or_else(|| format!("unsupported: `{name}` is not declared here"))
+        found.ok_or_else(|| Failure::unsupported(format!("`{name}` is not declared here")))
     }
 
     // Statements.
 
-    fn block(&mut self, list: &[Stmt], label: &str) -> Result<(), Refused> {
+    fn block(&mut self, list: &[Stmt], label: &str) -> Result<(), Failure> {
         let head = if label.is_empty() { "{".to_string() } else { format!("{label}: {{") };
         self.line(&head);
         self.depth += 1;
@@ -297,7 +298,7 @@ impl Writer<'_> {
         format!("'{stem}{}", self.labels)
     }
 
-    fn statement(&mut self, s: &Stmt) -> Result<(), Refused> {
+    fn statement(&mut self, s: &Stmt) -> Result<(), Failure> {
         match &s.kind {
             StmtKind::Decl(list) => {
                 for d in list {
@@ -348,7 +349,10 @@ impl Writer<'_> {
                 }
             },
             StmtKind::Break | StmtKind::Continue => {
-                let this = self.loops.last().ok_or("unsupported: a jump out of no loop")?;
+                let this = self
+                    .loops
+                    .last()
+                    .ok_or_else(|| Failure::unsupported("a jump out of no loop"))?;
                 let text = match s.kind {
                     StmtKind::Break => format!("{};", this.leave),
                     _ => format!("{};", this.go_on),
@@ -369,7 +373,7 @@ impl Writer<'_> {
         step: Option<&Expr>,
         body: &Stmt,
         late: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Failure> {
         self.line("{");
         self.depth += 1;
         self.scopes.push(HashMap::new());
@@ -403,8 +407,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn declarator(&mut self, d: &Declarator) -> Result<(), Refused> {
-        let ty = ValueType::of(&d.ty).ok_or("unsupported: a local of this type")?;
+    fn declarator(&mut self, d: &Declarator) -> Result<(), Failure> {
+        let ty =
+            ValueType::of(&d.ty).ok_or_else(|| Failure::unsupported("a local of this type"))?;
         let init = match &d.init {
             None => zero(&ty),
             Some(e) => {
@@ -425,7 +430,7 @@ impl Writer<'_> {
     }
 
     /// An expression whose value nobody uses.
-    fn effect(&mut self, e: &Expr) -> Result<(), Refused> {
+    fn effect(&mut self, e: &Expr) -> Result<(), Failure> {
         let text = match &e.kind {
             ExprKind::Assign(op, target, v) => self.assign(*op, target, v)?.0,
             ExprKind::Comma(a, b) => {
@@ -441,7 +446,7 @@ impl Writer<'_> {
 
     // Expressions.
 
-    fn expr(&mut self, e: &Expr) -> Result<Value, Refused> {
+    fn expr(&mut self, e: &Expr) -> Result<Value, Failure> {
         match &e.kind {
             ExprKind::Int(lit) => literal(lit),
             ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Unary(UnaryOp::Deref, _) => {
@@ -486,7 +491,8 @@ impl Writer<'_> {
                     && ty.is_atomic()
                 {
                     let add = if *up { "fetch_add" } else { "fetch_sub" };
-                    let ty = ValueType::of(ty).ok_or("unsupported: a step of this type")?;
+                    let ty = ValueType::of(ty)
+                        .ok_or_else(|| Failure::unsupported("a step of this type"))?;
                     return Ok(value(format!("(*{p}).{add}(1, SeqCst)"), ty));
                 }
                 let old = self.read(&place)?;
@@ -518,7 +524,8 @@ impl Writer<'_> {
             ExprKind::Comma(..) => refuse("comma inside expressions"),
             ExprKind::Cast(ty, a) => {
                 let a = self.expr(a)?;
-                let ty = ValueType::of(ty).ok_or("unsupported: a cast to this type")?;
+                let ty =
+                    ValueType::of(ty).ok_or_else(|| Failure::unsupported("a cast to this type"))?;
                 self.convert(a, &ty)
             }
             ExprKind::SizeofType(ty) => match size_of(ty) {
@@ -536,7 +543,7 @@ impl Writer<'_> {
     }
 
     /// An expression as a `bool`.
-    fn condition(&mut self, e: &Expr) -> Result<String, Refused> {
+    fn condition(&mut self, e: &Expr) -> Result<String, Failure> {
         match &e.kind {
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => {
                 let (a, b) = (self.condition(a)?, self.condition(b)?);
@@ -554,7 +561,7 @@ impl Writer<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Refused> {
+    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Failure> {
         let compares = matches!(
             op,
             BinaryOp::Lt | BinaryOp::Gt | BinaryOp::Le | BinaryOp::Ge | BinaryOp::Eq | BinaryOp::Ne
@@ -594,7 +601,7 @@ impl Writer<'_> {
         })
     }
 
-    fn convert(&self, v: Value, to: &ValueType) -> Result<Value, Refused> {
+    fn convert(&self, v: Value, to: &ValueType) -> Result<Value, Failure> {
         if v.ty == *to {
             return Ok(v);
         }
@@ -612,7 +619,7 @@ impl Writer<'_> {
         Ok(value(text, to.clone()))
     }
 
-    fn place(&mut self, e: &Expr) -> Result<Place, Refused> {
+    fn place(&mut self, e: &Expr) -> Result<Place, Failure> {
         match &e.kind {
             ExprKind::Name(name) => Ok(Place::Local(name.clone(), self.lookup(name)?)),
             ExprKind::Unary(UnaryOp::Deref, p) => {
@@ -632,11 +639,12 @@ impl Writer<'_> {
         ty.is_atomic() && self.options.plain_atomic == PlainAtomic::SeqCst
     }
 
-    fn read(&mut self, place: &Place) -> Result<Value, Refused> {
+    fn read(&mut self, place: &Place) -> Result<Value, Failure> {
         match place {
             Place::Local(name, ty) => Ok(value(name.clone(), ty.clone())),
             Place::Memory(p, ty) => {
-                let of = ValueType::of(ty).ok_or("unsupported: a read of this type")?;
+                let of =
+                    ValueType::of(ty).ok_or_else(|| Failure::unsupported("a read of this type"))?;
                 if let Type::Array(..) = ty.bare() {
                     return Ok(value(p.clone(), of));
                 }
@@ -657,7 +665,7 @@ impl Writer<'_> {
         op: Option<BinaryOp>,
         target: &Expr,
         e: &Expr,
-    ) -> Result<(String, ValueType), Refused> {
+    ) -> Result<(String, ValueType), Failure> {
         let place = self.place(target)?;
         let v = self.expr(e)?;
         match &place {
@@ -669,7 +677,8 @@ impl Writer<'_> {
                 Ok((format!("{name} = {}", self.convert(v, ty)?.text), ty.clone()))
             }
             Place::Memory(p, ty) => {
-                let of = ValueType::of(ty).ok_or("unsupported: a store of this type")?;
+                let of = ValueType::of(ty)
+                    .ok_or_else(|| Failure::unsupported("a store of this type"))?;
                 if let (Some(op), true) = (op, ty.is_atomic()) {
                     let name = match op {
                         BinaryOp::Add => "fetch_add",
@@ -702,10 +711,11 @@ impl Writer<'_> {
         }
     }
 
-    fn helper(&mut self, f: &Function, args: &[Expr]) -> Result<Value, Refused> {
+    fn helper(&mut self, f: &Function, args: &[Expr]) -> Result<Value, Failure> {
         let mut out = Vec::new();
         for (p, e) in f.params.iter().zip(args) {
-            let ty = ValueType::of(&p.ty).ok_or("unsupported: a parameter of this type")?;
+            let ty = ValueType::of(&p.ty)
+                .ok_or_else(|| Failure::unsupported("a parameter of this type"))?;
             let v = self.expr(e)?;
             let v = self.convert(v, &ty)?.text;
             let reference = matches!(&ty, ValueType::Pointer(t) if t.is_atomic());
@@ -717,7 +727,7 @@ impl Writer<'_> {
     }
 
     /// A pointer to an atomic object, and the type of its value.
-    fn atomic(&mut self, e: &Expr) -> Result<(String, ValueType), Refused> {
+    fn atomic(&mut self, e: &Expr) -> Result<(String, ValueType), Failure> {
         let p = self.expr(e)?;
         let ValueType::Pointer(t) = &p.ty else {
             return refuse("atomic operation on what is no pointer");
@@ -725,13 +735,14 @@ impl Writer<'_> {
         if t.is_volatile() {
             return refuse("volatile atomic objects");
         }
-        let of = ValueType::of(t).ok_or("unsupported: an atomic operation on this type")?;
+        let of = ValueType::of(t)
+            .ok_or_else(|| Failure::unsupported("an atomic operation on this type"))?;
         let atomic = Type::Atomic(Arc::new(t.bare().clone()));
         let text = self.convert(p.clone(), &ValueType::Pointer(atomic.into()))?.text;
         Ok((text, of))
     }
 
-    fn builtin(&mut self, name: &str, args: &[Expr]) -> Result<Value, Refused> {
+    fn builtin(&mut self, name: &str, args: &[Expr]) -> Result<Value, Failure> {
         let (core, explicit) = match name.strip_suffix("_explicit") {
             Some(core) => (core, true),
             None => (name, false),
@@ -745,7 +756,9 @@ impl Writer<'_> {
         let explicit = explicit
             || matches!(core, "thread_fence" | "signal_fence")
             || matches!(name, "WCAS" | "SCAS");
-        let arg = |i: usize| args.get(i).ok_or_else(|| format!("unsupported: `{name}` so called"));
+        let arg = |i: usize| {
+            args.get(i).ok_or_else(|| Failure::unsupported(format!("`{name}` so called")))
+        };
         let order = |i: usize, what: Use| match explicit {
             true => ordering(arg(i)?, what),
             false => Ok("SeqCst"),
@@ -813,7 +826,7 @@ enum Use {
     Fence,
 }
 
-fn ordering(e: &Expr, what: Use) -> Result<&'static str, Refused> {
+fn ordering(e: &Expr, what: Use) -> Result<&'static str, Failure> {
     let ExprKind::Name(name) = &e.kind else {
         return refuse("order that is computed");
     };
@@ -857,13 +870,13 @@ fn zero(ty: &ValueType) -> String {
     }
 }
 
-fn literal(lit: &IntLit) -> Result<Value, Refused> {
+fn literal(lit: &IntLit) -> Result<Value, Failure> {
     let ty = literal_type(lit);
     Ok(value(format!("{}{}", lit.value, typed(&ty)?), ty))
 }
 
 /// The type of the object that holds a local variable.
-fn as_type(ty: &ValueType) -> Result<Type, Refused> {
+fn as_type(ty: &ValueType) -> Result<Type, Failure> {
     Ok(match ty {
         ValueType::Int { bytes, signed } => Type::Int { bytes: *bytes, signed: *signed },
         ValueType::Bool => Type::Int { bytes: 1, signed: false },
@@ -872,7 +885,7 @@ fn as_type(ty: &ValueType) -> Result<Type, Refused> {
     })
 }
 
-fn pointed(p: Value) -> Result<Place, Refused> {
+fn pointed(p: Value) -> Result<Place, Failure> {
     match p.ty {
         ValueType::Pointer(t) => Ok(Place::Memory(p.text, Type::clone(&t))),
         _ => refuse("access through what is no pointer"),
@@ -880,7 +893,7 @@ fn pointed(p: Value) -> Result<Place, Refused> {
 }
 
 /// A pointer through which there is a plain access.
-fn plain(p: &str, object: &Type, of: &ValueType) -> Result<String, Refused> {
+fn plain(p: &str, object: &Type, of: &ValueType) -> Result<String, Failure> {
     match object.is_atomic() {
         true => Ok(format!("({p} as *mut {})", typed(of)?)),
         false => Ok(p.to_string()),

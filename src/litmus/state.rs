@@ -10,6 +10,7 @@ use super::scan::Scanner;
 use super::types::{self, MAX_TYPE_TOKENS};
 use super::{Arch, InitItem, InitValue, MAX_THREADS, Place, Type, Value};
 use litmake_base::diag::{Diag, Result, Span};
+use litmake_base::failure::FailureKind;
 
 /// The longest array that a test may declare.
 pub const MAX_ARRAY: u64 = 1 << 16;
@@ -39,6 +40,7 @@ const FOREIGN: &[(&str, &str)] = &[
 #[cold]
 pub fn unsupported(s: &Scanner, span: Span, what: &str) -> Box<Diag> {
     s.error(span, format!("unsupported: {what}"))
+        .kind(FailureKind::Unsupported)
         .help("tests of user-level code are read: no virtual memory, faults, tags, vectors or code as data")
 }
 

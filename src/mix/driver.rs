@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::pieces::{Split, Step};
 use litmake_base::diag::Source;
+use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::observed_locals;
 use litmake_lang::compiled::{declare, locations, out_name};
 use litmake_litmus::c::types::size_of;
@@ -28,7 +29,7 @@ pub fn driver(
     test: &Test,
     split: &Split,
     symbol: &dyn Fn(usize) -> String,
-) -> Result<Driver, String> {
+) -> Result<Driver, Failure> {
     let mut init = locations(test);
     for (_, name, ty) in &split.own {
         declare(&mut init, name, ty.clone());
@@ -38,7 +39,7 @@ pub fn driver(
     for item in &init {
         let Place::Mem { name, index: None } = &item.place else { continue };
         let size = item.ty.as_ref().and_then(size_of);
-        let size = size.ok_or_else(|| format!("unsupported: the type of `{name}`"))?;
+        let size = size.ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
         // Code may access the whole word that a small variable is in: nothing else is there.
         let align = size.next_power_of_two().clamp(16, 64);
         let variable = variable(name);
@@ -58,10 +59,13 @@ pub fn driver(
         let of = |name: &String| {
             let found = piece.args.iter().find(|(own, _)| own == name);
             found.map(|(_, place)| variable(place)).ok_or_else(|| {
-                format!("{} has a parameter `{name}` that stands for nothing", piece.name)
+                Failure::from(format!(
+                    "{} has a parameter `{name}` that stands for nothing",
+                    piece.name
+                ))
             })
         };
-        let args = parameters(&piece.text)?.iter().map(of).collect::<Result<Vec<_>, String>>()?;
+        let args = parameters(&piece.text)?.iter().map(of).collect::<Result<Vec<_>, Failure>>()?;
         let symbol = symbol(i);
         let types = vec!["void *"; args.len()].join(", ");
         let types = if args.is_empty() { "void".to_string() } else { types };
@@ -98,7 +102,7 @@ fn variable(location: &str) -> String {
 
 /// What a part's function is given, in order: its locations, then those for the locals that are
 /// looked at.
-fn parameters(part: &str) -> Result<Vec<String>, String> {
+fn parameters(part: &str) -> Result<Vec<String>, Failure> {
     let test = litmus::read(&Source::new("part", part)).map_err(|e| e.to_string())?;
     let [Body::C(f)] = test.threads.as_slice() else {
         return Err("a part has one thread of C".into());

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::count::{Interner, Table};
 use super::symmetry::symmetries;
 use super::{Compiled, Split, splice};
+use litmake_base::failure::Failure;
 use litmake_litmus::{self as litmus, Test, canon};
 
 /// Tests beyond this number are refused, and so are combinations that are not looked at.
@@ -35,8 +36,8 @@ pub struct Linked {
 }
 
 /// Who makes the test of a combination other than by joining its code; it gets a profile for each
-/// part.
-pub type Join<'a> = &'a mut dyn FnMut(&[usize]) -> Result<Test, String>;
+/// part. A failure that is told elsewhere is none here.
+pub type Join<'a> = &'a mut dyn FnMut(&[usize]) -> Result<Test, Option<Failure>>;
 
 /// Links a test: `parts` has, for each profile, for each part, what the profile makes of it.
 /// Gives the tests too.
@@ -69,8 +70,8 @@ pub fn link(
                         compiled.entry(n).or_insert(made);
                         n
                     }
-                    Err(message) => {
-                        out.messages.insert(message);
+                    Err(failure) => {
+                        out.messages.insert(failure.text());
                         numbers.number(text.clone())
                     }
                 },
@@ -101,17 +102,17 @@ pub fn link(
     let mut too_many = false;
     table.each(&symmetries, &mut |combination| {
         let joined = match split.whole {
-            true => first.get(&combination[0]).map(|t| (*t).clone()).ok_or_else(String::new),
+            true => first.get(&combination[0]).map(|t| (*t).clone()).ok_or(None),
             false if join.is_some() => match (profiles(combination), join.as_mut()) {
                 (Some(profiles), Some(join)) => join(&profiles),
-                _ => Err(String::new()),
+                _ => Err(None),
             },
             false => {
                 let parts: Option<Vec<&Compiled>> =
                     combination.iter().map(|n| compiled.get(n)).collect();
                 match parts {
-                    Some(parts) => splice(test, split, &parts),
-                    None => Err(String::new()),
+                    Some(parts) => splice(test, split, &parts).map_err(Some),
+                    None => Err(None),
                 }
             }
         };
@@ -120,8 +121,8 @@ pub fn link(
                 texts.push(litmus::write(&test));
                 texts.len() as u32 - 1
             }),
-            Err(message) => {
-                messages.insert(message);
+            Err(failure) => {
+                messages.extend(failure.map(|f| f.text()));
                 NONE
             }
         });
@@ -129,7 +130,6 @@ pub fn link(
         too_many = texts.len() > MAX_TESTS || at.len() > MAX_COMBINATIONS;
         !too_many && !stopped
     });
-    messages.remove("");
     if too_many {
         messages.insert(format!(
             "there are over {MAX_TESTS} mixes that differ, or {MAX_COMBINATIONS} combinations"

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::{local_type, locals, observed_locals};
 use litmake_lang::compiled::out_name;
 use litmake_litmus::c::ast::{Expr, Function, Stmt, StmtKind};
@@ -93,11 +94,11 @@ pub struct Split {
 }
 
 /// Takes a C test apart.
-pub fn split(test: &Test, by: By) -> Result<Split, String> {
+pub fn split(test: &Test, by: By) -> Result<Split, Failure> {
     let mut out = Split::default();
     if by == By::Whole {
         if test.threads.iter().any(|t| !matches!(t, Body::C(_))) {
-            return Err(format!("{} has a thread that is not C", test.name));
+            return Err(format!("{} has a thread that is not C", test.name).into());
         }
         let threads: Vec<String> = (0..test.threads.len()).map(|t| format!("P{t}")).collect();
         return Ok(Split {
@@ -118,13 +119,13 @@ pub fn split(test: &Test, by: By) -> Result<Split, String> {
     let observed = observed_locals(test);
     for (thread, body) in test.threads.iter().enumerate() {
         let Body::C(f) = body else {
-            return Err(format!("{} has a thread that is not C", test.name));
+            return Err(format!("{} has a thread that is not C", test.name).into());
         };
         if let Some(p) = f.params.iter().find(|p| !matches!(p.ty.bare(), Type::Pointer(_))) {
-            return Err(format!(
-                "unsupported: P{thread} is split, but its parameter `{}` is no pointer",
+            return Err(Failure::unsupported(format!(
+                "P{thread} is split, but its parameter `{}` is no pointer",
                 p.name
-            ));
+            )));
         }
         for local in observed.get(&f.name).into_iter().flatten() {
             out.observed.push((thread, local.clone(), out_name(&f.name, local)));
@@ -208,8 +209,8 @@ pub(super) fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
 }
 
 impl Cut<'_> {
-    fn refuse(&self, what: &str) -> String {
-        format!("unsupported: P{} cannot be split: {what}", self.thread)
+    fn refuse(&self, what: &str) -> Failure {
+        Failure::unsupported(format!("P{} cannot be split: {what}", self.thread))
     }
 
     /// The type of what a parameter points to.
@@ -218,7 +219,7 @@ impl Cut<'_> {
     }
 
     /// Whether the names that parts use are free in some code.
-    fn check_names(&self, text: &str) -> Result<(), String> {
+    fn check_names(&self, text: &str) -> Result<(), Failure> {
         let taken = |w: &&str| {
             ["loc", "own", "var", "cond"].iter().any(|stem| {
                 w.strip_prefix(stem)
@@ -234,7 +235,7 @@ impl Cut<'_> {
     }
 
     /// The thread as one part.
-    fn whole(&mut self, observed: &[String]) -> Result<(), String> {
+    fn whole(&mut self, observed: &[String]) -> Result<(), Failure> {
         let mut f = self.f.clone();
         f.name = "P0".to_string();
         let text = print_function(&f);
@@ -262,9 +263,9 @@ impl Cut<'_> {
         mut names: BTreeMap<String, String>,
         mut args: Vec<(String, String)>,
         chosen: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         if self.out.pieces.len() >= MAX_PIECES {
-            return Err(format!("unsupported: the test has over {MAX_PIECES} parts"));
+            return Err(Failure::unsupported(format!("the test has over {MAX_PIECES} parts")));
         }
         let mut shared = Vec::new();
         for word in words(text) {
@@ -291,7 +292,7 @@ impl Cut<'_> {
         Ok(())
     }
 
-    fn statements(&mut self) -> Result<(), String> {
+    fn statements(&mut self) -> Result<(), Failure> {
         let f = self.f;
         self.check_names(&print_function(f))?;
         let all = locals(f);
@@ -326,7 +327,7 @@ impl Cut<'_> {
         self.labels - 1
     }
 
-    fn statement(&mut self, s: &Stmt, depth: usize) -> Result<(), String> {
+    fn statement(&mut self, s: &Stmt, depth: usize) -> Result<(), Failure> {
         match &s.kind {
             StmtKind::Empty => Ok(()),
             StmtKind::Expr(e) => self.code(&format!("{};", print_expr(e)), &[]),
@@ -440,7 +441,7 @@ impl Cut<'_> {
         depth: usize,
         again: usize,
         end: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         self.loops.push((again, end));
         let done = self.statement(body, depth + 1);
         self.loops.pop();
@@ -448,7 +449,7 @@ impl Cut<'_> {
     }
 
     /// Jumps where an expression is 0: its value goes through memory like a local's.
-    fn unless(&mut self, cond: &Expr, to: usize) -> Result<(), String> {
+    fn unless(&mut self, cond: &Expr, to: usize) -> Result<(), Failure> {
         let name = format!("cond{}", self.made);
         let place = format!("cond_{}_{}", self.f.name, self.made);
         let text = format!("*{name} = ({}) != 0;", print_expr(cond));
@@ -459,7 +460,7 @@ impl Cut<'_> {
         Ok(())
     }
 
-    fn code(&mut self, text: &str, fresh: &[String]) -> Result<(), String> {
+    fn code(&mut self, text: &str, fresh: &[String]) -> Result<(), Failure> {
         self.part(text, fresh, Vec::new())
     }
 
@@ -470,7 +471,7 @@ impl Cut<'_> {
         text: &str,
         fresh: &[String],
         outs: Vec<(String, String, String, Type)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let mut names = BTreeMap::new();
         let mut params: Vec<String> = Vec::new();
         let mut args = Vec::new();

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::meaning::meaning;
 use super::pieces::{Piece, Split, Step, renamed};
 use litmake_base::diag::{Source, Span};
+use litmake_base::failure::Failure;
 use litmake_isa::target::Target;
 use litmake_isa::{Isa, target};
 use litmake_lang::compiled;
@@ -53,7 +54,7 @@ impl Symbols for Named {
 
 impl Compiled {
     /// What a compiled part needs of those around it.
-    pub fn new(part: &Test) -> Result<Compiled, String> {
+    pub fn new(part: &Test) -> Result<Compiled, Failure> {
         let isa = isa(part.arch, part.features())?;
         let [Body::Asm(lines)] = part.threads.as_slice() else {
             return Err("a compiled part has one thread of machine code".into());
@@ -85,7 +86,9 @@ impl Compiled {
                     needs.push((name, to.clone()));
                 }
                 (Place::Reg { name, .. }, _) => {
-                    return Err(format!("unsupported: a part begins with a value in `{name}`"));
+                    return Err(Failure::unsupported(format!(
+                        "a part begins with a value in `{name}`"
+                    )));
                 }
                 (Place::Mem { .. }, _) => private.push(item.clone()),
             }
@@ -118,22 +121,24 @@ fn each_register(ops: &[Op], f: &mut dyn FnMut(Reg, bool)) {
     }
 }
 
-fn isa(arch: Arch, features: Features) -> Result<&'static dyn Isa, String> {
-    litmake_isa::with(arch, features).ok_or_else(|| "a compiled part is no C".to_string())
+fn isa(arch: Arch, features: Features) -> Result<&'static dyn Isa, Failure> {
+    litmake_isa::with(arch, features).ok_or_else(|| Failure::from("a compiled part is no C"))
 }
 
 /// The test that compiled parts make together; `parts` has one for each piece.
-pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, String> {
+pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, Failure> {
     let arch = parts.first().map(|p| p.arch).ok_or("there is no part to join")?;
     if let Some(other) = parts.iter().find(|p| p.arch != arch) {
         return Err(format!(
             "code for {} and code for {} cannot be mixed",
             arch.name(),
             other.arch.name()
-        ));
+        )
+        .into());
     }
-    let target = target::of(arch, false, false, false)
-        .ok_or_else(|| format!("unsupported: code for {} cannot be joined", arch.name()))?;
+    let target = target::of(arch, false, false, false).ok_or_else(|| {
+        Failure::unsupported(format!("code for {} cannot be joined", arch.name()))
+    })?;
     let mut init = locations(test);
     for (_, name, ty) in &split.own {
         declare(&mut init, name, ty.clone());
@@ -188,7 +193,12 @@ struct Thread<'a> {
 }
 
 impl Thread<'_> {
-    fn run(&mut self, steps: &[Step], pieces: &[Piece], parts: &[&Compiled]) -> Result<(), String> {
+    fn run(
+        &mut self,
+        steps: &[Step],
+        pieces: &[Piece],
+        parts: &[&Compiled],
+    ) -> Result<(), Failure> {
         let mine: Vec<usize> = steps
             .iter()
             .filter_map(|s| match s {
@@ -298,7 +308,7 @@ impl Thread<'_> {
         steps: &[Step],
         pieces: &[Piece],
         parts: &[&Compiled],
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let mut all: Vec<String> = Vec::new();
         let mut conditions = false;
         for step in steps {
@@ -358,26 +368,26 @@ impl Thread<'_> {
     }
 
     /// Puts a location into a register.
-    fn bring(&mut self, reg: &str, place: &str) -> Result<(), String> {
+    fn bring(&mut self, reg: &str, place: &str) -> Result<(), Failure> {
         let text = match (self.holder(place), &self.table) {
             (Some(from), _) => self.target.copy(reg, from, self.target.word),
             (None, Some(base)) => {
                 let n = self.tabled.iter().position(|p| p == place).unwrap_or(0);
                 self.target.load(reg, base, n * usize::from(self.target.word))
             }
-            (None, None) => return Err(format!("no register holds `{place}`")),
+            (None, None) => return Err(format!("no register holds `{place}`").into()),
         };
         self.line(text);
         Ok(())
     }
 
-    fn spare(&mut self) -> Result<String, String> {
+    fn spare(&mut self) -> Result<String, Failure> {
         self.free.pop().ok_or_else(|| {
-            "unsupported: the parts together leave no register free for addresses".to_string()
+            Failure::unsupported("the parts together leave no register free for addresses")
         })
     }
 
-    fn piece(&mut self, i: usize, piece: &Piece, part: &Compiled) -> Result<(), String> {
+    fn piece(&mut self, i: usize, piece: &Piece, part: &Compiled) -> Result<(), Failure> {
         let mut names: BTreeMap<String, String> = BTreeMap::new();
         for item in &part.private {
             let Place::Mem { name, .. } = &item.place else { continue };
@@ -410,7 +420,7 @@ impl Thread<'_> {
     }
 
     /// A jump where a location that this thread alone has holds 0.
-    fn unless(&mut self, place: &str, n: usize) -> Result<(), String> {
+    fn unless(&mut self, place: &str, n: usize) -> Result<(), Failure> {
         let label = self.label(n);
         if let Some(memory) = self.target.direct(place, 0) {
             self.line(format!("cmpl $0,{memory}"));

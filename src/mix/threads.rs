@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use litmake_base::failure::Failure;
 use litmake_lang::c11::emit::observed_locals;
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::readonly::only_read;
@@ -129,7 +130,7 @@ pub fn apart(test: &Test) -> Option<Vec<Thread>> {
 }
 
 /// The test that the code of its threads makes; `code` has one test of one thread for each.
-pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test, String> {
+pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test, Failure> {
     let arch = code.first().map(|c| c.arch).ok_or("a test without threads")?;
     let mut init = locations(test);
     let (mut locals, mut private, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
@@ -137,12 +138,14 @@ pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test,
     for (n, (thread, code)) in threads.iter().zip(code).enumerate() {
         let (Some(Body::C(f)), [Body::Asm(lines)]) = (test.threads.get(n), code.threads.as_slice())
         else {
-            return Err(format!("{} has no code", thread.name));
+            return Err(format!("{} has no code", thread.name).into());
         };
         let mut names: BTreeMap<String, String> = thread.places.clone();
         for (local, place) in pairs(code, MAP) {
             let local = local.strip_prefix("0:").and_then(|l| thread.locals.get(l));
-            let Some(local) = local else { return Err(format!("{place} is no local's place")) };
+            let Some(local) = local else {
+                return Err(format!("{place} is no local's place").into());
+            };
             let out = out_name(&f.name, local);
             let is = |i: &&InitItem| matches!(&i.place, Place::Mem { name, .. } if name == place);
             let ty = code.init.iter().find(is).and_then(|i| i.ty.clone());

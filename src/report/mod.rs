@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use bugs::{Occurrence, Unexplored};
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
+use litmake_base::failure::FailureKind;
 use litmake_base::plain;
 
 /// One run, as a document.
@@ -428,6 +429,9 @@ pub struct Error {
     pub test: String,
     pub message: String,
     pub cause: Cause,
+    /// For decisions of the run itself; reports have the words.
+    #[serde(skip)]
+    pub kind: FailureKind,
     /// The smallest source with which a compiler fails in this way.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reproducer: String,

@@ -40,6 +40,7 @@ use exhaustive::Exhaustive;
 use expr::Exprs;
 use interpreted::{Interpreted, UNDEFINED};
 use litmake_base::diag::{Diag, Result};
+use litmake_base::failure::{FailureKind, Fault};
 use litmake_cat as cat;
 use litmake_cat::plan::{CheckKind, Plan};
 use litmake_cat::stage::StageError;
@@ -364,7 +365,7 @@ fn stopped(
                 test.name, results.stats.nodes
             ))
             .help("give it more time with --timeout, or fewer turns of loops with --unroll")
-            .passing())
+            .kind(FailureKind::Broken(Fault::OutOfTime)))
         }
         _ => Ok(()),
     }

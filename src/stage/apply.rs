@@ -1,6 +1,7 @@
 //! The work of a stage on items outside of a run's graph, its results kept in the store.
 
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 use litmake_engine::graph::{Context, Map, Outcome};
 
@@ -44,7 +45,7 @@ impl Lab<'_> {
         for chunk in missing.chunks(BATCH) {
             let batch: Vec<Vec<Vec<u8>>> = chunk.iter().map(|i| items[*i].clone()).collect();
             let made = match self.context.stopped() {
-                true => vec![Outcome::Stopped; batch.len()],
+                true => vec![Outcome::stopped(); batch.len()],
                 false => map.run(&batch, self.context),
             };
             done.executed += chunk.len() as u64;
@@ -55,24 +56,28 @@ impl Lab<'_> {
                 out[*i] = Some(outcome);
             }
         }
-        out.into_iter().map(|o| o.unwrap_or(Outcome::Stopped)).collect()
+        out.into_iter().map(|o| o.unwrap_or_else(Outcome::stopped)).collect()
     }
 }
 
 fn encode(outcome: &Outcome) -> Option<Vec<u8>> {
+    // Nothing here makes anew what is kept for now.
+    if outcome.lasting() != Lasting::ForGood {
+        return None;
+    }
     let (tag, content) = match outcome {
-        Outcome::Done(content) | Outcome::Finding(content) => (b'+', content.as_slice()),
-        Outcome::Failed(message) => (b'-', message.as_bytes()),
-        // Nothing here makes anew what is kept for now.
-        Outcome::ForNow(_) | Outcome::Broke(_) | Outcome::Stopped => return None,
+        Outcome::Done(content) | Outcome::Finding(content) | Outcome::DoneForNow(content) => {
+            (b'+', content.clone())
+        }
+        Outcome::Failed(failure) => (b'-', failure.encode()),
     };
-    Some(std::iter::once(tag).chain(content.iter().copied()).collect())
+    Some(std::iter::once(tag).chain(content).collect())
 }
 
 fn decode(bytes: &[u8]) -> Option<Outcome> {
     match bytes.split_first()? {
         (b'+', content) => Some(Outcome::Done(content.to_vec())),
-        (b'-', message) => Some(Outcome::Failed(String::from_utf8_lossy(message).into_owned())),
+        (b'-', content) => Failure::decode(content).map(Outcome::Failed),
         _ => None,
     }
 }

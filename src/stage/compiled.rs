@@ -8,6 +8,7 @@ use super::guard::Guarded;
 use super::items::read_test;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::canon::canonical_text;
@@ -16,12 +17,12 @@ use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
-use litmake_toolchain::compile::{Compiler, Trouble};
+use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::runtime::Runtime;
 
 pub struct Stage {
     profile: Arc<Profile>,
-    program: std::result::Result<PathBuf, String>,
+    program: std::result::Result<PathBuf, Failure>,
     runtime: Arc<Runtime>,
     observe: Observe,
     storage: Storage,
@@ -75,33 +76,26 @@ impl Stage {
     }
 }
 
-/// What becomes of an item for which a tool gave nothing.
-pub fn outcome(trouble: Trouble) -> Outcome {
-    match trouble {
-        Trouble::Test(message) => Outcome::Failed(message),
-        Trouble::Refused(message) => Outcome::ForNow(Box::new(Outcome::Failed(message))),
-        Trouble::Broken(_, message) => Outcome::Broke(message),
-        Trouble::Stopped => Outcome::Stopped,
-    }
-}
-
 /// The code of a test, where the test compiled alone gives the same.
 fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
     match compiler.compile(std::slice::from_ref(test)).pop() {
         Some(Ok(alone)) if canonical_text(&alone) == canonical_text(code) => {
             Outcome::Done(litmus::write(code).into_bytes())
         }
-        Some(Ok(alone)) => Outcome::Failed(format!(
-            "{} makes other code of it alone than beside other tests; alone:\n{}\nbeside others:\n{}",
-            compiler.profile.compiler,
-            litmus::write(&alone),
-            litmus::write(code)
-        )),
-        Some(Err(Trouble::Test(message))) => {
-            Outcome::Failed(format!("alone, and not beside other tests: {message}"))
+        Some(Ok(alone)) => {
+            let message = format!(
+                "{} makes other code of it alone than beside other tests; alone:\n{}\nbeside others:\n{}",
+                compiler.profile.compiler,
+                litmus::write(&alone),
+                litmus::write(code)
+            );
+            Outcome::Failed(message.into())
         }
-        Some(Err(trouble)) => outcome(trouble),
-        None => Outcome::Stopped,
+        Some(Err(failure)) => Outcome::Failed(match failure.kind.lasting() {
+            Lasting::ForGood => failure.of("alone, and not beside other tests"),
+            Lasting::ForNow | Lasting::Never => failure,
+        }),
+        None => Outcome::stopped(),
     }
 }
 
@@ -113,7 +107,7 @@ impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let program = match &self.program {
             Ok(program) => program,
-            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+            Err(failure) => return vec![Outcome::Failed(failure.clone()); items.len()],
         };
         let compiler = Compiler {
             profile: &self.profile,
@@ -124,7 +118,7 @@ impl Map for Stage {
             runtime: &self.runtime,
             stop: &context.stop,
         };
-        let mut out = vec![Outcome::Stopped; items.len()];
+        let mut out = vec![Outcome::stopped(); items.len()];
         let mut tests = Vec::new();
         let mut places = Vec::new();
         for (i, item) in items.iter().enumerate() {
@@ -133,7 +127,7 @@ impl Map for Stage {
                     tests.push(test);
                     places.push(i);
                 }
-                Err(message) => out[i] = Outcome::Failed(message),
+                Err(failure) => out[i] = Outcome::Failed(failure),
             }
         }
         for ((place, result), test) in places.into_iter().zip(compiler.compile(&tests)).zip(&tests)
@@ -143,7 +137,7 @@ impl Map for Stage {
                     compare_alone(&compiler, test, &code)
                 }
                 Ok(test) => Outcome::Done(litmus::write(&test).into_bytes()),
-                Err(trouble) => outcome(trouble),
+                Err(failure) => Outcome::Failed(failure),
             };
         }
         out

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::Guard;
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::Failure;
 use litmake_base::records::Records;
 use litmake_profile::Profile;
 use litmake_toolchain::evidence::{Evidence, Looks};
@@ -14,7 +15,7 @@ use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
 use litmake_toolchain::runtime::Runtime;
 
 /// A compiler that a profile names, or why there is none.
-type Found = std::result::Result<Fingerprint, String>;
+type Found = Result<Fingerprint, Failure>;
 
 /// Compilers and their libraries that were looked up already.
 #[derive(Default)]
@@ -32,7 +33,7 @@ struct Known {
 
 /// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
 pub struct Tool {
-    pub program: std::result::Result<PathBuf, String>,
+    pub program: Result<PathBuf, Failure>,
     pub digest: Digest,
     pub runtime: Arc<Runtime>,
     pub libraries: Digest,
@@ -58,9 +59,9 @@ impl Compilers {
             known.found.entry(key).or_insert_with(|| fingerprint(profile, looks, records)).clone();
         let found = match found {
             Ok(found) => found,
-            Err(message) => {
+            Err(failure) => {
                 return Tool {
-                    program: Err(message),
+                    program: Err(failure),
                     digest: Digest::of(b"missing"),
                     runtime: Arc::default(),
                     libraries: Digest::default(),

@@ -29,10 +29,7 @@ fn fingerprint() -> Fingerprint {
 
 impl Map for Canon {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
-        let one = |item: &Vec<Vec<u8>>| match read_test(&item[0]) {
-            Ok(test) => Outcome::Done(canon::canonical_hash(&test).as_bytes().to_vec()),
-            Err(message) => Outcome::Failed(message),
-        };
-        items.iter().map(one).collect()
+        let hash = |test| canon::canonical_hash(&test).as_bytes().to_vec();
+        items.iter().map(|item| read_test(&item[0]).map(hash).into()).collect()
     }
 }

@@ -9,6 +9,7 @@ use super::building::{Build, Building};
 use super::items::read_test;
 use super::simulate::Allowed;
 use litmake_base::diag;
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::canon;
 use litmake_pipeline::kinds;
@@ -30,8 +31,9 @@ pub struct Change {
 }
 
 impl Change {
-    pub fn decode(bytes: &[u8]) -> Result<Change, String> {
-        serde_json::from_slice(bytes).map_err(|e| format!("a change that cannot be read: {e}"))
+    pub fn decode(bytes: &[u8]) -> Result<Change, Failure> {
+        serde_json::from_slice(bytes)
+            .map_err(|e| format!("a change that cannot be read: {e}").into())
     }
 }
 
@@ -56,7 +58,7 @@ fn outcomes(before: &Allowed, after: &Allowed) -> (Vec<State>, Vec<State>) {
     (new.difference(&old).cloned().collect(), old.difference(&new).cloned().collect())
 }
 
-fn change(item: &[Vec<u8>]) -> Result<Change, String> {
+fn change(item: &[Vec<u8>]) -> Result<Change, Failure> {
     let [before, after, old, new] = item else {
         return Err("a diff needs outcomes and code of both sides".into());
     };
@@ -89,7 +91,7 @@ impl Map for Diff {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| match change(item) {
             Ok(change) => Outcome::Done(serde_json::to_vec(&change).unwrap_or_default()),
-            Err(message) => Outcome::Failed(message),
+            Err(failure) => Outcome::Failed(failure),
         };
         items.iter().map(one).collect()
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Nowhere, Records};
 use litmake_engine::graph::{Context, Map, Outcome};
 use litmake_toolchain::evidence::{Evidence, Looks};
@@ -62,14 +63,14 @@ impl<M: Map> Map for Guarded<M> {
         let mut out = self.work.run(items, context);
         let records = context.records.as_deref().unwrap_or(&Nowhere);
         if let Some(path) = self.guard.changed(records) {
-            let message = format!(
+            let failure = Failure::machine(format!(
                 "{} changed while the run was on; run again to have this done by what is there now",
                 path.display()
-            );
+            ));
             for outcome in &mut out {
                 // What broke or was stopped is not kept anyway.
-                if !matches!(outcome, Outcome::Stopped | Outcome::Broke(_)) {
-                    *outcome = Outcome::Broke(message.clone());
+                if outcome.lasting() != Lasting::Never {
+                    *outcome = Outcome::Failed(failure.clone());
                 }
             }
         }

@@ -4,22 +4,17 @@
 use std::path::Path;
 
 use litmake_base::diag::Source;
+use litmake_base::failure::{Failure, FailureKind, Result};
 use litmake_litmus::{self as litmus, Test};
 
-/// Stands for the item's name in messages that are stored, since work does not know names.
-pub const ITEM: &str = "@";
-
-/// How messages about tests that are wrong in themselves begin.
-pub const UNREADABLE: &str = "cannot be read: ";
-
-/// How the reason begins why work leaves an item out, which is no failure.
-pub const DROPPED: &str = "left out: ";
-
-/// Reads the content of an item as a test; the message is fit to be stored.
-pub(crate) fn read_test(content: &[u8]) -> std::result::Result<Test, String> {
-    let text = std::str::from_utf8(content)
-        .map_err(|e| format!("{UNREADABLE}{ITEM}: it is not UTF-8 at byte {}", e.valid_up_to()))?;
-    litmus::read(&Source::new(ITEM, text)).map_err(|e| format!("{UNREADABLE}{e}"))
+/// Reads the content of an item as a test; the failure is fit to be stored, without the item's name.
+pub(crate) fn read_test(content: &[u8]) -> Result<Test> {
+    let text = std::str::from_utf8(content).map_err(|e| {
+        let message = format!(": it is not UTF-8 at byte {}", e.valid_up_to());
+        Failure::after_name(FailureKind::Unreadable, message)
+    })?;
+    litmus::read(&Source::nameless(text))
+        .map_err(|e| Failure::from(e).kind(FailureKind::Unreadable))
 }
 
 /// A path as a pipeline writes it, from the folder that it is relative to.

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::building::{Build, Building};
-use super::compiled::outcome;
 use super::compilers::Compilers;
 use super::guard::Guarded;
 use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, FailureKind};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Source, Work};
 use litmake_engine::rows::Entry;
 use litmake_pipeline::kinds;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
-use litmake_toolchain::compile::{Compiler, Fault, Trouble};
+use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::layout::{self, Layout};
 use litmake_toolchain::runtime::Runtime;
 
@@ -61,10 +61,12 @@ impl Build for kinds::Layout {
     }
 }
 
+const REFUSED: FailureKind = FailureKind::Refused;
+
 /// Layouts by one profile.
 struct Stage {
     profile: Arc<Profile>,
-    program: std::result::Result<PathBuf, String>,
+    program: std::result::Result<PathBuf, Failure>,
 }
 
 fn stage(
@@ -88,20 +90,18 @@ impl Stage {
         &self,
         compiler: &Compiler,
         types: &[String],
-    ) -> Vec<std::result::Result<Layout, Trouble>> {
+    ) -> Vec<std::result::Result<Layout, Failure>> {
         let source: &dyn Fn(&str) -> _ = &|_| Ok(layout::source(types));
         let made = compiler
             .emit_or_refuse(source, &["-g", "-gdwarf-4"], self.profile.timeout)
-            .and_then(|object| layout::read(&object, types.len()).map_err(Trouble::Test));
+            .and_then(|object| layout::read(&object, types.len()));
         match made {
             Ok(list) => list.into_iter().map(Ok).collect(),
-            Err(Trouble::Refused(_) | Trouble::Broken(Fault::Crashed | Fault::Hung, _))
-                if types.len() > 1 =>
-            {
+            Err(e) if (e.kind == REFUSED || e.kind.is_crash()) && types.len() > 1 => {
                 let (a, b) = types.split_at(types.len() / 2);
                 [self.read(compiler, a), self.read(compiler, b)].concat()
             }
-            Err(trouble) => vec![Err(trouble); types.len()],
+            Err(failure) => vec![Err(failure); types.len()],
         }
     }
 }
@@ -114,7 +114,7 @@ impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let program = match &self.program {
             Ok(program) => program,
-            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+            Err(failure) => return vec![Outcome::Failed(failure.clone()); items.len()],
         };
         let compiler = Compiler {
             profile: &self.profile,
@@ -127,14 +127,14 @@ impl Map for Stage {
         };
         let types: Vec<String> =
             items.iter().map(|i| String::from_utf8_lossy(&i[0]).into_owned()).collect();
-        let of = |made| match made {
+        let of = |made: std::result::Result<Layout, Failure>| match made {
             Ok(layout) => Outcome::Done(serde_json::to_vec(&Some(layout)).unwrap_or_default()),
             // A type that a target does not have is none of its layouts.
-            Err(Trouble::Refused(_)) => {
+            Err(failure) if failure.kind == REFUSED => {
                 let none = serde_json::to_vec(&None::<Layout>).unwrap_or_default();
-                Outcome::ForNow(Box::new(Outcome::Done(none)))
+                Outcome::DoneForNow(none)
             }
-            Err(trouble) => outcome(trouble),
+            Err(failure) => Outcome::Failed(failure),
         };
         self.read(&compiler, &types).into_iter().map(of).collect()
     }
@@ -173,7 +173,11 @@ impl Map for Compare {
                 let layout = match read {
                     Ok(Some(layout)) => layout,
                     Ok(None) => continue,
-                    Err(e) => return Outcome::Failed(format!("a layout that cannot be read: {e}")),
+                    Err(e) => {
+                        return Outcome::Failed(
+                            format!("a layout that cannot be read: {e}").into(),
+                        );
+                    }
                 };
                 match groups.iter_mut().find(|g| agree(&g.layout, &layout)) {
                     Some(group) => group.profiles.push(p),

@@ -9,6 +9,7 @@ use super::compilers::Compilers;
 use super::guard::Guard;
 use super::items::read_test;
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Fault};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint};
 use litmake_lang::Language;
@@ -17,8 +18,7 @@ use litmake_mix::Split;
 use litmake_mix::driver::{Driver, driver};
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
-use litmake_toolchain::compile::Fault;
-use litmake_toolchain::compile::{Compiler, Trouble};
+use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::image::Image;
 use litmake_toolchain::image::library::Library;
 use litmake_toolchain::ld::{self, Linker, Threads};
@@ -26,11 +26,11 @@ use litmake_toolchain::runtime::Runtime;
 
 struct Prepared {
     profile: Arc<Profile>,
-    program: Result<PathBuf, String>,
+    program: Result<PathBuf, Failure>,
     runtime: Arc<Runtime>,
 }
 
-type Object = Result<Arc<Vec<u8>>, Trouble>;
+type Object = Result<Arc<Vec<u8>>, Failure>;
 
 /// A mix as a program, and whose code is in it.
 pub struct Linked {
@@ -44,7 +44,7 @@ const MAX_KEPT: usize = 20_000;
 
 pub struct Ld {
     profiles: Vec<Prepared>,
-    linker: Result<Linker, String>,
+    linker: Result<Linker, Failure>,
     /// What profiles made of parts and of programs around them.
     made: Mutex<HashMap<(usize, String), Object>>,
 }
@@ -76,7 +76,9 @@ impl Ld {
             ld::linkers(profile.arch, false).into_iter().next()
         });
         let linker = linker.ok_or_else(|| {
-            "there is no linker for these profiles (Debian: lld, or binutils for the target)".into()
+            let message =
+                "there is no linker for these profiles (Debian: lld, or binutils for the target)";
+            Failure::broken(Fault::Missing, message)
         });
         let digest = match &linker {
             Ok(found) => {
@@ -90,14 +92,11 @@ impl Ld {
         (Ld { profiles: prepared, linker, made: Mutex::default() }, out, guard)
     }
 
-    fn compiler<'a>(&'a self, p: usize, context: &'a Context) -> Result<Compiler<'a>, Trouble> {
-        let found = self.profiles.get(p).ok_or(Trouble::Test("there is no such profile".into()))?;
+    fn compiler<'a>(&'a self, p: usize, context: &'a Context) -> Result<Compiler<'a>, Failure> {
+        let found = self.profiles.get(p).ok_or("there is no such profile")?;
         Ok(Compiler {
             profile: &found.profile,
-            program: found
-                .program
-                .as_ref()
-                .map_err(|e| Trouble::Broken(Fault::Missing, e.clone()))?,
+            program: found.program.as_ref().map_err(Clone::clone)?,
             observe: Observe::Condition,
             storage: Storage::Pointers,
             helpers: false,
@@ -106,7 +105,7 @@ impl Ld {
         })
     }
 
-    fn made(&self, p: usize, text: &str, make: &dyn Fn() -> Result<Vec<u8>, Trouble>) -> Object {
+    fn made(&self, p: usize, text: &str, make: &dyn Fn() -> Result<Vec<u8>, Failure>) -> Object {
         let key = (p, text.to_string());
         let lock = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
@@ -114,7 +113,7 @@ impl Ld {
         }
         let made = make().map(Arc::new);
         let mut all = lock();
-        if all.len() < MAX_KEPT && !matches!(made, Err(Trouble::Stopped)) {
+        if all.len() < MAX_KEPT && !made.as_ref().is_err_and(Failure::is_stopped) {
             all.insert(key, made.clone());
         }
         made
@@ -128,9 +127,9 @@ impl Ld {
         split: &Split,
         assignment: &[usize],
         context: &Context,
-    ) -> Result<Test, Trouble> {
+    ) -> Result<Test, Failure> {
         let linked = self.link(test, split, assignment, context)?;
-        self.test(test, split, &linked, false).map_err(Trouble::Test)
+        self.test(test, split, &linked, false)
     }
 
     /// The program of such a mix.
@@ -140,21 +139,22 @@ impl Ld {
         split: &Split,
         assignment: &[usize],
         context: &Context,
-    ) -> Result<Linked, Trouble> {
-        let linker =
-            self.linker.as_ref().map_err(|e| Trouble::Broken(Fault::Missing, e.clone()))?;
+    ) -> Result<Linked, Failure> {
+        let linker = self.linker.as_ref().map_err(Clone::clone)?;
         let in_c =
             |p: &&usize| self.profiles.get(**p).is_some_and(|p| p.profile.language == Language::C);
         let all: Vec<usize> = (0..self.profiles.len()).collect();
-        let host = assignment.iter().chain(&all).find(in_c).ok_or_else(|| {
-            Trouble::Test("unsupported: no profile is for C, which calls parts".into())
-        })?;
+        let host = assignment
+            .iter()
+            .chain(&all)
+            .find(in_c)
+            .ok_or_else(|| Failure::unsupported("no profile is for C, which calls parts"))?;
         // Equal parts of one profile are one function.
         let prefix = |i: usize| {
             let text = format!("{} {}", assignment[i], split.pieces[i].text);
             format!("p{}_", &blake3::hash(text.as_bytes()).to_hex()[..16])
         };
-        let program = driver(test, split, &|i| prefix(i) + "P0").map_err(Trouble::Test)?;
+        let program = driver(test, split, &|i| prefix(i) + "P0")?;
         let around = self
             .made(*host, &program.text, &|| self.compiler(*host, context)?.driver(&program.text))?;
         let mut objects = vec![around];
@@ -165,7 +165,7 @@ impl Ld {
                 continue;
             }
             objects.push(self.made(p, &piece.text, &|| {
-                let part = read_test(piece.text.as_bytes()).map_err(Trouble::Test)?;
+                let part = read_test(piece.text.as_bytes())?;
                 self.compiler(p, context)?.part(&part, &prefix)
             })?);
             seen.push(prefix);
@@ -191,7 +191,7 @@ impl Ld {
         split: &Split,
         linked: &Linked,
         calls: bool,
-    ) -> Result<Test, String> {
+    ) -> Result<Test, Failure> {
         let profiles: Vec<&Profile> =
             linked.profiles.iter().map(|p| self.profiles[*p].profile.as_ref()).collect();
         let threads = Threads {

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::building::{Build, Building};
-use super::compiled::outcome;
 use super::compilers::Compilers;
 use super::guard::{Guard, Guarded};
 use super::items::read_test;
 use super::ld::Ld;
 use super::split::Splits;
 use litmake_base::diag::{Diag, Result};
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
@@ -23,9 +23,8 @@ use litmake_pipeline::kinds::link::LinkBy;
 use litmake_pipeline::kinds::{self, Kind};
 use litmake_pipeline::plan::{Node, Plan};
 use litmake_profile::types::Storage;
-use litmake_toolchain::compile::Trouble;
 
-type Checked<T> = std::result::Result<T, String>;
+type Checked<T> = std::result::Result<T, Failure>;
 
 /// Its items are what `split` gave, the test, and the parts as each profile compiled them.
 pub struct Stage {
@@ -107,37 +106,35 @@ fn stage(
 }
 
 impl Stage {
-    fn one(&self, item: &[Vec<u8>], context: &Context) -> std::result::Result<Outcome, Trouble> {
-        let failed = |message: &str| Trouble::Test(message.to_string());
+    fn one(&self, item: &[Vec<u8>], context: &Context) -> Checked<Outcome> {
         let [_, test, compiled @ ..] = item else {
-            return Err(failed("a test without code was to be linked"));
+            return Err("a test without code was to be linked".into());
         };
-        let test = read_test(test).map_err(Trouble::Test)?;
-        let split = mix::split(&test, self.by).map_err(Trouble::Test)?;
+        let test = read_test(test)?;
+        let split = mix::split(&test, self.by)?;
         let mut parts: Vec<Vec<Option<Test>>> = Vec::new();
         for profile in compiled {
-            let results =
-                decode_results(profile).ok_or_else(|| failed("code that cannot be read"))?;
+            let results = decode_results(profile).ok_or("code that cannot be read")?;
             let read = |r: Option<Vec<u8>>| r.map(|bytes| read_test(&bytes)).transpose();
             let read: Checked<Vec<_>> = results.into_iter().map(read).collect();
-            parts.push(read.map_err(Trouble::Test)?);
+            parts.push(read?);
         }
         // What broke ends it; what cannot be joined is one mix less.
         let broke = RefCell::new(None);
         let refused = Cell::new(false);
         let stop = || context.stopped() || broke.borrow().is_some();
-        let mut join = |assignment: &[usize]| -> Checked<Test> {
-            let Some(ld) = &self.ld else { return Err(String::new()) };
-            ld.join(&test, &split, assignment, context).map_err(|trouble| match trouble {
-                Trouble::Test(message) => message,
-                Trouble::Refused(message) => {
-                    refused.set(true);
-                    message
+        let mut join = |assignment: &[usize]| -> std::result::Result<Test, Option<Failure>> {
+            let Some(ld) = &self.ld else { return Err(None) };
+            ld.join(&test, &split, assignment, context).map_err(|failure| {
+                match failure.kind.lasting() {
+                    Lasting::ForGood => {}
+                    Lasting::ForNow => refused.set(true),
+                    Lasting::Never => {
+                        *broke.borrow_mut() = Some(failure);
+                        return None;
+                    }
                 }
-                other => {
-                    *broke.borrow_mut() = Some(other);
-                    String::new()
-                }
+                Some(failure)
             })
         };
         let join: Option<mix::link::Join> = match self.ld.is_some() {
@@ -145,17 +142,17 @@ impl Stage {
             false => None,
         };
         let made = mix::link::link(&test, &split, &parts, join, &stop);
-        if let Some(trouble) = broke.into_inner() {
-            return Err(trouble);
+        if let Some(failure) = broke.into_inner() {
+            return Err(failure);
         }
-        let Some((linked, texts)) = made else { return Ok(Outcome::Stopped) };
-        let rest = serde_json::to_vec(&linked).map_err(|e| failed(&e.to_string()))?;
+        let Some((linked, texts)) = made else { return Ok(Outcome::stopped()) };
+        let rest = serde_json::to_vec(&linked).map_err(|e| e.to_string())?;
         let name = |(i, text): (usize, String)| (format!("mix{i}"), text.into_bytes());
         let parts = texts.into_iter().enumerate().map(name).collect();
-        let done = Outcome::Done(Bundle { parts, rest }.encode());
+        let done = Bundle { parts, rest }.encode();
         Ok(match refused.get() {
-            true => Outcome::ForNow(Box::new(done)),
-            false => done,
+            true => Outcome::DoneForNow(done),
+            false => Outcome::Done(done),
         })
     }
 }
@@ -166,10 +163,7 @@ impl Map for Stage {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
-        let one = |item: &Vec<Vec<u8>>| match self.one(item, context) {
-            Ok(made) => made,
-            Err(trouble) => outcome(trouble),
-        };
+        let one = |item: &Vec<Vec<u8>>| self.one(item, context).unwrap_or_else(Outcome::Failed);
         items.iter().map(one).collect()
     }
 }

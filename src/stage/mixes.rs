@@ -9,6 +9,7 @@ use super::items::read_test;
 use super::link;
 use super::simulate::Allowed;
 use super::verdict::{Verdict, judge};
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_engine::parts::decode_results;
 use litmake_mix::link::faults;
@@ -65,13 +66,14 @@ pub struct Fault {
 }
 
 impl Mixed {
-    pub fn decode(bytes: &[u8]) -> Result<Mixed, String> {
-        serde_json::from_slice(bytes).map_err(|e| format!("a verdict that cannot be read: {e}"))
+    pub fn decode(bytes: &[u8]) -> Result<Mixed, Failure> {
+        serde_json::from_slice(bytes)
+            .map_err(|e| format!("a verdict that cannot be read: {e}").into())
     }
 }
 
 impl Stage {
-    fn one(&self, item: &[Vec<u8>]) -> Result<Mixed, String> {
+    fn one(&self, item: &[Vec<u8>]) -> Result<Mixed, Failure> {
         let [linked, test, source, further @ .., outcomes] = item else {
             return Err("there is something missing to compare".into());
         };
@@ -169,7 +171,7 @@ impl Map for Stage {
                     false => Outcome::Finding(bytes),
                 }
             }
-            Err(message) => Outcome::Failed(message),
+            Err(failure) => Outcome::Failed(failure),
         };
         items.iter().map(one).collect()
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::building::{Build, Building};
-use super::items::{DROPPED, read_test};
+use super::items::read_test;
 use litmake_base::diag::{Diag, Result, Span, nearest};
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::rewrite::Rewriting;
@@ -83,11 +84,12 @@ impl Mutate {
 impl Map for Mutate {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| match read_test(&item[0]) {
-            Err(message) => Outcome::Failed(message),
+            Err(failure) => Outcome::Failed(failure),
             Ok(test) => match self.apply(&test) {
                 Some(test) => Outcome::Done(litmus::write(&test).into_bytes()),
                 None => {
-                    Outcome::Failed(format!("{DROPPED}{} finds nothing to change", self.name()))
+                    let why = format!("{} finds nothing to change", self.name());
+                    Outcome::Failed(Failure::left_out(why))
                 }
             },
         };

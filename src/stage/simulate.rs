@@ -10,6 +10,7 @@ use super::building::{Build, Building};
 use super::items::read_test;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_lang::compiled::{FAULTS, MAP};
@@ -59,8 +60,9 @@ impl Allowed {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, String> {
-        serde_json::from_slice(bytes).map_err(|e| format!("outcomes that cannot be read: {e}"))
+    pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, Failure> {
+        serde_json::from_slice(bytes)
+            .map_err(|e| format!("outcomes that cannot be read: {e}").into())
     }
 }
 
@@ -124,6 +126,9 @@ impl Models {
             .clone()
     }
 }
+
+/// A model that is not there, or cannot be read.
+const BROKEN: FailureKind = FailureKind::Broken(Fault::Missing);
 
 pub struct Stage {
     models: HashMap<Arch, Arc<Loaded>>,
@@ -207,21 +212,25 @@ impl Stage {
     fn one(&self, simulator: &mut Simulator, content: &[u8]) -> Outcome {
         let test = match read_test(content) {
             Ok(test) => test,
-            Err(message) => return Outcome::Failed(message),
+            Err(failure) => return Outcome::Failed(failure),
         };
         let Some(loaded) = self.models.get(&test.arch) else {
             let message = format!("there is no model here for {} tests", test.arch.name());
-            return Outcome::Failed(message);
+            return Outcome::Failed(message.into());
         };
         let model = match loaded.model() {
             Ok(model) => model,
-            Err(e) => return Outcome::Broke(e.to_string()),
+            Err(e) => return Outcome::Failed(Failure::from(e).kind(BROKEN)),
         };
         match simulator.simulate(&test, model, &self.options) {
             Ok(outcomes) => Outcome::Done(Allowed::new(&test, &outcomes).encode()),
-            // Being too slow depends on the machine; all else on the test.
-            Err(e) if e.passing => Outcome::Broke(e.to_string()),
-            Err(e) => Outcome::Failed(e.or_at(&test.source, test.condition.span).to_string()),
+            Err(e) => match e.kind.lasting() {
+                // Being too slow depends on the machine; all else on the test.
+                Lasting::Never => Outcome::Failed(e.into()),
+                Lasting::ForGood | Lasting::ForNow => {
+                    Outcome::Failed(e.or_at(&test.source, test.condition.span).into())
+                }
+            },
         }
     }
 }
@@ -242,10 +251,12 @@ impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let mut simulator = Simulator::default();
         let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
-            true => Outcome::Stopped,
+            true => Outcome::stopped(),
             false => match self.one(&mut simulator, &item[0]) {
                 // A stop leaves it no time.
-                Outcome::Broke(_) if context.stopped() => Outcome::Stopped,
+                Outcome::Failed(failure) if failure.is_broken() && context.stopped() => {
+                    Outcome::stopped()
+                }
                 outcome => outcome,
             },
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::building::{Build, Building};
 use super::items::read_test;
 use litmake_base::diag;
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::Bundle;
 use litmake_mix::{self as mix, By};
@@ -48,7 +49,7 @@ fn fingerprint(by: SplitBy) -> Fingerprint {
 
 impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
-        let one = |item: &Vec<Vec<u8>>| -> Result<Vec<u8>, String> {
+        let one = |item: &Vec<Vec<u8>>| -> Result<Vec<u8>, Failure> {
             let test = read_test(&item[0])?;
             let split = mix::split(&test, self.by)?;
             let part = |p: &mix::Piece| {
@@ -59,7 +60,6 @@ impl Map for Stage {
             let parts = split.pieces.iter().map(part).collect();
             Ok(Bundle { parts, rest: Vec::new() }.encode())
         };
-        let outcome = |item| one(item).map_or_else(Outcome::Failed, Outcome::Done);
-        items.iter().map(outcome).collect()
+        items.iter().map(|item| one(item).into()).collect()
     }
 }

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::building::Building;
 use super::items::read_test;
 use litmake_base::digest::Digest;
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
 use litmake_litmus::{self as litmus, Test};
@@ -45,7 +46,7 @@ impl Default for Threads {
     }
 }
 
-fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), String> {
+fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), Failure> {
     let test = read_test(text)?;
     let threads = apart(&test);
     Ok((test, threads))
@@ -94,7 +95,7 @@ impl Map for Apart {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
-        let one = |item: &Vec<Vec<u8>>| -> Result<Vec<u8>, String> {
+        let one = |item: &Vec<Vec<u8>>| -> Result<Vec<u8>, Failure> {
             let read = self.0.get(&item[0], read_apart)?;
             let part = |t: &Thread| (t.name.clone(), t.text.clone().into_bytes());
             let parts = match &read.1 {
@@ -103,8 +104,7 @@ impl Map for Apart {
             };
             Ok(Bundle { parts, rest: Vec::new() }.encode())
         };
-        let outcome = |item: &Vec<Vec<u8>>| one(item).map_or_else(Outcome::Failed, Outcome::Done);
-        items.iter().map(outcome).collect()
+        items.iter().map(|item| one(item).into()).collect()
     }
 }
 
@@ -112,7 +112,7 @@ impl Map for Apart {
 const WHOLE: &str = "";
 
 impl Together {
-    fn one(&self, item: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+    fn one(&self, item: &[Vec<u8>]) -> Result<Vec<u8>, Failure> {
         let [_, test, code] = item else {
             return Err("a test without code was to be put together".into());
         };
@@ -139,8 +139,7 @@ impl Map for Together {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
-        let one = |item: &Vec<Vec<u8>>| self.one(item).map_or_else(Outcome::Failed, Outcome::Done);
-        items.iter().map(one).collect()
+        items.iter().map(|item| self.one(item).into()).collect()
     }
 }
 
@@ -157,8 +156,8 @@ impl<T> Memory<T> {
     fn get(
         &self,
         content: &[u8],
-        read: impl FnOnce(&[u8]) -> Result<T, String>,
-    ) -> Result<Arc<T>, String> {
+        read: impl FnOnce(&[u8]) -> Result<T, Failure>,
+    ) -> Result<Arc<T>, Failure> {
         let key = Digest::of(content);
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = known().get(&key) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::simulate::Allowed;
+use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 
 /// What the comparison of one test came to.
@@ -45,14 +46,15 @@ impl Verdict {
         self.is_finding() && outcome != self.positive.is_empty()
     }
 
-    pub fn decode(bytes: &[u8]) -> Result<Verdict, String> {
-        serde_json::from_slice(bytes).map_err(|e| format!("a verdict that cannot be read: {e}"))
+    pub fn decode(bytes: &[u8]) -> Result<Verdict, Failure> {
+        serde_json::from_slice(bytes)
+            .map_err(|e| format!("a verdict that cannot be read: {e}").into())
     }
 }
 
 /// Compares two outcome sets over the names that both show. A side that shows nothing of the
 /// other cannot be compared.
-pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
+pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
     let names = |a: &Allowed| -> BTreeSet<String> {
         a.states.iter().flat_map(|s| s.keys().cloned()).collect()
     };
@@ -71,7 +73,9 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
                 also: Vec::new(),
             });
         }
-        return Err(format!("source and target show nothing in common: {shown:?} and {seen:?}"));
+        return Err(
+            format!("source and target show nothing in common: {shown:?} and {seen:?}").into()
+        );
     }
     let project = |a: &Allowed| -> BTreeSet<BTreeMap<String, String>> {
         let keep = |s: &BTreeMap<String, String>| {
@@ -101,7 +105,7 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, String> {
 }
 
 /// Compares under the source's model, and, where there is a difference, under further ones.
-pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<Verdict, String> {
+pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<Verdict, Failure> {
     let mut verdict = compare(source, target)?;
     if !verdict.positive.is_empty() {
         for weaker in further {
@@ -122,7 +126,7 @@ pub fn fingerprint() -> Fingerprint {
 impl Map for Compare {
     fn run(&self, items: &[Vec<Vec<u8>>], _: &Context) -> Vec<Outcome> {
         let one = |item: &Vec<Vec<u8>>| {
-            let verdict = || -> Result<Verdict, String> {
+            let verdict = || -> Result<Verdict, Failure> {
                 let further: Vec<Allowed> =
                     item[2..].iter().map(|b| Allowed::decode(b)).collect::<Result<_, _>>()?;
                 judge(&Allowed::decode(&item[0])?, &Allowed::decode(&item[1])?, &further)
@@ -135,7 +139,7 @@ impl Map for Compare {
                         false => Outcome::Done(bytes),
                     }
                 }
-                Err(message) => Outcome::Failed(message),
+                Err(failure) => Outcome::Failed(failure),
             }
         };
         items.iter().map(one).collect()

@@ -8,13 +8,14 @@ use std::time::Duration;
 use super::compile::{Compiler, arguments, subcommands};
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
-use super::trouble::{self, Fault, Trouble};
+use super::trouble;
+use litmake_base::failure::{Failure, Fault};
 use litmake_lang::{Language, cpp};
 
 /// A text that every compiler of C and C++ takes.
 pub const PLAIN: &str = "int plain;\n";
 
-type Text<'t> = &'t dyn Fn(&str) -> Result<String, String>;
+type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 
 /// How a program is run.
 pub type Run<'r> = &'r dyn Fn(&Request) -> Ended;
@@ -33,9 +34,9 @@ impl<'a> Bench<'a> {
         compiler: &'a Compiler<'a>,
         extra: &[&str],
         timeout: Duration,
-    ) -> Result<Bench<'a>, Trouble> {
+    ) -> Result<Bench<'a>, Failure> {
         let dir =
-            Scratch::new().map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
+            Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp => {
@@ -62,26 +63,26 @@ impl<'a> Bench<'a> {
 
     /// The object code of a text. Without the target's library, its headers are the compiler's own,
     /// and ours.
-    pub fn emit(&self, text: Text) -> Result<Vec<u8>, Trouble> {
+    pub fn emit(&self, text: Text) -> Result<Vec<u8>, Failure> {
         let made = self.hosted(text);
         match &made {
-            Err(Trouble::Broken(Fault::Open, _)) if self.lacks_headers() => self.bare(text),
+            Err(failure) if trouble::is_open(failure) && self.lacks_headers() => self.bare(text),
             _ => made,
         }
     }
 
-    fn hosted(&self, text: Text) -> Result<Vec<u8>, Trouble> {
-        let text = text(self.compiler.profile.language.header()).map_err(Trouble::Test)?;
+    fn hosted(&self, text: Text) -> Result<Vec<u8>, Failure> {
+        let text = text(self.compiler.profile.language.header())?;
         self.compile(&text, &self.args)
     }
 
-    fn bare(&self, text: Text) -> Result<Vec<u8>, Trouble> {
+    fn bare(&self, text: Text) -> Result<Vec<u8>, Failure> {
         let profile = self.compiler.profile;
         let header = match profile.language {
             Language::Cpp => cpp::BARE_HEADER,
             language => language.header(),
         };
-        let text = text(header).map_err(Trouble::Test)?;
+        let text = text(header)?;
         let mut args = self.args.clone();
         args.insert(subcommands(profile), "-ffreestanding".to_string());
         self.compile(&text, &args)
@@ -105,22 +106,22 @@ impl<'a> Bench<'a> {
         if self.bare(headers).is_err() {
             return false;
         }
-        let refused = || matches!(self.hosted(headers), Err(Trouble::Broken(Fault::Open, _)));
+        let refused = || self.hosted(headers).is_err_and(|failure| trouble::is_open(&failure));
         match self.hosted(headers) {
             Ok(_) => *known.get_or_init(|| false),
-            Err(Trouble::Broken(Fault::Open, _)) if refused() => *known.get_or_init(|| true),
+            Err(failure) if trouble::is_open(&failure) && refused() => *known.get_or_init(|| true),
             Err(_) => false,
         }
     }
 
-    fn compile(&self, text: &str, args: &[String]) -> Result<Vec<u8>, Trouble> {
+    fn compile(&self, text: &str, args: &[String]) -> Result<Vec<u8>, Failure> {
         let Compiler { profile, program, stop, .. } = self.compiler;
         let (file, object) = (format!("test.{}", profile.language.extension()), "test.o");
         // What an earlier text left must not be taken for this one's.
         let _ = std::fs::remove_file(self.dir.path().join(object));
         self.dir
             .write(&file, text)
-            .map_err(|e| Trouble::machine(format!("the source cannot be written: {e}")))?;
+            .map_err(|e| Failure::machine(format!("the source cannot be written: {e}")))?;
         let ended = (self.run)(&Request {
             program,
             args,
@@ -133,7 +134,7 @@ impl<'a> Bench<'a> {
         });
         let name = &profile.compiler;
         trouble::judge(name, ended, self.timeout)?;
-        let unusable = |what: String| Trouble::Broken(Fault::Output, format!("{name} {what}"));
+        let unusable = |what: String| Failure::broken(Fault::Output, format!("{name} {what}"));
         let bytes = self.dir.read(object);
         let bytes = bytes.map_err(|e| unusable(format!("left no object file: {e}")))?;
         match object::File::parse(&*bytes) {

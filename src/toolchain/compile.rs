@@ -15,7 +15,8 @@ use super::process;
 use super::runtime::Runtime;
 use super::table;
 use super::trouble;
-pub use super::trouble::{Fault, Trouble, first_error};
+pub use super::trouble::first_error;
+use litmake_base::failure::Failure;
 use litmake_base::stop::Stopping;
 use litmake_isa::{self as isa, Isa};
 use litmake_lang::Language;
@@ -52,16 +53,16 @@ pub(super) struct Unit {
 
 impl Compiler<'_> {
     /// Compiles C tests and lifts what comes out, one result a test.
-    pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Trouble>> {
-        let mut out: Vec<Result<Test, Trouble>> = Vec::with_capacity(tests.len());
+    pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Failure>> {
+        let mut out: Vec<Result<Test, Failure>> = Vec::with_capacity(tests.len());
         let mut units = Vec::new();
         for test in tests {
             match self.unit(test) {
                 Ok(unit) => {
-                    out.push(Err(Trouble::Stopped));
+                    out.push(Err(Failure::stopped()));
                     units.push((out.len() - 1, unit));
                 }
-                Err(message) => out.push(Err(Trouble::Test(message))),
+                Err(failure) => out.push(Err(failure)),
             }
         }
         if units.is_empty() {
@@ -69,9 +70,9 @@ impl Compiler<'_> {
         }
         let object = self.object(&units, self.profile.timeout);
         match &object {
-            Err(Trouble::Broken(fault, said)) if units.len() > 1 && self.takes_nothing() => {
+            Err(failure) if failure.is_broken() && units.len() > 1 && self.takes_nothing() => {
                 for (place, _) in &units {
-                    out[*place] = Err(Trouble::Broken(*fault, said.clone()));
+                    out[*place] = Err(failure.clone());
                 }
             }
             _ => self.batch(&units, object, &mut out),
@@ -79,15 +80,15 @@ impl Compiler<'_> {
         out
     }
 
-    pub(super) fn unit(&self, test: &Test) -> Result<Unit, String> {
+    pub(super) fn unit(&self, test: &Test) -> Result<Unit, Failure> {
         if test.arch != Arch::C {
-            return Err(format!("{} is no C test but {}", test.name, test.arch.name()));
+            return Err(format!("{} is no C test but {}", test.name, test.arch.name()).into());
         }
         if isa::target::of(self.profile.arch, false, false, false).is_none() {
-            return Err(format!(
-                "unsupported: code for {} cannot be lifted yet",
+            return Err(Failure::unsupported(format!(
+                "code for {} cannot be lifted yet",
                 self.profile.arch.name()
-            ));
+            )));
         }
         let observe = match self.observe {
             Observe::None => BTreeMap::new(),
@@ -102,7 +103,7 @@ impl Compiler<'_> {
         // What a language lacks is said before a batch is made.
         if self.profile.language != Language::C {
             if !self.profile.mapping.is_empty() {
-                return Err("unsupported: tables are for tests in C".into());
+                return Err(Failure::unsupported("tables are for tests in C"));
             }
             self.profile.language.emit(&unit.test, &self.options(&unit, 0))?;
         }
@@ -110,7 +111,7 @@ impl Compiler<'_> {
     }
 
     /// What a compiler is given for some tests.
-    fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, String> {
+    fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, Failure> {
         let mut text = String::new();
         for (n, (_, unit)) in units.iter().enumerate() {
             text.push_str(&self.profile.language.emit(&unit.test, &self.options(unit, n))?);
@@ -125,12 +126,12 @@ impl Compiler<'_> {
         header: &str,
         unit: &Unit,
         prefix: &str,
-    ) -> Result<String, String> {
+    ) -> Result<String, Failure> {
         let options = EmitOptions { prefix: prefix.to_string(), ..self.options(unit, 0) };
         self.with_table(header, self.profile.language.emit(&unit.test, &options)?)
     }
 
-    fn with_table(&self, header: &str, mut text: String) -> Result<String, String> {
+    fn with_table(&self, header: &str, mut text: String) -> Result<String, Failure> {
         if !self.profile.mapping.is_empty() {
             let table = Table::read(&self.profile.mapping)?;
             text = table::preamble(&table, self.profile.arch, &text)? + &text;
@@ -139,28 +140,28 @@ impl Compiler<'_> {
     }
 
     /// What the compiler is given for a test on its own.
-    pub fn source(&self, test: &Test) -> Result<String, String> {
+    pub fn source(&self, test: &Test) -> Result<String, Failure> {
         self.text(self.profile.language.header(), &[(0, self.unit(test)?)])
     }
 
     /// Whether the compiler fails on a text without any test, too: the profile, the compiler or the
     /// machine is at fault, and it need not be asked about each test.
     fn takes_nothing(&self) -> bool {
-        matches!(self.object(&[], self.profile.timeout), Err(Trouble::Broken(..)))
+        self.object(&[], self.profile.timeout).is_err_and(|failure| failure.is_broken())
     }
 
     /// The tests that the object code of a batch makes; of its halves, where there is none.
     fn batch(
         &self,
         units: &[(usize, Unit)],
-        object: Result<Vec<u8>, Trouble>,
-        out: &mut [Result<Test, Trouble>],
+        object: Result<Vec<u8>, Failure>,
+        out: &mut [Result<Test, Failure>],
     ) {
         match object {
             Ok(object) => {
                 let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
                 for (n, (place, unit)) in units.iter().enumerate() {
-                    out[*place] = self.target(unit, n, &image).map_err(Trouble::Test);
+                    out[*place] = self.target(unit, n, &image);
                     // What stands beside a function can change how it is compiled; alone, it
                     // stands for itself.
                     if out[*place].is_err() && units.len() > 1 {
@@ -168,8 +169,8 @@ impl Compiler<'_> {
                     }
                 }
             }
-            Err(Trouble::Stopped) => {}
-            Err(trouble) if units.len() == 1 => out[units[0].0] = Err(trouble),
+            Err(failure) if failure.is_stopped() => {}
+            Err(failure) if units.len() == 1 => out[units[0].0] = Err(failure),
             Err(_) => {
                 // One that hangs hangs each batch that it is in; such batches are given up sooner.
                 let timeout = (self.profile.timeout / 4).max(Duration::from_secs(1));
@@ -181,11 +182,11 @@ impl Compiler<'_> {
         }
     }
 
-    fn alone(&self, unit: &Unit) -> Result<Test, Trouble> {
+    fn alone(&self, unit: &Unit) -> Result<Test, Failure> {
         let units = [(0, unit.clone())];
         let object = self.object(&units, self.profile.timeout)?;
         let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
-        self.target(&units[0].1, 0, &image).map_err(Trouble::Test)
+        self.target(&units[0].1, 0, &image)
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -202,7 +203,7 @@ impl Compiler<'_> {
     }
 
     /// The object code of a batch. A test alone has all the time that the profile gives.
-    fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Trouble> {
+    fn object(&self, units: &[(usize, Unit)], timeout: Duration) -> Result<Vec<u8>, Failure> {
         let timeout = match units.len() {
             1 => self.profile.timeout,
             _ => timeout,
@@ -212,8 +213,8 @@ impl Compiler<'_> {
 
     /// Compiles a test as [`Compiler::compile`] does, for whoever wants to see how: `run` runs what
     /// has to be run.
-    pub fn watched(&self, test: &Test, run: Run) -> Result<(), Trouble> {
-        let units = [(0, self.unit(test).map_err(Trouble::Test)?)];
+    pub fn watched(&self, test: &Test, run: Run) -> Result<(), Failure> {
+        let units = [(0, self.unit(test)?)];
         let text = |header: &str| self.text(header, &units);
         Bench::new(self, &self.extra(), self.profile.timeout)?.by(run).emit(&text).map(drop)
     }
@@ -236,27 +237,32 @@ impl Compiler<'_> {
     /// profile says, where it is for C or C++.
     pub fn emit(
         &self,
-        text: &dyn Fn(&str) -> Result<String, String>,
+        text: &dyn Fn(&str) -> Result<String, Failure>,
         extra: &[&str],
         timeout: Duration,
-    ) -> Result<Vec<u8>, Trouble> {
+    ) -> Result<Vec<u8>, Failure> {
         Bench::new(self, extra, timeout)?.emit(text)
     }
 
     /// As `emit`, where it is settled whose doing a failure is.
     pub fn emit_or_refuse(
         &self,
-        text: &dyn Fn(&str) -> Result<String, String>,
+        text: &dyn Fn(&str) -> Result<String, Failure>,
         extra: &[&str],
         timeout: Duration,
-    ) -> Result<Vec<u8>, Trouble> {
+    ) -> Result<Vec<u8>, Failure> {
         let bench = Bench::new(self, extra, timeout)?;
         let plain = || bench.emit(&|_| Ok(PLAIN.to_string())).map(drop);
         trouble::settle(bench.emit(text), plain, || bench.emit(text))
     }
 
     /// The assembly test that the object code of a test makes.
-    fn target(&self, unit: &Unit, n: usize, image: &Result<Image, String>) -> Result<Test, String> {
+    fn target(
+        &self,
+        unit: &Unit,
+        n: usize,
+        image: &Result<Image, Failure>,
+    ) -> Result<Test, Failure> {
         let image = image.as_ref().map_err(Clone::clone)?;
         let test = &unit.test;
         let options = self.options(unit, n);
@@ -281,7 +287,7 @@ impl Compiler<'_> {
         let mut written = BTreeSet::new();
         for (thread, body) in test.threads.iter().enumerate() {
             let Body::C(f) = body else {
-                return Err(format!("{} has a thread that is not C", test.name));
+                return Err(format!("{} has a thread that is not C", test.name).into());
             };
             let mut params: Vec<String> = Vec::new();
             for p in &f.params {
@@ -312,7 +318,7 @@ impl Compiler<'_> {
                 calls: false,
             };
             let lifted = lift::lift(image, &options.function_name(&f.name), &given)
-                .map_err(|e| format!("P{thread}: {e}"))?;
+                .map_err(|e| e.of_thread(thread))?;
             share(&mut private, lifted.init);
             written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));

@@ -13,6 +13,7 @@ use super::kind::Kind;
 use super::ld;
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
+use litmake_base::failure::{Failure, Fault};
 use litmake_base::file;
 use litmake_lang::c11::emit::{
     EmitOptions, HEADER, Storage, emit_c, local_type, observed_locals, shared_locations,
@@ -69,14 +70,16 @@ static void leave(void) {
 
 impl Compiler<'_> {
     /// Compiles, links and runs a test; what cannot be is said.
-    pub fn execute(&self, test: &Test) -> Result<Ran, String> {
+    pub fn execute(&self, test: &Test) -> Result<Ran, Failure> {
         if !self.profile.mapping.is_empty() {
-            return Err("unsupported: a profile that is no compiler is not run".into());
+            return Err(Failure::unsupported("a profile that is no compiler is not run"));
         }
         let sources = sources(test)?;
-        let dir = Scratch::new().map_err(|e| format!("no temporary folder: {e}"))?;
+        let dir =
+            Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
         for (name, text) in &sources {
-            dir.write(name, text).map_err(|e| format!("the source cannot be written: {e}"))?;
+            dir.write(name, text)
+                .map_err(|e| Failure::machine(format!("the source cannot be written: {e}")))?;
         }
         self.link(dir.path(), &sources)?;
         let program = dir.path().join("run");
@@ -92,17 +95,19 @@ impl Compiler<'_> {
         match ended {
             Ended::Exit { code: 0, .. } => Ok(Ran::Well),
             Ended::Exit { code, stderr, .. } => {
-                Err(format!("it ended with status {code}: {}", first_error(&stderr)))
+                Err(format!("it ended with status {code}: {}", first_error(&stderr)).into())
             }
             Ended::Signal { signal, .. } => Ok(Ran::Signal(signal)),
             Ended::TooSlow => Err("it did not come to its end alone".into()),
-            Ended::Stopped => Err("stopped".into()),
-            Ended::NotStarted(e) => Err(format!("it cannot be started: {e}")),
+            Ended::Stopped => Err(Failure::stopped()),
+            Ended::NotStarted(e) => {
+                Err(Failure::broken(Fault::Missing, format!("it cannot be started: {e}")))
+            }
         }
     }
 
     /// Makes the program: without a C library, and with one where the runtime library needs it.
-    fn link(&self, dir: &Path, sources: &[(&str, String)]) -> Result<(), String> {
+    fn link(&self, dir: &Path, sources: &[(&str, String)]) -> Result<(), Failure> {
         let owned = |list: &[&str]| list.iter().map(|a| a.to_string()).collect::<Vec<String>>();
         let mut files: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
         files.extend(["-static", "-o", "run"]);
@@ -119,10 +124,10 @@ impl Compiler<'_> {
                 Ended::Exit { code: 0, .. } => return Ok(()),
                 Ended::Exit { stderr, .. } if said.is_empty() => said = first_error(&stderr),
                 Ended::Exit { .. } => {}
-                _ => return Err(format!("{name} did not link it")),
+                _ => return Err(format!("{name} did not link it").into()),
             }
         }
-        Err(format!("{name} cannot link it: {said}"))
+        Err(format!("{name} cannot link it: {said}").into())
     }
 
     fn start(&self, dir: &Path, program: &Path, args: &[String]) -> Ended {
@@ -140,7 +145,7 @@ impl Compiler<'_> {
     }
 
     /// What runs a program of the profile's architecture here; nothing where this machine does.
-    fn emulator(&self, program: &Path) -> Result<Option<PathBuf>, String> {
+    fn emulator(&self, program: &Path) -> Result<Option<PathBuf>, Failure> {
         let header =
             file::read(program, file::MAX_DATA).map_err(|e| format!("there is no program: {e}"))?;
         let big = header.get(5) == Some(&2);
@@ -154,14 +159,15 @@ impl Compiler<'_> {
             (Arch::RiscV, _) => "qemu-riscv64",
             (Arch::Ppc, false) => "qemu-ppc64le",
             (Arch::Ppc, true) => "qemu-ppc64",
-            (Arch::C | Arch::X86 | Arch::Mips, _) => return Err(NOWHERE.into()),
+            (Arch::C | Arch::X86 | Arch::Mips, _) => return Err(Failure::unsupported(NOWHERE)),
         };
         let found = process::find(name);
-        found.map(Some).ok_or_else(|| format!("`{name}` is not installed (Debian: qemu-user)"))
+        let missing = || format!("`{name}` is not installed (Debian: qemu-user)");
+        found.map(Some).ok_or_else(|| Failure::broken(Fault::Missing, missing()))
     }
 }
 
-const NOWHERE: &str = "unsupported: programs of this target are not run";
+const NOWHERE: &str = "programs of this target are not run";
 
 /// What makes an emulator stand for a processor that has everything.
 pub fn everything(arch: Arch) -> Vec<String> {
@@ -182,7 +188,7 @@ pub fn linker_for(profile: &Profile, kind: Kind) -> Option<String> {
 }
 
 /// The threads, the objects, and what calls one after the other, each a file of its own.
-fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, String> {
+fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
     let observe = observed_locals(test);
     let options =
         EmitOptions { storage: Storage::Params, observe: observe.clone(), ..Default::default() };
@@ -191,12 +197,13 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, String> {
     let mut main = MAIN.to_string();
     let mut body = String::new();
     let mut seen: Vec<String> = Vec::new();
-    let mut object = |name: &str, ty: &Type, value: i128| -> Result<(), String> {
+    let mut object = |name: &str, ty: &Type, value: i128| -> Result<(), Failure> {
         if seen.iter().any(|s| s == name) {
             return Ok(());
         }
         seen.push(name.to_string());
-        let size = size_of(ty).ok_or_else(|| format!("unsupported: the type of `{name}`"))?;
+        let size =
+            size_of(ty).ok_or_else(|| Failure::unsupported(format!("the type of `{name}`")))?;
         let line = print_declaration(ty.bare(), &format!("obj_{name}"));
         let constant = if fixed.iter().any(|f| f == name) { "const " } else { "" };
         let init = match ty.bare() {
@@ -223,12 +230,15 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, String> {
     }
     for (thread, f) in test.threads.iter().enumerate() {
         let Body::C(f) = f else {
-            return Err(format!("{} has a thread that is not C", test.name));
+            return Err(format!("{} has a thread that is not C", test.name).into());
         };
         let mut args = Vec::new();
         for p in &f.params {
             if !matches!(p.ty.bare(), Type::Pointer(_)) {
-                return Err(format!("unsupported: P{thread} takes `{}`, no pointer", p.name));
+                return Err(Failure::unsupported(format!(
+                    "P{thread} takes `{}`, no pointer",
+                    p.name
+                )));
             }
             args.push(format!("obj_{}", p.name));
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
-use super::compile::{Compiler, Trouble};
+use super::compile::Compiler;
 use super::evidence::{Evidence, Looks};
 use super::kind;
 use super::process::{self, Ended, Request};
@@ -20,6 +20,7 @@ use super::runtime::Runtime;
 use super::trace::Look;
 use litmake_base::diag::Source;
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, Fault};
 use litmake_base::file;
 use litmake_base::records::Records;
 use litmake_base::records::{Kind, Put};
@@ -63,7 +64,7 @@ pub fn fingerprint(
     profile: &Profile,
     looks: &Looks,
     known: &dyn Records,
-) -> Result<Fingerprint, String> {
+) -> Result<Fingerprint, Failure> {
     let program = locate(&profile.compiler, looks, known)?;
     let key = ask::key("compile", &program, &profile.args, &profile.env)
         .field("profile", &profile.fingerprint().0)
@@ -182,12 +183,13 @@ fn processor() -> String {
 }
 
 /// The files that a profile names as read by its compiler, folders with all that is in them.
-fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, String> {
+fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, Failure> {
     let mut out = BTreeSet::new();
     for input in &profile.inputs {
         for entry in walkdir::WalkDir::new(input).follow_links(true).sort_by_file_name() {
             let entry = entry.map_err(|e| {
-                format!("the profile {} names the input {}: {e}", profile.name, input.display())
+                let (name, input) = (&profile.name, input.display());
+                Failure::machine(format!("the profile {name} names the input {input}: {e}"))
             })?;
             let look = if entry.file_type().is_dir() { Look::Names } else { Look::Content };
             out.insert((entry.into_path(), look));
@@ -196,11 +198,16 @@ fn named(profile: &Profile) -> Result<BTreeSet<(PathBuf, Look)>, String> {
     Ok(out)
 }
 
+/// What is said where there is no such compiler.
+pub fn not_installed(command: &str) -> Failure {
+    let message =
+        format!("the compiler `{command}` is not installed; `litmake doctor` says how to get it");
+    Failure::broken(Fault::Missing, message)
+}
+
 /// The program that a command runs. What rustup says of its proxies is remembered.
-fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, String> {
-    let program = process::locate(command).ok_or_else(|| {
-        format!("the compiler `{command}` is not installed; `litmake doctor` says how to get it")
-    })?;
+fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, Failure> {
+    let program = process::locate(command).ok_or_else(|| not_installed(command))?;
     if !process::is_rustup(&program) {
         return Ok(program);
     }
@@ -226,9 +233,8 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
 }
 
 /// Compiles the probe as any test.
-fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Trouble> {
-    let test =
-        litmus::read(&Source::new("probe", PROBE)).map_err(|e| Trouble::Test(e.to_string()))?;
+fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Failure> {
+    let test = litmus::read(&Source::new("probe", PROBE))?;
     let run = |request: &Request| watched.run(request, Some(request.dir));
     let kind = kind::Kind::asked(profile, program, &run).unwrap_or_default();
     let compiler = Compiler {

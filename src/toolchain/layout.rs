@@ -3,6 +3,7 @@
 //!
 //! It does not know other compilers, nor what should be the case.
 
+use litmake_base::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gimli::{AttributeValue, EndianSlice, RunTimeEndian};
@@ -21,15 +22,24 @@ pub struct Layout {
     pub store: BTreeSet<String>,
 }
 
+/// How an access is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Inline,
+    /// By a library's function for the size.
+    Sized,
+    /// By a library's function for every size, which may lock.
+    Any,
+}
+
 impl Layout {
-    /// How an access is made: inline, by a function for its size, or by one for every size,
-    /// which may lock.
-    pub fn way(calls: &BTreeSet<String>) -> &'static str {
+    /// How an access is made.
+    pub fn way(calls: &BTreeSet<String>) -> Way {
         let sized = |c: &String| c.rsplit('_').next().is_some_and(|n| n.parse::<u8>().is_ok());
         match (calls.is_empty(), calls.iter().all(sized)) {
-            (true, _) => "inline",
-            (false, true) => "a library's function for the size",
-            (false, false) => "a library's lock",
+            (true, _) => Way::Inline,
+            (false, true) => Way::Sized,
+            (false, false) => Way::Any,
         }
     }
 
@@ -37,7 +47,7 @@ impl Layout {
     /// of a size, and as aligned, that machines have instructions for.
     pub fn locks(&self, calls: &BTreeSet<String>) -> bool {
         let fits = self.size.is_power_of_two() && self.size <= 16 && self.align >= self.size;
-        Layout::way(calls) == "a library's lock" && !fits
+        Layout::way(calls) == Way::Any && !fits
     }
 
     /// On one line, for people.
@@ -111,7 +121,7 @@ pub fn source(types: &[String]) -> String {
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// Reads what an object file says about so many types.
-pub fn read(object: &[u8], count: usize) -> Result<Vec<Layout>, String> {
+pub fn read(object: &[u8], count: usize) -> Result<Vec<Layout>, Failure> {
     let file =
         object::File::parse(object).map_err(|e| format!("an object that cannot be read: {e}"))?;
     let offsets = offsets(&file)?;
@@ -144,7 +154,7 @@ fn name_of<'a>(
 }
 
 /// Where `after` is in the structures of an object file.
-fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, String> {
+fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, Failure> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let sections: BTreeMap<&str, Vec<u8>> = gimli_sections()
         .into_iter()
@@ -275,10 +285,10 @@ mod tests {
     #[test]
     fn ways_are_told_apart() {
         let set = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<BTreeSet<_>>();
-        assert_eq!(Layout::way(&set(&[])), "inline");
-        assert_eq!(Layout::way(&set(&["__atomic_load_16"])), "a library's function for the size");
+        assert_eq!(Layout::way(&set(&[])), Way::Inline);
+        assert_eq!(Layout::way(&set(&["__atomic_load_16"])), Way::Sized);
         let any = set(&["__atomic_load"]);
-        assert_eq!(Layout::way(&any), "a library's lock");
+        assert_eq!(Layout::way(&any), Way::Any);
         let layout = |size, align| Layout { size, align, ..Layout::default() };
         assert!(layout(5, 1).locks(&any) && layout(16, 1).locks(&any));
         assert!(!layout(16, 16).locks(&any) && !layout(5, 1).locks(&set(&[])));

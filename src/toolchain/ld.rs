@@ -16,7 +16,8 @@ use super::image::program::{BASE, stand_in};
 use super::lift::{self, Given};
 use super::process::{self, Request};
 use super::scratch::Scratch;
-use super::trouble::{self, Fault, Trouble};
+use super::trouble;
+use litmake_base::failure::{Failure, Fault};
 use litmake_base::stop::Stopping;
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::compiled::compose;
@@ -72,14 +73,14 @@ pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
 
 impl Compiler<'_> {
     /// The object code of a test whose functions' names begin with a prefix.
-    pub fn part(&self, test: &Test, prefix: &str) -> Result<Vec<u8>, Trouble> {
-        let unit = self.unit(test).map_err(Trouble::Test)?;
+    pub fn part(&self, test: &Test, prefix: &str) -> Result<Vec<u8>, Failure> {
+        let unit = self.unit(test)?;
         let timeout = self.profile.timeout;
         self.emit(&|header| self.text_named(header, &unit, prefix), &["-g0"], timeout)
     }
 
     /// The object code of a program in C around parts. Its calls stay calls.
-    pub fn driver(&self, text: &str) -> Result<Vec<u8>, Trouble> {
+    pub fn driver(&self, text: &str) -> Result<Vec<u8>, Failure> {
         let extra = ["-g0", "-fno-optimize-sibling-calls"];
         self.emit(&|_| Ok(text.to_string()), &extra, self.profile.timeout)
     }
@@ -94,9 +95,9 @@ pub fn program(
     linker: &Linker,
     entry: &str,
     stop: &dyn Stopping,
-) -> Result<Image, Trouble> {
-    let (wanted, missing) = needed(objects, libraries).map_err(Trouble::Test)?;
-    let dir = Scratch::new().map_err(|e| Trouble::machine(format!("no temporary folder: {e}")))?;
+) -> Result<Image, Failure> {
+    let (wanted, missing) = needed(objects, libraries)?;
+    let dir = Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
     let mut args: Vec<String> = Vec::new();
     let mut arg = |text: String| args.push(text);
     for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {
@@ -118,7 +119,7 @@ pub fn program(
     for (n, bytes) in objects.iter().enumerate() {
         let name = format!("o{n}.o");
         dir.write(&name, bytes)
-            .map_err(|e| Trouble::machine(format!("an object cannot be written: {e}")))?;
+            .map_err(|e| Failure::machine(format!("an object cannot be written: {e}")))?;
         arg(name);
     }
     if !libraries.is_empty() {
@@ -150,12 +151,15 @@ pub fn program(
     trouble::settle(run(&args), || run(&plain), || run(&args))?;
     let bytes = dir
         .read("program")
-        .map_err(|e| Trouble::Broken(Fault::Output, format!("{name} left no program: {e}")))?;
-    Image::of_program(arch, &bytes, &missing).map_err(Trouble::Test)
+        .map_err(|e| Failure::broken(Fault::Output, format!("{name} left no program: {e}")))?;
+    Image::of_program(arch, &bytes, &missing)
 }
 
 /// The names that libraries have to give, and those that nobody defines.
-fn needed(objects: &[&[u8]], libraries: &[&Library]) -> Result<(Vec<String>, Vec<String>), String> {
+fn needed(
+    objects: &[&[u8]],
+    libraries: &[&Library],
+) -> Result<(Vec<String>, Vec<String>), Failure> {
     let mut defined: HashSet<String> = HashSet::new();
     let mut members = HashSet::new();
     let mut todo: Vec<&[u8]> = objects.to_vec();
@@ -206,7 +210,7 @@ pub struct Threads<'a> {
 }
 
 /// The assembly test that a program makes of a test's threads.
-pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String> {
+pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, Failure> {
     let mut init = threads.init;
     let (flags, chosen) = machine(threads.profiles);
     let (members, published) = (members(test), published(test));
@@ -225,7 +229,7 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, String
             instead: &|name| chosen.get(name).cloned(),
             calls: threads.calls,
         };
-        let lifted = lift::lift(image, function, &given).map_err(|e| format!("P{thread}: {e}"))?;
+        let lifted = lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
         share(&mut private, lifted.init);
         bodies.push(Body::Asm(lifted.lines));
     }

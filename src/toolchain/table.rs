@@ -5,11 +5,12 @@
 
 use std::fmt::Write;
 
+use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 use litmake_profile::mapping::{OPERATIONS, ORDERS, Operation, Table, WIDTHS, places};
 
 /// What a translation unit of some text needs before it.
-pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, String> {
+pub fn preamble(table: &Table, arch: Arch, text: &str) -> Result<String, Failure> {
     let mut out = String::from(COMMON);
     for name in OPERATIONS {
         let word =
@@ -93,7 +94,7 @@ fn function_text(
     function: &str,
     code: &[String],
     arch: Arch,
-) -> Result<String, String> {
+) -> Result<String, Failure> {
     let mut used: Vec<&str> = Vec::new();
     let mut lines = Vec::new();
     for line in code {
@@ -113,7 +114,7 @@ fn function_text(
                         _ => true,
                     };
                     if !fits {
-                        return Err(format!("`{}` has no `{{{name}}}`: {line}", of.name));
+                        return Err(format!("`{}` has no `{{{name}}}`: {line}", of.name).into());
                     }
                     if !used.contains(&name) {
                         used.push(name);
@@ -199,7 +200,7 @@ fn size(width: u8, arch: Arch) -> &'static str {
 }
 
 /// The word for what a read-modify-write does.
-fn operator(name: &str, arch: Arch) -> Result<&'static str, String> {
+fn operator(name: &str, arch: Arch) -> Result<&'static str, Failure> {
     let text = match (name, arch) {
         ("exchange", Arch::RiscV) => "swap",
         ("fetch_add", _) => "add",
@@ -210,7 +211,7 @@ fn operator(name: &str, arch: Arch) -> Result<&'static str, String> {
         ("fetch_or", _) => "or",
         ("fetch_xor", Arch::AArch64 | Arch::Arm) => "eor",
         ("fetch_xor", _) => "xor",
-        _ => return Err(format!("`{name}` has no `{{op}}`")),
+        _ => return Err(format!("`{name}` has no `{{op}}`").into()),
     };
     Ok(text)
 }
@@ -329,6 +330,6 @@ mod tests {
         map.insert("load seq_cst 32".into(), vec!["ldr {value}, [{address}]".into()]);
         let table = Table::read(&map).unwrap();
         let error = preamble(&table, Arch::AArch64, "atomic_load(x)").unwrap_err();
-        assert_eq!(error, "`load` has no `{value}`: ldr {value}, [{address}]");
+        assert_eq!(error.to_string(), "`load` has no `{value}`: ldr {value}, [{address}]");
     }
 }

@@ -1,101 +1,68 @@
-//! Why a compiler or a linker gave nothing, in kinds: what a tool says about its input is told from
-//! what befell the tool.
+//! Why a compiler or a linker gave nothing: what a tool says about its input is told from what befell
+//! the tool.
 //!
-//! Nothing here is decided by the words of a message, but that a tool which calls itself crashed is
-//! believed: what crashed is never kept, so that words can only spare it from being kept.
+//! A tool's output decides nothing here, but that a tool which calls itself crashed is believed: what
+//! crashed is never kept, so that its words can only spare it from being kept.
 
 use std::time::Duration;
 
 use super::process::Ended;
-
-/// Why there is no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The test or its code is beyond what can be done here; that will not change by itself.
-    Test(String),
-    /// The tool says no to this input: it did so twice, and took a plain input in between.
-    Refused(String),
-    /// The tool or the machine failed, or nobody has looked whether they did.
-    Broken(Fault, String),
-    Stopped,
-}
-
-/// What is wrong with a tool or with the machine that it runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The tool ended with a status that says no. Whether that is the input's doing is open.
-    Open,
-    Crashed,
-    Hung,
-    /// It is not there, or cannot be started.
-    Missing,
-    /// It says that all is well, and what it wrote cannot be used.
-    Output,
-    /// It says no to a plain input too, or files cannot be written.
-    Machine,
-}
+use litmake_base::failure::{Failure, FailureKind, Fault};
 
 /// What compilers say of themselves when they end against their will.
 const CRASHED: [&str; 3] =
     ["internal compiler error", "PLEASE submit a bug report", "Please submit a full bug report"];
 
-impl Trouble {
-    /// For people.
-    pub fn message(self) -> String {
-        match self {
-            Trouble::Test(message) | Trouble::Refused(message) | Trouble::Broken(_, message) => {
-                message
-            }
-            Trouble::Stopped => "stopped".to_string(),
-        }
-    }
-
-    pub fn machine(message: String) -> Trouble {
-        Trouble::Broken(Fault::Machine, message)
-    }
-}
-
 /// What the end of a tool means, of which nothing is known but that it had so much time.
-pub fn judge(name: &str, ended: Ended, timeout: Duration) -> Result<(), Trouble> {
-    let broken = |fault, what: String| Err(Trouble::Broken(fault, format!("{name} {what}")));
+pub fn judge(name: &str, ended: Ended, timeout: Duration) -> Result<(), Failure> {
+    let broken = |fault, what: String| Err(Failure::broken(fault, format!("{name} {what}")));
     match ended {
         Ended::Exit { code: 0, .. } => Ok(()),
         // A driver that tells of its child's end does not end so itself.
         Ended::Exit { stderr, .. } if CRASHED.iter().any(|c| stderr.contains(c)) => {
-            broken(Fault::Crashed, format!("crashed: {}", first_error(&stderr)))
+            broken(Fault::Crashed(None), format!("crashed: {}", first_error(&stderr)))
         }
         Ended::Exit { code, stderr, .. } => {
             broken(Fault::Open, format!("failed with status {code}: {}", first_error(&stderr)))
         }
         Ended::Signal { signal, stderr } => {
-            broken(Fault::Crashed, format!("crashed (signal {signal}): {}", first_error(&stderr)))
+            let what = format!("crashed (signal {signal}): {}", first_error(&stderr));
+            broken(Fault::Crashed(Some(signal)), what)
         }
         Ended::TooSlow => {
             broken(Fault::Hung, format!("hung: it took over {} s", timeout.as_secs()))
         }
-        Ended::Stopped => Err(Trouble::Stopped),
+        Ended::Stopped => Err(Failure::stopped()),
         Ended::NotStarted(e) => broken(Fault::Missing, format!("did not start: {e}")),
     }
+}
+
+/// Whether a tool said no, and nobody has looked whose doing that is.
+pub fn is_open(failure: &Failure) -> bool {
+    failure.kind == FailureKind::Broken(Fault::Open)
 }
 
 /// Settles whose doing it is that a tool says no. `control` asks it about a plain input, in the same
 /// way and in the same place, and `again` about the input itself once more.
 pub fn settle<T>(
-    first: Result<T, Trouble>,
-    control: impl FnOnce() -> Result<(), Trouble>,
-    again: impl FnOnce() -> Result<T, Trouble>,
-) -> Result<T, Trouble> {
-    let Err(Trouble::Broken(Fault::Open, said)) = first else { return first };
+    first: Result<T, Failure>,
+    control: impl FnOnce() -> Result<(), Failure>,
+    again: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let said = match first {
+        Err(failure) if is_open(&failure) => failure,
+        settled => return settled,
+    };
     match control() {
         Ok(()) => {}
-        Err(Trouble::Stopped) => return Err(Trouble::Stopped),
+        Err(failure) if failure.is_stopped() => return Err(failure),
         Err(_) => {
-            let message = format!("{said} (and it fails on a plain input too)");
-            return Err(Trouble::machine(message));
+            let message = format!("{} (and it fails on a plain input too)", said.text());
+            return Err(Failure::machine(message));
         }
     }
     match again() {
-        Err(Trouble::Broken(Fault::Open, said)) => Err(Trouble::Refused(said)),
+        Err(failure) if is_open(&failure) => Err(failure.kind(FailureKind::Refused)),
         other => other,
     }
 }
@@ -115,19 +82,23 @@ pub fn first_error(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn no(said: &str) -> Result<(), Trouble> {
+    fn no(said: &str) -> Result<(), Failure> {
         let stderr = format!("error: {said}");
         judge("cc", Ended::Exit { code: 1, stdout: Vec::new(), stderr }, Duration::ZERO)
+    }
+
+    fn kind(made: Result<(), Failure>) -> FailureKind {
+        made.unwrap_err().kind
     }
 
     #[test]
     fn a_refusal_is_one_where_a_plain_input_is_taken_and_the_second_try_fails_too() {
         let refused = settle(no("__int128"), || Ok(()), || no("__int128"));
         let said = "cc failed with status 1: error: __int128";
-        assert_eq!(refused, Err(Trouble::Refused(said.into())));
+        assert_eq!(refused, Err(Failure::new(FailureKind::Refused, said)));
         // A disk that is full.
         let full = settle(no("No space left"), || no("No space left"), || panic!("no second try"));
-        assert!(matches!(full, Err(Trouble::Broken(Fault::Machine, _))), "{full:?}");
+        assert_eq!(kind(full), FailureKind::Broken(Fault::Machine));
         // One that was full for a moment.
         assert_eq!(settle(no("No space left"), || Ok(()), || Ok(())), Ok(()));
     }
@@ -137,9 +108,9 @@ mod tests {
         let ended = Ended::Signal { signal: 11, stderr: String::new() };
         let crashed = judge("cc", ended, Duration::ZERO);
         let settled = settle(crashed, || panic!("no control"), || panic!("no second try"));
-        assert!(matches!(settled, Err(Trouble::Broken(Fault::Crashed, _))), "{settled:?}");
+        assert_eq!(kind(settled), FailureKind::Broken(Fault::Crashed(Some(11))));
         let stderr = "x.c: internal compiler error: oh".to_string();
         let told = judge("cc", Ended::Exit { code: 1, stdout: Vec::new(), stderr }, Duration::ZERO);
-        assert!(matches!(told, Err(Trouble::Broken(Fault::Crashed, _))), "{told:?}");
+        assert_eq!(kind(told), FailureKind::Broken(Fault::Crashed(None)));
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use litmake::base::failure::Failure;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::engine::graph::{Context, Fingerprint};
@@ -24,7 +25,7 @@ use litmake::sim::{Model, Options, Simulator};
 use litmake::stage::compilers::Compilers;
 use litmake::stage::ld::Ld;
 use litmake::stage::simulate::common_model;
-use litmake::toolchain::compile::{Compiler, Trouble};
+use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::ld::{Linker, linkers};
 
 #[derive(Debug, Default)]
@@ -96,7 +97,7 @@ struct Prepared {
     test: Test,
     split: Split,
     /// By profile, then by part.
-    parts: Vec<Vec<Result<Compiled, String>>>,
+    parts: Vec<Vec<Result<Compiled, Failure>>>,
 }
 
 fn prepare(
@@ -119,7 +120,8 @@ fn prepare(
         .collect();
     for profile in profiles {
         let tool = compilers.tool(profile, store);
-        let (program, runtime) = (tool.program?, tool.runtime);
+        let program = tool.program.map_err(|e| e.text())?;
+        let runtime = tool.runtime;
         let compiler = Compiler {
             profile,
             program: &program,
@@ -136,9 +138,7 @@ fn prepare(
             for _ in &p.split.pieces {
                 own.push(match made.next() {
                     Some(Ok(part)) => Compiled::new(&part),
-                    Some(Err(Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e))) => {
-                        Err(e)
-                    }
+                    Some(Err(e)) if !e.is_stopped() => Err(e),
                     _ => return Err("compiling was stopped".into()),
                 });
             }
@@ -191,7 +191,7 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         (at, tried) = (at + 1, tried + 1);
         let assignment: Vec<usize> =
             p.split.pieces.iter().map(|_| rng.below(profiles.len())).collect();
-        let parts: Result<Vec<&Compiled>, &String> =
+        let parts: Result<Vec<&Compiled>, &Failure> =
             assignment.iter().enumerate().map(|(i, q)| p.parts[*q][i].as_ref()).collect();
         // What a profile cannot compile is in no mix.
         let Ok(parts) = parts else { continue };
@@ -199,23 +199,23 @@ pub fn compare(request: &Request) -> Result<Counts, String> {
         let spliced = match splice(&p.test, &p.split, &parts) {
             Ok(test) => test,
             Err(e) => {
-                refuse(format!("splice: {e}"));
+                refuse(format!("splice: {}", e.text()));
                 continue;
             }
         };
         out.seconds[0] += start.elapsed().as_secs_f64();
         let start = Instant::now();
         let linked = ld.link(&p.test, &p.split, &assignment, &context).and_then(|linked| {
-            let test = |calls| ld.test(&p.test, &p.split, &linked, calls).map_err(Trouble::Test);
+            let test = |calls| ld.test(&p.test, &p.split, &linked, calls);
             Ok((test(false)?, test(true)?))
         });
         let (linked, called) = match linked {
             Ok(tests) => tests,
-            Err(Trouble::Test(e) | Trouble::Refused(e) | Trouble::Broken(_, e)) => {
-                refuse(format!("ld: {e}"));
+            Err(e) if !e.is_stopped() => {
+                refuse(format!("ld: {}", e.text()));
                 continue;
             }
-            Err(Trouble::Stopped) => return Err("stopped".into()),
+            Err(e) => return Err(e.text()),
         };
         out.seconds[1] += start.elapsed().as_secs_f64();
         // A return goes back, which counts as a turn of a loop.

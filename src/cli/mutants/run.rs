@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use litmake::base::failure::Failure;
 use litmake::devices::record::{Record, results};
 use litmake::diag::{Diag, Result, Source};
-use litmake::gpu::device::{self, Trouble};
+use litmake::gpu::device;
 use litmake::gpu::environment::{Environment, Preset};
 use litmake::gpu::oracle::Models;
 use litmake::gpu::session::{Ending, Prepared, Session, Setup};
@@ -249,8 +250,8 @@ impl How {
 }
 
 /// Says what is wrong with a device; the exit status.
-fn trouble(e: &Trouble) -> u8 {
-    eprintln!("error: {e}");
+fn no_device(failure: &Failure) -> u8 {
+    eprintln!("error: {}", failure.text());
     3
 }
 
@@ -264,7 +265,7 @@ pub fn run(args: &Run) -> Result<u8> {
     let mut session = Session::new(args.how.device.as_deref());
     let info = match session.device() {
         Ok(device) => device.info.clone(),
-        Err(e) => return Ok(trouble(&e)),
+        Err(e) => return Ok(no_device(&e)),
     };
     let (setup, environments) = args.how.setup(info.subgroup)?;
     let say = |text: String| {
@@ -294,8 +295,8 @@ pub fn run(args: &Run) -> Result<u8> {
                 status = super::common::status_of(3);
                 break;
             }
-            Ending::Trouble(e) => {
-                eprintln!("error: {}: {e}", test.name);
+            Ending::Failed(failure) => {
+                eprintln!("error: {}: {}", test.name, failure.text());
                 status = 3;
             }
         }
@@ -383,6 +384,6 @@ pub fn devices(args: &Devices) -> Result<u8> {
     }
     match all.is_empty() {
         false => Ok(0),
-        true => Ok(device::choose(None).err().map_or(0, |e| trouble(&e))),
+        true => Ok(device::choose(None).err().map_or(0, |e| no_device(&e))),
     }
 }

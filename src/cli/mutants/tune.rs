@@ -164,8 +164,8 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     let mut session = Session::new(args.how.device());
     let info = match session.device() {
         Ok(device) => device.info.clone(),
-        Err(e) => {
-            eprintln!("error: {e}");
+        Err(failure) => {
+            eprintln!("error: {}", failure.text());
             return Ok(3);
         }
     };
@@ -181,7 +181,7 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         }
         false => adaptive(&mut bench, goal),
     };
-    let troubles = std::mem::take(&mut bench.troubles);
+    let failures = std::mem::take(&mut bench.failures);
     let tuned = entry(
         key(&info, setup.variant),
         args.rep.share * 100.0,
@@ -217,10 +217,10 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     if args.conform {
         status = status.max(conform(args, &mut session, &setup, &tests, &tuned)?);
     }
-    for (test, trouble) in &troubles {
-        eprintln!("error: {test}: {trouble}");
+    for (test, failure) in &failures {
+        eprintln!("error: {test}: {}", failure.text());
     }
-    Ok(if troubles.is_empty() { status } else { 3 })
+    Ok(if failures.is_empty() { status } else { 3 })
 }
 
 fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {
@@ -283,8 +283,8 @@ fn conform(
                     instances += m.instances;
                     seconds += m.seconds;
                 }
-                Err(e) => {
-                    eprintln!("error: {}: {e}", test.name);
+                Err(failure) => {
+                    eprintln!("error: {}: {}", test.name, failure.text());
                     status = 3;
                 }
             }

@@ -8,7 +8,13 @@ use crate::parts::encode_results;
 use crate::rows::{Cell, State, decode_cells};
 use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
+
+/// What is no longer to be had, as a failure.
+pub(super) fn gone(e: Box<Diag>) -> Failure {
+    Failure::machine(e.message)
+}
 
 impl Engine<'_> {
     /// The cells of a shard, from memory, from the store, or worked out again.
@@ -66,9 +72,9 @@ impl Engine<'_> {
         let outcome = match self.items(node, shard, &[row as u32], inputs).pop() {
             Some(Ok(item)) => guarded(work.as_ref(), &[item], &self.options.context)
                 .pop()
-                .unwrap_or(Outcome::Stopped),
-            Some(Err(outcome)) => outcome,
-            None => Outcome::Stopped,
+                .unwrap_or_else(Outcome::stopped),
+            Some(Err(failure)) => Outcome::Failed(failure),
+            None => Outcome::stopped(),
         };
         self.settle(outcome)
             .map(|(cell, bytes)| {
@@ -83,17 +89,19 @@ impl Engine<'_> {
         let (state, bytes) = match outcome {
             Outcome::Done(bytes) => (State::Done, bytes),
             Outcome::Finding(bytes) => (State::Finding, bytes),
-            Outcome::Failed(message) => (State::Failed, message.into_bytes()),
-            Outcome::ForNow(outcome) => return self.settle(*outcome),
-            Outcome::Broke(message) => {
-                let digest = Digest::of(message.as_bytes());
-                lock(&self.messages).insert(digest, message.clone());
-                if self.options.fail_fast {
-                    self.options.context.stop.ask();
+            Outcome::DoneForNow(bytes) => (State::Done, bytes),
+            Outcome::Failed(failure) if failure.is_stopped() => return None,
+            Outcome::Failed(failure) => match failure.kind.lasting() {
+                Lasting::ForGood | Lasting::ForNow => (State::Failed, failure.encode()),
+                Lasting::Never => {
+                    let bytes = failure.encode();
+                    lock(&self.broken).insert(Digest::of(&bytes), bytes.clone());
+                    if self.options.fail_fast {
+                        self.options.context.stop.ask();
+                    }
+                    (State::Broke, bytes)
                 }
-                (State::Broke, message.into_bytes())
-            }
-            Outcome::Stopped => return None,
+            },
         };
         let content = Digest::of(&bytes);
         Some((Cell { state, content }, bytes))
@@ -106,7 +114,7 @@ impl Engine<'_> {
         shard: usize,
         row: usize,
         cell: Cell,
-    ) -> Result<Vec<u8>, String> {
+    ) -> Result<Vec<u8>, Failure> {
         let kept = !cell.state.usable() || self.made_when_read(node).is_none();
         if kept
             && let Some(bytes) = self.store.get_one(&cell.content)
@@ -114,43 +122,48 @@ impl Engine<'_> {
         {
             return Ok(bytes);
         }
-        if let Some(message) = lock(&self.messages).get(&cell.content) {
-            return Ok(message.clone().into_bytes());
+        if let Some(bytes) = lock(&self.broken).get(&cell.content) {
+            return Ok(bytes.clone());
         }
         match &self.graph.nodes[node].work {
             Work::Source(source) => {
-                let root = self.root_of(node).map_err(|e| e.message)?;
+                let root = self.root_of(node).map_err(gone)?;
                 let name = &root.rows(shard)[row].name;
                 match source.fetch(name) {
                     Some(bytes) if Digest::of(&bytes) == cell.content => Ok(bytes),
-                    Some(_) => Err(format!("{name} changed while the run went on; run again")),
-                    None => Err(format!("{name} went away while the run went on; run again")),
+                    Some(_) => Err(Failure::machine(format!(
+                        "{name} changed while the run went on; run again"
+                    ))),
+                    None => Err(Failure::machine(format!(
+                        "{name} went away while the run went on; run again"
+                    ))),
                 }
             }
             Work::Distinct => {
-                let root = self.root_of(node).map_err(|e| e.message)?;
+                let root = self.root_of(node).map_err(gone)?;
                 let (s, r) = root.origin[root.bounds[shard] + row];
                 self.content(self.graph.nodes[node].inputs[0], s as usize, r as usize, cell)
             }
             Work::Parts => {
-                let root = self.root_of(node).map_err(|e| e.message)?;
+                let root = self.root_of(node).map_err(gone)?;
                 let (s, r) = root.origin[root.bounds[shard] + row];
                 let input = self.graph.nodes[node].inputs[0];
-                let cells = self.cells(input, s as usize).map_err(|e| e.message)?;
-                let whole = cells.get(r as usize).copied().ok_or("a part of nothing")?;
+                let cells = self.cells(input, s as usize).map_err(gone)?;
+                let whole = cells
+                    .get(r as usize)
+                    .copied()
+                    .ok_or_else(|| Failure::machine("a part of nothing"))?;
                 let parts = self.bundle(input, s as usize, r as usize, whole)?.parts;
                 let part = parts.into_iter().find(|(_, c)| Digest::of(c) == cell.content);
-                part.map(|(_, c)| c).ok_or_else(|| "a part that went away; run again".into())
+                part.map(|(_, c)| c)
+                    .ok_or_else(|| Failure::machine("a part that went away; run again"))
             }
             Work::Map(work) if cell.state.usable() && !work.keeps() => {
-                match self.made(node, work, shard, &[row as u32]).pop() {
-                    Some(Ok(bytes)) => Ok(bytes),
-                    Some(Err(Outcome::Failed(message) | Outcome::Broke(message))) => Err(message),
-                    _ => Err("the run was stopped".into()),
-                }
+                let made = self.made(node, work, shard, &[row as u32]).pop();
+                made.unwrap_or_else(|| Err(Failure::stopped()))
             }
             Work::Map(_) => {
-                let inputs = self.input_cells(node, shard).map_err(|e| e.message)?;
+                let inputs = self.input_cells(node, shard).map_err(gone)?;
                 if let Ok(skipped) = self.decide(node, shard, row, &across(&inputs, row)) {
                     let this = &self.graph.nodes[node];
                     let at = (0..inputs.len()).find(|i| inputs[*i][row].content == skipped.content);
@@ -158,43 +171,43 @@ impl Engine<'_> {
                         return self.content(this.inputs[input], shard, row, inputs[input][row]);
                     }
                     for j in &this.joined {
-                        let found = self.joined(*j, shard, row).map_err(|e| e.message)?;
+                        let found = self.joined(*j, shard, row).map_err(gone)?;
                         let same = |f: &(u32, u32, Cell)| f.2.content == skipped.content;
                         if let Some((s, r, cell)) = found.into_iter().flatten().find(same) {
                             return self.content(*j, s as usize, r as usize, cell);
                         }
                     }
-                    return Err("the reason is not known any more".into());
+                    return Err(Failure::machine("the reason is not known any more"));
                 }
-                let (again, bytes) = self.redo(node, shard, row, &inputs).map_err(|e| e.message)?;
+                let (again, bytes) = self.redo(node, shard, row, &inputs).map_err(gone)?;
                 if again.content == cell.content {
                     Ok(bytes)
                 } else {
-                    Err(format!(
+                    Err(Failure::machine(format!(
                         "`{}` gave {:?} before and gives {:?} now for equal inputs",
                         self.graph.nodes[node].label, cell.content, again.content
-                    ))
+                    )))
                 }
             }
         }
     }
 
-    /// The contents of what some rows are made from. Where there is none, what becomes of the row.
+    /// The contents of what some rows are made from. Where there is none, why.
     pub(super) fn items(
         &self,
         node: usize,
         shard: usize,
         rows: &[u32],
         inputs: &[Vec<Cell>],
-    ) -> Vec<Result<Vec<Vec<u8>>, Outcome>> {
+    ) -> Vec<Result<Vec<Vec<u8>>, Failure>> {
         let this = &self.graph.nodes[node];
-        let mut out: Vec<Result<Vec<Vec<u8>>, Outcome>> = vec![Ok(Vec::new()); rows.len()];
+        let mut out: Vec<Result<Vec<Vec<u8>>, Failure>> = vec![Ok(Vec::new()); rows.len()];
         for (j, cells) in this.inputs.iter().zip(inputs) {
             let contents = self.contents(*j, shard, rows, cells);
             for (item, content) in out.iter_mut().zip(contents) {
                 match (&mut *item, content) {
                     (Ok(item), Ok(content)) => item.push(content),
-                    (Ok(_), Err(outcome)) => *item = Err(outcome),
+                    (Ok(_), Err(failure)) => *item = Err(failure),
                     (Err(_), _) => {}
                 }
             }
@@ -204,7 +217,7 @@ impl Engine<'_> {
                 let Ok(contents) = item else { continue };
                 match self.part_contents(*j, shard, *row as usize) {
                     Ok(parts) => contents.push(encode_results(&parts)),
-                    Err(message) => *item = Err(Outcome::Broke(message)),
+                    Err(failure) => *item = Err(failure),
                 }
             }
         }
@@ -218,10 +231,10 @@ impl Engine<'_> {
         shard: usize,
         rows: &[u32],
         cells: &[Cell],
-    ) -> Vec<Result<Vec<u8>, Outcome>> {
+    ) -> Vec<Result<Vec<u8>, Failure>> {
         let one = |row: &u32| {
             let cell = cells[*row as usize];
-            self.content(node, shard, *row as usize, cell).map_err(Outcome::Broke)
+            self.content(node, shard, *row as usize, cell)
         };
         match self.made_when_read(node) {
             Some(work) => self.made(node, work, shard, rows),
@@ -244,19 +257,21 @@ impl Engine<'_> {
         work: &Arc<dyn Map>,
         shard: usize,
         rows: &[u32],
-    ) -> Vec<Result<Vec<u8>, Outcome>> {
+    ) -> Vec<Result<Vec<u8>, Failure>> {
         let inputs = match self.input_cells(node, shard) {
             Ok(inputs) => inputs,
-            Err(e) => return vec![Err(Outcome::Broke(e.message.clone())); rows.len()],
+            Err(e) => return vec![Err(gone(e)); rows.len()],
         };
         let items = self.items(node, shard, rows, &inputs);
         let ready: Vec<Vec<Vec<u8>>> = items.iter().filter_map(|i| i.clone().ok()).collect();
         let mut made = guarded(work.as_ref(), &ready, &self.options.context).into_iter();
-        let one = |item: Result<Vec<Vec<u8>>, Outcome>| match item {
-            Err(outcome) => Err(outcome),
-            Ok(_) => match made.next().unwrap_or(Outcome::Stopped) {
-                Outcome::Done(bytes) | Outcome::Finding(bytes) => Ok(bytes),
-                outcome => Err(outcome),
+        let one = |item: Result<Vec<Vec<u8>>, Failure>| match item {
+            Err(failure) => Err(failure),
+            Ok(_) => match made.next().unwrap_or_else(Outcome::stopped) {
+                Outcome::Done(bytes) | Outcome::Finding(bytes) | Outcome::DoneForNow(bytes) => {
+                    Ok(bytes)
+                }
+                Outcome::Failed(failure) => Err(failure),
             },
         };
         items.into_iter().map(one).collect()

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::content::gone;
 use super::{Engine, Places, Root, lock};
-use crate::graph::{Outcome, Work};
+use crate::graph::Work;
 use crate::parts::Bundle;
 use crate::rows::{Cell, Entry, State, decode_entries, encode_entries};
 use litmake_base::diag::Diag;
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 
 /// Where a part lies, and its cell.
@@ -70,9 +72,8 @@ impl Engine<'_> {
             let bytes = match content {
                 Ok(bytes) => bytes,
                 // What says no has no parts, and says so where it is read.
-                Err(Outcome::Failed(_)) => continue,
-                Err(Outcome::Broke(message)) => return Err(Diag::new(message)),
-                Err(_) => return Err(Diag::new("the run was stopped")),
+                Err(failure) if failure.kind.lasting() != Lasting::Never => continue,
+                Err(failure) => return Err(Diag::new(failure.text())),
             };
             let bundle = self.unpacked(input, &bytes)?;
             for (name, content) in bundle.parts {
@@ -135,9 +136,9 @@ impl Engine<'_> {
         shard: usize,
         row: usize,
         cell: Cell,
-    ) -> Result<Bundle, String> {
+    ) -> Result<Bundle, Failure> {
         let bytes = self.content(node, shard, row, cell)?;
-        self.unpacked(node, &bytes).map_err(|e| e.message.clone())
+        self.unpacked(node, &bytes).map_err(gone)
     }
 
     fn unpacked(&self, node: usize, bytes: &[u8]) -> Result<Bundle, Box<Diag>> {
@@ -169,8 +170,8 @@ impl Engine<'_> {
         joined: usize,
         shard: usize,
         row: usize,
-    ) -> Result<Vec<Option<Vec<u8>>>, String> {
-        let found = self.joined(joined, shard, row).map_err(|e| e.message)?;
+    ) -> Result<Vec<Option<Vec<u8>>>, Failure> {
+        let found = self.joined(joined, shard, row).map_err(gone)?;
         let content = |found: &Option<(u32, u32, Cell)>| match found {
             Some((s, r, cell)) if cell.state.usable() => {
                 self.content(joined, *s as usize, *r as usize, *cell).map(Some)
@@ -187,13 +188,13 @@ impl Engine<'_> {
         node: usize,
         shard: usize,
         row: usize,
-    ) -> Result<Result<SmallVec<[Digest; 4]>, Cell>, String> {
+    ) -> Result<Result<SmallVec<[Digest; 4]>, Cell>, Failure> {
         let this = &self.graph.nodes[node];
         let needs_all = matches!(&this.work, Work::Map(work) if work.needs_all_parts());
         let mut out = SmallVec::new();
         for j in &this.joined {
             let mut key = Keyer::new("joined/1");
-            for found in self.joined(*j, shard, row).map_err(|e| e.message)? {
+            for found in self.joined(*j, shard, row).map_err(gone)? {
                 match found {
                     Some((_, _, cell)) if cell.state.usable() => {
                         key.add("part", &cell.content.0);

@@ -100,8 +100,8 @@ impl Engine<'_> {
             match self.part_digests(node, shard, row) {
                 Ok(Ok(parts)) => digests.extend(parts),
                 Ok(Err(nothing)) => return Ok(nothing),
-                Err(message) => {
-                    return Ok(self.settle(Outcome::Broke(message)).map_or(
+                Err(failure) => {
+                    return Ok(self.settle(Outcome::Failed(failure)).map_or(
                         Cell { state: State::Broke, content: Digest::of(b"") },
                         |(cell, _)| cell,
                     ));

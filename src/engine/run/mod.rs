@@ -32,6 +32,7 @@ use super::store::Store;
 use litmake_base::cuts::cuts;
 use litmake_base::diag::Diag;
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Fault};
 
 #[derive(Clone)]
 pub struct Options {
@@ -194,7 +195,8 @@ pub struct Engine<'a> {
     shards: Vec<Mutex<Vec<Option<Shard>>>>,
     /// Cells that are not in the store because something in them broke.
     kept: Mutex<FxHashMap<(usize, usize), Cells>>,
-    messages: Mutex<FxHashMap<Digest, String>>,
+    /// What broke, which is not in the store.
+    broken: Mutex<FxHashMap<Digest, Vec<u8>>>,
     claims: Mutex<FxHashSet<Digest>>,
     released: Condvar,
     executed: Vec<Mutex<Vec<Rows>>>,
@@ -224,7 +226,7 @@ fn guarded(work: &dyn Map, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Out
     let run = std::panic::AssertUnwindSafe(|| work.run(items, context));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
         let message = "litmake itself failed on this item (a panic); please report it";
-        vec![Outcome::Broke(message.into()); items.len()]
+        vec![Outcome::Failed(Failure::broken(Fault::Own, message)); items.len()]
     })
 }
 
@@ -235,6 +237,14 @@ pub struct Found {
     pub item: String,
     pub state: State,
     pub content: Vec<u8>,
+}
+
+impl Found {
+    /// What the content says where it is that of a failure.
+    pub fn failure(&self) -> Failure {
+        let read = Failure::decode(&self.content);
+        read.unwrap_or_else(|| Failure::machine("why it failed is no longer to be had; run again"))
+    }
 }
 
 impl<'a> Engine<'a> {
@@ -284,7 +294,7 @@ impl<'a> Engine<'a> {
             roots: (0..n).map(|_| Mutex::default()).collect(),
             shards: (0..n).map(|_| Mutex::default()).collect(),
             kept: Mutex::default(),
-            messages: Mutex::default(),
+            broken: Mutex::default(),
             claims: Mutex::default(),
             released: Condvar::new(),
             executed: (0..n).map(|_| Mutex::default()).collect(),

@@ -86,8 +86,9 @@ impl Engine<'_> {
                     // What an input suffered is told there.
                     let own = inherited.iter().all(|i| i[row].state.usable());
                     if states.contains(&cell.state) && own {
-                        let content =
-                            self.content(node, s, row, *cell).unwrap_or_else(String::into_bytes);
+                        let content = self
+                            .content(node, s, row, *cell)
+                            .unwrap_or_else(|failure| failure.encode());
                         let item = root.rows(s)[row].name.to_string();
                         f(Found { node, item, state: cell.state, content }, s, row);
                     }

@@ -12,6 +12,7 @@ use crate::graph::{Map, Outcome, REFRESH, Work};
 use crate::rows::Kept;
 use crate::rows::{Cell, Shard, State, encode_cells};
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 
 impl Engine<'_> {
@@ -190,15 +191,15 @@ impl Engine<'_> {
                     items.push(Ok(item));
                     aliases.push(alias);
                 }
-                Err(Outcome::Broke(message)) => {
-                    if let Some((cell, _)) = self.settle(Outcome::Broke(message)) {
+                Err(failure) if failure.is_broken() => {
+                    if let Some((cell, _)) = self.settle(Outcome::Failed(failure)) {
                         self.set(unit, i, Kept { cell, made: None });
                     }
                 }
                 // What it is made from says no.
-                Err(outcome) => {
+                Err(failure) => {
                     todo.push(i);
-                    items.push(Err(outcome));
+                    items.push(Err(failure));
                     aliases.push(None);
                 }
             }
@@ -223,7 +224,7 @@ impl Engine<'_> {
                     run.push(n);
                     picked.push(item);
                 }
-                Err(outcome) => settled[n] = self.kept(outcome),
+                Err(failure) => settled[n] = self.kept(Outcome::Failed(failure)),
             }
         }
         let mut outcomes = Vec::new();
@@ -279,7 +280,7 @@ impl Engine<'_> {
 
     /// What is kept of an outcome, with its content; nothing where the work was stopped.
     fn kept(&self, outcome: Outcome) -> Option<(Kept, Vec<u8>)> {
-        let made = matches!(outcome, Outcome::ForNow(_)).then(|| self.now());
+        let made = (outcome.lasting() == Lasting::ForNow).then(|| self.now());
         let (cell, bytes) = self.settle(outcome)?;
         Some((Kept { cell, made }, bytes))
     }
@@ -290,10 +291,11 @@ impl Engine<'_> {
         }
         if let Ok(root) = self.root_of(unit.node) {
             let row = unit.missing[missing].1[0] as usize;
+            let item = &root.rows(unit.shard)[row].name;
             self.listener.event(&Event::Failed {
                 node: &self.graph.nodes[unit.node].label,
-                item: &root.rows(unit.shard)[row].name,
-                message: &String::from_utf8_lossy(bytes),
+                item,
+                message: &Failure::decode(bytes).map_or(String::new(), |f| f.told(item)),
             });
         }
     }

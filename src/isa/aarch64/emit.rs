@@ -15,13 +15,20 @@ pub struct Refusal {
     pub message: String,
     pub help: Option<String>,
     pub operand: Option<usize>,
+    /// There is no such instruction; the message names it.
+    pub unknown: bool,
 }
 
 pub type Lowered<T = ()> = Result<T, Refusal>;
 
 impl Refusal {
     pub fn new(message: impl Into<String>) -> Refusal {
-        Refusal { message: message.into(), help: None, operand: None }
+        Refusal { message: message.into(), help: None, operand: None, unknown: false }
+    }
+
+    pub fn unknown(mnemonic: &str) -> Refusal {
+        let refusal = Refusal::new(format!("unknown instruction `{mnemonic}`"));
+        Refusal { unknown: true, ..refusal }
     }
 
     pub fn on(mut self, operand: usize) -> Refusal {

@@ -169,7 +169,7 @@ fn lookup(parts: &Parts) -> std::result::Result<Kind, Refusal> {
     if let Some(kind) = table().get(&name) {
         return Ok(*kind);
     }
-    let refusal = Refusal::new(format!("unknown instruction `{}`", parts.mnemonic));
+    let refusal = Refusal::unknown(&parts.mnemonic);
     if let Some((_, what)) = OUT_OF_SCOPE.iter().find(|(names, _)| names.contains(&name.as_str())) {
         return Err(refusal.help(format!("{what} is out of scope")));
     }
@@ -197,11 +197,9 @@ fn refused(source: &Source, line: &Line, parts: &Parts, refusal: Refusal) -> Box
         Some(i) => parts.at.get(i).unwrap_or(&parts.mnemonic_at),
         None => &parts.mnemonic_at,
     };
-    let unknown = refusal.message.starts_with("unknown");
-    let message = if unknown {
-        refusal.message
-    } else {
-        format!("`{}`: {}", parts.mnemonic, refusal.message)
+    let message = match refusal.unknown {
+        true => refusal.message,
+        false => format!("`{}`: {}", parts.mnemonic, refusal.message),
     };
     let diag = Diag::at(source, place(source, line, range), message);
     match refusal.help {

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::items::{DROPPED, ITEM, UNREADABLE};
 use super::threads;
 use super::{Built, kinds};
 use litmake_base::diag::Source;
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, FailureKind};
 use litmake_engine::graph::{Counts, Work};
 use litmake_engine::rows::State;
 use litmake_engine::run::{Engine, Found};
@@ -27,15 +27,6 @@ use litmake_profile::Profile;
 use litmake_report::baseline::Seen;
 use litmake_report::bugs::{Bugs, Rank, rank};
 use litmake_report::{self as report, Cause, Error, Finding, Report};
-
-/// Puts the item's name into a message that was stored without it.
-fn named(message: &str, item: &str) -> String {
-    let message = message.strip_prefix(UNREADABLE).unwrap_or(message);
-    match message.strip_prefix(ITEM) {
-        Some(rest) if rest.starts_with([':', ' ']) => format!("{item}{rest}"),
-        _ => message.to_string(),
-    }
-}
 
 /// The plan's nodes that findings came from, by the findings' identities.
 pub type Origins = BTreeMap<String, usize>;
@@ -104,6 +95,13 @@ pub trait Reported {
     }
 }
 
+/// An item that came to nothing in a node of the graph.
+struct Failed {
+    node: usize,
+    item: String,
+    failure: Failure,
+}
+
 /// What a run came to that came to its end, with so many occurrences of each bug.
 pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
     let Ran { plan, built, engine } = *run;
@@ -115,10 +113,11 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         ..Report::default()
     };
     // What a stage left out on purpose is counted, and did not fail.
-    let (left_out, failed): (Vec<Found>, Vec<Found>) = engine
+    let (left_out, failed): (Vec<Failed>, Vec<Failed>) = engine
         .found(&[State::Failed, State::Broke])
         .into_iter()
-        .partition(|f| f.state == State::Failed && f.content.starts_with(DROPPED.as_bytes()));
+        .map(|found| Failed { failure: found.failure(), node: found.node, item: found.item })
+        .partition(|f| f.failure.kind == FailureKind::LeftOut);
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.nodes.len()];
     for (at, i) in built.of_plan.iter().enumerate() {
         parts[*i].push(at);
@@ -146,7 +145,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             // A stage of two nodes counts the tasks of the one that does the work.
             stage.tasks = stage.tasks.max(summary.tasks);
             // What is broken is handed on as broken.
-            let own = |f: &&Found| f.node == at && f.state == State::Broke;
+            let own = |f: &&Failed| f.node == at && f.failure.is_broken();
             let skipped =
                 summary.skipped + summary.broke - failed.iter().filter(own).count() as u64;
             stage.skipped = stage.skipped.max(skipped);
@@ -178,37 +177,38 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
         mixes.extend(reported.whole(run, i, &mut out).into_iter().map(|f| (i, f, None)));
     }
     let mut said = BTreeSet::new();
-    for found in failed {
-        let text = String::from_utf8_lossy(&found.content).into_owned();
-        // A test that cannot be read fails in every stage that reads it; once is enough.
-        let unreadable = text.starts_with(UNREADABLE);
-        if unreadable && !said.insert((found.item.clone(), text.clone())) {
+    for Failed { node, item, failure } in failed {
+        let label = &engine.graph.nodes[node].label;
+        let root = &built.graph.nodes[built.graph.root(node)];
+        let (test, part) = match root.work {
+            Work::Parts => item.rsplit_once('#').unwrap_or((&item, "")),
+            _ => (item.as_str(), ""),
+        };
+        let is_thread = root.kind == threads::KIND;
+        let message = match part.is_empty() {
+            true => failure.told(&item),
+            // A thread is the first of its own test, and another one of the test that people know.
+            false if is_thread && failure.is_of_thread() => failure.told_of(part, &item),
+            false if is_thread => failure.told(&item),
+            false => format!("{part}: {}", failure.told(&item)),
+        };
+        let unreadable = failure.kind == FailureKind::Unreadable;
+        // A test that cannot be read fails in every stage that reads it, and what is wrong with a
+        // compiler is so for each thread; once is enough.
+        let once = match (unreadable, is_thread) {
+            (true, _) => Some((item.clone(), failure.told(&item))),
+            (false, true) => Some((format!("{label} {test}"), message.clone())),
+            (false, false) => None,
+        };
+        if once.is_some_and(|once| !said.insert(once)) {
             continue;
         }
-        let root = &built.graph.nodes[built.graph.root(found.node)];
-        let (test, part) = match root.work {
-            Work::Parts => found.item.rsplit_once('#').unwrap_or((&found.item, "")),
-            _ => (found.item.as_str(), ""),
-        };
-        let mut message = named(&text, &found.item);
-        if root.kind == threads::KIND {
-            // A thread is the first of its own test, and another one of the test that people know.
-            if let Some(rest) = message.strip_prefix("P0: ") {
-                message = format!("{part}: {rest}");
-            }
-            // What is wrong with a compiler is so for each thread.
-            let of = format!("{} {test}", engine.graph.nodes[found.node].label);
-            if !said.insert((of, message.clone())) {
-                continue;
-            }
-        } else if !part.is_empty() {
-            message = format!("{part}: {message}");
-        }
         out.errors.push(Error {
-            stage: engine.graph.nodes[found.node].label.clone(),
+            stage: label.clone(),
             message,
             test: test.to_string(),
             cause: if unreadable { Cause::Input } else { Cause::Run },
+            kind: failure.kind,
             ..Error::default()
         });
     }
@@ -248,7 +248,7 @@ fn dropped(
     built: &Built,
     engine: &Engine,
     at: usize,
-    left_out: &[Found],
+    left_out: &[Failed],
     considered: &mut u64,
 ) -> BTreeMap<String, u64> {
     let mut counts = Counts::default();
@@ -262,8 +262,7 @@ fn dropped(
         }
         Work::Map(_) => {
             for found in left_out.iter().filter(|f| f.node == at) {
-                let why = String::from_utf8_lossy(&found.content[DROPPED.len()..]).into_owned();
-                counts.drop(&why, 1);
+                counts.drop(&found.failure.text(), 1);
             }
             if !counts.dropped.is_empty() {
                 counts.considered = engine.summary(at).tasks;
@@ -280,7 +279,7 @@ fn dropped(
 fn each_row<T>(
     engine: &Engine,
     node: usize,
-    decode: impl Fn(&[u8]) -> Result<T, String>,
+    decode: impl Fn(&[u8]) -> Result<T, Failure>,
     mut f: impl FnMut(&str, &T),
 ) {
     let Some(root) = engine.root_table(node) else { return };
@@ -291,8 +290,8 @@ fn each_row<T>(
             let value = match known.get(&cell.content) {
                 Some(value) => value.clone(),
                 None => {
-                    let content = engine.content(node, s, row, *cell);
-                    let Ok(value) = content.and_then(|bytes| decode(&bytes)) else { continue };
+                    let Ok(content) = engine.content(node, s, row, *cell) else { continue };
+                    let Ok(value) = decode(&content) else { continue };
                     let value = Rc::new(value);
                     // A bound, for campaigns in which all contents differ.
                     if known.len() < 1 << 16 {

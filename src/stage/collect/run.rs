@@ -32,7 +32,7 @@ impl Reported for Run {
     fn files(&self, run: &Ran, i: usize) -> Vec<(PathBuf, String)> {
         let node = &run.plan.nodes[i];
         let Some(path) = &self.results else { return Vec::new() };
-        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string());
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
         let mut records: Vec<Record> = Vec::new();
         each_row(run.engine, run.built.node_of[i], read, |_, record: &Record| {
             records.push(record.clone());

@@ -13,6 +13,7 @@ use super::{CANDIDATES, Chain, FINDINGS, Investigator, places};
 use crate::collect::{Collected, Open, Ran, form};
 use crate::verdict::Verdict;
 use litmake_base::diag::Source;
+use litmake_base::failure::Failure;
 use litmake_engine::events::Event;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_pipeline::kinds::Kind;
@@ -390,7 +391,7 @@ fn add(
 
 /// Whether a test shows the same kind of difference as a finding. One that a weaker model of the source
 /// allows must not take the place of one that it forbids.
-fn shows(verdict: &Result<Verdict, String>, finding: &Finding) -> bool {
+fn shows(verdict: &Result<Verdict, Failure>, finding: &Finding) -> bool {
     verdict.as_ref().is_ok_and(|v| {
         // A source of which nothing is allowed says nothing. An open difference has no label: the
         // first weaker model forbids some of it.

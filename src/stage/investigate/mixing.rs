@@ -9,6 +9,7 @@ use crate::simulate::Allowed;
 use crate::split;
 use crate::verdict::{Verdict, judge};
 use litmake_base::diag::Source;
+use litmake_base::failure::Failure;
 use litmake_litmus::{self as litmus, Test, canon};
 use litmake_mix::link::{Faults, Linked, faults, link};
 use litmake_mix::mend::{barriers, with_barrier};
@@ -109,7 +110,7 @@ impl Investigator<'_> {
         for (node, profile) in &way.compiles {
             let piece = self.piece(*node, Some(profile));
             let code = self.apply(piece, &texts);
-            let read = |code: Result<Vec<u8>, String>| {
+            let read = |code: Result<Vec<u8>, Failure>| {
                 let text = String::from_utf8(code.ok()?).ok()?;
                 litmus::read(&Source::new("part", text)).ok()
             };
@@ -128,7 +129,7 @@ impl Investigator<'_> {
         let piece = self.piece(way.target, None);
         let items: Vec<Vec<u8>> = texts.iter().map(|t| t.clone().into_bytes()).collect();
         let (first, further) = case.allowed.split_first()?;
-        let verdict = |outcome: Result<Vec<u8>, String>| {
+        let verdict = |outcome: Result<Vec<u8>, Failure>| {
             judge(first, &Allowed::decode(&outcome.ok()?).ok()?, further).ok()
         };
         let verdicts: Vec<Option<Verdict>> =

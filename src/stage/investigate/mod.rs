@@ -19,6 +19,7 @@ use super::verdict::{Verdict, judge};
 use super::{compiled, simulate};
 use litmake_base::diag::{Result, Source};
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::Records;
 use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
@@ -55,14 +56,14 @@ struct Chain {
 }
 
 /// A test on which a compiler failed.
-struct Failure {
+struct Failed {
     /// Where the report says so.
     place: usize,
     /// The node of the plan.
     node: usize,
     profile: Arc<Profile>,
     test: Test,
-    kind: String,
+    kind: FailureKind,
     /// How many smaller tests it may be tried with.
     limit: usize,
 }
@@ -230,7 +231,7 @@ impl<'a> Investigator<'a> {
                     (Shows::Present, String::new())
                 }
                 Some(Ok(_)) => (Shows::Absent, String::new()),
-                Some(Err(e)) => (Shows::Unknown, e),
+                Some(Err(e)) => (Shows::Unknown, e.text()),
                 None => continue,
             };
             finding.presence.push(Presence {
@@ -272,18 +273,19 @@ impl<'a> Investigator<'a> {
         &self,
         piece: Option<Piece>,
         items: &[Vec<u8>],
-    ) -> Vec<std::result::Result<Vec<u8>, String>> {
+    ) -> Vec<std::result::Result<Vec<u8>, Failure>> {
         let Some(piece) = piece else {
-            return vec![Err("a stage of the plan cannot be made".into()); items.len()];
+            let failure = Failure::machine("a stage of the plan cannot be made");
+            return vec![Err(failure); items.len()];
         };
         let lab = Lab { records: self.records, context: self.context };
         let outcomes = lab.apply(&*piece.map, piece.fingerprint, items, &mut Done::default());
-        fn content(outcome: Outcome) -> std::result::Result<Vec<u8>, String> {
+        fn content(outcome: Outcome) -> std::result::Result<Vec<u8>, Failure> {
             match outcome {
-                Outcome::Done(content) | Outcome::Finding(content) => Ok(content),
-                Outcome::Failed(message) | Outcome::Broke(message) => Err(message),
-                Outcome::ForNow(outcome) => content(*outcome),
-                Outcome::Stopped => Err("it was stopped".to_string()),
+                Outcome::Done(content)
+                | Outcome::Finding(content)
+                | Outcome::DoneForNow(content) => Ok(content),
+                Outcome::Failed(failure) => Err(failure),
             }
         }
         outcomes.into_iter().map(content).collect()
@@ -301,10 +303,10 @@ impl<'a> Investigator<'a> {
         chain: &Chain,
         profile: &Arc<Profile>,
         tests: &[Test],
-    ) -> Vec<std::result::Result<Verdict, String>> {
+    ) -> Vec<std::result::Result<Verdict, Failure>> {
         let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
-        let mut out: Vec<std::result::Result<Verdict, String>> =
-            vec![Err("it was stopped".into()); tests.len()];
+        let mut out: Vec<std::result::Result<Verdict, Failure>> =
+            vec![Err(Failure::stopped()); tests.len()];
         // Sources are cheap: those that mean nothing are compiled by nobody.
         let mut sources: Vec<Vec<Allowed>> = vec![Vec::new(); tests.len()];
         let mut good: Vec<usize> = (0..tests.len()).collect();
@@ -318,7 +320,7 @@ impl<'a> Investigator<'a> {
                         sources[*i].push(allowed);
                         next.push(*i);
                     }
-                    Err(message) => out[*i] = Err(message),
+                    Err(failure) => out[*i] = Err(failure),
                 }
             }
             good = next;
@@ -329,7 +331,7 @@ impl<'a> Investigator<'a> {
         for (i, outcome) in good.iter().zip(self.apply(piece, &items)) {
             match outcome {
                 Ok(text) => code.push((*i, text)),
-                Err(message) => out[*i] = Err(message),
+                Err(failure) => out[*i] = Err(failure),
             }
         }
         let items: Vec<Vec<u8>> = code.iter().map(|(_, text)| text.clone()).collect();
@@ -349,9 +351,9 @@ impl<'a> Investigator<'a> {
         &self,
         report: &Report,
         content: &dyn Fn(usize, &str) -> Option<String>,
-    ) -> Vec<Failure> {
+    ) -> Vec<Failed> {
         let plan = self.plan;
-        let mut out: Vec<Failure> = Vec::new();
+        let mut out: Vec<Failed> = Vec::new();
         for (place, error) in report.errors.iter().enumerate() {
             if error.cause != Cause::Run || out.len() >= FAILURES {
                 continue;
@@ -360,7 +362,7 @@ impl<'a> Investigator<'a> {
                 continue;
             };
             let Some(limit) = self.failure(node, error) else { continue };
-            let kind = kind_of(&error.message).to_string();
+            let kind = error.kind;
             if out.iter().any(|f| plan.nodes[f.node].label == error.stage && f.kind == kind) {
                 continue;
             }
@@ -369,19 +371,19 @@ impl<'a> Investigator<'a> {
             let test =
                 text.and_then(|text| litmus::read(&Source::new(error.test.clone(), text)).ok());
             if let Some(test) = test {
-                out.push(Failure { place, node, profile, test, kind, limit });
+                out.push(Failed { place, node, profile, test, kind, limit });
             }
         }
         out
     }
 
     /// The smallest test that was found with which a compiler fails in the same way.
-    fn smallest(&mut self, failure: &Failure) -> Test {
-        reduce(&failure.test, failure.limit, &mut |tests| {
+    fn smallest(&mut self, failed: &Failed) -> Test {
+        reduce(&failed.test, failed.limit, &mut |tests| {
             let texts: Vec<Vec<u8>> = tests.iter().map(|t| litmus::write(t).into_bytes()).collect();
-            let piece = self.piece(failure.node, Some(&failure.profile));
-            let same = |r: &std::result::Result<Vec<u8>, String>| {
-                r.as_ref().is_err_and(|e| kind_of(e) == failure.kind)
+            let piece = self.piece(failed.node, Some(&failed.profile));
+            let same = |r: &std::result::Result<Vec<u8>, Failure>| {
+                r.as_ref().is_err_and(|e| e.kind == failed.kind)
             };
             self.apply(piece, &texts).iter().map(same).collect()
         })
@@ -391,19 +393,15 @@ impl<'a> Investigator<'a> {
     fn failure(&self, node: usize, error: &Error) -> Option<usize> {
         let node = &self.plan.nodes[node];
         let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { return None };
-        let rest = error.message.strip_prefix(&*profile.compiler)?;
-        if rest.starts_with(" hung") {
+        match error.kind {
             // Each that hangs too costs all of its time.
-            return Some(20 / profile.timeout.as_secs().max(1) as usize);
+            FailureKind::Broken(Fault::Hung) => {
+                Some(20 / profile.timeout.as_secs().max(1) as usize)
+            }
+            FailureKind::Broken(Fault::Crashed(_) | Fault::Output) => Some(FAILURE_CANDIDATES),
+            _ => None,
         }
-        let other = [" crashed", " left no object", " wrote"];
-        other.iter().any(|o| rest.starts_with(o)).then_some(FAILURE_CANDIDATES)
     }
-}
-
-/// What failures of one kind have in common.
-fn kind_of(message: &str) -> &str {
-    message.split(": ").next().unwrap_or(message)
 }
 
 fn piece<M: Map + 'static>(stage: Result<(M, Fingerprint)>) -> Option<Piece> {

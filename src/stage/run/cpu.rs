@@ -2,17 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::compiled;
 use super::super::compilers::Compilers;
 use super::super::guard::Guard;
 use super::super::items::{read_test, relative};
 use litmake_base::diag::{Diag, Result, Span};
 use litmake_base::digest::Digest;
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::Records;
 use litmake_cpu::environment::Environment;
 use litmake_cpu::judge::Models;
 use litmake_cpu::killable::{self, Fate, Judge};
-use litmake_cpu::run::Trouble;
 use litmake_cpu::session::{Prepared, Ready, Session, Setup};
 use litmake_devices::record::Record;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
@@ -25,7 +24,7 @@ struct Stage {
     environments: Vec<Environment>,
     model: Option<String>,
     /// One test runs at a time: tests that share a machine disturb each other.
-    session: std::result::Result<Mutex<Session>, String>,
+    session: std::result::Result<Mutex<Session>, Failure>,
 }
 
 /// The setup that a stage asks for, and its environments.
@@ -125,8 +124,14 @@ pub fn stage(
             names.push(name.to_string());
         }
     }
-    let stage = Stage { setup, environments, model, session: session.map(Mutex::new) };
+    let stage =
+        Stage { setup, environments, model, session: session.map(Mutex::new).map_err(missing) };
     Ok((Arc::new(guard.around(stage)), fingerprint, names.join(", ")))
+}
+
+/// What there is in place of a machine or a compiler.
+fn missing(message: String) -> Failure {
+    Failure::broken(Fault::Missing, message)
 }
 
 impl Stage {
@@ -134,12 +139,11 @@ impl Stage {
         let tallies = session.tallies(test, ready, &self.environments, &self.setup, &context.stop);
         let record = match tallies {
             Ok(tallies) => session.record(test, &tallies, &self.setup),
-            Err(e @ (Trouble::Crash(_) | Trouble::Hang(_))) => {
+            Err(failure) if failure.kind.is_crash() => {
                 let record = session.record(test, &[], &self.setup);
-                Record { crash: Some(e.to_string()), ..record }
+                Record { crash: Some(failure.text()), ..record }
             }
-            Err(Trouble::Stopped) => return Outcome::Stopped,
-            Err(Trouble::Refused(e)) => return Outcome::Broke(e),
+            Err(failure) => return Outcome::Failed(failure),
         };
         let bytes = serde_json::to_vec(&record).unwrap_or_default();
         let violated = !record.violations.is_empty() && session.machine.emulator.is_none();
@@ -159,34 +163,37 @@ impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let session = match &self.session {
             Ok(session) => session.lock().unwrap_or_else(PoisonError::into_inner),
-            Err(message) => return vec![Outcome::Broke(message.clone()); items.len()],
+            Err(failure) => return vec![Outcome::Failed(failure.clone()); items.len()],
         };
         let mut models = Models::new(self.model.as_deref());
-        let mut out = vec![Outcome::Stopped; items.len()];
+        let mut out = vec![Outcome::stopped(); items.len()];
         let (mut tests, mut places) = (Vec::new(), Vec::new());
         for (i, item) in items.iter().enumerate() {
             let prepared = read_test(&item[0]).and_then(|test| {
                 Prepared::new(&test, &mut models)
-                    .map_err(|e| e.or_at(&test.source, test.condition.span).to_string())
+                    .map_err(|e| e.or_at(&test.source, test.condition.span).into())
             });
             match prepared {
                 Ok(test) => {
                     tests.push(test);
                     places.push(i);
                 }
-                Err(message) => out[i] = Outcome::Failed(message),
+                Err(failure) => out[i] = Outcome::Failed(failure),
             }
         }
         let mut left_out = vec![None; tests.len()];
         if tests.iter().any(Prepared::is_mutant) {
             let mut judge = match Judge::new(&session.profile) {
                 Ok(judge) => judge,
-                Err(e) => return vec![Outcome::Broke(e.to_string()); items.len()],
+                Err(e) => {
+                    let failure = Failure::from(e).kind(FailureKind::Broken(Fault::Missing));
+                    return vec![Outcome::Failed(failure); items.len()];
+                }
             };
             let fates = judge.prune(&session, &tests, &context.stop);
             for (i, (fate, test)) in fates.iter().zip(&tests).enumerate() {
                 left_out[i] = judge.why(fate, &session, test).map(|why| match fate {
-                    Fate::Broke(_) => Outcome::Broke(why),
+                    Fate::Broke(_) => Outcome::Failed(Failure::machine(why)),
                     _ => {
                         let left_out = Some(why);
                         let record = Record { left_out, ..session.record(test, &[], &self.setup) };
@@ -207,7 +214,7 @@ impl Map for Stage {
             }
             out[place] = match built {
                 Ok(ready) => self.one(&session, test, &ready, context),
-                Err(trouble) => compiled::outcome(trouble),
+                Err(failure) => Outcome::Failed(failure),
             };
         }
         out

@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::super::items::{read_test, relative};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::{Kind, Put};
 use litmake_devices::record::Cell;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
-use litmake_gpu::device::{self, Info, Trouble};
+use litmake_gpu::device::{self, Info};
 use litmake_gpu::environment::{Environment, Preset};
 use litmake_gpu::oracle::{MODEL, Models};
 use litmake_gpu::session::{Ending, Prepared, Session, Setup};
@@ -29,7 +30,7 @@ struct Stage {
     model: Option<String>,
     /// One test runs at a time: tests that share a device disturb each other.
     session: Mutex<Session>,
-    missing: Option<String>,
+    missing: Option<Failure>,
 }
 
 /// The setup that a stage asks for, and its environments.
@@ -100,7 +101,7 @@ pub fn setup(
 
 pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
     let wanted = options.adapter.as_ref().map(|a| a.value.as_str());
-    let found: device::Result<Info> = device::choose(wanted);
+    let found: std::result::Result<Info, Failure> = device::choose(wanted);
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
     let (setup, environments) = setup(node, options, subgroup)?;
     let model = options.model.as_ref().map(|m| {
@@ -135,7 +136,7 @@ pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
         cells,
         model,
         session: Mutex::new(Session::new(wanted)),
-        missing: found.err().map(|e| e.to_string()),
+        missing: found.err(),
     };
     Ok((Arc::new(stage), fingerprint, judge))
 }
@@ -152,16 +153,16 @@ impl Stage {
 
     fn one(&self, models: &mut Models, content: &[u8], context: &Context) -> Outcome {
         if let Some(missing) = &self.missing {
-            return Outcome::Broke(missing.clone());
+            return Outcome::Failed(missing.clone());
         }
         let test = match read_test(content) {
             Ok(test) => test,
-            Err(message) => return Outcome::Failed(message),
+            Err(failure) => return Outcome::Failed(failure),
         };
         let prepared = match Prepared::new(&test, self.setup.preset.scheme(), models) {
             Ok(prepared) => prepared,
             Err(e) => {
-                return Outcome::Failed(e.or_at(&test.source, test.condition.span).to_string());
+                return Outcome::Failed(e.or_at(&test.source, test.condition.span).into());
             }
         };
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,7 +180,7 @@ impl Stage {
         let (record, ending) =
             session.record(&prepared, &self.setup, &self.environments, known, &stop, &mut keep);
         match ending {
-            Ending::Stopped => Outcome::Stopped,
+            Ending::Stopped => Outcome::stopped(),
             Ending::Whole => {
                 let bytes = serde_json::to_vec(&record).unwrap_or_default();
                 match record.violations.is_empty() {
@@ -187,9 +188,7 @@ impl Stage {
                     false => Outcome::Finding(bytes),
                 }
             }
-            // A device says no for reasons that are not the test's, too.
-            Ending::Trouble(Trouble::Refused(e)) => Outcome::ForNow(Box::new(Outcome::Failed(e))),
-            Ending::Trouble(e) => Outcome::Broke(e.to_string()),
+            Ending::Failed(failure) => Outcome::Failed(failure),
         }
     }
 }
@@ -202,10 +201,13 @@ impl Map for Stage {
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
         let mut models = match Models::new(self.model.as_deref()) {
             Ok(models) => models,
-            Err(e) => return items.iter().map(|_| Outcome::Broke(e.to_string())).collect(),
+            Err(e) => {
+                let failure = Failure::from(e).kind(FailureKind::Broken(Fault::Missing));
+                return vec![Outcome::Failed(failure); items.len()];
+            }
         };
         let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
-            true => Outcome::Stopped,
+            true => Outcome::stopped(),
             false => self.one(&mut models, &item[0], context),
         };
         items.iter().map(&mut one).collect()

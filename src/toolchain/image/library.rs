@@ -1,5 +1,6 @@
 //! Static libraries: which member defines a name, and its bytes. It does not know what is in them.
 
+use litmake_base::failure::Failure;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub struct Library {
 }
 
 impl Library {
-    pub fn open(path: &Path) -> Result<Library, String> {
+    pub fn open(path: &Path) -> Result<Library, Failure> {
         let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         let data = file::read(path, file::MAX_DATA).map_err(|e| bad(&e))?;
         let mut members = HashMap::new();

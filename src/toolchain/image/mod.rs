@@ -17,6 +17,7 @@ use object::{
 };
 
 use library::Library;
+use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 use relocate::{Fill, Fix};
 
@@ -145,7 +146,7 @@ impl Image {
     }
 
     /// An object file, with what it needs from libraries.
-    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, String> {
+    pub fn new(arch: Arch, object: &[u8], libraries: &[Library]) -> Result<Image, Failure> {
         let mut image = Image::empty(arch);
         let mut loaded = vec![image.load(object, false)?];
         let mut members = HashSet::new();
@@ -171,12 +172,12 @@ impl Image {
         Ok(image)
     }
 
-    fn place(&mut self, size: u64, align: u64) -> Result<u64, String> {
+    fn place(&mut self, size: u64, align: u64) -> Result<u64, Failure> {
         let align = align.clamp(1, 4096).next_power_of_two();
         let at = self.next.div_ceil(align) * align;
         self.next = at.saturating_add(size.max(1));
         if self.next >= OFFSETS {
-            return Err("unsupported: the object code is over 8 MiB".into());
+            return Err(Failure::unsupported("the object code is over 8 MiB"));
         }
         Ok(at)
     }
@@ -191,7 +192,7 @@ impl Image {
     }
 
     /// Loads an object file; or a program, whose addresses are final.
-    fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, String> {
+    fn load(&mut self, bytes: &[u8], linked: bool) -> Result<Loaded, Failure> {
         let bad = |e: object::Error| format!("the object file cannot be read: {e}");
         let file = object::File::parse(bytes).map_err(bad)?;
         let release6 = match file.flags() {
@@ -350,7 +351,7 @@ impl Image {
         Ok(out)
     }
 
-    fn fix(&mut self, object: &Loaded) -> Result<(), String> {
+    fn fix(&mut self, object: &Loaded) -> Result<(), Failure> {
         let undefined: HashMap<usize, &str> =
             object.undefined.iter().map(|(i, name)| (*i, name.as_str())).collect();
         let mut fixes = Vec::with_capacity(object.fixes.len());
@@ -407,11 +408,11 @@ impl Image {
                 Ok(()) => {}
                 // Tables for debuggers and unwinders have kinds of their own.
                 Err(_) if !code => {}
-                Err(e) => return Err(format!("unsupported: {e}")),
+                Err(failure) => return Err(failure),
             }
         }
         if 8 * self.offset_values.len() as u64 > MAX_OFFSETS {
-            return Err("unsupported: the table of offsets is too large".into());
+            return Err(Failure::unsupported("the table of offsets is too large"));
         }
         Ok(())
     }
@@ -445,7 +446,7 @@ impl Image {
     }
 
     /// A function that is in no object file.
-    fn add_code(&mut self, name: &str, words: &[u32]) -> Result<Symbol, String> {
+    fn add_code(&mut self, name: &str, words: &[u32]) -> Result<Symbol, Failure> {
         let size = 4 * words.len() as u64;
         let at = self.place(size, 16)?;
         let bytes = |w: &u32| if self.big { w.to_be_bytes() } else { w.to_le_bytes() };

@@ -6,6 +6,7 @@
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::{Image, MISSING, SECTIONS};
+use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 
 /// The addresses of a linked program begin here.
@@ -30,7 +31,7 @@ impl Image {
         arch: Arch,
         bytes: &[u8],
         missing: &[(String, u64)],
-    ) -> Result<Image, String> {
+    ) -> Result<Image, Failure> {
         let mut image = Image::empty(arch);
         image.load(bytes, true)?;
         for (name, at) in missing {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 
 /// One relocation with everything that its value depends on.
@@ -56,7 +57,7 @@ impl Fill {
         }
     }
 
-    pub fn apply(&mut self, fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Result<(), String> {
+    pub fn apply(&mut self, fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Result<(), Failure> {
         let done = match self.arch {
             Arch::X86_64 => x86(fix, bytes, slot),
             Arch::AArch64 => aarch64(fix, bytes, slot, self.big),
@@ -66,7 +67,10 @@ impl Fill {
             Arch::Mips => mips(fix, bytes, slot, self.offsets + 0x7ff0, self.big),
             Arch::C | Arch::X86 => None,
         };
-        done.ok_or_else(|| format!("relocation {} of {} is not known", fix.kind, self.arch.name()))
+        done.ok_or_else(|| {
+            let (kind, arch) = (fix.kind, self.arch.name());
+            Failure::unsupported(format!("relocation {kind} of {arch} is not known"))
+        })
     }
 
     fn riscv(&mut self, fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {

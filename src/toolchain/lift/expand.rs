@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::image::{Function, Image};
 use litmake_base::diag::{Diag, Source, Span};
+use litmake_base::failure::Failure;
 use litmake_isa::Isa;
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, State};
 use litmake_litmus::{Line, Symbols, Type};
@@ -38,7 +39,7 @@ pub enum Kind {
     /// Nothing, where a label stands.
     Nothing,
     /// What is not understood, and why. Libraries have much that a test never runs.
-    Unclear(String),
+    Unclear(Failure),
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +95,7 @@ enum Draft {
     Open(Decoded),
     Copy(&'static str),
     Nothing,
-    Unclear(String),
+    Unclear(Failure),
     /// Where what is called is not followed.
     Stop,
 }
@@ -133,9 +134,11 @@ impl Lists {
         self.labels - 1
     }
 
-    fn push(&mut self, at: u64, draft: Draft, text: String) -> Result<(), String> {
+    fn push(&mut self, at: u64, draft: Draft, text: String) -> Result<(), Failure> {
         if self.lines.len() >= MAX_NODES {
-            return Err(format!("unsupported: the code has over {MAX_NODES} instructions"));
+            return Err(Failure::unsupported(format!(
+                "the code has over {MAX_NODES} instructions"
+            )));
         }
         let labels = self.pending.drain(..).map(name).collect();
         self.lines.push(Line { labels, text, span: Span::default() });
@@ -159,12 +162,12 @@ impl Lists {
     }
 }
 
-fn unread(e: &Diag) -> String {
-    format!("unsupported: {e}").trim_end().replace('\n', " ")
+fn unread(e: &Diag) -> Failure {
+    Failure::unsupported(e.to_string().trim_end().replace('\n', " "))
 }
 
 impl Expand<'_> {
-    pub fn run(&self, function: &Function) -> Result<Flat, String> {
+    pub fn run(&self, function: &Function) -> Result<Flat, Failure> {
         let mut lists = Lists::default();
         let end = lists.label();
         self.function(function, function.start, end, &mut lists)?;
@@ -195,19 +198,18 @@ impl Expand<'_> {
         draft: Draft,
         mut ops: Vec<Op>,
         code: &mut Code,
-    ) -> Result<(Kind, Vec<Op>), String> {
+    ) -> Result<(Kind, Vec<Op>), Failure> {
         let isa = litmake_isa::of(self.target.arch).ok_or("C has no machine code")?;
         let mut reg = |name: &str| {
             let r = isa.register(name).ok_or_else(|| format!("{name} is no register"))?;
-            Ok::<_, String>((code.reg(&r.name, r.bits, r.signed), r.bits))
+            Ok::<_, Failure>((code.reg(&r.name, r.bits, r.signed), r.bits))
         };
         Ok(match draft {
             Draft::Insn(d) if self.image.big && !endian::knows(self.target.arch, &d, &ops) => {
-                let why = format!(
-                    "unsupported: `{}` loads or stores several registers, and their order in \
-                     big-endian code is unknown",
+                let why = Failure::unsupported(format!(
+                    "`{}` loads or stores several registers, and their order in big-endian code is unknown",
                     d.mnemonic
-                );
+                ));
                 (Kind::Unclear(why), vec![Op::Halt])
             }
             Draft::Insn(d) => {
@@ -233,9 +235,9 @@ impl Expand<'_> {
             Draft::Load(name, from, size, signed) => {
                 let (reg, bits) = reg(&name)?;
                 let value = self.image.read(from, size).ok_or_else(|| {
-                    format!(
-                        "unsupported: a constant at {from:#x}, where nothing lies (code at {at:#x})"
-                    )
+                    Failure::unsupported(format!(
+                        "a constant at {from:#x}, where nothing lies (code at {at:#x})"
+                    ))
                 })?;
                 let value = match signed {
                     true => {
@@ -280,26 +282,27 @@ impl Expand<'_> {
     }
 
     /// The instructions of a function, in the order in which they are executed.
-    fn decode(&self, f: &Function, entry: u64) -> Result<Vec<Decoded>, String> {
+    fn decode(&self, f: &Function, entry: u64) -> Result<Vec<Decoded>, Failure> {
         if !self.target.has_delay_slots() {
             return Ok(self.reachable(f, entry)?.into_values().collect());
         }
         let (mut out, mut at) = (Vec::new(), f.start);
         while at < f.end {
             if out.len() >= MAX_NODES {
-                return Err(format!("unsupported: `{}` is too long", f.name));
+                return Err(Failure::unsupported(format!("`{}` is too long", f.name)));
             }
             let bytes = self.image.code_at(at).unwrap_or(&[]);
             let decoded = self.target.decoder.decode(bytes, at);
-            let decoded = decoded.map_err(|e| format!("unsupported: {e} (in `{}`)", f.name))?;
+            let decoded =
+                decoded.map_err(|e| Failure::unsupported(format!("{e} (in `{}`)", f.name)))?;
             at += u64::from(decoded.len.max(1));
             out.push(decoded);
         }
-        litmake_isa::mips::decode::without_delay_slots(out).map_err(|e| format!("unsupported: {e}"))
+        litmake_isa::mips::decode::without_delay_slots(out).map_err(|e| Failure::unsupported(e))
     }
 
     /// The instructions of a function that can be reached from where it is entered.
-    fn reachable(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, String> {
+    fn reachable(&self, f: &Function, entry: u64) -> Result<BTreeMap<u64, Decoded>, Failure> {
         let mut out = BTreeMap::new();
         let mut todo = vec![(entry, State::default())];
         let inside = |at: u64| (f.start..f.end).contains(&at);
@@ -308,13 +311,13 @@ impl Expand<'_> {
                 continue;
             }
             if out.len() >= MAX_NODES {
-                return Err(format!("unsupported: `{}` is too long", f.name));
+                return Err(Failure::unsupported(format!("`{}` is too long", f.name)));
             }
             let bytes = self.image.code_at(at).unwrap_or(&[]);
             let decoded = match self.target.decoder.decode_after(&mut state, bytes, at) {
                 Ok(decoded) => decoded,
                 Err(e) => {
-                    let why = format!("unsupported: {e} (in `{}`)", f.name);
+                    let why = format!("{e} (in `{}`)", f.name);
                     out.insert(at, unclear(at, why));
                     continue;
                 }
@@ -346,7 +349,7 @@ impl Expand<'_> {
         entry: u64,
         ret: usize,
         lists: &mut Lists,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         lists.depth += 1;
         let code = self.decode(f, entry)?;
         let mut ids: HashMap<u64, usize> = HashMap::new();
@@ -379,7 +382,11 @@ impl Expand<'_> {
             match d.flow {
                 Flow::Trap if d.len == 0 => {
                     falls = false;
-                    lists.push(*at, Draft::Unclear(d.mnemonic.clone()), String::new())?;
+                    lists.push(
+                        *at,
+                        Draft::Unclear(Failure::unsupported(&d.mnemonic)),
+                        String::new(),
+                    )?;
                 }
                 Flow::Next | Flow::Trap => {
                     falls = d.flow == Flow::Next;
@@ -437,7 +444,7 @@ impl Expand<'_> {
                 Flow::Call => {
                     let to = code_operand(d).ok_or("a call without a target")?;
                     if to == next {
-                        return Err("unsupported: a call that only asks where it is".into());
+                        return Err(Failure::unsupported("a call that only asks where it is"));
                     }
                     let back = lists.label();
                     self.condition(d, back, lists)?;
@@ -487,7 +494,10 @@ impl Expand<'_> {
                 }
                 Flow::MayReturn if self.target.returns_by_load(d) => {
                     let (branch, load) = self.target.unless(d).ok_or_else(|| {
-                        format!("unsupported: `{}`, a return under a condition", d.mnemonic)
+                        Failure::unsupported(format!(
+                            "`{}`, a return under a condition",
+                            d.mnemonic
+                        ))
                     })?;
                     let over = lists.label();
                     let text = self.text(&branch, &|_| Some(over));
@@ -499,7 +509,10 @@ impl Expand<'_> {
                 }
                 Flow::MayReturn => {
                     let branch = self.target.conditional_return(d).ok_or_else(|| {
-                        format!("unsupported: `{}`, a return under a condition", d.mnemonic)
+                        Failure::unsupported(format!(
+                            "`{}`, a return under a condition",
+                            d.mnemonic
+                        ))
                     })?;
                     let text = self.text(&branch, &|_| Some(ret));
                     lists.push(*at, Draft::Insn(branch), text)?;
@@ -516,7 +529,12 @@ impl Expand<'_> {
             if falls && !follows {
                 match ids.get(&next) {
                     Some(label) => jump(lists, *label)?,
-                    None => return Err(format!("unsupported: `{}` runs past its end", f.name)),
+                    None => {
+                        return Err(Failure::unsupported(format!(
+                            "`{}` runs past its end",
+                            f.name
+                        )));
+                    }
                 }
             }
         }
@@ -529,9 +547,12 @@ impl Expand<'_> {
     }
 
     /// A call under a condition is one that is jumped over where it does not hold.
-    fn condition(&self, d: &Decoded, back: usize, lists: &mut Lists) -> Result<(), String> {
+    fn condition(&self, d: &Decoded, back: usize, lists: &mut Lists) -> Result<(), Failure> {
         if self.target.strange_call(d) {
-            return Err(format!("unsupported: `{}`, a call under a condition", d.mnemonic));
+            return Err(Failure::unsupported(format!(
+                "`{}`, a call under a condition",
+                d.mnemonic
+            )));
         }
         if let Some((branch, _)) = self.target.unless(d) {
             let text = self.text(&branch, &|_| Some(back));
@@ -541,7 +562,7 @@ impl Expand<'_> {
     }
 
     /// What lies at an address runs, and goes on at `ret`.
-    fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+    fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         if lists.depth > 1 {
             return self.called(to, from, ret, lists);
         }
@@ -552,7 +573,7 @@ impl Expand<'_> {
         done
     }
 
-    fn called(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+    fn called(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         if !self.inlines {
             return lists.push(from, Draft::Stop, String::new());
         }
@@ -564,7 +585,7 @@ impl Expand<'_> {
     }
 
     /// What runs where an address is called.
-    fn callee(&self, to: u64) -> Result<Callee, String> {
+    fn callee(&self, to: u64) -> Result<Callee, Failure> {
         let mut to = to;
         if let Some(name) = self.image.missing_at(to) {
             let chosen = (self.instead)(name);
@@ -577,21 +598,21 @@ impl Expand<'_> {
             to = match (function, chooser) {
                 (Some(function), _) => function.start,
                 (None, Some(_)) => {
-                    return Err(format!(
-                        "unsupported: a call of `{name}`, for which code is chosen at start-up; \
+                    return Err(Failure::unsupported(format!(
+                        "a call of `{name}`, for which code is chosen at start-up; \
                          the profile's `runtime` can say which"
-                    ));
+                    )));
                 }
                 (None, None) => {
-                    return Err(format!(
-                        "unsupported: a call of `{name}`, whose code is in no library at hand"
-                    ));
+                    return Err(Failure::unsupported(format!(
+                        "a call of `{name}`, whose code is in no library at hand"
+                    )));
                 }
             };
         }
         match self.image.function_at(to) {
             Some(function) => Ok(Callee::Function(function, to)),
-            None => Err(format!("unsupported: a call of {to:#x}, where no function is")),
+            None => Err(Failure::unsupported(format!("a call of {to:#x}, where no function is"))),
         }
     }
 
@@ -602,9 +623,12 @@ impl Expand<'_> {
         from: u64,
         ret: usize,
         lists: &mut Lists,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         if lists.depth >= MAX_DEPTH {
-            let why = format!("unsupported: calls are nested too deeply, at `{}`", function.name);
+            let why = Failure::unsupported(format!(
+                "calls are nested too deeply, at `{}`",
+                function.name
+            ));
             return lists.push(from, Draft::Unclear(why), String::new());
         }
         if let Some(takes) = locks::takes(&function.name) {
@@ -619,13 +643,13 @@ impl Expand<'_> {
     }
 
     /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
-    fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+    fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         let Some(bytes) = self.sizes.get(&from) else {
             return lists.push(from, Draft::Copy(self.target.params[2]), String::new());
         };
         let code = copies::stand_in(self.target.arch, work, *bytes).ok_or_else(|| {
             let name = if work == Bytes::Copy { "memcpy" } else { "memcmp" };
-            format!("unsupported: a call of `{name}` of {bytes} bytes")
+            Failure::unsupported(format!("a call of `{name}` of {bytes} bytes"))
         })?;
         for mut d in code {
             d.at = from;
@@ -636,7 +660,7 @@ impl Expand<'_> {
     }
 
     /// A return.
-    fn back(&self, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
+    fn back(&self, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         let pushes = self.target.call_pushes();
         if pushes != 0 {
             lists.push(from, Draft::AddStack(pushes), String::new())?;
@@ -645,9 +669,10 @@ impl Expand<'_> {
     }
 
     /// What stands for taking or giving back a lock; then it goes on at `ret`.
-    fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), String> {
-        let stand_in = locks::stand_in(self.target.arch, takes)
-            .ok_or("unsupported: a lock of `libatomic`, for which there is no stand-in")?;
+    fn lock(&self, takes: bool, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
+        let stand_in = locks::stand_in(self.target.arch, takes).ok_or_else(|| {
+            Failure::unsupported("a lock of `libatomic`, for which there is no stand-in")
+        })?;
         lists.push(from, Draft::Lock(stand_in.address), String::new())?;
         let again = lists.label();
         for (first, mut d) in stand_in.code {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use litmake_base::failure::Failure;
 use litmake_litmus::Arch;
 use litmake_ops::{Op, Reg, Temp, Val, mask};
 
@@ -24,7 +25,7 @@ pub struct Analysis {
     pub next: Vec<Vec<usize>>,
 }
 
-pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, String> {
+pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, Failure> {
     let len = flat.nodes.len();
     let mut states: Vec<Option<State>> = vec![None; len];
     if let Some(first) = states.first_mut() {
@@ -35,7 +36,7 @@ pub fn follow(flat: &Flat, world: &World, start: State) -> Result<Analysis, Stri
     while let Some(i) = todo.pop_front() {
         steps += 1;
         if steps > MAX_STEPS {
-            return Err("unsupported: the code's loops are too many to follow".into());
+            return Err(Failure::unsupported("the code's loops are too many to follow"));
         }
         let Some(state) = states.get(i).cloned().flatten() else {
             continue;
@@ -112,7 +113,7 @@ pub struct Decide<'a> {
 }
 
 impl Decide<'_> {
-    pub fn run(&self) -> Result<Plan, String> {
+    pub fn run(&self) -> Result<Plan, Failure> {
         let len = self.flat.nodes.len();
         let regs = self.flat.code.regs.len();
         let empty = Live::nothing(regs);
@@ -120,7 +121,7 @@ impl Decide<'_> {
         let mut after = vec![empty.clone(); len];
         for round in 0.. {
             if round > 1000 {
-                return Err("unsupported: the code's loops are too many to follow".into());
+                return Err(Failure::unsupported("the code's loops are too many to follow"));
             }
             let mut changed = false;
             for i in (0..len).rev() {
@@ -280,7 +281,7 @@ impl Decide<'_> {
         memory && !plain
     }
 
-    fn before(&self, i: usize, action: &Action, after: &Live) -> Result<Live, String> {
+    fn before(&self, i: usize, action: &Action, after: &Live) -> Result<Live, Failure> {
         let facts = &self.analysis.facts[i];
         let ops = &self.flat.nodes[i].ops;
         let mut live = after.clone();
@@ -427,7 +428,7 @@ impl Decide<'_> {
     }
 
     /// Refuses what stays and is not understood.
-    fn check(&self, i: usize, action: &Action, after: &Live) -> Result<(), String> {
+    fn check(&self, i: usize, action: &Action, after: &Live) -> Result<(), Failure> {
         if !matches!(action, Action::Keep | Action::Slots) {
             return Ok(());
         }
@@ -448,24 +449,24 @@ impl Decide<'_> {
                         || endian::pairs(arch, d).is_none_or(|p| !p.is_empty())
                         || arch == Arch::Mips && a.atomic && self.world.has_small()
                     {
-                        return Err(format!(
-                            "unsupported: `{}` accesses what only a run tells, in big-endian code",
+                        return Err(Failure::unsupported(format!(
+                            "`{}` accesses what only a run tells, in big-endian code",
                             shown()
-                        ));
+                        )));
                     }
                 }
                 Place::Frame => {
-                    return Err(format!(
-                        "unsupported: it is not plain where on the stack `{}` points",
+                    return Err(Failure::unsupported(format!(
+                        "it is not plain where on the stack `{}` points",
                         shown()
-                    ));
+                    )));
                 }
                 Place::Across => {
-                    return Err(format!(
-                        "unsupported: `{}` accesses bytes of two variables at once, which the \
+                    return Err(Failure::unsupported(format!(
+                        "`{}` accesses bytes of two variables at once, which the \
                          compiler put side by side",
                         shown()
-                    ));
+                    )));
                 }
                 Place::Nowhere(at) => {
                     let name =
@@ -476,7 +477,7 @@ impl Decide<'_> {
                             }
                             _ => format!("address {at:#x}"),
                         };
-                    return Err(format!("unsupported: `{}` accesses {name}", shown()));
+                    return Err(Failure::unsupported(format!("`{}` accesses {name}", shown())));
                 }
                 _ => {}
             }
@@ -494,17 +495,17 @@ impl Decide<'_> {
                 // Only what is not the address's matters.
                 Some(Known::Top(low)) if bits & !passed & !mask(*low) == 0 => {}
                 Some(Known::Stack(_) | Known::Frame | Known::Top(_)) => {
-                    return Err(format!(
-                        "unsupported: `{}` uses an address on the stack as a value",
+                    return Err(Failure::unsupported(format!(
+                        "`{}` uses an address on the stack as a value",
                         shown()
-                    ));
+                    )));
                 }
                 Some(Known::Start(_)) if self.flat.code.regs[r].bits >= 32 => {
-                    return Err(format!(
-                        "unsupported: `{}` uses {}, which was never set",
+                    return Err(Failure::unsupported(format!(
+                        "`{}` uses {}, which was never set",
                         shown(),
                         self.flat.code.regs[r].name
-                    ));
+                    )));
                 }
                 _ => {}
             }

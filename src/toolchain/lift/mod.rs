@@ -24,6 +24,7 @@ use crate::image::{Function, Image, pad};
 use endian::Parts;
 use expand::{Expand, Kind};
 use flow::Analysis;
+use litmake_base::failure::Failure;
 use litmake_isa::machine::Operand;
 use litmake_isa::target::{self, Target};
 use litmake_lang::c11::members::Members;
@@ -73,13 +74,13 @@ pub struct Lifted {
 }
 
 /// Lifts one function.
-pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, String> {
+pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Failure> {
     let function = image
         .function_named(function)
         .ok_or_else(|| format!("the object file has no function `{function}`"))?;
     let target =
         target::of(image.arch, function.thumb, image.big, image.release6).ok_or_else(|| {
-            format!("unsupported: code for {} cannot be lifted yet", image.arch.name())
+            Failure::unsupported(format!("code for {} cannot be lifted yet", image.arch.name()))
         })?;
     let mut locations: Vec<String> = given.params.to_vec();
     let mut globals = Vec::new();
@@ -153,11 +154,11 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Stri
                 Found::Size(at, bytes) => (&mut sizes, at, bytes, "copies different sizes"),
             };
             if known.insert(at, value).is_some_and(|old| old != value) {
-                return Err(format!("unsupported: the code at {at:#x} {what}"));
+                return Err(Failure::unsupported(format!("the code at {at:#x} {what}")));
             }
         }
     }
-    Err("unsupported: there are too many calls through registers".into())
+    Err(Failure::unsupported("there are too many calls through registers"))
 }
 
 /// The function that the library's own code chooses on the machine that the profile is for.
@@ -258,7 +259,7 @@ fn open(
     analysis: &Analysis,
     target: &Target,
     image: &Image,
-) -> Result<Vec<Found>, String> {
+) -> Result<Vec<Found>, Failure> {
     let isa = litmake_isa::of(target.arch).ok_or("C has no machine code")?;
     let mut out = Vec::new();
     for (node, state) in flat.nodes.iter().zip(&analysis.states) {
@@ -276,8 +277,8 @@ fn open(
             Kind::Open(d) => d,
             Kind::Unclear(why) => return Err(why.clone()),
             Kind::Copy(size) => {
-                let bytes =
-                    value(size).ok_or("unsupported: `memcpy` or `memcmp` of unknown size")?;
+                let bytes = value(size)
+                    .ok_or_else(|| Failure::unsupported("`memcpy` or `memcmp` of unknown size"))?;
                 out.push(Found::Size(node.at, bytes));
                 continue;
             }
@@ -301,8 +302,9 @@ fn open(
             None if d.mnemonic.contains("ctr") => value("CTR"),
             _ => None,
         };
-        let to =
-            to.ok_or_else(|| format!("unsupported: it is not plain where `{}` goes", d.mnemonic))?;
+        let to = to.ok_or_else(|| {
+            Failure::unsupported(format!("it is not plain where `{}` goes", d.mnemonic))
+        })?;
         let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm);
         out.push(Found::Target(node.at, to & !thumb));
     }

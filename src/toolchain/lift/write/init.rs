@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use litmake_base::diag::Span;
+use litmake_base::failure::Failure;
 use litmake_litmus::{InitItem, InitValue, Place as Where, Type, Value};
 
 use super::{Object, Slot, Writer};
 
 impl Writer<'_> {
-    pub(super) fn init(&self) -> Result<Vec<InitItem>, String> {
+    pub(super) fn init(&self) -> Result<Vec<InitItem>, Failure> {
         let mut out = Vec::new();
         let private = |name: String, size: u32| InitItem {
             place: Where::Mem { name, index: None },
@@ -45,16 +46,16 @@ impl Writer<'_> {
             item.value = Some(InitValue::One(Value::Int(value)));
             out.push(item);
         }
-        let mut register = |name: &str, location: String, offset: i64| -> Result<(), String> {
+        let mut register = |name: &str, location: String, offset: i64| -> Result<(), Failure> {
             // An address is that of an element, or has no name.
             let element = i64::try_from((self.given.unit)(&location)).unwrap_or(0);
             let index = match offset {
                 0 => 0,
                 n if element > 0 && n > 0 && n % element == 0 => (n / element) as u64,
                 n => {
-                    return Err(format!(
-                        "unsupported: the address {n} bytes past `{location}` in a register"
-                    ));
+                    return Err(Failure::unsupported(format!(
+                        "the address {n} bytes past `{location}` in a register"
+                    )));
                 }
             };
             let value = Value::Addr { name: location, index };

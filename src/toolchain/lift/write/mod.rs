@@ -12,6 +12,7 @@ mod slots;
 use std::collections::{BTreeMap, BTreeSet};
 
 use litmake_base::diag::{Source, Span};
+use litmake_base::failure::Failure;
 use litmake_isa::Isa;
 use litmake_isa::machine::{Decoded, Mem, Operand, Update};
 use litmake_litmus::{Anything, Arch, Line};
@@ -96,8 +97,17 @@ struct Writer<'a> {
     plain_fields: BTreeSet<String>,
 }
 
-const NO_REGISTER: &str =
-    "unsupported: the code leaves no register free for the addresses of its locations";
+/// More than one way of naming locations is tried where there are too few registers for the first.
+enum Stuck {
+    NoRegister,
+    Other(Failure),
+}
+
+impl From<Failure> for Stuck {
+    fn from(failure: Failure) -> Stuck {
+        Stuck::Other(failure)
+    }
+}
 
 pub fn write(
     flat: &Flat,
@@ -106,13 +116,19 @@ pub fn write(
     target: &Target,
     locations: &[String],
     given: &Given,
-) -> Result<Lifted, String> {
+) -> Result<Lifted, Failure> {
     match attempt(flat, analysis, world, target, locations, given, false) {
-        Err(e) if e == NO_REGISTER && pool::possible(target) => {
+        Err(Stuck::NoRegister) if pool::possible(target) => {
             attempt(flat, analysis, world, target, locations, given, true)
         }
         done => done,
     }
+    .map_err(|stuck| match stuck {
+        Stuck::NoRegister => Failure::unsupported(
+            "the code leaves no register free for the addresses of its locations",
+        ),
+        Stuck::Other(failure) => failure,
+    })
 }
 
 fn attempt(
@@ -123,8 +139,8 @@ fn attempt(
     locations: &[String],
     given: &Given,
     pooled: bool,
-) -> Result<Lifted, String> {
-    let isa = litmake_isa::of(target.arch).ok_or("C has no machine code")?;
+) -> Result<Lifted, Stuck> {
+    let isa = litmake_isa::of(target.arch).ok_or_else(|| Failure::from("C has no machine code"))?;
     let decide = Decide { flat, analysis, world, target };
     let plan = decide.run()?;
     let mut writer = Writer {
@@ -333,7 +349,7 @@ impl Writer<'_> {
     }
 
     /// The register that points to an object, plus bytes.
-    fn pointer(&mut self, object: Object, offset: i64) -> Result<String, String> {
+    fn pointer(&mut self, object: Object, offset: i64) -> Result<String, Stuck> {
         if let Some(reg) = self.pointers.get(&(object.clone(), offset)) {
             return Ok(reg.clone());
         }
@@ -349,13 +365,13 @@ impl Writer<'_> {
             .position(|f| Some(f.as_str()) == own && offset == 0)
             .or_else(|| self.free.iter().rposition(|f| !others.contains(&f.as_str())))
             .or_else(|| self.free.len().checked_sub(1));
-        let reg = at.map(|at| self.free.remove(at)).ok_or(NO_REGISTER)?;
+        let reg = at.map(|at| self.free.remove(at)).ok_or(Stuck::NoRegister)?;
         self.pointers.insert((object, offset), reg.clone());
         Ok(reg)
     }
 
     /// The lines, and for each which of the function's calls it belongs to.
-    fn lines(&mut self) -> Result<(Vec<Line>, Vec<usize>), String> {
+    fn lines(&mut self) -> Result<(Vec<Line>, Vec<usize>), Stuck> {
         let len = self.flat.nodes.len();
         let mut texts: Vec<Vec<Text>> = Vec::with_capacity(len);
         for i in 0..len {
@@ -418,7 +434,7 @@ impl Writer<'_> {
         Ok((lines, calls))
     }
 
-    fn node(&mut self, i: usize) -> Result<Vec<Text>, String> {
+    fn node(&mut self, i: usize) -> Result<Vec<Text>, Stuck> {
         let action = self.plan.actions[i].clone();
         Ok(match action {
             Action::Drop => Vec::new(),
@@ -444,9 +460,8 @@ impl Writer<'_> {
                 Kind::Insn(_) => self.kept(i)?,
                 Kind::Lock(to) => self.lock(i, to)?,
                 Kind::Made => {
-                    return Err(
-                        "unsupported: an address of code or the stack is used as a value".into()
-                    );
+                    let what = "an address of code or the stack is used as a value";
+                    return Err(Failure::unsupported(what).into());
                 }
                 Kind::Open(_) | Kind::Copy(_) | Kind::Goto | Kind::Nothing | Kind::Unclear(_) => {
                     Vec::new()
@@ -457,24 +472,28 @@ impl Writer<'_> {
 
     /// The address of a location's lock, where only a run tells the place in the location: what it
     /// depends on stays.
-    fn lock(&mut self, i: usize, to: &str) -> Result<Vec<Text>, String> {
+    fn lock(&mut self, i: usize, to: &str) -> Result<Vec<Text>, Stuck> {
         let from = self.target.params[0];
         let known = self.known(i, from);
         let published = || {
             let name = self.given.published.filter(|_| known.is_none())?;
             Some(self.locations.iter().position(|l| l == name)? as u16)
         };
-        let loc = known.and_then(|k| self.world.within(k)).or_else(published).ok_or(
-            "unsupported: an access under a lock of `libatomic`, to an object that only a run tells",
-        )?;
+        let loc = known.and_then(|k| self.world.within(k)).or_else(published).ok_or_else(|| {
+            Failure::unsupported(
+                "an access under a lock of `libatomic`, to an object that only a run tells",
+            )
+        })?;
         let lock = self.pointer(Object::Lock(loc), 0)?;
         self.locks.insert(loc);
         let lines = self.target.dependent(to, from, &lock);
-        let lines = lines.ok_or("unsupported: a lock of `libatomic` at an address that depends")?;
+        let lines = lines.ok_or_else(|| {
+            Failure::unsupported("a lock of `libatomic` at an address that depends")
+        })?;
         Ok(lines.into_iter().map(Text::Plain).collect())
     }
 
-    fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<Vec<String>, String> {
+    fn constant(&mut self, i: usize, reg: Reg, val: Val) -> Result<Vec<String>, Stuck> {
         let name = self.flat.code.regs[usize::from(reg)].name.clone();
         let val = self.part_in_use(i, reg, val);
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
@@ -487,17 +506,16 @@ impl Writer<'_> {
         }
         match val {
             Val::Int(n) => {
-                let n = u64::try_from(n).map_err(|_| "unsupported: a constant of over 64 bits")?;
+                let n = u64::try_from(n)
+                    .map_err(|_| Failure::unsupported("a constant of over 64 bits"))?;
                 if self.world.image.kind_at(n).is_some() || self.world.image.missing_at(n).is_some()
                 {
-                    return Err(format!(
-                        "unsupported: `{}` uses an address of the object code as a value",
-                        show(&self.flat.nodes[i], self.target)
-                    ));
+                    let what = "uses an address of the object code as a value";
+                    return Err(self.refusal(i, what).into());
                 }
                 Ok(vec![self.target.constant(&name, n)])
             }
-            _ => Err("unsupported: an address of code is used as a value".into()),
+            _ => Err(Failure::unsupported("an address of code is used as a value").into()),
         }
     }
 
@@ -515,9 +533,9 @@ impl Writer<'_> {
     }
 
     /// An instruction as it was, with memory and addresses by name.
-    fn kept(&mut self, i: usize) -> Result<Vec<Text>, String> {
+    fn kept(&mut self, i: usize) -> Result<Vec<Text>, Stuck> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
-            return Err("unsupported: a jump on the stack".into());
+            return Err(Failure::unsupported("a jump on the stack").into());
         };
         let mut d = d.clone();
         let named = self.decide.named_address(i);
@@ -543,7 +561,9 @@ impl Writer<'_> {
                     }
                     if let Some((by, swapped)) = turned {
                         if by != 0 && mem.update != Update::None {
-                            return Err(self.refusal(i, "moves its address in big-endian code"));
+                            return Err(self
+                                .refusal(i, "moves its address in big-endian code")
+                                .into());
                         }
                         mem.offset += by;
                         swap |= swapped;
@@ -607,7 +627,7 @@ impl Writer<'_> {
     }
 
     /// What an instruction leaves in the register of its address, where that is written by name.
-    fn updated(&mut self, i: usize) -> Result<Vec<String>, String> {
+    fn updated(&mut self, i: usize) -> Result<Vec<String>, Stuck> {
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return Ok(Vec::new());
         };
@@ -652,7 +672,7 @@ impl Writer<'_> {
     }
 
     /// The register that holds the location whose address this one holds here.
-    fn substitute(&mut self, i: usize, name: &str) -> Result<Option<String>, String> {
+    fn substitute(&mut self, i: usize, name: &str) -> Result<Option<String>, Stuck> {
         if !self.renamed(i, name) {
             return Ok(None);
         }
@@ -677,7 +697,7 @@ impl Writer<'_> {
         d: &Decoded,
         n: usize,
         mem: &Mem,
-    ) -> Result<(Operand, bool), String> {
+    ) -> Result<(Operand, bool), Stuck> {
         let facts = &self.analysis.facts[i];
         if self.decide.is_stack_fence(i, &self.plan.after[i]) {
             self.fence = self.fence.max(facts.accesses.iter().map(|a| a.size).max().unwrap_or(0));
@@ -697,7 +717,9 @@ impl Writer<'_> {
                         return Ok((Operand::Reg(self.target.view(&reg, a.size)), false));
                     }
                     // A dead store beside what stays.
-                    None => return Err(self.refusal(i, "stores to a slot that nothing reads")),
+                    None => {
+                        return Err(self.refusal(i, "stores to a slot that nothing reads").into());
+                    }
                 },
                 Place::Constant(_) => {
                     let (at, size) = constant(&facts.accesses)
@@ -707,12 +729,12 @@ impl Writer<'_> {
                     }
                     (Object::Constant(at, size), 0)
                 }
-                _ => return Err(self.refusal(i, "has an address that is not plain")),
+                _ => return Err(self.refusal(i, "has an address that is not plain").into()),
             };
             at = Some(match at {
                 None => here,
                 Some((object, offset)) if object == here.0 => (object, offset.min(here.1)),
-                Some(_) => return Err(self.refusal(i, "accesses two locations")),
+                Some(_) => return Err(self.refusal(i, "accesses two locations").into()),
             });
         }
         let Some((object, offset)) = at else {
@@ -753,7 +775,7 @@ impl Writer<'_> {
             if at + offset == 0 || self.reads(&tried) {
                 return Ok((Operand::Mem(memory), swap));
             }
-            return Err(self.refusal(i, "cannot have its slot in the pool"));
+            return Err(self.refusal(i, "cannot have its slot in the pool").into());
         }
         if let (Object::Location(_) | Object::Lock(_), Some(own)) = (&object, &mem.base)
             && self.can_pool(i, own)
@@ -767,7 +789,9 @@ impl Writer<'_> {
             let base = match offset == base || offsets && self.reads(&tried) {
                 true => base,
                 false if self.dead_after(i, own) => offset,
-                false => return Err(self.refusal(i, "cannot have its address out of the pool")),
+                false => {
+                    return Err(self.refusal(i, "cannot have its address out of the pool").into());
+                }
             };
             self.load_from_pool(object, base, own);
             return Ok((Operand::Mem(shape(own.clone(), offset - base)), swap));
@@ -794,7 +818,7 @@ impl Writer<'_> {
         d: &Decoded,
         object: &Object,
         offset: i64,
-    ) -> Result<Placed, String> {
+    ) -> Result<Placed, Failure> {
         let group = |at: &i64| self.groups.iter().find(|g| g.0 == *at).map(|g| g.1 - g.0);
         let parts = match object {
             _ if !self.world.image.big => None,
@@ -822,8 +846,8 @@ impl Writer<'_> {
             .ok_or_else(|| self.refusal(i, "accesses a part of a value in big-endian code"))
     }
 
-    fn refusal(&self, i: usize, what: &str) -> String {
-        format!("unsupported: `{}` {what}", show(&self.flat.nodes[i], self.target))
+    fn refusal(&self, i: usize, what: &str) -> Failure {
+        Failure::unsupported(format!("`{}` {what}", show(&self.flat.nodes[i], self.target)))
     }
 
     fn reads(&self, d: &Decoded) -> bool {
@@ -833,11 +857,11 @@ impl Writer<'_> {
     }
 
     /// What is printed has to read.
-    fn make_sure(&self, lines: &[Line]) -> Result<(), String> {
+    fn make_sure(&self, lines: &[Line]) -> Result<(), Failure> {
         let source = Source::new("lifted code", "");
         match self.isa.thread(&source, lines, &mut Anything) {
             Ok(_) => Ok(()),
-            Err(e) => Err(format!("unsupported: {e}").trim_end().replace('\n', " ")),
+            Err(e) => Err(Failure::unsupported(e.to_string().trim_end().replace('\n', " "))),
         }
     }
 }

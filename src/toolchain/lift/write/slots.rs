@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use litmake_base::failure::Failure;
 use litmake_isa::machine::Operand;
 use litmake_litmus::Arch;
 use litmake_ops::{Op, Reg, Temp, UnOp, Val};
@@ -17,7 +18,7 @@ type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
 
 impl Writer<'_> {
     /// Puts slots together that overlap, and gives each group a register or a place.
-    pub(super) fn group_slots(&mut self) -> Result<(), String> {
+    pub(super) fn group_slots(&mut self) -> Result<(), Failure> {
         let mut groups: Vec<Group> = Vec::new();
         for (i, action) in self.plan.actions.iter().enumerate() {
             if !matches!(action, Action::Keep | Action::Slots)
@@ -208,14 +209,14 @@ impl Writer<'_> {
     }
 
     /// Moves one after another; none may write what a later one reads.
-    pub(super) fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, String> {
+    pub(super) fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, Failure> {
         let mut out = Vec::new();
         let mut written: BTreeSet<String> = BTreeSet::new();
         for m in moves {
             let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
             let spare = |at: i64| match self.slot(at) {
                 Some(Slot::Register(r)) => Ok(r.clone()),
-                _ => Err("unsupported: a slot of the stack has no place".to_string()),
+                _ => Err(Failure::unsupported("a slot of the stack has no place")),
             };
             let (texts, reads, writes) = match m {
                 Move::Spill(r, at, size) => {
@@ -229,15 +230,14 @@ impl Writer<'_> {
                 Move::Reload(r, at, size, signed) => {
                     let (from, to) = (spare(at)?, name(r));
                     let bits = self.flat.code.regs[usize::from(r)].bits;
-                    let texts = self
-                        .target
-                        .extend(&to, &from, size, bits / 8, signed)
-                        .ok_or("unsupported: a part of a register cannot be extended")?;
+                    let texts = self.target.extend(&to, &from, size, bits / 8, signed).ok_or_else(
+                        || Failure::unsupported("a part of a register cannot be extended"),
+                    )?;
                     (texts, from, to)
                 }
             };
             if written.contains(&reads) {
-                return Err("unsupported: moves between slots that depend on each other".into());
+                return Err(Failure::unsupported("moves between slots that depend on each other"));
             }
             written.insert(writes);
             out.extend(texts);
