@@ -16,7 +16,7 @@ use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
 use litmake::engine::parts::{Bundle, decode_results};
 use litmake::engine::rows::{Entry, State};
-use litmake::engine::run::{Engine, Options};
+use litmake::engine::run::{Engine, Found, Options};
 use litmake::engine::store::{Store, StoreOptions};
 
 /// A list of items in memory.
@@ -173,16 +173,21 @@ impl Made {
     }
 }
 
+/// What a cell holds, as text.
+fn content_of(found: &Found) -> String {
+    match found.state.usable() {
+        true => String::from_utf8_lossy(&found.content).into_owned(),
+        false => found.failure().text(),
+    }
+}
+
 fn run_graph(graph: &Graph, store: &Store, jobs: usize) -> String {
     let options = Options { jobs, ..Options::default() };
     let engine = Engine::new(graph, store, options, &Silent).unwrap();
     assert!(engine.run());
     let mut out = String::new();
     for f in engine.found(&[State::Finding, State::Failed, State::Broke]) {
-        let content = match f.state.usable() {
-            true => String::from_utf8_lossy(&f.content).into_owned(),
-            false => f.failure().text(),
-        };
+        let content = content_of(&f);
         let label = &graph.nodes[f.node].label;
         out += &format!("{label} {} {:?} {content}\n", f.item, f.state);
     }
@@ -681,8 +686,9 @@ fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
         let done = runs();
         let mut found = BTreeMap::new();
         for f in engine.found(&[State::Finding, State::Failed, State::Skipped]) {
+            let content = content_of(&f);
             let of = (graph.nodes[f.node].label.clone(), f.item);
-            found.insert(of, (f.state, String::from_utf8(f.content).unwrap()));
+            found.insert(of, (f.state, content));
         }
         let summary = engine.summary(5);
         assert_eq!(summary.tasks, summary.findings + summary.failed + summary.skipped);
@@ -693,7 +699,8 @@ fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
         let row = nine - s.bounds[shard];
         let cell = engine.cells(5, shard).unwrap()[row];
         assert_eq!(cell.state, State::Skipped);
-        assert_eq!(engine.content(5, shard, row, cell).unwrap(), b"nine");
+        let why = Failure::decode(&engine.content(5, shard, row, cell).unwrap()).unwrap();
+        assert_eq!(why, Failure::from("nine"));
         (done, found)
     };
     let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();

@@ -71,7 +71,7 @@ fn outcomes(test: &Test, model: &Model) -> Result<Vec<litmake::sim::State>, Stri
 /// Compares both ways with one profile, where its compiler is here.
 fn compare(profile: &Profile, tests: &[Test], store: &Store) -> Option<()> {
     let tool = Compilers::default().tool(profile, store);
-    let program = litmake_needs::need(&profile.compiler, tool.program)?;
+    let program = litmake_needs::need(&profile.compiler, tool.program.map_err(|f| f.text()))?;
     let context = Context::default();
     let compiler = Compiler {
         profile,

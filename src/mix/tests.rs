@@ -136,7 +136,7 @@ fn only_one_machine() {
     let parts = split(&sb, By::Instruction).unwrap();
     let risc = riscv("atomic_store", true);
     let message = splice(&sb, &parts, &[&risc, &arm, &risc, &risc]).unwrap_err();
-    assert_eq!(message.to_string(), "code for RISCV and code for AArch64 cannot be mixed");
+    assert_eq!(message.text(), "code for RISCV and code for AArch64 cannot be mixed");
 }
 
 /// Parts of store buffering for Arm, whose stores come with more code.

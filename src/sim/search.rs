@@ -45,6 +45,10 @@ pub trait Judge {
     fn may_flag(&mut self, choices: &Choices, raised: &[usize]) -> bool;
 }
 
+/// What one more outcome may cost by enumeration before the solver is thought to be cheaper. The
+/// solver carries every outcome that is known as a clause, so each outcome costs it more than the last.
+const NODES_PER_OUTCOME: u64 = 16;
+
 pub struct Search<'s> {
     program: &'s Program,
     skeleton: &'s Skeleton<'s>,
@@ -52,8 +56,11 @@ pub struct Search<'s> {
     pub results: &'s mut Results,
     pub filter: Option<&'s Cond>,
     pub deadline: Option<std::time::Instant>,
-    /// The search gives up when [`Stats::nodes`](super::results::Stats::nodes) passes this.
+    /// The search gives up when [`Stats::nodes`](super::results::Stats::nodes) passes this, and
+    /// [`NODES_PER_OUTCOME`] more for each outcome that it has found.
     pub node_limit: u64,
+    /// How many outcomes there were before this search.
+    outcomes_before: usize,
     choices: Choices,
     /// The latest stamp given to choices.
     stamp: u64,
@@ -89,6 +96,7 @@ impl<'s> Search<'s> {
         results: &'s mut Results,
         deadline: Option<std::time::Instant>,
     ) -> Search<'s> {
+        let outcomes_before = results.outcomes.len();
         let mut search = Search {
             program,
             skeleton,
@@ -97,6 +105,7 @@ impl<'s> Search<'s> {
             filter: program.filter.as_ref(),
             deadline,
             node_limit: u64::MAX,
+            outcomes_before,
             choices: Choices::start(skeleton),
             stamp: 0,
             values: Valuation::new(program, cells, exprs, skeleton),
@@ -165,7 +174,9 @@ impl<'s> Search<'s> {
         if nodes.is_multiple_of(1024) && late(self.deadline) {
             return Err(EarlyEnd::TimedOut);
         }
-        if nodes > self.node_limit { Err(EarlyEnd::Budget) } else { Ok(()) }
+        let new = (self.results.outcomes.len() - self.outcomes_before) as u64;
+        let limit = self.node_limit.saturating_add(NODES_PER_OUTCOME * new);
+        if nodes > limit { Err(EarlyEnd::Budget) } else { Ok(()) }
     }
 
     /// Explores below the first `level` decisions; true if a consistent execution was found.

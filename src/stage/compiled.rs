@@ -101,7 +101,7 @@ fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
 
 impl Map for Stage {
     fn batch(&self) -> usize {
-        192
+        512
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {

@@ -330,6 +330,6 @@ mod tests {
         map.insert("load seq_cst 32".into(), vec!["ldr {value}, [{address}]".into()]);
         let table = Table::read(&map).unwrap();
         let error = preamble(&table, Arch::AArch64, "atomic_load(x)").unwrap_err();
-        assert_eq!(error.to_string(), "`load` has no `{value}`: ldr {value}, [{address}]");
+        assert_eq!(error.text(), "`load` has no `{value}`: ldr {value}, [{address}]");
     }
 }

@@ -77,9 +77,15 @@ impl Engine<'_> {
             Work::Map(work) => work.batch().max(1),
             _ => 1,
         };
-        let size = count.div_ceil(self.options.jobs.max(1)).clamp(1, batch);
-        unit.left.store(count.div_ceil(size), Ordering::Relaxed);
+        let jobs = self.options.jobs.max(1);
         let mut queue = lock(&self.queue);
+        // Tools cost much to start. So a batch is whole where every worker has other work, and is
+        // shared out where some would wait.
+        let size = match queue.heap.len() >= jobs {
+            true => batch,
+            false => count.div_ceil(jobs).clamp(1, batch),
+        };
+        unit.left.store(count.div_ceil(size), Ordering::Relaxed);
         let place = match queue.free_units.pop() {
             Some(i) => i,
             None => {
