@@ -23,6 +23,7 @@ mod findings;
 mod generate;
 mod graph;
 mod history;
+mod logs;
 mod made;
 mod merge;
 mod mutants;
@@ -68,6 +69,7 @@ enum Command {
     Generate(generate::Args),
     Graph(graph::Args),
     Mutate(mutate::Args),
+    Logs(logs::Args),
     Merge(merge::Args),
     Table(table::Args),
     Baseline(baseline::Args),
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Generate(args) => generate::main(args),
         Command::Graph(args) => graph::main(args),
         Command::Mutate(args) => mutate::main(args),
+        Command::Logs(args) => logs::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Table(args) => table::main(args),
         Command::Baseline(args) => baseline::main(args),

@@ -105,6 +105,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Leave the lines `Hash=` out: tools that compare logs by hash stop at those of another tool
+    #[arg(long)]
+    no_hash: bool,
+
     /// Threads to use [default: all cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
@@ -228,7 +232,11 @@ fn run(args: &Args) -> Result<bool> {
         let outcomes = simulator
             .simulate(&test, &model, &options)
             .map_err(|d| d.or_at(&source, test.condition.span))?;
-        Ok(if args.json { json(&test, &model, &outcomes) } else { block(&test, &outcomes) })
+        Ok(if args.json {
+            json(&test, &model, &outcomes)
+        } else {
+            block(&test, &outcomes, !args.no_hash)
+        })
     };
     let Some(path) = &args.output else { return in_order(&paths, jobs, one) };
     let [test] = &paths[..] else {
@@ -399,7 +407,7 @@ fn written(result: std::io::Result<()>, good: bool) -> Result<bool> {
     }
 }
 
-fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
+fn block(test: &litmus::Test, outcomes: &Outcomes, hash: bool) -> String {
     let lines = outcomes.states.iter().map(|state| {
         let parts: [usize; 2] =
             state.iter().fold([0, 0], |[a, b], (name, value)| [a + name.len(), b + value.len()]);
@@ -427,7 +435,7 @@ fn block(test: &litmus::Test, outcomes: &Outcomes) -> String {
         entry.flag(if flag == "undef" { UNDEF } else { flag });
     }
     entry.seconds = Some(outcomes.time.as_secs_f64());
-    entry.hash = Some(text_hash(test));
+    entry.hash = hash.then(|| text_hash(test));
     let mut out = String::new();
     entry.print(&mut out);
     out

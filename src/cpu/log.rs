@@ -7,48 +7,28 @@ use super::judge::{Tally, text};
 use super::machine::Machine;
 use super::session::{Prepared, Setup};
 use litmake_isa as isa;
-use litmake_litmus::log::{Kind, LogEntry};
+use litmake_litmus::log::{LogEntry, Seen};
 use litmake_litmus::{Place, condition_text, place_brackets};
 use litmake_profile::Profile;
 
 /// One test's block. Without a hash of the test: tools that compare logs take hashes that differ
 /// for different tests, and ours are not those of others.
 pub fn block(test: &Prepared, tally: &Tally) -> String {
-    let entry = LogEntry::new(
+    let (states, seen) = tally
+        .states
+        .iter()
+        .map(|(state, s)| (text(state), Seen { count: s.count, holds: s.holds }))
+        .unzip();
+    let mut entry = LogEntry::new(
         &test.test.name,
         test.test.condition.quantifier,
         condition(test),
-        Vec::new(),
+        states,
         (tally.positive(), tally.total() - tally.positive()),
     );
-    let mut out = String::new();
-    let _ = writeln!(out, "Test {} {}", entry.name, entry.kind.word());
-    let _ = writeln!(out, "Histogram ({} states)", tally.states.len());
-    for (state, seen) in &tally.states {
-        let mark = if seen.holds { '*' } else { ':' };
-        let _ = writeln!(out, "{:<6}{mark}>{}", seen.count, text(state));
-    }
-    let ok = matches!(entry.verdict, litmake_litmus::log::Verdict::Ok);
-    let _ = writeln!(out, "{}\n\nWitnesses", if ok { "Ok" } else { "No" });
-    let (witnesses, others) = match entry.kind {
-        Kind::Forbidden => (entry.negative, entry.positive),
-        _ => (entry.positive, entry.negative),
-    };
-    let _ = writeln!(out, "Positive: {witnesses}, Negative: {others}");
-    let validated = if ok { "validated" } else { "NOT validated" };
-    let _ = writeln!(out, "Condition {} is {validated}", entry.condition);
-    if let Some(observation) = entry.observation {
-        let _ = writeln!(
-            out,
-            "Observation {} {} {} {}",
-            entry.name,
-            observation.word(),
-            entry.positive,
-            entry.negative
-        );
-    }
-    let _ = writeln!(out, "Time {} {:.2}\n", entry.name, tally.seconds);
-    out
+    entry.seen = seen;
+    entry.seconds = Some(tally.seconds);
+    entry.to_string()
 }
 
 /// The condition, with registers under their full names.

@@ -8,6 +8,7 @@ pub mod evidence;
 pub mod github;
 pub mod html;
 pub mod junit;
+pub mod logs;
 pub mod matrix;
 pub mod merge;
 pub mod picture;

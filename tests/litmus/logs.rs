@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use litmake::diag::Source;
-use litmake::litmus::log::{Kind, LogEntry, Observation, Verdict, compare, read};
+use litmake::litmus::log::{Kind, LogEntry, Observation, Seen, Verdict, compare, read, sum};
 use litmake::litmus::{Quantifier, condition_text, list, place_brackets};
 
 fn log(text: &str) -> Vec<LogEntry> {
@@ -78,8 +78,36 @@ fn logs_of_machines() {
     assert_eq!(e.kind, Kind::Allowed);
     assert_eq!(e.states, ["0:EAX=0; 1:EAX=0;", "0:EAX=1; 1:EAX=0;"]);
     assert_eq!((e.positive, e.negative), (94, 499));
+    let seen = |count, holds| Seen { count, holds };
+    assert_eq!(e.seen, [seen(94, true), seen(499, false)]);
     assert_eq!(e.condition, "exists (0:EAX=0 /\\ 1:EAX=0)");
     assert_eq!(e.observation, Some(Observation::Sometimes));
+}
+
+#[test]
+fn logs_add_up() {
+    let one = "Test SB Allowed\nHistogram (2 states)\n94    :>0:EAX=0; 1:EAX=1;\n6     :>0:EAX=1; 1:EAX=0;\n\
+               No\n\nWitnesses\nPositive: 0, Negative: 100\n\
+               Condition exists (0:EAX=0 /\\ 1:EAX=0) is NOT validated\n\
+               Observation SB Never 0 100\nTime SB 0.25\n\n";
+    let two = "Test SB Allowed\nHistogram (2 states)\n3     *>0:EAX=0; 1:EAX=0;\n7     :>1:EAX=0; 0:EAX=0x1;\n\
+               Ok\n\nWitnesses\nPositive: 3, Negative: 7\n\
+               Condition exists (0:EAX=0 /\\ 1:EAX=0) is validated\n\
+               Observation SB Sometimes 3 7\nTime SB 0.25\n\n";
+    let (one, two) = (log(one), log(two));
+    let all: String = sum(&[one.clone(), two.clone()]).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        all,
+        "Test SB Allowed\nHistogram (3 states)\n3     *>0:EAX=0; 1:EAX=0;\n94    :>0:EAX=0; 1:EAX=1;\n\
+         13    :>0:EAX=1; 1:EAX=0;\nOk\n\nWitnesses\nPositive: 3, Negative: 107\n\
+         Condition exists (0:EAX=0 /\\ 1:EAX=0) is validated\n\
+         Observation SB Sometimes 3 107\nTime SB 0.50\n\n"
+    );
+    assert_eq!(log(&all), sum(&[one, two]), "what is printed reads as it was");
+    let model =
+        log("Test SB Allowed\nStates 1\n0:EAX=0; 1:EAX=0;\nOk\nPositive: 1 Negative: 0\n\n");
+    let mixed = sum(&[model, log(&all)]);
+    assert_eq!((mixed[0].states.len(), mixed[0].seen.len()), (3, 0), "counts of some are none");
 }
 
 #[test]

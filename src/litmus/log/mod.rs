@@ -1,13 +1,15 @@
 //! herd's log format: what was found about each test, as text.
 //!
 //! It knows neither tests nor models; states are lines. Logs of herd7, litmus7 and klitmus7
-//! are read; what is printed is herd's form.
+//! are read. What is printed is herd's form, or litmus7's where the states were counted.
 
 mod compare;
 mod read;
+mod sum;
 
 pub use compare::{Difference, LogDiff, State, compare, normal_state};
 pub use read::read;
+pub use sum::sum;
 
 use std::fmt;
 
@@ -76,6 +78,14 @@ impl Observation {
     }
 }
 
+/// How often a machine showed a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub count: u64,
+    /// Whether the proposition of the condition holds in the state.
+    pub holds: bool,
+}
+
 /// One test of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
@@ -83,6 +93,8 @@ pub struct LogEntry {
     pub kind: Kind,
     /// One line each, as `0:X1=1; [x]=2;`, in printing order.
     pub states: Vec<String>,
+    /// For each state, how often it was seen; empty in logs of simulators.
+    pub seen: Vec<Seen>,
     pub verdict: Verdict,
     /// Whether loops were cut, so that legal outcomes may be missing.
     pub cut: bool,
@@ -128,6 +140,7 @@ impl LogEntry {
             name: name.into(),
             kind: quantifier.into(),
             states,
+            seen: Vec::new(),
             verdict: if holds { Verdict::Ok } else { Verdict::No },
             cut: false,
             positive,
@@ -149,6 +162,15 @@ impl LogEntry {
             self.flags.push(name.to_string());
             // herd's order: undefined behaviour first, then by name.
             self.flags.sort_by_key(|f| (f != UNDEF, f.clone()));
+        }
+    }
+
+    /// Whether two logs can speak of one test: hashes tell tests apart. Each tool hashes in its own way,
+    /// so that only hashes of one length are compared.
+    pub fn is_same_test(&self, other: &LogEntry) -> bool {
+        match (&self.hash, &other.hash) {
+            (Some(a), Some(b)) => a.len() != b.len() || a == b,
+            _ => true,
         }
     }
 
@@ -178,9 +200,19 @@ impl LogEntry {
         };
         let name = self.name.as_str();
         line(&["Test ", name, " ", self.kind.word()]);
-        line(&["States ", &self.states.len().to_string()]);
-        for state in &self.states {
-            line(&[state]);
+        let counted = !self.seen.is_empty();
+        match counted {
+            false => line(&["States ", &self.states.len().to_string()]),
+            true => line(&["Histogram (", &self.states.len().to_string(), " states)"]),
+        }
+        for (n, state) in self.states.iter().enumerate() {
+            match self.seen.get(n) {
+                None => line(&[state]),
+                Some(seen) => {
+                    let mark = if seen.holds { "*>" } else { ":>" };
+                    line(&[&format!("{:<6}", seen.count), mark, state]);
+                }
+            }
         }
         let loops = if self.cut { "Loop " } else { "" };
         let verdict = match self.verdict {
@@ -190,17 +222,26 @@ impl LogEntry {
             Verdict::Unknown => "??",
         };
         line(&[loops, verdict]);
+        if counted {
+            line(&[]);
+        }
         line(&["Witnesses"]);
         let (positive, negative) = (&*self.positive.to_string(), &*self.negative.to_string());
         let (first, second) = match self.kind {
             Kind::Forbidden => (negative, positive),
             _ => (positive, negative),
         };
-        line(&["Positive: ", first, " Negative: ", second]);
+        let comma = if counted { "," } else { "" };
+        line(&["Positive: ", first, comma, " Negative: ", second]);
         for flag in &self.flags {
             line(&["Flag ", flag]);
         }
-        line(&["Condition ", &self.condition]);
+        let validated = match (counted, self.verdict) {
+            (true, Verdict::Ok) => " is validated",
+            (true, Verdict::No) => " is NOT validated",
+            _ => "",
+        };
+        line(&["Condition ", &self.condition, validated]);
         if let Some(observation) = self.observation {
             line(&["Observation ", name, " ", observation.word(), " ", positive, " ", negative]);
         }

@@ -3,7 +3,7 @@
 //! Lines that say nothing about outcomes (warnings, generated assembly, topologies) are
 //! passed over; a log that breaks off gives the tests before the break and an error.
 
-use super::{Kind, LogEntry, Observation, Verdict};
+use super::{Kind, LogEntry, Observation, Seen, Verdict};
 use litmake_base::diag::{Diag, Result, Source, Span};
 
 /// All tests of a log, in order.
@@ -48,6 +48,7 @@ impl<'a> Reader<'a> {
                 name: name.strip_suffix(".litmus").unwrap_or(name).to_string(),
                 kind,
                 states: Vec::new(),
+                seen: Vec::new(),
                 verdict: Verdict::Unknown,
                 cut: false,
                 positive: 0,
@@ -127,6 +128,7 @@ impl<'a> Reader<'a> {
     /// The lines of states; litmus7 counts each (`12:>0:EAX=0;`, `3*>0:EAX=1;`).
     fn states(&mut self, count: usize, span: Span) -> Result<()> {
         let mut states = Vec::new();
+        let mut all_seen = Vec::new();
         for _ in 0..count {
             let Some((line, _)) = self.next() else {
                 return Err(Diag::at(
@@ -136,15 +138,20 @@ impl<'a> Reader<'a> {
                 )
                 .help("the log was cut off; run the last test again"));
             };
-            let state = match line.find(":>").or_else(|| line.find("*>")) {
+            let (seen, state) = match line.find(":>").or_else(|| line.find("*>")) {
                 Some(at) if line[..at].trim().bytes().all(|b| b.is_ascii_digit()) => {
-                    &line[at + 2..]
+                    let holds = line[at..].starts_with('*');
+                    let count = line[..at].trim().parse();
+                    (count.ok().map(|count| Seen { count, holds }), &line[at + 2..])
                 }
-                _ => line,
+                _ => (None, line),
             };
             states.push(state.trim().to_string());
+            all_seen.extend(seen);
         }
         if let Some(entry) = self.entries.last_mut() {
+            // Counts of some states are none that can be added up.
+            entry.seen = if all_seen.len() == states.len() { all_seen } else { Vec::new() };
             entry.states = states;
         }
         Ok(())
