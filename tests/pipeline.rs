@@ -580,3 +580,25 @@ fn what_comes_with_the_program_extends_nothing_that_lies_around() {
     assert_eq!(profile(&plain).args, profile(&hostile).args);
     assert!(!profile(&plain).args.is_empty());
 }
+
+#[test]
+fn a_drawing_has_a_box_for_each_stage_and_instances_where_asked() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("pipelines/telechat-table4.yaml");
+    let draw = |more: &[&str]| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_litmake"))
+            .arg("graph")
+            .arg(&path)
+            .args(more)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let stages = draw(&[]);
+    assert_eq!(stages.matches("[label=").count(), 9, "{stages}");
+    assert!(stages.contains("clang-code\\ncompile (24 instances)"), "{stages}");
+    assert_eq!(stages.lines().count(), 4 + 9 + 12, "{stages}");
+    assert!(draw(&["--format", "mermaid"]).contains("gcc<br>compare (30 instances)"));
+    assert_eq!(draw(&["--instances"]).matches("[label=").count(), 3 + 3 * (24 + 30));
+}
