@@ -6,15 +6,17 @@
 
 #![allow(clippy::disallowed_methods, reason = "it measures time, and looks at files")]
 
-#[path = "../tests/common/nights.rs"]
+use litmake::{history as litmake_history, report as litmake_report};
+
+#[path = "../src/site/tests/pages/nights.rs"]
 mod nights;
 
 use std::time::Instant;
 
-use litmake::history::folder::Folder;
-use litmake::history::lives::History;
-use litmake::history::record::Circumstances;
 use litmake::site;
+use litmake_history::folder::Folder;
+use litmake_history::lives::History;
+use litmake_history::record::Circumstances;
 
 fn main() {
     let mut numbers = std::env::args().skip(1).filter_map(|a| a.parse::<usize>().ok());

@@ -343,15 +343,68 @@ impl History {
     }
 }
 
+/// The atomic operations that a text names, each once; plain loads, stores and fences only where there is
+/// nothing else.
+fn operations(text: &str) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for part in text.split("atomic_").skip(1) {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+        let name = part[..end].strip_suffix("_explicit").unwrap_or(&part[..end]);
+        if part[end..].starts_with('(') && !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    let is_usual = |name: &&str| ["load", "store", "thread_fence"].contains(name);
+    if !all.iter().all(|n| is_usual(&n)) {
+        all.retain(|n| !is_usual(&n));
+    }
+    all.join(", ")
+}
+
 /// A bug in a few words.
 fn short(f: &Finding) -> String {
-    let what = match (f.label.is_empty(), f.cause.lines().next()) {
+    let what = match (f.label.is_empty(), f.cause.is_empty()) {
         (false, _) => f.label.clone(),
-        (true, Some(cause)) => cause.to_string(),
-        (true, None) => format!("{} bug", f.class.name()),
+        (true, false) => operations(&f.cause),
+        (true, true) => operations(&f.reproducer),
+    };
+    let what = match what.is_empty() {
+        true => format!("{} bug", f.class.name()),
+        false => what,
     };
     match f.family.is_empty() {
         true => what,
         false => format!("{what} in {}", f.family),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_called_by_its_operations() {
+        let said = |cause: &str, label: &str| {
+            short(&Finding {
+                cause: cause.into(),
+                label: label.into(),
+                family: "clang".into(),
+                ..Finding::default()
+            })
+        };
+        let core = "P0(atomic_int* x) { atomic_store_explicit(x, 1); atomic_thread_fence(r); atomic_fetch_add_explicit(x); }";
+        assert_eq!(said(core, ""), "fetch_add in clang");
+        assert_eq!(said("atomic_store(x, 1); atomic_load(y);", ""), "store, load in clang");
+        assert_eq!(said(core, "load buffering"), "load buffering in clang");
+        assert_eq!(said("", ""), "concurrency bug in clang");
+    }
+
+    #[test]
+    fn a_compiler_is_called_by_the_number_that_it_says() {
+        let name = |version: &str| compiler_name("gcc 12", version);
+        assert_eq!(name("gcc-12 (Debian 12.2.0-14) 12.2.1"), "gcc 12.2.1");
+        assert_eq!(name("Debian clang version 16.0.6 (15~deb12u1)"), "gcc 16.0.6");
+        assert_eq!(name("clang version 23.0.0git (https://x.y 1.2)"), "gcc 23.0.0git");
+        assert_eq!(name(""), "gcc 12");
     }
 }

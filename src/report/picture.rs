@@ -276,7 +276,7 @@ impl Curve {
     }
 
     /// The ways from one event to another, those that look best first.
-    fn between(a: &Area, b: &Area) -> Vec<Curve> {
+    fn between(a: &Area, b: &Area, high: f64) -> Vec<Curve> {
         let ((x1, y1), (x2, y2)) = (a.middle(), b.middle());
         let mut out = Vec::new();
         let sizes = [24.0, 48.0, 76.0, 110.0, 150.0, 200.0, 260.0, 330.0];
@@ -285,19 +285,27 @@ impl Curve {
         if (x1 - x2).abs() > 1.0 {
             let right = x2 > x1;
             let (from, to) = if right { (a.right, b.left) } else { (a.left, b.right) };
-            let middle = ((from + to) / 2.0, (y1 + y2) / 2.0);
             for bend in &bends {
-                for end in [0.0, -7.0, 7.0] {
+                for (part, end) in [
+                    (0.5, 0.0),
+                    (0.3, 0.0),
+                    (0.7, 0.0),
+                    (0.5, -7.0),
+                    (0.5, 7.0),
+                    (0.1, 0.0),
+                    (0.9, 0.0),
+                ] {
+                    let by = from + (to - from) * part;
                     out.push(Curve {
                         from: (from, y1 + end),
-                        by: (middle.0, middle.1 + bend),
+                        by: (by, y1 + (y2 - y1) * part + bend),
                         to: (to, y2 + end),
                     });
                 }
             }
             return out;
         }
-        let rows = (y2 - y1).abs() / HIGH;
+        let rows = (y2 - y1).abs() / high;
         if rows > 0.5 && rows < 1.5 {
             let (from, to) = if y2 > y1 { (a.bottom, b.top) } else { (a.top, b.bottom) };
             for aside in [0.0, -18.0, 18.0, -34.0, 34.0] {
@@ -358,17 +366,45 @@ struct Layout {
     events: Vec<Area>,
     edges: Vec<Drawn>,
     area: Area,
+    /// From one row to the next.
+    high: f64,
 }
 
 impl Layout {
     /// Threads side by side, events downwards. Each edge takes the first way that goes through no text, and has
     /// its own text where no edge goes through it.
     fn new(e: &Execution, top: f64) -> Layout {
+        // Where that cannot be, everything stands further apart.
+        let roomy = [1.0, 1.4, 2.0, 2.8].into_iter().map(|room| Layout::with_room(e, top, room));
+        let mut last = None;
+        for layout in roomy {
+            if layout.struck() == 0 {
+                return layout;
+            }
+            last = Some(layout);
+        }
+        last.expect("there is more than one size")
+    }
+
+    /// How many texts edges strike through, or lie on each other.
+    fn struck(&self) -> usize {
+        let labels = self.edges.iter().map(|d| &d.text);
+        let heads = self.heads.iter().map(|h| &h.1);
+        let texts: Vec<&Area> = self.events.iter().chain(heads).chain(labels).collect();
+        let through =
+            |d: &Drawn| texts.iter().filter(|t| d.points.iter().any(|p| t.holds(*p))).count();
+        let over = |i: usize| texts[..i].iter().filter(|t| t.meets(texts[i])).count();
+        let lines: usize = self.edges.iter().map(through).sum();
+        lines + (0..texts.len()).map(over).sum::<usize>()
+    }
+
+    fn with_room(e: &Execution, top: f64, room: f64) -> Layout {
+        let high = HIGH * room;
         let columns = columns(e);
         let lines = lines(e);
         let wide = |i: usize| LETTER * label(e, i).chars().count() as f64 + 10.0;
         let label_wide = |l: &Line| SMALL * l.label.chars().count() as f64 + 4.0;
-        let gap = lines.iter().map(label_wide).fold(APART, f64::max).min(220.0) + 20.0;
+        let gap = lines.iter().map(label_wide).fold(APART, f64::max).min(220.0) * room + 20.0;
         let mut events = vec![Area::around((0.0, 0.0), 0.0, 0.0); e.events.len()];
         let (mut heads, mut left) = (Vec::new(), 20.0);
         let rows = columns.iter().map(|c| c.1.len()).max().unwrap_or(0);
@@ -378,7 +414,7 @@ impl Layout {
             let head_wide = LETTER * head.chars().count() as f64;
             heads.push((head, Area::around((x, top + 52.0), head_wide, BOX)));
             for (row, i) in list.iter().enumerate() {
-                let y = top + 90.0 + row as f64 * HIGH;
+                let y = top + 90.0 + row as f64 * high;
                 events[*i] = Area::around((x, y), wide(*i), BOX);
             }
             left += widest + gap;
@@ -387,9 +423,9 @@ impl Layout {
             left: 0.0,
             right: (left - gap + 20.0).max(360.0),
             top,
-            bottom: top + 70.0 + rows as f64 * HIGH,
+            bottom: top + 70.0 + rows as f64 * high,
         };
-        let mut out = Layout { heads, events, edges: Vec::new(), area };
+        let mut out = Layout { heads, events, edges: Vec::new(), area, high };
         for line in lines {
             let drawn = out.place(line);
             out.area = [&drawn.text].into_iter().fold(out.area, |sum, o| Area {
@@ -415,7 +451,7 @@ impl Layout {
         let texts =
             || self.events.iter().chain(heads.clone()).chain(self.edges.iter().map(|d| &d.text));
         let mut best: Option<(f64, Curve, Area)> = None;
-        for (rank, curve) in Curve::between(a, b).into_iter().enumerate() {
+        for (rank, curve) in Curve::between(a, b, self.high).into_iter().enumerate() {
             // None that comes later is better.
             if best.as_ref().is_some_and(|(least, _, _)| *least <= rank as f64) {
                 break;
@@ -566,8 +602,8 @@ mod tests {
         };
         let mut events = Vec::new();
         for thread in 0..2 + next(3) {
-            for _ in 0..1 + next(3) {
-                let text = ["W(RLX)[x]=1", "R(ACQ)[flag]=2", "F(SC)"][next(3)];
+            for _ in 0..1 + next(5) {
+                let text = ["W(RLX)[x]=1", "R(ACQ)[flag]=2", "F(SC)", "RW(RLX,A)[y]=0->0"][next(4)];
                 let thread = (thread > 0).then(|| thread as u16 - 1);
                 events.push(Event {
                     thread,
@@ -583,7 +619,7 @@ mod tests {
         let mut pairs = |most: usize| -> Vec<(usize, usize)> {
             (0..next(most + 1)).map(|_| (next(n), next(n))).filter(|(a, b)| a != b).collect()
         };
-        let (rf, co, fr) = (pairs(2), pairs(2), pairs(1));
+        let (rf, co, fr) = (pairs(4), pairs(3), pairs(2));
         Execution {
             events,
             po,
@@ -596,23 +632,9 @@ mod tests {
         }
     }
 
-    /// The texts that edges strike through or that lie on each other.
-    fn struck(layout: &Layout) -> usize {
-        let labels: Vec<&Area> = layout.edges.iter().map(|d| &d.text).collect();
-        let texts: Vec<&Area> =
-            layout.events.iter().chain(layout.heads.iter().map(|h| &h.1)).chain(labels).collect();
-        let lines = layout
-            .edges
-            .iter()
-            .map(|d| texts.iter().filter(|t| d.points.iter().any(|p| t.holds(*p))).count());
-        let over =
-            (0..texts.len()).map(|i| texts[..i].iter().filter(|t| t.meets(texts[i])).count());
-        lines.chain(over).sum()
-    }
-
     #[test]
     fn no_edge_strikes_through_a_text() {
-        let bad: Vec<u64> = (0..300).filter(|s| struck(&Layout::new(&some(*s), 0.0)) > 0).collect();
+        let bad: Vec<u64> = (0..300).filter(|s| Layout::new(&some(*s), 0.0).struck() > 0).collect();
         assert_eq!(bad, [0u64; 0]);
     }
 

@@ -2,21 +2,19 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
-#[path = "common/browser.rs"]
 mod browser;
-#[path = "common/nights.rs"]
 mod nights;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use browser::Browser;
-use litmake::history::folder::Folder;
-use litmake::history::lives::{Change, History, State};
-use litmake::history::record::{Circumstances, Date, FORMAT, Note};
-use litmake::report::coverage::Gather;
-use litmake::report::{Class, Compiler, Finding, Report, html};
-use litmake::site;
+use litmake_history::folder::Folder;
+use litmake_history::lives::{Change, History, State};
+use litmake_history::record::{Circumstances, Date, FORMAT, Note};
+use litmake_report::coverage::Gather;
+use litmake_report::{Class, Compiler, Finding, Report, html};
+use litmake_site as site;
 
 fn about(night: usize) -> Circumstances {
     Circumstances {
@@ -98,7 +96,7 @@ fn what_is_left_open_may_be_the_bug() {
     let folder = Folder::new(dir.path());
     folder.add(&report(&["a"], &["a"]), &about(0)).unwrap();
     let mut open = report(&["a"], &[]);
-    open.not_looked_into.push(litmake::report::bugs::Unexplored {
+    open.not_looked_into.push(litmake_report::bugs::Unexplored {
         family: "clang".into(),
         count: 1,
         by_profile: [("p".to_string(), 1)].into(),

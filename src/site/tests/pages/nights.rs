@@ -3,11 +3,11 @@
 
 #![allow(dead_code, reason = "who makes nights up uses some of this")]
 
-use litmake::history::record::Date;
-use litmake::report::bugs::{Occurrence, id};
-use litmake::report::coverage::Gather;
-use litmake::report::evidence::{Differences, Edge, Event, Evidence, Execution, Failed};
-use litmake::report::{Class, Compiler, Finding, Outcomes, Report, Stage, State};
+use litmake_history::record::Date;
+use litmake_report::bugs::{Occurrence, id};
+use litmake_report::coverage::Gather;
+use litmake_report::evidence::{Differences, Edge, Event, Evidence, Execution, Failed};
+use litmake_report::{Class, Compiler, Finding, Outcomes, Report, Stage, State};
 
 const SOURCE: &str = "C made-up
 {}
