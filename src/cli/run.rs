@@ -66,8 +66,8 @@ pub struct Args {
     pub baseline: Option<PathBuf>,
 
     /// Add the run to the record of runs in this folder (`litmake history`, `litmake site`). Left out, no
-    /// record is kept
-    #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY", conflicts_with = "watch")]
+    /// record is kept; with `--watch` none is
+    #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY")]
     history: Option<PathBuf>,
 
     #[command(flatten)]

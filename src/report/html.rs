@@ -136,7 +136,7 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
     facts.extend(presence_lines(&f.presence));
     if !facts.is_empty() {
         let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
-        let _ = writeln!(out, "<ul>{}</ul>", items.concat());
+        let _ = writeln!(out, "<ul class=\"facts\">{}</ul>", items.concat());
     }
     part(level, "Again", &f.command, out);
     let (source, target, outcomes) = f.smallest();

@@ -80,7 +80,7 @@ fn became(history: &History, bug: &Bug, out: &mut String) {
     }
     turns.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
     out.push_str("<h2>What became of it</h2>\n");
-    page::table(&["run", "bug", "profile", "it", "compiler"], out);
+    page::table(&["run", "the bug is", "profile", "there it", "compiler"], out);
     for (at, profile, shows) in turns {
         let _ = writeln!(
             out,
