@@ -507,10 +507,10 @@ fn the_graph_is_drawn() {
     let files = Memory::default().with("p.yaml", WHOLE);
     let plan = planned(&files, &[], &["allowed"]).unwrap();
     assert_eq!(
-        plan.mermaid(),
+        plan.mermaid(false),
         "flowchart LR\n  n0[\"tests<br>generate\"]\n  n1[\"allowed<br>simulate\"]\n  n0 --> n1\n"
     );
-    assert!(plan.dot().contains("n0 -> n1;"));
+    assert!(plan.dot(false).contains("n0 -> n1;"));
 }
 
 proptest! {

@@ -216,8 +216,10 @@ const APART: f64 = 120.0;
 const LETTER: f64 = 8.5;
 const SMALL: f64 = 7.3;
 const LABEL: f64 = 14.0;
-/// Points by which a curve is followed.
-const POINTS: usize = 48;
+/// A curve is followed in steps that are not much longer, which go past no text.
+const STEP: f64 = 3.0;
+/// Every so many points are enough to see whether two edges lie on each other.
+const FEW: usize = 4;
 
 type Point = (f64, f64);
 
@@ -272,7 +274,10 @@ impl Curve {
     }
 
     fn points(&self) -> impl Iterator<Item = Point> {
-        (0..=POINTS).map(|i| self.at(i as f64 / POINTS as f64))
+        let long = |a: Point, b: Point| (a.0 - b.0).hypot(a.1 - b.1);
+        let way = long(self.from, self.by) + long(self.by, self.to);
+        let steps = (way / STEP).clamp(16.0, 600.0) as usize;
+        (0..=steps).map(move |i| self.at(i as f64 / steps as f64))
     }
 
     /// The ways from one event to another, those that look best first.
@@ -463,13 +468,13 @@ impl Layout {
             let near = |p: &Point| {
                 self.edges
                     .iter()
-                    .flat_map(|d| &d.points)
+                    .flat_map(|d| d.points.iter().step_by(FEW))
                     .any(|q| (p.0 - q.0).abs() + (p.1 - q.1).abs() < 6.0)
             };
-            let along = points.iter().filter(|p| near(p)).count();
+            let along = points.iter().step_by(FEW).filter(|p| near(p)).count();
             let cost = 1000.0 * struck as f64
                 + 100.0 * above as f64
-                + 2.0 * along.saturating_sub(8) as f64
+                + 2.0 * along.saturating_sub(4) as f64
                 + rank as f64;
             if best.as_ref().is_some_and(|(least, _, _)| *least <= cost) {
                 continue;
