@@ -151,9 +151,9 @@ pub fn compiler_name(compiler: &str, version: &str) -> String {
     }
 }
 
-/// Whether a bug is one of a device, whose answers are measurements.
+/// Whether a bug shows when tests run, and not when they are simulated: then an answer is a measurement.
 fn is_measured(class: Class) -> bool {
-    class == Class::Conformance
+    matches!(class, Class::Conformance | Class::RuntimeCrash)
 }
 
 /// What a profile of a run is called as a column: its compiler with the version; a mix and a device by their

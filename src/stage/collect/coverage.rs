@@ -34,7 +34,8 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
                 // Tests of a device are counted under its name, as its findings are.
                 let differs: BTreeMap<&str, bool> = tests.collect();
                 let mut devices: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
-                let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string());
+                let read =
+                    |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
                 each_row(run.engine, at, read, |name, record: &Record| {
                     let differs = differs.get(name).copied().unwrap_or_default();
                     devices.entry(record.device.clone()).or_default().push((name.into(), differs));
