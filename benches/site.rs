@@ -4,9 +4,7 @@
 //!
 //! The reports are made up. What they say of bugs is no result of anything.
 
-#![allow(clippy::disallowed_methods, reason = "it measures time, and looks at files")]
-
-use litmake::{history as litmake_history, report as litmake_report};
+#![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
 #[path = "../src/site/tests/pages/nights.rs"]
 mod nights;

@@ -355,8 +355,8 @@ fn operations(text: &str) -> String {
         }
     }
     let is_usual = |name: &&str| ["load", "store", "thread_fence"].contains(name);
-    if !all.iter().all(|n| is_usual(&n)) {
-        all.retain(|n| !is_usual(&n));
+    if !all.iter().all(is_usual) {
+        all.retain(|n| !is_usual(n));
     }
     all.join(", ")
 }

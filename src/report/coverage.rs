@@ -102,7 +102,14 @@ impl Coverage {
 #[derive(Default)]
 pub struct Gather {
     all: BTreeSet<u64>,
-    of: BTreeMap<(Vec<String>, bool), (BTreeSet<u64>, BTreeSet<u64>)>,
+    of: BTreeMap<(Vec<String>, bool), Sets>,
+}
+
+/// The tests that were not judged with some profiles, and those that differ.
+#[derive(Default)]
+struct Sets {
+    without: BTreeSet<u64>,
+    differ: BTreeSet<u64>,
 }
 
 impl Gather {
@@ -123,31 +130,31 @@ impl Gather {
         tests: impl Iterator<Item = (u64, bool)>,
     ) {
         let key = (profiles.to_vec(), mixed);
-        let own = || (self.all.clone(), BTreeSet::new());
-        let (mut without, mut differ) = self.of.remove(&key).unwrap_or_else(own);
+        let own = || Sets { without: self.all.clone(), ..Sets::default() };
+        let mut sets = self.of.remove(&key).unwrap_or_else(own);
         for (mark, differs) in tests {
-            without.remove(&mark);
+            sets.without.remove(&mark);
             if differs {
-                differ.insert(mark);
+                sets.differ.insert(mark);
             }
             if self.all.insert(mark) {
-                self.of.values_mut().for_each(|(without, _)| {
-                    without.insert(mark);
-                });
+                for other in self.of.values_mut() {
+                    other.without.insert(mark);
+                }
             }
         }
-        self.of.insert(key, (without, differ));
+        self.of.insert(key, sets);
     }
 
     pub fn finish(self) -> Option<Coverage> {
         if self.all.is_empty() || self.all.len() > MOST {
             return None;
         }
-        let one = |((profiles, mixed), (without, differ)): (_, (_, _))| Share {
+        let one = |((profiles, mixed), sets): (_, Sets)| Share {
             profiles,
             mixed,
-            without: Tests::of(&without),
-            differ: Tests::of(&differ),
+            without: Tests::of(&sets.without),
+            differ: Tests::of(&sets.differ),
         };
         Some(Coverage {
             tests: Tests::of(&self.all),

@@ -29,7 +29,7 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
         });
         let tests = rows.map(|(name, state)| (name, state == State::Finding));
         match (&node.profile, &node.mixed[..]) {
-            (Some(profile), []) => out.add(&[profile.name.clone()], false, tests),
+            (Some(profile), []) => out.add(std::slice::from_ref(&profile.name), false, tests),
             (None, []) if matches!(node.kind, Kind::Run(_)) => {
                 // Tests of a device are counted under its name, as its findings are.
                 let differs: BTreeMap<&str, bool> = tests.collect();
@@ -41,7 +41,11 @@ pub fn coverage(run: &Ran) -> Option<Coverage> {
                     devices.entry(record.device.clone()).or_default().push((name.into(), differs));
                 });
                 for (device, tests) in devices {
-                    out.add(&[device], false, tests.iter().map(|(n, d)| (n.as_str(), *d)));
+                    out.add(
+                        std::slice::from_ref(&device),
+                        false,
+                        tests.iter().map(|(n, d)| (n.as_str(), *d)),
+                    );
                 }
             }
             (None, []) => out.add(&[], false, tests),
