@@ -186,7 +186,10 @@ mod tests {
         list.iter().map(|n| n.to_string()).collect()
     }
 
-    fn gathered(list: &[(&[&str], bool, &[(&str, bool)])]) -> Option<Coverage> {
+    /// Profiles, whether they are mixed, and tests with whether they differ.
+    type Judged<'t> = (&'t [&'t str], bool, &'t [(&'t str, bool)]);
+
+    fn gathered(list: &[Judged]) -> Option<Coverage> {
         let mut gather = Gather::default();
         for (profiles, mixed, tests) in list {
             gather.add(&names(profiles), *mixed, tests.iter().copied());
