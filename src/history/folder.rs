@@ -100,9 +100,13 @@ impl Folder {
         Ok(run)
     }
 
-    /// Adds a note.
+    /// Adds a note. It is later than those that there are of its bug, though they be of the same second.
     pub fn note(&self, note: &Note) -> Result<()> {
         bug_name(&note.bug)?;
+        let old = self.files::<Note>(NOTES, &mut Vec::new())?;
+        let last = old.iter().filter(|(_, n)| n.bug == note.bug).map(|(_, n)| n.date.0 + 1).max();
+        let date = Date(note.date.0.max(last.unwrap_or(0)));
+        let note = &Note { date, ..note.clone() };
         let text = json(note);
         let path = self.make(NOTES)?.join(format!("{}.json", name(note.date, &text)));
         file::write(&path, text)
