@@ -272,7 +272,7 @@ fn pipeline(text: &str, other: &str) -> bool {
         .or_else(|_| load(&files, Path::new("p.yaml"), &set))
         .and_then(|p| plan(&files, p, &[]));
     let Ok(plan) = planned else { return false };
-    let _ = (plan.dot(), plan.mermaid());
+    let _ = (plan.dot(false), plan.mermaid(true));
     // Compilers and devices are asked for when a graph is built; the rest is only read.
     let quiet = |k: &Kind| !matches!(k.name(), "compile" | "link" | "layout" | "run");
     if plan.nodes.len() < 50 && plan.nodes.iter().all(|n| quiet(&n.kind)) {

@@ -47,6 +47,7 @@
 //! | run tests on processors and on GPUs | [`cpu`], [`gpu`] |
 //! | plan and run a pipeline | [`pipeline`], [`engine`], [`stage`] |
 //! | read and write reports | [`report`] |
+//! | keep a record of runs, and make pages of it | [`history`], [`site`] |
 //!
 //! Each of these modules is a crate of the workspace, put under one name here. Errors are [`diag::Diag`]: what
 //! is wrong, where in which text, and what to do about it.
@@ -62,6 +63,7 @@ pub use litmake_devices as devices;
 pub use litmake_engine as engine;
 pub use litmake_generate as generate;
 pub use litmake_gpu as gpu;
+pub use litmake_history as history;
 pub use litmake_isa as isa;
 pub use litmake_lang as lang;
 pub use litmake_litmus as litmus;
@@ -74,6 +76,7 @@ pub use litmake_reduce as reduce;
 pub use litmake_report as report;
 pub use litmake_select as select;
 pub use litmake_sim as sim;
+pub use litmake_site as site;
 pub use litmake_stage as stage;
 pub use litmake_stats as stats;
 pub use litmake_toolchain as toolchain;

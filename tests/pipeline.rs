@@ -507,10 +507,10 @@ fn the_graph_is_drawn() {
     let files = Memory::default().with("p.yaml", WHOLE);
     let plan = planned(&files, &[], &["allowed"]).unwrap();
     assert_eq!(
-        plan.mermaid(),
+        plan.mermaid(false),
         "flowchart LR\n  n0[\"tests<br>generate\"]\n  n1[\"allowed<br>simulate\"]\n  n0 --> n1\n"
     );
-    assert!(plan.dot().contains("n0 -> n1;"));
+    assert!(plan.dot(false).contains("n0 -> n1;"));
 }
 
 proptest! {
@@ -579,4 +579,26 @@ fn what_comes_with_the_program_extends_nothing_that_lies_around() {
     let profile = |plan: &Plan| plan.nodes[1].profile.clone().unwrap();
     assert_eq!(profile(&plain).args, profile(&hostile).args);
     assert!(!profile(&plain).args.is_empty());
+}
+
+#[test]
+fn a_drawing_has_a_box_for_each_stage_and_instances_where_asked() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("pipelines/telechat-table4.yaml");
+    let draw = |more: &[&str]| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_litmake"))
+            .arg("graph")
+            .arg(&path)
+            .args(more)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let stages = draw(&[]);
+    assert_eq!(stages.matches("[label=").count(), 9, "{stages}");
+    assert!(stages.contains("clang-code\\ncompile (24 instances)"), "{stages}");
+    assert_eq!(stages.lines().count(), 4 + 9 + 12, "{stages}");
+    assert!(draw(&["--format", "mermaid"]).contains("gcc<br>compare (30 instances)"));
+    assert_eq!(draw(&["--instances"]).matches("[label=").count(), 3 + 3 * (24 + 30));
 }

@@ -23,6 +23,14 @@ use signal_hook::low_level;
 /// A cache larger than this is reduced at the end of a run.
 const DEFAULT_CAP: u64 = 10 << 30;
 
+/// The folder of the cache where nobody says another.
+const CACHE: &str = "cache";
+
+/// The cache of commands that do not open it.
+pub fn cache_dir() -> PathBuf {
+    std::env::var_os("LITMAKE_CACHE").map_or_else(|| CACHE.into(), PathBuf::from)
+}
+
 #[derive(clap::Args, Clone)]
 pub struct CacheArgs {
     /// The folder of the cache [default: cache]
@@ -40,7 +48,7 @@ pub struct CacheArgs {
 
 impl CacheArgs {
     pub fn dir(&self) -> PathBuf {
-        self.cache.clone().unwrap_or_else(|| "cache".into())
+        self.cache.clone().unwrap_or_else(|| CACHE.into())
     }
 
     pub fn open(&self) -> Result<Store> {

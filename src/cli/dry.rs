@@ -8,7 +8,7 @@ use litmake::engine::store::Store;
 use litmake::pipeline::plan::Plan;
 use litmake::stage::Built;
 
-use super::history::{self, History};
+use super::last_runs::{LAST, LastRun};
 
 pub fn run(
     plan: &Plan,
@@ -19,7 +19,7 @@ pub fn run(
 ) -> Result<u8> {
     let engine = Engine::new(&built.graph, store, options, &Silent)?;
     let predictions = engine.predict()?;
-    let before = History::read(store, plan, history::LAST);
+    let before = LastRun::read(store, plan, LAST);
     let width = plan.nodes.iter().map(|n| n.label.chars().count()).max().unwrap_or(0).min(48);
     let (mut run, mut maybe) = (0, 0);
     for (i, node) in built.graph.nodes.iter().enumerate() {
@@ -64,7 +64,7 @@ pub fn run(
 /// What is different from the last run of the pipeline on this cache.
 fn reasons(
     node: &litmake::engine::graph::Node,
-    before: Option<&History>,
+    before: Option<&LastRun>,
     store: &Store,
 ) -> Vec<String> {
     let Some(before) = before else {

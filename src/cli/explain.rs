@@ -10,7 +10,7 @@ use litmake::engine::store::Store;
 use litmake::stage::threads::KIND as THREADS;
 
 use super::common::{self, CacheArgs};
-use super::history::{BEFORE, History, LAST, NodeHistory};
+use super::last_runs::{BEFORE, LAST, LastRun, NodeRun};
 use super::run::PlanArgs;
 
 /// Say why a test ran in the last run of a pipeline, or why it did not: which input changed,
@@ -50,7 +50,7 @@ struct Seen {
 
 struct Look<'a> {
     store: &'a Store,
-    history: &'a History,
+    run: &'a LastRun,
 }
 
 impl Look<'_> {
@@ -60,7 +60,7 @@ impl Look<'_> {
 
     /// Where a test stands: shard and row.
     fn place(&self, root: usize, item: &str) -> Option<(usize, usize)> {
-        for (s, digest) in self.history.nodes[root].shards.iter().enumerate() {
+        for (s, digest) in self.run.nodes[root].shards.iter().enumerate() {
             let bytes = self.store.get_one(&Self::digest(digest)?)?;
             let entries = decode_entries(&bytes)?;
             if let Some(row) = entries.iter().position(|e| &*e.name == item) {
@@ -71,9 +71,9 @@ impl Look<'_> {
     }
 
     fn cell(&self, node: usize, shard: usize, row: usize) -> Option<Cell> {
-        let history = &self.history.nodes[node];
-        let bytes = self.store.get_one(&Self::digest(history.shards.get(shard)?)?)?;
-        if history.root == node {
+        let then = &self.run.nodes[node];
+        let bytes = self.store.get_one(&Self::digest(then.shards.get(shard)?)?)?;
+        if then.root == node {
             let entry = decode_entries(&bytes)?.into_iter().nth(row)?;
             return Some(Cell {
                 state: litmake::engine::rows::State::Done,
@@ -84,7 +84,7 @@ impl Look<'_> {
     }
 
     fn seen(&self, label: &str, kind: &str, item: &str) -> Option<Seen> {
-        let nodes = &self.history.nodes;
+        let nodes = &self.run.nodes;
         let at = nodes
             .iter()
             .position(|n| n.label == label && n.kind == kind && n.root != usize::MAX)?;
@@ -113,7 +113,7 @@ impl Look<'_> {
     /// The names of a list's items that fit.
     fn names(&self, root: usize, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
-        for digest in &self.history.nodes[root].shards {
+        for digest in &self.run.nodes[root].shards {
             let entries = Self::digest(digest)
                 .and_then(|d| self.store.get_one(&d))
                 .and_then(|b| decode_entries(&b))
@@ -126,7 +126,7 @@ impl Look<'_> {
     /// The names of all tests that fit.
     fn items(&self, fits: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut out = Vec::new();
-        for (i, node) in self.history.nodes.iter().enumerate() {
+        for (i, node) in self.run.nodes.iter().enumerate() {
             if node.root == i {
                 out.extend(self.names(i, fits));
             }
@@ -141,12 +141,12 @@ fn run(args: Args) -> Result<()> {
     let plan_args = PlanArgs { pipeline: args.pipeline, targets: Vec::new(), sets: Vec::new() };
     let plan = plan_args.plan()?;
     let store = args.cache.open()?;
-    let last = History::read(&store, &plan, LAST).ok_or_else(|| {
+    let last = LastRun::read(&store, &plan, LAST).ok_or_else(|| {
         Diag::new("no run of this pipeline is known to this cache").help("run it first")
     })?;
-    let before = History::read(&store, &plan, BEFORE);
-    let now = Look { store: &store, history: &last };
-    let then = before.as_ref().map(|history| Look { store: &store, history });
+    let before = LastRun::read(&store, &plan, BEFORE);
+    let now = Look { store: &store, run: &last };
+    let then = before.as_ref().map(|run| Look { store: &store, run });
     if last.nodes.iter().any(|n| n.label == args.what) {
         stage(&last, before.as_ref(), &args.what, &store);
         return Ok(());
@@ -194,7 +194,7 @@ fn run(args: Args) -> Result<()> {
                     continue;
                 };
                 let old = then.as_ref().and_then(|t| t.seen(&node.label, &node.kind, &name));
-                let same = |n: &&NodeHistory| n.label == node.label && n.kind == node.kind;
+                let same = |n: &&NodeRun| n.label == node.label && n.kind == node.kind;
                 let old_node = before.as_ref().and_then(|b| b.nodes.iter().find(same));
                 let mut why = Vec::new();
                 if let Some(old_node) = old_node {
@@ -246,11 +246,11 @@ fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {
     }
 }
 
-fn stage(last: &History, before: Option<&History>, label: &str, known: &dyn Records) {
+fn stage(last: &LastRun, before: Option<&LastRun>, label: &str, known: &dyn Records) {
     for node in last.nodes.iter().filter(|n| n.label == label && n.kind != THREADS) {
         let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
         println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
-        let same = |n: &&NodeHistory| n.label == label && n.kind == node.kind;
+        let same = |n: &&NodeRun| n.label == label && n.kind == node.kind;
         let old = before.and_then(|b| b.nodes.iter().find(same));
         match old {
             Some(old) => {

@@ -5,11 +5,15 @@ use std::process::ExitCode;
 use super::common;
 use super::run::PlanArgs;
 
-/// Draw the plan of a pipeline: which stages consume which.
+/// Draw the plan of a pipeline: which stages consume which, and how many instances each has.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     plan: PlanArgs,
+
+    /// Draw each instance of a stage that is fanned out
+    #[arg(long)]
+    instances: bool,
 
     /// The language of the drawing
     #[arg(long, value_enum, default_value = "dot")]
@@ -30,8 +34,8 @@ pub fn main(args: Args) -> ExitCode {
             print!(
                 "{}",
                 match args.format {
-                    Format::Dot => plan.dot(),
-                    Format::Mermaid => plan.mermaid(),
+                    Format::Dot => plan.dot(args.instances),
+                    Format::Mermaid => plan.mermaid(args.instances),
                 }
             );
             ExitCode::SUCCESS

@@ -1,161 +1,222 @@
-//! What the last two runs of a pipeline read and ran, so that it can be explained.
+//! `litmake history`: the record of runs that a team keeps.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use serde::{Deserialize, Serialize};
-
-use litmake::base::digest::Digest;
-use litmake::base::records::{Kind, Put, Records};
-use litmake::engine::graph::Fingerprint;
-use litmake::engine::rows::encode_entries;
-use litmake::engine::run::Engine;
-use litmake::engine::store::Store;
+use litmake::diag::{Diag, Result};
 use litmake::file;
-use litmake::pipeline::plan::Plan;
-use litmake::profile::files::normal;
-use litmake::stage::Built;
-use litmake::toolchain::fingerprint::files_of;
+use litmake::history::folder::Folder;
+use litmake::history::lives::History;
+use litmake::history::record::{Circumstances, Date, FORMAT, Note};
+use litmake::history::tell::{self, Form};
+use litmake::report::Report;
 
-pub const LAST: &str = "last";
-pub const BEFORE: &str = "before";
+use super::common;
 
-#[derive(Serialize, Deserialize)]
-pub struct History {
-    pub nodes: Vec<NodeHistory>,
+/// Keep a record of runs: when each bug was seen first and last, fixed and reopened, and with which
+/// compilers.
+///
+/// The record is a folder of small files, one a run. `litmake run --history DIR` adds its run by itself.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake run nightly.yaml --history history --commit \"$(git rev-parse HEAD)\"
+  litmake history add report.json --history history
+  litmake history bugs
+  litmake history note 8e96f294544f --owner ada --tracker https://example.org/123
+  litmake site pages")]
+pub struct Args {
+    #[command(flatten)]
+    folder: FolderArg,
+
+    #[command(subcommand)]
+    command: Command,
 }
 
-#[derive(Serialize, Deserialize)]
-pub struct NodeHistory {
-    pub label: String,
-    pub kind: String,
-    pub inputs: Vec<usize>,
-    /// What it joins, and a digest of all of that.
-    #[serde(default)]
-    pub joined: Vec<(usize, String)>,
-    /// The node whose list this one works on.
-    pub root: usize,
-    /// The parts of its fingerprint.
-    pub parts: BTreeMap<String, String>,
-    /// Of each shard, the digest of its rows.
-    pub shards: Vec<String>,
-    /// The rows that ran, by shard.
-    pub executed: Vec<(u32, Vec<u32>)>,
+/// Where the record is.
+#[derive(clap::Args)]
+pub struct FolderArg {
+    /// The folder of the record [default: `history` beside the cache]
+    #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY", global = true)]
+    history: Option<PathBuf>,
 }
 
-impl NodeHistory {
-    /// What in the fingerprint is not as it was; of a compiler, which files.
-    pub fn changes(&self, now: &Fingerprint, known: &dyn Records) -> Vec<String> {
-        let mut out = Vec::new();
-        for (name, digest) in &now.parts {
-            match self.parts.get(name) {
-                Some(old) if *old == digest.hex() => {}
-                Some(old) => {
-                    out.push(format!(
-                        "{name} changed, from {} to {}",
-                        &old[..old.len().min(12)],
-                        digest.short()
-                    ));
-                    out.extend(files(old, *digest, known));
-                }
-                None => out.push(format!("{name} is new ({})", digest.short())),
-            }
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Add runs by their reports
+    Add {
+        /// What `litmake run`, `check` or `merge` wrote with `--report`
+        #[arg(required = true, value_name = "REPORT")]
+        reports: Vec<PathBuf>,
+        /// When the run was: a day, or a day and a time in UTC [default: now]
+        #[arg(long, value_name = "DATE")]
+        date: Option<Date>,
+        #[command(flatten)]
+        about: About,
+    },
+    /// List the runs, the last one first
+    List {
+        #[command(flatten)]
+        form: FormArgs,
+    },
+    /// List the bugs: since when, until when, where, and whose
+    Bugs {
+        #[command(flatten)]
+        form: FormArgs,
+    },
+    /// Note about a bug who has it, where it is reported, or anything else
+    Note {
+        /// The bug
+        #[arg(value_name = "ID")]
+        bug: String,
+        /// Who has it; empty for nobody
+        #[arg(long, value_name = "NAME")]
+        owner: Option<String>,
+        /// Its number or address in a tracker; empty for none
+        #[arg(long, value_name = "NUMBER|URL")]
+        tracker: Option<String>,
+        /// Anything else
+        #[arg(long, value_name = "TEXT")]
+        text: Option<String>,
+    },
+    /// Show one run
+    Show {
+        /// Its name, or the beginning of it; `last` is the last one
+        #[arg(value_name = "RUN")]
+        run: String,
+        #[command(flatten)]
+        form: FormArgs,
+    },
+}
+
+/// What is said of a run that is added.
+#[derive(clap::Args)]
+pub struct About {
+    /// For the record of runs, the commit of what was tested
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+
+    /// For the record of runs, the name of this machine; empty to leave it out [default: as the system has it]
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+}
+
+#[derive(clap::Args)]
+struct FormArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+impl FormArgs {
+    fn form(&self) -> Form {
+        match (self.json, self.markdown) {
+            (true, _) => Form::Json,
+            (_, true) => Form::Markdown,
+            _ => Form::Text,
         }
-        for name in self.parts.keys().filter(|n| !now.parts.contains_key(*n)) {
-            out.push(format!("{name} is gone"));
-        }
-        out
     }
+}
 
-    pub fn fingerprint(&self) -> Fingerprint {
-        let parts = self.parts.iter();
-        Fingerprint {
-            parts: parts.filter_map(|(n, d)| Some((n.clone(), Digest::parse(d)?))).collect(),
+impl FolderArg {
+    fn folder(&self) -> Folder {
+        match &self.history {
+            Some(path) => Folder::new(path),
+            None => Folder::new(&common::cache_dir().with_file_name("history")),
         }
     }
-}
 
-/// The files in which two compilers differ, where those are remembered.
-fn files(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
-    let of = |digest| files_of(digest, known);
-    let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {
-        return Vec::new();
-    };
-    let has =
-        |list: &BTreeSet<(PathBuf, Digest)>, path: &PathBuf| list.iter().any(|f| f.0 == *path);
-    let mut out = Vec::new();
-    for (path, _) in new.difference(&old) {
-        let what = if has(&old, path) { "changed" } else { "is read now" };
-        out.push(format!("  {} {what}", path.display()));
-    }
-    for (path, _) in old.iter().filter(|(path, _)| !has(&new, path)) {
-        out.push(format!("  {} is read no more", path.display()));
-    }
-    out
-}
-
-fn path(store: &Store, plan: &Plan, which: &str) -> PathBuf {
-    let name = PathBuf::from(&*plan.pipeline.source.name);
-    let absolute = std::path::absolute(&name).unwrap_or(name);
-    let key = Digest::of(normal(&absolute).as_os_str().as_encoded_bytes());
-    store.dir().join("runs").join(format!("{}.{which}.json", key.short()))
-}
-
-impl History {
-    pub fn read(store: &Store, plan: &Plan, which: &str) -> Option<History> {
-        let text = file::read_text(&path(store, plan, which), file::MAX_DATA).ok()?;
-        serde_json::from_str(&text).ok()
+    /// The record, with a warning for each file that cannot be read.
+    pub fn read(&self) -> Result<History> {
+        let read = self.folder().read()?;
+        for warning in read.warnings {
+            eprintln!("warning: {warning}");
+        }
+        Ok(History::of(read.kept))
     }
 }
 
-/// Notes what this run read and ran. It is an aid and no result: where it cannot be written,
-/// the run is none the worse.
-pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
-    if store.is_read_only() {
-        return;
-    }
-    let mut nodes = Vec::new();
-    let roots = built.graph.roots();
-    for (i, node) in built.graph.nodes.iter().enumerate() {
-        let root = roots[i];
-        let shards: Vec<Digest> = if root == i {
-            let Some(table) = engine.root_table(i) else { return };
-            for shard in 0..table.shards() {
-                let key = table.digests[shard];
-                if !store.has(&[key])[0] {
-                    let value = encode_entries(table.rows(shard));
-                    store.put(&[Put { kind: Kind::Blob, key, value: &value }]);
-                }
-            }
-            table.digests.clone()
-        } else {
-            engine.shards_of(i).iter().map(|s| s.unwrap_or_default().digest).collect()
+impl About {
+    fn circumstances(&self, date: Option<Date>) -> Circumstances {
+        let system = || {
+            let name = file::read_text(Path::new("/proc/sys/kernel/hostname"), 1 << 10);
+            name.ok().map(|n| n.trim().to_string())
         };
-        nodes.push(NodeHistory {
-            label: node.label.clone(),
-            kind: node.kind.clone(),
-            inputs: node.inputs.clone(),
-            joined: node
-                .joined
-                .iter()
-                .map(|j| (*j, engine.whole_digest(*j).map_or(String::new(), |d| d.hex())))
-                .collect(),
-            root,
-            parts: node.fingerprint.parts.iter().map(|(n, d)| (n.clone(), d.hex())).collect(),
-            shards: shards.iter().map(Digest::hex).collect(),
-            executed: engine.executed_rows(i),
-        });
+        Circumstances {
+            date: date.unwrap_or_else(Date::now),
+            host: self.host.clone().or_else(system),
+            commit: self.commit.clone(),
+        }
     }
-    let (last, before) = (path(store, plan, LAST), path(store, plan, BEFORE));
-    let Ok(text) = serde_json::to_string(&History { nodes }) else { return };
-    let temporary = last.with_extension(format!("{}.tmp", std::process::id()));
-    let _ = std::fs::create_dir_all(store.dir().join("runs"));
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "what was last becomes what was before in between"
-    )]
-    if std::fs::write(&temporary, text).is_ok() {
-        let _ = std::fs::rename(&last, &before);
-        let _ = std::fs::rename(&temporary, &last);
+}
+
+/// Adds a run to a record, and says what it changed.
+pub fn add(folder: &Path, report: &Report, about: &About) -> Result<String> {
+    add_at(&Folder::new(folder), report, about, None)
+}
+
+fn add_at(folder: &Folder, report: &Report, about: &About, date: Option<Date>) -> Result<String> {
+    let run = folder.add(report, &about.circumstances(date))?;
+    let history = History::of(folder.read()?.kept);
+    let changes = match history.runs.iter().position(|r| r.id == run.id) {
+        Some(at) => tell::changes(&history, at),
+        None => String::new(),
+    };
+    Ok(format!("{}: added {} ({changes})", folder.path().display(), run.id))
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => common::fail(&e),
     }
+}
+
+fn run(args: &Args) -> Result<()> {
+    match &args.command {
+        Command::Add { reports, date, about } => {
+            let reports: Vec<Report> =
+                reports.iter().map(|path| super::merge::read(path)).collect::<Result<_>>()?;
+            for report in &reports {
+                println!("{}", add_at(&args.folder.folder(), report, about, *date)?);
+            }
+        }
+        Command::List { form } => print!("{}", tell::runs(&args.folder.read()?, form.form())),
+        Command::Bugs { form } => print!("{}", tell::bugs(&args.folder.read()?, form.form())),
+        Command::Note { bug, owner, tracker, text } => {
+            if owner.is_none() && tracker.is_none() && text.is_none() {
+                return Err(
+                    Diag::new("a note says something").help("give --owner, --tracker or --text")
+                );
+            }
+            let history = args.folder.read()?;
+            let Some(known) = history.bug(bug) else {
+                return Err(Diag::new(format!("there is no bug `{bug}` in this record"))
+                    .help("`litmake history bugs` lists them"));
+            };
+            args.folder.folder().note(&Note {
+                history: FORMAT,
+                date: Date::now(),
+                bug: known.id.clone(),
+                owner: owner.clone(),
+                tracker: tracker.clone(),
+                text: text.clone(),
+            })?;
+            println!("{}: noted ({})", known.id, known.title);
+        }
+        Command::Show { run, form } => {
+            let history = args.folder.read()?;
+            let Some(at) = history.run(run) else {
+                return Err(Diag::new(format!(
+                    "there is no run `{run}` in this record, or more than one"
+                ))
+                .help("`litmake history list` lists them; `last` is the last one"));
+            };
+            print!("{}", tell::run(&history, at, form.form()));
+        }
+    }
+    Ok(())
 }

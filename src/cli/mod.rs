@@ -23,6 +23,7 @@ mod findings;
 mod generate;
 mod graph;
 mod history;
+mod last_runs;
 mod logs;
 mod made;
 mod merge;
@@ -32,6 +33,7 @@ mod progress;
 mod run;
 mod schema;
 mod sim;
+mod site;
 mod table;
 mod watch;
 
@@ -73,6 +75,8 @@ enum Command {
     Merge(merge::Args),
     Table(table::Args),
     Baseline(baseline::Args),
+    History(history::Args),
+    Site(site::Args),
     Cache(cache::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -103,6 +107,8 @@ pub fn main() -> ExitCode {
         Command::Merge(args) => merge::main(args),
         Command::Table(args) => table::main(args),
         Command::Baseline(args) => baseline::main(args),
+        Command::History(args) => history::main(args),
+        Command::Site(args) => site::main(args),
         Command::Cache(args) => cache::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Schema(args) => schema::main(args),

@@ -21,10 +21,10 @@ use litmake::report::terminal::{Style, summary};
 use litmake::report::{Report, Status, github, html, junit, sarif};
 use litmake::stage::collect::Ran;
 use litmake::stage::investigate::Investigator;
-use litmake::stage::{Built, collect};
+use litmake::stage::{Built, collect, versions};
 
 use super::common::{self, CacheArgs};
-use super::{details, findings, output, progress};
+use super::{details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -64,6 +64,14 @@ pub struct Args {
     /// Known findings [default: the pipeline's `baseline`]
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+
+    /// Add the run to the record of runs in this folder (`litmake history`, `litmake site`). Left out, no
+    /// record is kept; with `--watch` none is
+    #[arg(long, value_name = "DIR", env = "LITMAKE_HISTORY")]
+    history: Option<PathBuf>,
+
+    #[command(flatten)]
+    about: history::About,
 
     /// Write a JSON line for each event
     #[arg(long, value_name = "FILE")]
@@ -162,7 +170,13 @@ fn run(args: &Args) -> Result<u8> {
     let report =
         once(&plan, &built, &store, options, &*listener, args.baseline.as_ref(), &args.ask)?;
     say(args, &report)?;
+    let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
+    if let Some(said) = added.transpose()?
+        && !args.quiet
+    {
+        eprintln!("{said}");
+    }
     Ok(common::status_of(heard(args, &*listener).unwrap_or(report.exit_status())))
 }
 
@@ -221,7 +235,7 @@ pub fn once(
     }
     let stopped = !finished && common::stopped_status().is_some();
     if !stopped {
-        super::history::keep(plan, built, &engine, store);
+        super::last_runs::keep(plan, built, &engine, store);
     }
     let profiles = profiles(&Disk, &plan.pipeline)?;
     let context = &engine.options.context;
@@ -232,6 +246,8 @@ pub fn once(
         details::write(path, &ran, &found)?;
     }
     let (mut report, origins) = found.finish();
+    report.compilers = versions::compilers(plan, &built.compilers, store);
+    report.coverage = collect::coverage(&ran);
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
         // A test that failed was not looked at; in a run that was stopped, any may not have been.

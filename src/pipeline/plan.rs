@@ -584,27 +584,57 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan as a Graphviz document.
-    pub fn dot(&self) -> String {
+    /// The boxes of a drawing, two lines each, and which consumes which: a box a stage, or a box an instance.
+    fn boxes(&self, instances: bool) -> (Vec<[String; 2]>, BTreeSet<(usize, usize)>) {
+        let mut names: Vec<&str> = Vec::new();
+        let mut counts: Vec<usize> = Vec::new();
+        let mut kinds: Vec<&'static str> = Vec::new();
+        let mut of: Vec<usize> = Vec::new();
+        for node in &self.nodes {
+            let name = if instances { &node.label } else { &node.stage };
+            let known = names.iter().position(|n| n == name).filter(|_| !instances);
+            let at = known.unwrap_or_else(|| {
+                names.push(name);
+                counts.push(0);
+                kinds.push(node.kind.name());
+                names.len() - 1
+            });
+            counts[at] += 1;
+            of.push(at);
+        }
+        let edges = self.nodes.iter().zip(&of).flat_map(|(node, to)| {
+            node.inputs.iter().map(|from| (of[*from], *to)).collect::<Vec<_>>()
+        });
+        let lines = names.iter().zip(kinds).zip(counts).map(|((name, kind), n)| {
+            let times = if n > 1 { format!(" ({n} instances)") } else { String::new() };
+            [name.to_string(), format!("{kind}{times}")]
+        });
+        (lines.collect(), edges.collect())
+    }
+
+    /// The plan as a Graphviz document, by stages or with each instance of them.
+    pub fn dot(&self, instances: bool) -> String {
+        let (boxes, edges) = self.boxes(instances);
         let mut out =
             format!("digraph {:?} {{\n  rankdir=LR;\n  node [shape=box];\n", self.pipeline.name);
-        for (i, node) in self.nodes.iter().enumerate() {
-            out += &format!("  n{i} [label=\"{}\\n{}\"];\n", node.label, node.kind.name());
-            for j in &node.inputs {
-                out += &format!("  n{j} -> n{i};\n");
-            }
+        for (i, [name, what]) in boxes.iter().enumerate() {
+            out += &format!("  n{i} [label=\"{name}\\n{what}\"];\n");
+        }
+        for (from, to) in edges {
+            out += &format!("  n{from} -> n{to};\n");
         }
         out + "}\n"
     }
 
-    /// The plan as a Mermaid flowchart.
-    pub fn mermaid(&self) -> String {
+    /// The plan as a Mermaid flowchart, by stages or with each instance of them.
+    pub fn mermaid(&self, instances: bool) -> String {
+        let (boxes, edges) = self.boxes(instances);
         let mut out = String::from("flowchart LR\n");
-        for (i, node) in self.nodes.iter().enumerate() {
-            out += &format!("  n{i}[\"{}<br>{}\"]\n", node.label, node.kind.name());
-            for j in &node.inputs {
-                out += &format!("  n{j} --> n{i}\n");
-            }
+        for (i, [name, what]) in boxes.iter().enumerate() {
+            out += &format!("  n{i}[\"{name}<br>{what}\"]\n");
+        }
+        for (from, to) in edges {
+            out += &format!("  n{from} --> n{to}\n");
         }
         out
     }

@@ -8,8 +8,11 @@ use std::fmt::Write;
 
 use super::bugs::profiles_key;
 use super::evidence::{self, Evidence, presence_lines};
-use super::picture::{self, escaped};
-use super::{Error, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
+use super::page::{self, Assets, copied, escaped, part, pre};
+use super::{
+    Compiler, Error, Finding, Outcomes, Report, State, Status, matrix, number, picture, state_text,
+    table,
+};
 use litmake_litmus::execution::{self, Edge, Failure};
 
 /// Findings that are shown at once; the others open at a click.
@@ -17,34 +20,17 @@ const OPEN: usize = 3;
 /// Outcome sets that are larger are left to the JSON report.
 const STATES: usize = 64;
 
-const STYLE: &str = "
-:root{color-scheme:light dark;--line:#8884;--soft:#8881;--bad:#d22;--good:#2a2}
-body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}h3{font-size:1rem;margin:1rem 0 .2rem}
-table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}
-tr+tr td{border-top:1px solid var(--line)}
-pre,code{font:13px/1.45 ui-monospace,monospace}
-pre{background:var(--soft);padding:.6rem .8rem;overflow-x:auto;margin:.3rem 0}
-details{border:1px solid var(--line);border-radius:.3rem;padding:.4rem .8rem;margin:.6rem 0}
-summary{cursor:pointer}.side{display:flex;flex-wrap:wrap;gap:0 1.5rem}.side>div{flex:1 1 25rem;min-width:0}
-.bad{color:var(--bad)}.good{color:var(--good)}svg{max-width:100%;height:auto}
-";
-
 /// The page.
 pub fn html(report: &Report) -> String {
-    let mut out = String::new();
-    let title = escaped(&report.pipeline);
-    let _ = write!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
-    );
+    let mut out = page::begin(&report.pipeline, Assets::Inside, &[], "");
     verdict(report, &mut out);
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
     // What is new, and of that what was looked into and has no label.
     findings.sort_by_key(|f| (f.status as u8, f.evidence.is_none(), !f.label.is_empty()));
     overview(&findings, &mut out);
+    if !findings.is_empty() {
+        out.push_str("<h2>Bugs</h2>\n");
+    }
     for (i, f) in findings.iter().filter(|f| f.status != Status::Fixed).enumerate() {
         finding(f, i < OPEN && f.status == Status::New, &mut out);
     }
@@ -55,6 +41,7 @@ pub fn html(report: &Report) -> String {
         matrix::matrix(c, true, &mut text);
     }
     let changes = table::changes(&report.changes, true);
+    compilers(&report.compilers, &mut out);
     for (head, text) in
         [("Differences", table::differences(report)), ("Changes", changes), ("Compatibility", text)]
     {
@@ -63,7 +50,7 @@ pub fn html(report: &Report) -> String {
             pre(&text, &mut out);
         }
     }
-    let _ = write!(out, "<p>litmake {}</p>\n</body></html>\n", escaped(&report.litmake));
+    page::end(Assets::Inside, &report.litmake, &mut out);
     out
 }
 
@@ -92,7 +79,7 @@ fn overview(findings: &[&Finding], out: &mut String) {
     if findings.is_empty() {
         return;
     }
-    out.push_str("<table><tr><th>bug</th><th>seen</th><th>what</th><th>where else</th></tr>\n");
+    page::table(&["bug", "seen", "what", "where else"], out);
     for f in findings {
         let status = match f.status {
             Status::New => "",
@@ -116,20 +103,7 @@ fn overview(findings: &[&Finding], out: &mut String) {
             presence_lines(&f.presence).iter().map(|l| escaped(l)).collect::<Vec<_>>().join("<br>"),
         );
     }
-    out.push_str("</table>\n");
-}
-
-fn pre(text: &str, out: &mut String) {
-    let _ = writeln!(out, "<pre>{}</pre>", escaped(text.trim_end()));
-}
-
-/// A text under a heading, where there is one.
-fn part(head: &str, text: &str, out: &mut String) {
-    if !text.trim().is_empty() {
-        let _ = write!(out, "<div><h3>{}</h3>", escaped(head));
-        pre(text, out);
-        out.push_str("</div>");
-    }
+    page::end_list(out);
 }
 
 fn finding(f: &Finding, open: bool, out: &mut String) {
@@ -144,6 +118,13 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
         escaped(&f.label),
         escaped(&f.id)
     );
+    body(f, 3, out);
+    out.push_str("</details>\n");
+}
+
+/// All that is to be said of a bug: what is wrong, the test and its code, why, and how to see it again. Its
+/// headings have this level.
+pub fn body(f: &Finding, level: u8, out: &mut String) {
     let _ = writeln!(out, "<p>{}</p>", escaped(&f.claim()));
     for wrong in f.wrong() {
         let _ = writeln!(out, "<pre class=\"bad\">{}</pre>", escaped(&wrong));
@@ -155,29 +136,28 @@ fn finding(f: &Finding, open: bool, out: &mut String) {
     facts.extend(presence_lines(&f.presence));
     if !facts.is_empty() {
         let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
-        let _ = writeln!(out, "<ul>{}</ul>", items.concat());
+        let _ = writeln!(out, "<ul class=\"facts\">{}</ul>", items.concat());
     }
+    part(level, "Again", &f.command, out);
     let (source, target, outcomes) = f.smallest();
     out.push_str("<div class=\"side\">");
-    part(if f.reduced.is_some() { "Reduced to" } else { "Source" }, source, out);
-    part("What the compiler made of it", target, out);
+    part(level, if f.reduced.is_some() { "Reduced to" } else { "Source" }, source, out);
+    part(level, "What the compiler made of it", target, out);
     out.push_str("</div>\n");
-    sets(f, outcomes, out);
+    sets(f, level, outcomes, out);
     if let Some(e) = &f.evidence {
-        why(f, e, out);
+        why(f, level, e, out);
     }
-    part("Again", &f.command, out);
     if !f.folder.is_empty() {
-        part("Folder", &f.folder, out);
+        part(level, "Folder", &f.folder, out);
     }
     occurrences(f, out);
     if f.reduced.is_some() && !f.source.is_empty() {
         out.push_str("<details><summary>The whole test</summary>");
-        pre(&f.source, out);
-        pre(&f.target, out);
+        copied("the whole test", &f.source, out);
+        copied("its code", &f.target, out);
         out.push_str("</details>");
     }
-    out.push_str("</details>\n");
 }
 
 /// The tests and profiles that show it, and how many there are on each.
@@ -185,11 +165,13 @@ fn occurrences(f: &Finding, out: &mut String) {
     if f.count < 2 {
         return;
     }
-    let _ = write!(out, "<details><summary>{}</summary><table>", escaped(&f.seen()));
+    let _ = write!(out, "<details><summary>{}</summary>", escaped(&f.seen()));
+    page::table(&["profile", "tests"], out);
     for (profile, n) in &f.by_profile {
         let _ = writeln!(out, "<tr><td>{}</td><td>{n}</td></tr>", escaped(profile));
     }
-    out.push_str("</table><table>");
+    page::end_list(out);
+    page::table(&["test", "profile", "forbidden outcome"], out);
     for o in &f.occurrences {
         let state = o.outcomes.forbidden.first().map(state_text).unwrap_or_default();
         let _ = writeln!(
@@ -200,7 +182,7 @@ fn occurrences(f: &Finding, out: &mut String) {
             escaped(&state)
         );
     }
-    out.push_str("</table>");
+    page::end_list(out);
     let more = f.count.saturating_sub(f.occurrences.len() as u64);
     if more > 0 {
         let _ = write!(out, "<p>and {more} more</p>");
@@ -209,36 +191,51 @@ fn occurrences(f: &Finding, out: &mut String) {
 }
 
 /// Both outcome sets, side by side.
-fn sets(f: &Finding, outcomes: &Outcomes, out: &mut String) {
+fn sets(f: &Finding, level: u8, outcomes: &Outcomes, out: &mut String) {
     let all: BTreeSet<&State> = outcomes.source.iter().chain(&outcomes.target).collect();
     if all.is_empty() || all.len() > STATES {
         return;
     }
-    let _ = writeln!(
-        out,
-        "<h3>Outcomes</h3><table><tr><th></th><th>{}</th><th>{}</th></tr>",
-        escaped(&f.model_source),
-        escaped(&f.model_target)
-    );
+    let _ = writeln!(out, "<h{level}>Outcomes</h{level}>");
+    page::table(&["final state", &f.model_source, &f.model_target, "verdict"], out);
     for state in all {
-        let mark = |list: &[State]| if list.contains(state) { "yes" } else { "" };
-        let class = if outcomes.forbidden.contains(state) { " class=\"bad\"" } else { "" };
+        let mark = |list: &[State]| if list.contains(state) { "yes" } else { "no" };
+        let (class, verdict) = match outcomes.forbidden.contains(state) {
+            true => (" class=\"bad\"", "forbidden"),
+            false => ("", ""),
+        };
         let _ = writeln!(
             out,
-            "<tr{class}><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            "<tr{class}><td><code>{}</code></td><td>{}</td><td>{}</td><td>{verdict}</td></tr>",
             escaped(&state_text(state)),
             mark(&outcomes.source),
             mark(&outcomes.target)
         );
     }
-    out.push_str("</table>\n");
+    page::end_list(out);
 }
 
-/// The execution that shows the outcome, and the one of the source that is forbidden.
-fn why(f: &Finding, e: &Evidence, out: &mut String) {
+/// The execution that shows the outcome, and the one of the source that is forbidden. Both are marked: the
+/// steps in which the one leaves the order of turns, and the cycle that forbids the other.
+fn why(f: &Finding, level: u8, e: &Evidence, out: &mut String) {
     let mut draw = |head: &str, run: &evidence::Execution| {
-        let _ = write!(out, "<h3>{}</h3>", escaped(head));
-        out.push_str(&picture::svg(&run.model, &[drawn(&e.outcome, run)]));
+        let drawn = drawn(&e.outcome, run);
+        let _ = write!(out, "<h{level}>{}</h{level}><figure>", escaped(head));
+        out.push_str(&picture::inline(&run.model, std::slice::from_ref(&drawn)));
+        let mark = picture::mark(&drawn).map(|said| format!("Thick: {said}. ")).unwrap_or_default();
+        let _ = write!(
+            out,
+            "<figcaption>{}rf: a read and the write that it reads; co: the order of writes; fr: a read \
+             before a later write; po: the order of the program.</figcaption></figure>",
+            escaped(&mark)
+        );
+        let lines: Vec<String> =
+            picture::words(&drawn).iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
+        let _ = writeln!(
+            out,
+            "<details><summary>The picture in words</summary><ul>{}</ul></details>",
+            lines.concat()
+        );
     };
     if let Some(run) = &e.target {
         draw("What the target does", run);
@@ -320,14 +317,15 @@ fn errors(report: &Report, out: &mut String) {
         pre(&tests.join("\n"), out);
         let reproducer = |e: &&&Error| !e.reproducer.is_empty();
         if let Some(error) = errors.iter().find(reproducer) {
-            part("Reduced to", &error.reproducer, out);
+            part(3, "Reduced to", &error.reproducer, out);
         }
         out.push_str("</details>\n");
     }
 }
 
 fn stages(report: &Report, out: &mut String) {
-    out.push_str("<h2>Stages</h2>\n<table><tr><th></th><th>tasks</th><th>run</th><th>failed</th><th>s</th></tr>\n");
+    out.push_str("<h2>Stages</h2>\n");
+    page::table(&["stage", "tasks", "run", "failed", "seconds"], out);
     for s in &report.stages {
         let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
         let _ = writeln!(
@@ -340,5 +338,26 @@ fn stages(report: &Report, out: &mut String) {
             s.seconds.map_or(String::new(), |s| format!("{s:.2}")),
         );
     }
-    out.push_str("</table>\n");
+    page::end_list(out);
+}
+
+/// Which compilers were asked.
+pub fn compilers(list: &[Compiler], out: &mut String) {
+    if list.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Compilers</h2>\n");
+    page::table(&["profile", "compiler", "code", "version", "build"], out);
+    for c in list {
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escaped(&c.profile),
+            escaped(&c.compiler),
+            escaped(&c.arch),
+            escaped(&c.version),
+            escaped(&c.build),
+        );
+    }
+    page::end_list(out);
 }

@@ -1,7 +1,7 @@
 //! Merging the reports of the parts of one run.
 
 use super::evidence::{Changes, Differences};
-use super::{Compatibility, Report, Stage, bugs};
+use super::{Compatibility, Report, Stage, bugs, coverage};
 use litmake_base::diag::{Diag, Result};
 
 /// One report out of those of `--shard 1/n` to `n/n`.
@@ -24,6 +24,12 @@ pub fn merge(parts: Vec<Report>) -> Result<Report> {
                 None => out.stages.push(stage),
             }
         }
+        for compiler in part.compilers {
+            if !out.compilers.contains(&compiler) {
+                out.compilers.push(compiler);
+            }
+        }
+        out.coverage = coverage::join([out.coverage.take(), part.coverage]);
         for part in part.differences {
             match out.differences.iter_mut().find(|d| d.stage == part.stage) {
                 Some(sum) => sum.add(&part),
@@ -153,6 +159,7 @@ pub fn sort(report: &mut Report) {
     report
         .findings
         .sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
+    report.compilers.sort_by(|a, b| (&a.profile, &a.build).cmp(&(&b.profile, &b.build)));
     report.mixes.sort_by(|a, b| a.test.cmp(&b.test));
     report
         .errors

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod bugs;
+pub mod coverage;
 pub mod evidence;
 pub mod github;
 pub mod html;
@@ -11,6 +12,7 @@ pub mod junit;
 pub mod logs;
 pub mod matrix;
 pub mod merge;
+pub mod page;
 pub mod picture;
 pub mod plot;
 pub mod sarif;
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use bugs::{Occurrence, Unexplored};
+use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
 use litmake_base::failure::FailureKind;
 use litmake_base::plain;
@@ -44,6 +47,12 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_occurrences: Option<usize>,
     pub errors: Vec<Error>,
+    /// The compilers that made the code, a profile each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilers: Vec<Compiler>,
+    /// Which tests were judged; left out where there are very many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// What comparisons came to, a stage each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Differences>,
@@ -59,6 +68,21 @@ pub struct Report {
     /// Whether the run was stopped before its end, so that this is a part of what there is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+}
+
+/// The compiler behind a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Compiler {
+    pub profile: String,
+    /// As people call it: `clang 16`.
+    pub compiler: String,
+    pub arch: String,
+    /// What it says of its version: `Debian clang version 16.0.6`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// The beginning of the digest of all that it reads. Two builds of one version differ in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
 }
 
 /// The mixes of one test.

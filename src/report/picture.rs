@@ -2,9 +2,10 @@
 //!
 //! It knows executions as they are shown to people, and neither models nor tests.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
+use super::page::escaped;
 use litmake_litmus::execution::Execution;
 
 /// An edge, or several between the same two events.
@@ -13,6 +14,13 @@ struct Line {
     to: usize,
     label: String,
     color: &'static str,
+}
+
+impl Line {
+    /// Whether it is of what makes the execution forbidden, or a weak one.
+    fn is_marked(&self) -> bool {
+        ["red", "blue"].contains(&self.color)
+    }
 }
 
 /// What is drawn between events: the cycle of a failed check over everything else.
@@ -29,6 +37,10 @@ fn lines(e: &Execution) -> Vec<Line> {
         }
         None => out.push(Line { from, to, label: label.to_string(), color }),
     };
+    // The steps that no order of turns has.
+    for (from, to, label) in turns(e).into_iter().flatten() {
+        add(from, to, label, "blue");
+    }
     // What a cycle goes through is red, and says itself what it is made of.
     let cycle: Vec<_> = e.failures.first().iter().flat_map(|f| f.chains.iter().flatten()).collect();
     let base = |label: &str| label.split(" (").next().unwrap_or("").to_string();
@@ -59,6 +71,63 @@ fn lines(e: &Execution) -> Vec<Line> {
         for (from, to) in steps(pairs) {
             add(from, to, name, "indigo");
         }
+    }
+    out
+}
+
+/// For an execution that is allowed, the shortest cycle of program order and of what threads see of each
+/// other. Where threads take turns there is none, so this is what makes the execution a weak one.
+fn turns(e: &Execution) -> Option<Vec<(usize, usize, &'static str)>> {
+    if !e.failures.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<(usize, usize, &'static str)> = Vec::new();
+    for (name, pairs) in [("po", &e.po), ("rf", &e.rf), ("co", &e.co), ("fr", &e.fr)] {
+        steps.extend(pairs.iter().map(|(a, b)| (*a, *b, name)));
+    }
+    let cycle_at = |start: usize| {
+        // The step by which each event was reached first.
+        let mut by: Vec<Option<usize>> = vec![None; e.events.len()];
+        let mut queue = VecDeque::from([start]);
+        while let Some(at) = queue.pop_front() {
+            for (i, (_, to, _)) in steps.iter().enumerate().filter(|(_, s)| s.0 == at) {
+                if by.get(*to).is_some_and(Option::is_none) {
+                    by[*to] = Some(i);
+                    queue.push_back(*to);
+                }
+            }
+        }
+        let mut cycle = vec![steps[by[start]?]];
+        while cycle.last().is_some_and(|s| s.0 != start) {
+            cycle.push(steps[by[cycle.last()?.0]?]);
+        }
+        cycle.reverse();
+        Some(cycle)
+    };
+    (0..e.events.len()).filter_map(cycle_at).min_by_key(Vec::len)
+}
+
+/// What is drawn thick in a picture, in words.
+pub fn mark(e: &Execution) -> Option<String> {
+    match e.failures.first() {
+        Some(f) if f.is_cycle => Some(format!("the cycle that `{}` forbids", f.name)),
+        Some(f) => Some(format!("what `{}` forbids", f.name)),
+        None => turns(e).map(|_| "a cycle that no interleaving of the threads has".to_string()),
+    }
+}
+
+/// A picture in words: its events, then its edges.
+pub fn words(e: &Execution) -> Vec<String> {
+    let place = |i: usize| match e.events[i].thread {
+        None => "initially".to_string(),
+        Some(t) => format!("in thread {t}"),
+    };
+    let mut out: Vec<String> =
+        (0..e.events.len()).map(|i| format!("{}, {}", label(e, i), place(i))).collect();
+    for l in lines(e) {
+        let (from, to) = (Execution::letter(l.from), Execution::letter(l.to));
+        let thick = if l.is_marked() { ", thick" } else { "" };
+        out.push(format!("{from} to {to}: {}{thick}", l.label));
     }
     out
 }
@@ -123,7 +192,7 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
             out.push_str("  }\n");
         }
         for l in lines(e) {
-            let wide = if l.color == "red" { ", penwidth=2" } else { "" };
+            let wide = if l.is_marked() { ", penwidth=2" } else { "" };
             let _ = writeln!(
                 out,
                 "  e{} -> e{} [label={}, color={c}, fontcolor={c}{wide}];",
@@ -138,19 +207,23 @@ pub fn dot(name: &str, executions: &[Execution]) -> String {
     out
 }
 
-pub(super) fn escaped(text: &str) -> String {
-    let text = litmake_base::plain::text(text);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// Sizes of the picture, in pixels.
-const WIDE: f64 = 260.0;
 const HIGH: f64 = 80.0;
-/// What a letter of the events' and of the edges' text takes.
+const BOX: f64 = 24.0;
+/// Between the texts of two columns.
+const APART: f64 = 120.0;
+/// What a letter of the events' and of the edges' text takes, and how high the latter is.
 const LETTER: f64 = 8.5;
-const SMALL: f64 = 6.7;
+const SMALL: f64 = 7.3;
+const LABEL: f64 = 14.0;
+/// A curve is followed in steps that are not much longer, which go past no text.
+const STEP: f64 = 3.0;
+/// Every so many points are enough to see whether two edges lie on each other.
+const FEW: usize = 4;
 
-#[derive(Clone, Copy)]
+type Point = (f64, f64);
+
+#[derive(Clone, Copy, Debug)]
 struct Area {
     left: f64,
     right: f64,
@@ -159,168 +232,470 @@ struct Area {
 }
 
 impl Area {
-    fn around(x: f64, y: f64, wide: f64, high: f64) -> Area {
-        Area {
-            left: x - wide / 2.0,
-            right: x + wide / 2.0,
-            top: y - high / 2.0,
-            bottom: y + high / 2.0,
-        }
+    fn around((x, y): Point, wide: f64, high: f64) -> Area {
+        let (w, h) = (wide / 2.0, high / 2.0);
+        Area { left: x - w, right: x + w, top: y - h, bottom: y + h }
+    }
+
+    fn middle(&self) -> Point {
+        ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
 
     fn meets(&self, o: &Area) -> bool {
         self.left < o.right && o.left < self.right && self.top < o.bottom && o.top < self.bottom
     }
+
+    fn holds(&self, (x, y): Point) -> bool {
+        self.left < x && x < self.right && self.top < y && y < self.bottom
+    }
 }
 
 /// A curve from one place to another, bent towards a third.
+#[derive(Clone, Copy, Debug)]
 struct Curve {
-    from: (f64, f64),
-    by: (f64, f64),
-    to: (f64, f64),
+    from: Point,
+    by: Point,
+    to: Point,
 }
 
 impl Curve {
-    /// Between the texts of two events; `nth` of those between the two.
-    fn between(a: &Area, b: &Area, nth: usize) -> Curve {
-        let middle = |o: &Area| ((o.left + o.right) / 2.0, (o.top + o.bottom) / 2.0);
-        let ((x1, y1), (x2, y2)) = (middle(a), middle(b));
-        let bend = 26.0 * nth as f64;
-        if (x1 - x2).abs() < 1.0 {
-            let (down, rows) = (y2 > y1, (y2 - y1).abs() / HIGH);
-            if rows < 1.5 && nth == 0 {
-                let (from, to) = if down { (a.bottom, b.top) } else { (a.top, b.bottom) };
-                return Curve { from: (x1, from), by: (x1, (from + to) / 2.0), to: (x2, to) };
-            }
-            let out = a.right.max(b.right) + 16.0 + 18.0 * rows + bend;
-            return Curve { from: (a.right, y1), by: (out, (y1 + y2) / 2.0), to: (b.right, y2) };
-        }
-        let right = x2 > x1;
-        let (from, to) = if right { (a.right, b.left) } else { (a.left, b.right) };
-        // Past other columns it keeps off their middle.
-        let columns = ((x1 - x2).abs() / WIDE).round();
-        let off =
-            if (y1 - y2).abs() < 1.0 { 34.0 * (columns - 1.0) } else { 10.0 * (columns - 1.0) };
-        Curve {
-            from: (from, y1),
-            by: ((from + to) / 2.0, (y1 + y2) / 2.0 - off - bend),
-            to: (to, y2),
-        }
-    }
-
-    fn at(&self, t: f64) -> (f64, f64) {
+    fn at(&self, t: f64) -> Point {
         let mix = |a: f64, b: f64, c: f64| {
             (1.0 - t) * (1.0 - t) * a + 2.0 * t * (1.0 - t) * b + t * t * c
         };
         (mix(self.from.0, self.by.0, self.to.0), mix(self.from.1, self.by.1, self.to.1))
     }
-}
 
-/// One picture: a row of threads an execution, events downwards.
-pub fn svg(name: &str, executions: &[Execution]) -> String {
-    let mut body = String::new();
-    let (mut top, mut width) = (0.0f64, 400.0f64);
-    for e in executions {
-        let columns = columns(e);
-        let heading = title(name, e);
-        let _ = writeln!(
-            body,
-            "<text class=\"t\" x=\"20\" y=\"{:.0}\">{}</text>",
-            top + 24.0,
-            escaped(&heading)
-        );
-        let mut areas = vec![Area::around(0.0, 0.0, 0.0, 0.0); e.events.len()];
-        for (k, (head, events)) in columns.iter().enumerate() {
-            let x = 130.0 + k as f64 * WIDE;
-            let _ = writeln!(
-                body,
-                "<text class=\"t\" text-anchor=\"middle\" x=\"{x:.0}\" y=\"{:.0}\">{head}</text>",
-                top + 56.0
-            );
-            for (row, i) in events.iter().enumerate() {
-                let wide = LETTER * label(e, *i).chars().count() as f64 + 10.0;
-                areas[*i] = Area::around(x, top + 86.0 + row as f64 * HIGH, wide, 24.0);
+    /// The direction across it.
+    fn across(&self, t: f64) -> Point {
+        let ((x1, y1), (x2, y2)) = (self.at((t - 0.01).max(0.0)), self.at((t + 0.01).min(1.0)));
+        let long = (x2 - x1).hypot(y2 - y1).max(1e-6);
+        (-(y2 - y1) / long, (x2 - x1) / long)
+    }
+
+    fn points(&self) -> impl Iterator<Item = Point> {
+        let long = |a: Point, b: Point| (a.0 - b.0).hypot(a.1 - b.1);
+        let way = long(self.from, self.by) + long(self.by, self.to);
+        let steps = (way / STEP).clamp(16.0, 600.0) as usize;
+        (0..=steps).map(move |i| self.at(i as f64 / steps as f64))
+    }
+
+    /// The ways from one event to another, those that look best first.
+    fn between(a: &Area, b: &Area, high: f64) -> Vec<Curve> {
+        let ((x1, y1), (x2, y2)) = (a.middle(), b.middle());
+        let mut out = Vec::new();
+        let sizes = [24.0, 48.0, 76.0, 110.0, 150.0, 200.0, 260.0, 330.0];
+        let bends: Vec<f64> =
+            [0.0].into_iter().chain(sizes.into_iter().flat_map(|s| [-s, s])).collect();
+        if (x1 - x2).abs() > 1.0 {
+            let right = x2 > x1;
+            let (from, to) = if right { (a.right, b.left) } else { (a.left, b.right) };
+            for bend in &bends {
+                for (part, end) in [
+                    (0.5, 0.0),
+                    (0.3, 0.0),
+                    (0.7, 0.0),
+                    (0.5, -7.0),
+                    (0.5, 7.0),
+                    (0.1, 0.0),
+                    (0.9, 0.0),
+                ] {
+                    let by = from + (to - from) * part;
+                    out.push(Curve {
+                        from: (from, y1 + end),
+                        by: (by, y1 + (y2 - y1) * part + bend),
+                        to: (to, y2 + end),
+                    });
+                }
+            }
+            return out;
+        }
+        let rows = (y2 - y1).abs() / high;
+        if rows > 0.5 && rows < 1.5 {
+            let (from, to) = if y2 > y1 { (a.bottom, b.top) } else { (a.top, b.bottom) };
+            for aside in [0.0, -18.0, 18.0, -34.0, 34.0] {
+                let x = x1 + aside;
+                out.push(Curve {
+                    from: (x, from),
+                    by: (x + aside, (from + to) / 2.0),
+                    to: (x, to),
+                });
             }
         }
-        let mut taken = areas.clone();
-        let mut labels = String::new();
-        let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
-        for l in lines(e) {
-            let nth = pairs.entry((l.from.min(l.to), l.from.max(l.to))).or_insert(0);
-            let curve = Curve::between(&areas[l.from], &areas[l.to], *nth);
-            *nth += 1;
-            let color = l.color;
-            let ((x1, y1), (mx, my), (x2, y2)) = (curve.from, curve.by, curve.to);
-            let _ = writeln!(
-                body,
-                "<path class=\"{color}\" marker-end=\"url(#{color})\" \
-                 d=\"M{x1:.0} {y1:.0} Q{mx:.0} {my:.0} {x2:.0} {y2:.0}\"/>"
-            );
-            let wide = SMALL * l.label.chars().count() as f64 + 4.0;
-            let place = |t: &f64| {
-                let (x, y) = curve.at(*t);
-                Area::around(x, y, wide, 13.0)
+        // Around the outside; for an event and itself, a loop.
+        let apart = if rows < 0.5 { 7.0 } else { 0.0 };
+        for (right, bend) in bends.iter().flat_map(|bend| [(true, bend), (false, bend)]) {
+            let out_by = 34.0 + 22.0 * rows + bend.abs();
+            let edge = |o: &Area| if right { o.right } else { o.left };
+            let far = match right {
+                true => a.right.max(b.right) + out_by,
+                false => a.left.min(b.left) - out_by,
             };
-            let free = |t: &&f64| !taken.iter().any(|o| o.meets(&place(t)));
-            let along = [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8];
-            let area = place(along.iter().find(free).unwrap_or(&0.5));
-            taken.push(area);
-            width = width.max(area.right + 20.0);
+            out.push(Curve {
+                from: (edge(a), y1 - apart),
+                by: (far, (y1 + y2) / 2.0),
+                to: (edge(b), y2 + apart),
+            });
+        }
+        out
+    }
+
+    /// Places for its text beside it, those that look best first.
+    fn places(&self, wide: f64) -> impl Iterator<Item = Area> {
+        let along = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
+        let sides = [-1.0, 1.0];
+        along.into_iter().flat_map(move |t| sides.map(|side| (t, side))).flat_map(
+            move |(t, side)| {
+                let ((x, y), (nx, ny)) = (self.at(t), self.across(t));
+                [3.0, 8.0, 16.0, 28.0].map(|gap| {
+                    let off = side * (nx.abs() * wide / 2.0 + ny.abs() * LABEL / 2.0 + gap);
+                    Area::around((x + nx * off, y + ny * off), wide, LABEL)
+                })
+            },
+        )
+    }
+}
+
+/// An edge with its place and that of its text.
+struct Drawn {
+    line: Line,
+    curve: Curve,
+    points: Vec<Point>,
+    text: Area,
+}
+
+/// An execution laid out.
+struct Layout {
+    /// What stands over each thread, and its place.
+    heads: Vec<(String, Area)>,
+    events: Vec<Area>,
+    edges: Vec<Drawn>,
+    area: Area,
+    /// From one row to the next.
+    high: f64,
+}
+
+impl Layout {
+    /// Threads side by side, events downwards. Each edge takes the first way that goes through no text, and has
+    /// its own text where no edge goes through it.
+    fn new(e: &Execution, top: f64) -> Layout {
+        // Where that cannot be, everything stands further apart.
+        let roomy = [1.0, 1.4, 2.0, 2.8].into_iter().map(|room| Layout::with_room(e, top, room));
+        let mut last = None;
+        for layout in roomy {
+            if layout.struck() == 0 {
+                return layout;
+            }
+            last = Some(layout);
+        }
+        last.expect("there is more than one size")
+    }
+
+    /// How many texts edges strike through, or lie on each other.
+    fn struck(&self) -> usize {
+        let labels = self.edges.iter().map(|d| &d.text);
+        let heads = self.heads.iter().map(|h| &h.1);
+        let texts: Vec<&Area> = self.events.iter().chain(heads).chain(labels).collect();
+        let through =
+            |d: &Drawn| texts.iter().filter(|t| d.points.iter().any(|p| t.holds(*p))).count();
+        let over = |i: usize| texts[..i].iter().filter(|t| t.meets(texts[i])).count();
+        let lines: usize = self.edges.iter().map(through).sum();
+        lines + (0..texts.len()).map(over).sum::<usize>()
+    }
+
+    fn with_room(e: &Execution, top: f64, room: f64) -> Layout {
+        let high = HIGH * room;
+        let columns = columns(e);
+        let lines = lines(e);
+        let wide = |i: usize| LETTER * label(e, i).chars().count() as f64 + 10.0;
+        let label_wide = |l: &Line| SMALL * l.label.chars().count() as f64 + 4.0;
+        let gap = lines.iter().map(label_wide).fold(APART, f64::max).min(220.0) * room + 20.0;
+        let mut events = vec![Area::around((0.0, 0.0), 0.0, 0.0); e.events.len()];
+        let (mut heads, mut left) = (Vec::new(), 20.0);
+        let rows = columns.iter().map(|c| c.1.len()).max().unwrap_or(0);
+        for (head, list) in columns {
+            let widest = list.iter().map(|i| wide(*i)).fold(80.0, f64::max);
+            let x = left + widest / 2.0;
+            let head_wide = LETTER * head.chars().count() as f64;
+            heads.push((head, Area::around((x, top + 52.0), head_wide, BOX)));
+            for (row, i) in list.iter().enumerate() {
+                let y = top + 90.0 + row as f64 * high;
+                events[*i] = Area::around((x, y), wide(*i), BOX);
+            }
+            left += widest + gap;
+        }
+        let area = Area {
+            left: 0.0,
+            right: (left - gap + 20.0).max(360.0),
+            top,
+            bottom: top + 70.0 + rows as f64 * high,
+        };
+        let mut out = Layout { heads, events, edges: Vec::new(), area, high };
+        for line in lines {
+            let drawn = out.place(line);
+            out.area = [&drawn.text].into_iter().fold(out.area, |sum, o| Area {
+                left: sum.left.min(o.left - 10.0),
+                right: sum.right.max(o.right + 10.0),
+                top: sum.top,
+                bottom: sum.bottom.max(o.bottom + 10.0),
+            });
+            for (x, y) in drawn.points.iter().copied() {
+                out.area.left = out.area.left.min(x - 10.0);
+                out.area.right = out.area.right.max(x + 10.0);
+                out.area.bottom = out.area.bottom.max(y + 10.0);
+            }
+            out.edges.push(drawn);
+        }
+        out
+    }
+
+    fn place(&self, line: Line) -> Drawn {
+        let wide = SMALL * line.label.chars().count() as f64 + 4.0;
+        let (a, b) = (&self.events[line.from], &self.events[line.to]);
+        let heads = self.heads.iter().map(|(_, area)| area);
+        let texts =
+            || self.events.iter().chain(heads.clone()).chain(self.edges.iter().map(|d| &d.text));
+        let mut best: Option<(f64, Curve, Area)> = None;
+        for (rank, curve) in Curve::between(a, b, self.high).into_iter().enumerate() {
+            // None that comes later is better.
+            if best.as_ref().is_some_and(|(least, _, _)| *least <= rank as f64) {
+                break;
+            }
+            let points: Vec<Point> = curve.points().collect();
+            let struck = texts().filter(|t| points.iter().any(|p| t.holds(*p))).count();
+            let above = points.iter().filter(|p| p.1 < self.area.top + 34.0).count();
+            // Two edges that lie on each other cannot be told apart.
+            let near = |p: &Point| {
+                self.edges
+                    .iter()
+                    .flat_map(|d| d.points.iter().step_by(FEW))
+                    .any(|q| (p.0 - q.0).abs() + (p.1 - q.1).abs() < 6.0)
+            };
+            let along = points.iter().step_by(FEW).filter(|p| near(p)).count();
+            let cost = 1000.0 * struck as f64
+                + 100.0 * above as f64
+                + 2.0 * along.saturating_sub(4) as f64
+                + rank as f64;
+            if best.as_ref().is_some_and(|(least, _, _)| *least <= cost) {
+                continue;
+            }
+            let own = |t: &Area| points.iter().filter(|p| t.holds(**p)).count();
+            for (rank, text) in curve.places(wide).enumerate() {
+                if best.as_ref().is_some_and(|(least, _, _)| *least <= cost + rank as f64) {
+                    break;
+                }
+                let over = texts().filter(|t| t.meets(&text)).count();
+                let through = |d: &&Drawn| d.points.iter().any(|p| text.holds(*p));
+                let struck = self.edges.iter().filter(through).count() + own(&text).min(1);
+                let above = usize::from(text.top < self.area.top + 34.0);
+                let cost = cost + 1000.0 * (over + struck + above) as f64 + rank as f64;
+                if best.as_ref().is_none_or(|(least, _, _)| cost < *least) {
+                    best = Some((cost, curve, text));
+                }
+            }
+        }
+        let (_, curve, text) = best.expect("there is a way between any two events");
+        Drawn { line, points: curve.points().collect(), curve, text }
+    }
+
+    fn draw(&self, e: &Execution, out: &mut String) {
+        for (head, area) in &self.heads {
+            let (x, y) = area.middle();
+            let y = y + 5.0;
+            let _ = writeln!(out, "<text class=\"t\" x=\"{x:.0}\" y=\"{y:.0}\">{head}</text>");
+        }
+        for Drawn { line, curve, .. } in &self.edges {
+            let ((x1, y1), (mx, my), (x2, y2)) = (curve.from, curve.by, curve.to);
+            let color = line.color;
+            // The head of the arrow, along the end of the curve.
+            let (nx, ny) = curve.across(1.0);
+            let back =
+                |side: f64| (x2 - ny * 9.0 + nx * side * 4.0, y2 + nx * 9.0 + ny * side * 4.0);
+            let ((ax, ay), (bx, by)) = (back(1.0), back(-1.0));
             let _ = writeln!(
-                labels,
-                "<text class=\"l {color}\" text-anchor=\"middle\" x=\"{:.0}\" y=\"{:.0}\">{}</text>",
-                (area.left + area.right) / 2.0,
-                area.bottom - 3.0,
-                escaped(&l.label)
+                out,
+                "<path class=\"{color}\" d=\"M{x1:.0} {y1:.0} Q{mx:.0} {my:.0} {x2:.0} {y2:.0}\"/>\
+                 <path class=\"h {color}\" d=\"M{x2:.0} {y2:.0}L{ax:.1} {ay:.1}L{bx:.1} {by:.1}z\"/>"
             );
         }
-        // Texts lie over all lines.
-        body.push_str(&labels);
-        for (i, area) in areas.iter().enumerate() {
+        for Drawn { line, text, .. } in &self.edges {
+            let _ = writeln!(
+                out,
+                "<text class=\"l {}\" x=\"{:.0}\" y=\"{:.0}\">{}</text>",
+                line.color,
+                text.middle().0,
+                text.bottom - 3.0,
+                escaped(&line.label)
+            );
+        }
+        for (i, area) in self.events.iter().enumerate() {
+            let (x, y) = area.middle();
             let tip = escaped(&e.events[i].instruction);
             let _ = writeln!(
-                body,
-                "<text class=\"e\" text-anchor=\"middle\" x=\"{:.0}\" y=\"{:.0}\">{}<title>{tip}</title></text>",
-                (area.left + area.right) / 2.0,
-                area.bottom - 7.0,
+                out,
+                "<text x=\"{x:.0}\" y=\"{:.0}\">{}<title>{tip}</title></text>",
+                y + 5.0,
                 escaped(&label(e, i))
             );
         }
-        let rows = columns.iter().map(|c| c.1.len()).max().unwrap_or(0);
-        width = width.max(columns.len() as f64 * WIDE);
-        width = width.max(LETTER * heading.chars().count() as f64 + 40.0);
-        top += 80.0 + rows as f64 * HIGH;
     }
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {:.0}\" width=\"{width:.0}\">\n",
-        top.max(60.0)
-    );
-    out.push_str("<style>text{font:14px monospace;fill:currentColor}svg{color:#222}");
-    out.push_str(".e,.l{paint-order:stroke;stroke:#fff;stroke-width:4px}");
-    out.push_str("@media(prefers-color-scheme:dark){svg{color:#ddd;background:#1b1b1b}");
-    out.push_str(".e,.l{stroke:#1b1b1b}}");
-    out.push_str("path{fill:none;stroke-width:1.5}.t{font-weight:bold}.l{font-size:11px}");
-    let colors = [
-        ("gray", "#888888"),
-        ("green", "#2f9e44"),
-        ("brown", "#b0703c"),
-        ("orange", "#e08a00"),
-        ("indigo", "#7a7fe0"),
-        ("red", "#e03131"),
-    ];
-    for (name, hex) in colors {
-        let _ = write!(out, "path.{name}{{stroke:{hex}}}text.{name}{{fill:{hex}}}");
-    }
-    out.push_str("path.red{stroke-width:3}</style>\n<defs>\n");
-    for (name, hex) in colors {
+}
+
+/// The style of pictures, for light and dark; it reaches nothing else on a page. The colours of texts stand
+/// out from the ground as WCAG's level AA asks.
+pub const STYLE: &str = "
+.run{--gray:#62666d;--green:#1b7031;--brown:#8a5220;--orange:#955a00;--indigo:#5156c0;--red:#c62828;--blue:#0b4fb8;color:#1b1d21;background:#fff}
+@media(prefers-color-scheme:dark){.run{--gray:#a3a8b0;--green:#6fd08a;--brown:#dca678;--orange:#f0b050;--indigo:#aab0ff;--red:#ff8f87;--blue:#8ab4f8;color:#e7e9ec;background:#15171b}}
+.run text{font:14px monospace;fill:currentColor;text-anchor:middle}.run .t{font-weight:bold}.run text.n{text-anchor:start;font-weight:bold}
+.run text.l{font-size:12px}.run path{fill:none;stroke-width:1.5}.run path.red,.run path.blue{stroke-width:3}.run path.h{stroke:none}
+.run .gray{--c:var(--gray)}.run .green{--c:var(--green)}.run .brown{--c:var(--brown)}.run .orange{--c:var(--orange)}
+.run .indigo{--c:var(--indigo)}.run .red{--c:var(--red)}.run .blue{--c:var(--blue)}.run path{stroke:var(--c)}.run text.l,.run path.h{fill:var(--c)}
+";
+
+/// One picture that stands for itself: a row of threads an execution, events downwards.
+pub fn svg(name: &str, executions: &[Execution]) -> String {
+    drawing(name, executions, &format!("<style>{STYLE}</style>\n"))
+}
+
+/// The same within a page that has [`STYLE`].
+pub fn inline(name: &str, executions: &[Execution]) -> String {
+    drawing(name, executions, "")
+}
+
+fn drawing(name: &str, executions: &[Execution], style: &str) -> String {
+    let mut body = String::new();
+    let mut area = Area { left: 0.0, right: 360.0, top: 0.0, bottom: 0.0 };
+    let mut titles = Vec::new();
+    for e in executions {
+        let layout = Layout::new(e, area.bottom);
+        let heading = title(name, e);
         let _ = writeln!(
-            out,
-            "<marker id=\"{name}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" \
-             markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L10 5L0 10z\" style=\"fill:{hex}\"/></marker>"
+            body,
+            "<text class=\"n\" x=\"20\" y=\"{:.0}\">{}</text>",
+            area.bottom + 24.0,
+            escaped(&heading)
         );
+        layout.draw(e, &mut body);
+        let wide = 20.0 + LETTER * heading.chars().count() as f64 + 20.0;
+        area.left = area.left.min(layout.area.left);
+        area.right = area.right.max(layout.area.right).max(wide);
+        area.bottom = layout.area.bottom;
+        titles.push(heading);
     }
-    out.push_str("</defs>\n");
-    out.push_str(&body);
-    out.push_str("</svg>\n");
-    out
+    let (wide, high) = (area.right - area.left, area.bottom.max(60.0));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"run\" role=\"img\" aria-label=\"{}\" \
+         viewBox=\"{:.0} 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\">\n{style}{body}</svg>\n",
+        escaped(&titles.join("; ")),
+        area.left,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use litmake_litmus::execution::{Edge, Event, Failure};
+
+    /// Executions of all shapes: threads of several lengths, and edges between any two events.
+    fn some(seed: u64) -> Execution {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % below
+        };
+        let mut events = Vec::new();
+        for thread in 0..2 + next(3) {
+            for _ in 0..1 + next(5) {
+                let text = ["W(RLX)[x]=1", "R(ACQ)[flag]=2", "F(SC)", "RW(RLX,A)[y]=0->0"][next(4)];
+                let thread = (thread > 0).then(|| thread as u16 - 1);
+                events.push(Event {
+                    thread,
+                    text: text.into(),
+                    instruction: String::new(),
+                    line: 0,
+                });
+            }
+        }
+        let n = events.len();
+        let po = (1..n).filter(|i| events[*i].thread == events[i - 1].thread).map(|i| (i - 1, i));
+        let po = po.collect();
+        let mut pairs = |most: usize| -> Vec<(usize, usize)> {
+            (0..next(most + 1)).map(|_| (next(n), next(n))).filter(|(a, b)| a != b).collect()
+        };
+        let (rf, co, fr) = (pairs(4), pairs(3), pairs(2));
+        Execution {
+            events,
+            po,
+            rf,
+            co,
+            fr,
+            others: Vec::new(),
+            failures: Vec::new(),
+            state: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn no_edge_strikes_through_a_text() {
+        let bad: Vec<u64> = (0..300).filter(|s| Layout::new(&some(*s), 0.0).struck() > 0).collect();
+        assert_eq!(bad, [0u64; 0]);
+    }
+
+    fn buffering(failures: Vec<Failure>) -> Execution {
+        let event = |thread, text: &str| Event {
+            thread: Some(thread),
+            text: text.into(),
+            instruction: "mov".into(),
+            line: 1,
+        };
+        Execution {
+            events: vec![
+                event(0, "W[x]=1"),
+                event(0, "R[y]=0"),
+                event(1, "W[y]=1"),
+                event(1, "R[x]=0"),
+            ],
+            po: vec![(0, 1), (2, 3)],
+            rf: Vec::new(),
+            co: Vec::new(),
+            fr: vec![(1, 2), (3, 0)],
+            others: Vec::new(),
+            failures,
+            state: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_and_what_is_forbidden_are_both_marked() {
+        let allowed = buffering(Vec::new());
+        assert_eq!(lines(&allowed).iter().filter(|l| l.color == "blue").count(), 4);
+        assert_eq!(mark(&allowed).unwrap(), "a cycle that no interleaving of the threads has");
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 0)].map(|(a, b)| Edge::new(a, b, "sb".into()));
+        let forbidden = buffering(vec![Failure {
+            name: "sc".into(),
+            place: "sc.cat:3".into(),
+            chains: vec![edges.to_vec()],
+            events: Vec::new(),
+            is_cycle: true,
+            negated: false,
+        }]);
+        let red = lines(&forbidden).iter().filter(|l| l.color == "red").count();
+        assert_eq!((red, mark(&forbidden).as_deref()), (4, Some("the cycle that `sc` forbids")));
+        // Threads that take turns.
+        let mut turns = buffering(Vec::new());
+        turns.fr.pop();
+        assert_eq!((mark(&turns), lines(&turns).iter().any(Line::is_marked)), (None, false));
+    }
+
+    #[test]
+    fn a_picture_is_also_said_in_words() {
+        let said = words(&buffering(Vec::new()));
+        assert_eq!(said[0], "a: W[x]=1, in thread 0");
+        assert!(said.contains(&"b to c: fr, thick".to_string()), "{said:?}");
+        let picture = svg("<sc>", &[buffering(Vec::new())]);
+        assert!(picture.contains("aria-label=\"&lt;sc&gt;:  (allowed)\""), "{picture}");
+        assert!(!picture.contains("NaN"), "{picture}");
+    }
 }

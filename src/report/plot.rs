@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use super::picture::escaped;
+use super::page::escaped;
 
 /// Distinct also for most who do not tell all colours apart.
 const COLORS: [&str; 8] =
     ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222222"];
+/// Light and dark, as for pictures of executions.
+const STYLE: &str = ".plot{color:#1b1d21;background:#fff}\
+    @media(prefers-color-scheme:dark){.plot{color:#e7e9ec;background:#15171b}}";
 const WIDE: f64 = 460.0;
 const HIGH: f64 = 240.0;
 const LEFT: f64 = 64.0;
@@ -18,6 +21,8 @@ const BELOW: f64 = 44.0;
 pub enum Scale {
     /// From 0 to 100.
     Percent,
+    /// From 0 to a round number.
+    Count,
     /// Powers of ten; what is not positive stands on the ground.
     Log,
 }
@@ -43,9 +48,10 @@ pub fn svg(title: &str, series: &[String], panels: &[Panel]) -> String {
     let height = 36.0 + cell.1 * rows as f64 + legend;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\" class=\"plot\" \
+         role=\"img\" aria-label=\"{}\" fill=\"currentColor\">\n<style>{STYLE}</style>\n\
          <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
+        escaped(title),
         escaped(title)
     );
     for (i, panel) in panels.iter().enumerate() {
@@ -75,6 +81,14 @@ fn color(series: usize) -> &'static str {
 }
 
 impl Panel {
+    /// A round number that no value is above: 1, 2 or 5 times a power of ten.
+    fn round_top(&self) -> f64 {
+        let most = self.values.iter().flatten().flatten().copied().fold(1.0, f64::max).min(1e15);
+        let power = 10f64.powf(most.log10().floor());
+        let sizes = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
+        sizes.into_iter().find(|top| *top >= most).unwrap_or(most)
+    }
+
     /// The powers of ten between which the values lie.
     fn decades(&self) -> (i32, i32) {
         let seen = || self.values.iter().flatten().flatten().copied().filter(|v| *v > 0.0);
@@ -92,6 +106,7 @@ impl Panel {
     fn place(&self, value: f64) -> f64 {
         let at = match self.scale {
             Scale::Percent => value / 100.0,
+            Scale::Count => value / self.round_top(),
             Scale::Log if value <= 0.0 => 0.0,
             Scale::Log => {
                 let (low, high) = self.decades();
@@ -108,6 +123,12 @@ impl Panel {
             Scale::Percent => {
                 (0..=5).map(|i| (f64::from(i) * 20.0, format!("{} %", i * 20))).collect()
             }
+            Scale::Count => {
+                let top = self.round_top();
+                let parts = if top < 5.0 { top } else { 5.0 };
+                let all = (0..=parts as u32).map(|i| top * f64::from(i) / parts);
+                all.map(|value| (value, format!("{value:.0}"))).collect()
+            }
             Scale::Log => {
                 let (low, high) = self.decades();
                 let step = ((high - low) / 6).max(1);
@@ -119,7 +140,7 @@ impl Panel {
             let at = y + HIGH * (1.0 - self.place(value));
             let _ = writeln!(
                 out,
-                "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#dddddd\"/>\
+                "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"currentColor\" stroke-opacity=\"0.2\"/>\
                  <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
                 x + WIDE,
                 x - 6.0,
@@ -128,7 +149,7 @@ impl Panel {
         }
         let _ = writeln!(
             out,
-            "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"black\"/>",
+            "<line x1=\"{x}\" x2=\"{:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"currentColor\"/>",
             x + WIDE,
             y + HIGH,
             y + HIGH
@@ -213,5 +234,9 @@ mod tests {
         assert_eq!(text.matches("<polyline").count(), 2);
         assert!(text.contains("height=\"240.0\""));
         assert!(!svg("", &[], &[]).contains("NaN"));
+        let tops = [0.0, 1.0, 3.0, 49.0, 51.0, 500.0].map(|most| {
+            Panel { values: vec![vec![Some(most)]], ..panel(Scale::Count, true) }.round_top()
+        });
+        assert_eq!(tops, [1.0, 1.0, 5.0, 50.0, 100.0, 500.0]);
     }
 }

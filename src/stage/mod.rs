@@ -28,6 +28,7 @@ pub mod split;
 pub mod suite;
 pub mod threads;
 pub mod verdict;
+pub mod versions;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //! file of its own.
 
 mod compare;
+mod coverage;
 mod diff;
 mod layout;
 mod mixed;
@@ -10,6 +11,8 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
+
+pub use coverage::coverage;
 
 use super::threads;
 use super::{Built, kinds};

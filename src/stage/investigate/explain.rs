@@ -75,7 +75,12 @@ fn execution(
         one.events.get(e).is_some_and(|e| kept.iter().any(|place| e.text.contains(place)))
     };
     let shown = |e: usize| (!initial(e) || read.contains(&e)) && !private(e);
-    let letter = |e: &usize| execution::Execution::letter(*e);
+    // Letters count what is shown, as those of the pictures do.
+    let places: Vec<usize> = (0..one.events.len()).filter(|e| shown(*e)).collect();
+    let letter = |e: &usize| {
+        let place = places.binary_search(e).unwrap_or_else(|_| places.len() + e);
+        execution::Execution::letter(place)
+    };
     let pairs = |list: &[(usize, usize)]| {
         let list = list.iter().filter(|(a, b)| shown(*a) && shown(*b));
         list.map(|(a, b)| (letter(a), letter(b))).collect::<Vec<_>>()
@@ -92,17 +97,16 @@ fn execution(
         events: events.collect(),
         rf: pairs(&one.rf),
         co: pairs(&one.co),
-        fails: one.failures.iter().map(failed).collect(),
+        fails: one.failures.iter().map(|f| failed(f, &letter)).collect(),
     };
     Some((answer.allowed, Some(execution)))
 }
 
-fn failed(failure: &Failure) -> Failed {
-    let letter = |e: usize| execution::Execution::letter(e);
+fn failed(failure: &Failure, letter: &dyn Fn(&usize) -> String) -> Failed {
     let edges = failure.chains.iter().flatten().map(|e| Edge {
-        from: letter(e.from),
+        from: letter(&e.from),
         edge: e.label.clone(),
-        to: letter(e.to),
+        to: letter(&e.to),
     });
     Failed {
         check: failure.name.clone(),

@@ -1,0 +1,162 @@
+//! What the last two runs of a pipeline read and ran, so that it can be explained. It lies in the cache; the
+//! record of runs that a team keeps is `history`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use litmake::base::digest::Digest;
+use litmake::base::records::{Kind, Put, Records};
+use litmake::engine::graph::Fingerprint;
+use litmake::engine::rows::encode_entries;
+use litmake::engine::run::Engine;
+use litmake::engine::store::Store;
+use litmake::file;
+use litmake::pipeline::plan::Plan;
+use litmake::profile::files::normal;
+use litmake::stage::Built;
+use litmake::toolchain::fingerprint::files_of;
+
+pub const LAST: &str = "last";
+pub const BEFORE: &str = "before";
+
+#[derive(Serialize, Deserialize)]
+pub struct LastRun {
+    pub nodes: Vec<NodeRun>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct NodeRun {
+    pub label: String,
+    pub kind: String,
+    pub inputs: Vec<usize>,
+    /// What it joins, and a digest of all of that.
+    #[serde(default)]
+    pub joined: Vec<(usize, String)>,
+    /// The node whose list this one works on.
+    pub root: usize,
+    /// The parts of its fingerprint.
+    pub parts: BTreeMap<String, String>,
+    /// Of each shard, the digest of its rows.
+    pub shards: Vec<String>,
+    /// The rows that ran, by shard.
+    pub executed: Vec<(u32, Vec<u32>)>,
+}
+
+impl NodeRun {
+    /// What in the fingerprint is not as it was; of a compiler, which files.
+    pub fn changes(&self, now: &Fingerprint, known: &dyn Records) -> Vec<String> {
+        let mut out = Vec::new();
+        for (name, digest) in &now.parts {
+            match self.parts.get(name) {
+                Some(old) if *old == digest.hex() => {}
+                Some(old) => {
+                    out.push(format!(
+                        "{name} changed, from {} to {}",
+                        &old[..old.len().min(12)],
+                        digest.short()
+                    ));
+                    out.extend(files(old, *digest, known));
+                }
+                None => out.push(format!("{name} is new ({})", digest.short())),
+            }
+        }
+        for name in self.parts.keys().filter(|n| !now.parts.contains_key(*n)) {
+            out.push(format!("{name} is gone"));
+        }
+        out
+    }
+
+    pub fn fingerprint(&self) -> Fingerprint {
+        let parts = self.parts.iter();
+        Fingerprint {
+            parts: parts.filter_map(|(n, d)| Some((n.clone(), Digest::parse(d)?))).collect(),
+        }
+    }
+}
+
+/// The files in which two compilers differ, where those are remembered.
+fn files(old: &str, new: Digest, known: &dyn Records) -> Vec<String> {
+    let of = |digest| files_of(digest, known);
+    let (Some(old), Some(new)) = (Digest::parse(old).and_then(of), of(new)) else {
+        return Vec::new();
+    };
+    let has =
+        |list: &BTreeSet<(PathBuf, Digest)>, path: &PathBuf| list.iter().any(|f| f.0 == *path);
+    let mut out = Vec::new();
+    for (path, _) in new.difference(&old) {
+        let what = if has(&old, path) { "changed" } else { "is read now" };
+        out.push(format!("  {} {what}", path.display()));
+    }
+    for (path, _) in old.iter().filter(|(path, _)| !has(&new, path)) {
+        out.push(format!("  {} is read no more", path.display()));
+    }
+    out
+}
+
+fn path(store: &Store, plan: &Plan, which: &str) -> PathBuf {
+    let name = PathBuf::from(&*plan.pipeline.source.name);
+    let absolute = std::path::absolute(&name).unwrap_or(name);
+    let key = Digest::of(normal(&absolute).as_os_str().as_encoded_bytes());
+    store.dir().join("runs").join(format!("{}.{which}.json", key.short()))
+}
+
+impl LastRun {
+    pub fn read(store: &Store, plan: &Plan, which: &str) -> Option<LastRun> {
+        let text = file::read_text(&path(store, plan, which), file::MAX_DATA).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// Notes what this run read and ran. It is an aid and no result: where it cannot be written,
+/// the run is none the worse.
+pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
+    if store.is_read_only() {
+        return;
+    }
+    let mut nodes = Vec::new();
+    let roots = built.graph.roots();
+    for (i, node) in built.graph.nodes.iter().enumerate() {
+        let root = roots[i];
+        let shards: Vec<Digest> = if root == i {
+            let Some(table) = engine.root_table(i) else { return };
+            for shard in 0..table.shards() {
+                let key = table.digests[shard];
+                if !store.has(&[key])[0] {
+                    let value = encode_entries(table.rows(shard));
+                    store.put(&[Put { kind: Kind::Blob, key, value: &value }]);
+                }
+            }
+            table.digests.clone()
+        } else {
+            engine.shards_of(i).iter().map(|s| s.unwrap_or_default().digest).collect()
+        };
+        nodes.push(NodeRun {
+            label: node.label.clone(),
+            kind: node.kind.clone(),
+            inputs: node.inputs.clone(),
+            joined: node
+                .joined
+                .iter()
+                .map(|j| (*j, engine.whole_digest(*j).map_or(String::new(), |d| d.hex())))
+                .collect(),
+            root,
+            parts: node.fingerprint.parts.iter().map(|(n, d)| (n.clone(), d.hex())).collect(),
+            shards: shards.iter().map(Digest::hex).collect(),
+            executed: engine.executed_rows(i),
+        });
+    }
+    let (last, before) = (path(store, plan, LAST), path(store, plan, BEFORE));
+    let Ok(text) = serde_json::to_string(&LastRun { nodes }) else { return };
+    let temporary = last.with_extension(format!("{}.tmp", std::process::id()));
+    let _ = std::fs::create_dir_all(store.dir().join("runs"));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what was last becomes what was before in between"
+    )]
+    if std::fs::write(&temporary, text).is_ok() {
+        let _ = std::fs::rename(&last, &before);
+        let _ = std::fs::rename(&temporary, &last);
+    }
+}

@@ -1,0 +1,410 @@
+//! What became of each bug over the runs: first seen, last seen, fixed, reopened, and with which compilers.
+//!
+//! It does not know where runs are kept, nor how any of this is shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use litmake_report::evidence::Shows;
+use litmake_report::{Class, Finding};
+use serde::Serialize;
+
+use crate::record::{Date, Note, Run};
+
+/// What is kept of runs and bugs, as it was read.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// By date.
+    pub runs: Vec<Run>,
+    /// An example of each bug, by the bug.
+    pub examples: BTreeMap<String, Finding>,
+    /// By date.
+    pub notes: Vec<Note>,
+}
+
+/// What a bug is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Some profile shows it, as far as is known.
+    #[default]
+    Open,
+    /// A bug of a device that comes and goes while the device and its driver stay the same.
+    Flaky,
+    /// Every profile that showed it was asked again, and does not.
+    Fixed,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Flaky => "flaky",
+            State::Fixed => "fixed",
+        }
+    }
+}
+
+/// What happened to a bug in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    New,
+    Fixed,
+    Reopened,
+}
+
+impl Change {
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::New => "new",
+            Change::Fixed => "fixed",
+            Change::Reopened => "reopened",
+        }
+    }
+}
+
+/// A bug and all that is known of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Bug {
+    pub id: String,
+    pub class: Class,
+    pub family: String,
+    pub label: String,
+    /// In a few words.
+    pub title: String,
+    pub state: State,
+    /// The runs that showed it first and last, by their places.
+    #[serde(skip)]
+    pub first: usize,
+    #[serde(skip)]
+    pub last: usize,
+    /// When that was.
+    pub first_seen: Date,
+    pub last_seen: Date,
+    /// In which runs it appeared, went and came back.
+    pub changes: Vec<(Date, Change)>,
+    /// The same by the runs' places.
+    #[serde(skip)]
+    pub turns: Vec<(usize, Change)>,
+    /// How many runs showed it.
+    pub nights: u64,
+    /// By profile, or choice of mixed profiles.
+    pub profiles: BTreeMap<String, Life>,
+    /// By compiler and version, or device.
+    pub compilers: BTreeMap<String, bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracker: Option<String>,
+    /// What people said of it, with when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<(Date, String)>,
+}
+
+/// A bug with one profile.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Life {
+    /// Whether it showed when it was last looked for.
+    pub shows: bool,
+    /// How many tests showed it, the last time that it did.
+    pub tests_that_show: u64,
+    /// Tests by which it is looked for again.
+    pub tests: BTreeSet<String>,
+    /// Each time that the answer became another one: the run's place, and the answer.
+    #[serde(skip)]
+    pub turns: Vec<(usize, bool)>,
+    /// The last run that looked for it, by its place.
+    #[serde(skip)]
+    pub asked: usize,
+    /// The last answer of each compiler and version that the profile had.
+    #[serde(skip)]
+    pub compilers: BTreeMap<String, bool>,
+}
+
+/// The runs and bugs of a record.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub runs: Vec<Run>,
+    /// By their names.
+    pub bugs: Vec<Bug>,
+    pub examples: BTreeMap<String, Finding>,
+}
+
+/// A compiler as a column of a matrix names it: its name with the number that its own words of its version have.
+pub fn compiler_name(compiler: &str, version: &str) -> String {
+    let tool = compiler.split(' ').next().unwrap_or(compiler);
+    let is_number = |word: &&str| {
+        let (major, rest) = word.split_once('.').unwrap_or((word, ""));
+        let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
+        !major.is_empty() && major.chars().all(|c| c.is_ascii_digit()) && digits(rest)
+    };
+    // What is in parentheses is the packager's.
+    let outside: String = version
+        .split('(')
+        .enumerate()
+        .map(|(i, part)| if i == 0 { part } else { part.split_once(')').map_or("", |p| p.1) })
+        .collect();
+    let number = outside.split_whitespace().find(is_number);
+    match number.map(|n| n.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
+        Some(number) => format!("{tool} {number}"),
+        None => compiler.to_string(),
+    }
+}
+
+/// Whether a bug shows when tests run, and not when they are simulated: then an answer is a measurement.
+fn is_measured(class: Class) -> bool {
+    matches!(class, Class::Conformance | Class::RuntimeCrash)
+}
+
+/// What a profile of a run is called as a column: its compiler with the version; a mix and a device by their
+/// own names.
+fn column(run: &Run, profile: &str) -> String {
+    match run.compiler(profile) {
+        Some(c) if !profile.contains(" + ") => compiler_name(&c.compiler, &c.version),
+        _ => profile.to_string(),
+    }
+}
+
+impl Bug {
+    /// Notes what a run said of it with a profile.
+    fn look(&mut self, at: usize, profile: &str, column: &str, shows: bool) {
+        if !self.profiles.contains_key(profile) {
+            self.profiles.insert(profile.to_string(), Life::default());
+        }
+        let Some(life) = self.profiles.get_mut(profile) else { return };
+        life.asked = at;
+        if life.turns.last().map(|(_, s)| *s) != Some(shows) {
+            life.turns.push((at, shows));
+        }
+        life.shows = shows;
+        match life.compilers.get_mut(column) {
+            Some(known) => *known = shows,
+            None => drop(life.compilers.insert(column.to_string(), shows)),
+        }
+    }
+
+    /// Whether it came or went with a profile while its compiler, or its device with the driver, was the same.
+    fn comes_and_goes(&self, runs: &[Run]) -> bool {
+        let build = |at: usize, p: &str| runs[at].compiler(p).map(|c| c.build.as_str());
+        self.profiles
+            .iter()
+            .any(|(p, life)| life.turns.windows(2).any(|w| build(w[0].0, p) == build(w[1].0, p)))
+    }
+
+    fn is_shown(&self) -> bool {
+        self.profiles.values().any(|life| life.shows)
+    }
+
+    fn turn(&mut self, at: usize, date: Date, change: Change) {
+        self.turns.push((at, change));
+        self.changes.push((date, change));
+    }
+
+    /// What became of it in a run.
+    pub fn change_in(&self, at: usize) -> Option<Change> {
+        self.turns.iter().find(|(run, _)| *run == at).map(|(_, change)| *change)
+    }
+
+    /// The profiles that show it, as far as is known.
+    pub fn shown_on(&self) -> impl Iterator<Item = &str> {
+        self.profiles.iter().filter(|(_, life)| life.shows).map(|(p, _)| p.as_str())
+    }
+}
+
+impl History {
+    /// What became of all bugs of a record.
+    pub fn of(kept: Kept) -> History {
+        let Kept { runs, examples, notes } = kept;
+        let mut bugs: BTreeMap<String, Bug> = BTreeMap::new();
+        let mut columns = BTreeSet::new();
+        for (at, run) in runs.iter().enumerate() {
+            let names: Vec<String> = run.profiles.iter().map(|p| column(run, p)).collect();
+            let name = |number: usize| names.get(number).map_or("", String::as_str);
+            columns.extend(run.compilers.iter().map(|c| compiler_name(&c.compiler, &c.version)));
+            for shown in &run.bugs {
+                let bug = bugs.entry(shown.id.clone()).or_insert_with(|| Bug {
+                    id: shown.id.clone(),
+                    first: at,
+                    first_seen: run.date,
+                    ..Bug::default()
+                });
+                let before = (!bug.turns.is_empty()).then(|| bug.is_shown());
+                (bug.last, bug.last_seen) = (at, run.date);
+                bug.nights += 1;
+                for (number, tests) in &shown.tests {
+                    let life = bug.profiles.entry(run.profile(*number).to_string()).or_default();
+                    life.tests.extend(tests.iter().cloned());
+                }
+                for (number, n) in &shown.on {
+                    bug.look(at, run.profile(*number), name(*number), true);
+                    if let Some(life) = bug.profiles.get_mut(run.profile(*number)) {
+                        life.tests_that_show = *n;
+                    }
+                }
+                match before {
+                    None => bug.turn(at, run.date, Change::New),
+                    Some(false) => bug.turn(at, run.date, Change::Reopened),
+                    Some(true) => {}
+                }
+            }
+            for (id, numbers) in &run.clean {
+                let Some(bug) = bugs.get_mut(id) else { continue };
+                let before = bug.is_shown();
+                for number in numbers {
+                    bug.look(at, run.profile(*number), name(*number), false);
+                }
+                if before && !bug.is_shown() {
+                    bug.turn(at, run.date, Change::Fixed);
+                }
+            }
+        }
+        for note in notes {
+            let Some(bug) = bugs.get_mut(&note.bug) else { continue };
+            let set = |place: &mut Option<String>, value: Option<String>| {
+                if let Some(value) = value {
+                    *place = Some(value).filter(|v| !v.is_empty());
+                }
+            };
+            set(&mut bug.owner, note.owner);
+            set(&mut bug.tracker, note.tracker);
+            bug.notes.extend(note.text.map(|text| (note.date, text)));
+        }
+        let mut out = History { runs, bugs: bugs.into_values().collect(), examples };
+        for bug in &mut out.bugs {
+            for (name, shows) in bug.profiles.values().flat_map(|life| &life.compilers) {
+                *bug.compilers.entry(name.clone()).or_default() |= shows;
+            }
+            if let Some(example) = out.examples.get(&bug.id) {
+                bug.class = example.class;
+                bug.family = example.family.clone();
+                bug.label = example.label.clone();
+                bug.title = short(example);
+                // Other versions that were asked when it was looked into.
+                for p in example.presence.iter().filter(|p| p.shows != Shows::Unknown) {
+                    let longer = format!("{}.", p.compiler);
+                    let known = columns.iter().find(|c| c.starts_with(&longer));
+                    let name = known.unwrap_or(&p.compiler);
+                    if !bug.compilers.contains_key(name) {
+                        bug.compilers.insert(name.clone(), p.shows == Shows::Present);
+                    }
+                }
+            }
+            if bug.title.is_empty() {
+                bug.title = "bug".to_string();
+            }
+            let comes_and_goes = bug.comes_and_goes(&out.runs);
+            bug.state = match bug.is_shown() {
+                _ if is_measured(bug.class) && comes_and_goes => State::Flaky,
+                true => State::Open,
+                false => State::Fixed,
+            };
+        }
+        out
+    }
+
+    pub fn bug(&self, id: &str) -> Option<&Bug> {
+        self.bugs.binary_search_by(|b| b.id.as_str().cmp(id)).ok().map(|i| &self.bugs[i])
+    }
+
+    /// The bugs with a change in a run, by kind of change.
+    pub fn changed(&self, at: usize, change: Change) -> Vec<&Bug> {
+        self.bugs.iter().filter(|b| b.change_in(at) == Some(change)).collect()
+    }
+
+    /// How many bugs were open after each run.
+    pub fn open_after(&self) -> Vec<u64> {
+        let mut steps = vec![0i64; self.runs.len()];
+        for (at, change) in self.bugs.iter().flat_map(|b| &b.turns) {
+            steps[*at] += if *change == Change::Fixed { -1 } else { 1 };
+        }
+        let mut open = 0;
+        steps
+            .iter()
+            .map(|step| {
+                open += step;
+                open.max(0) as u64
+            })
+            .collect()
+    }
+
+    /// The run of a name, or of the beginning of one; the last where it is `last`.
+    pub fn run(&self, name: &str) -> Option<usize> {
+        if name == "last" {
+            return self.runs.len().checked_sub(1);
+        }
+        let found: Vec<usize> = (0..self.runs.len())
+            .filter(|i| !name.is_empty() && self.runs[*i].id.starts_with(name))
+            .collect();
+        let whole = found.iter().copied().find(|i| self.runs[*i].id == name);
+        whole.or(match found[..] {
+            [one] => Some(one),
+            _ => None,
+        })
+    }
+}
+
+/// The atomic operations that a text names, each once; plain loads, stores and fences only where there is
+/// nothing else.
+fn operations(text: &str) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for part in text.split("atomic_").skip(1) {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+        let name = part[..end].strip_suffix("_explicit").unwrap_or(&part[..end]);
+        if part[end..].starts_with('(') && !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    let is_usual = |name: &&str| ["load", "store", "thread_fence"].contains(name);
+    if !all.iter().all(is_usual) {
+        all.retain(|n| !is_usual(n));
+    }
+    all.join(", ")
+}
+
+/// A bug in a few words.
+fn short(f: &Finding) -> String {
+    let what = match (f.label.is_empty(), f.cause.is_empty()) {
+        (false, _) => f.label.clone(),
+        (true, false) => operations(&f.cause),
+        (true, true) => operations(&f.reproducer),
+    };
+    let what = match what.is_empty() {
+        true => format!("{} bug", f.class.name()),
+        false => what,
+    };
+    match f.family.is_empty() {
+        true => what,
+        false => format!("{what} in {}", f.family),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_called_by_its_operations() {
+        let said = |cause: &str, label: &str| {
+            short(&Finding {
+                cause: cause.into(),
+                label: label.into(),
+                family: "clang".into(),
+                ..Finding::default()
+            })
+        };
+        let core = "P0(atomic_int* x) { atomic_store_explicit(x, 1); atomic_thread_fence(r); atomic_fetch_add_explicit(x); }";
+        assert_eq!(said(core, ""), "fetch_add in clang");
+        assert_eq!(said("atomic_store(x, 1); atomic_load(y);", ""), "store, load in clang");
+        assert_eq!(said(core, "load buffering"), "load buffering in clang");
+        assert_eq!(said("", ""), "concurrency bug in clang");
+    }
+
+    #[test]
+    fn a_compiler_is_called_by_the_number_that_it_says() {
+        let name = |version: &str| compiler_name("gcc 12", version);
+        assert_eq!(name("gcc-12 (Debian 12.2.0-14) 12.2.1"), "gcc 12.2.1");
+        assert_eq!(name("Debian clang version 16.0.6 (15~deb12u1)"), "gcc 16.0.6");
+        assert_eq!(name("clang version 23.0.0git (https://x.y 1.2)"), "gcc 23.0.0git");
+        assert_eq!(name(""), "gcc 12");
+    }
+}

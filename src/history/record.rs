@@ -1,0 +1,353 @@
+//! What is kept of one run, and what people note about a bug.
+//!
+//! It does not know where that is kept, nor what became of a bug over several runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime};
+
+use litmake_base::diag::{Diag, Result};
+use litmake_base::plain;
+use litmake_report::baseline::Seen;
+use litmake_report::bugs::profiles_key;
+use litmake_report::{Compiler, Finding, Report, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::lives::Bug;
+
+/// The version of the files' form.
+pub const FORMAT: u32 = 1;
+
+/// By so many tests a bug is looked for again with a profile.
+const TESTS: usize = 5;
+
+/// A moment, in seconds since 1970, written as `2026-11-23T02:00:00Z`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date(pub u64);
+
+/// The last second of the year 9999, which is the last that can be written.
+const LAST: u64 = 253_402_300_799;
+
+impl Date {
+    /// This moment.
+    pub fn now() -> Date {
+        #[expect(clippy::disallowed_methods, reason = "a record says when a run was")]
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Date(now.unwrap_or_default().as_secs())
+    }
+
+    /// The day alone.
+    pub fn day(&self) -> String {
+        self.to_string().chars().take(10).collect()
+    }
+}
+
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(self.0.min(LAST));
+        humantime::format_rfc3339_seconds(time).fmt(f)
+    }
+}
+
+impl std::str::FromStr for Date {
+    type Err = String;
+
+    /// A day, or a day and a time in UTC.
+    fn from_str(text: &str) -> std::result::Result<Date, String> {
+        let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_string() };
+        let time = humantime::parse_rfc3339_weak(&whole).map_err(|_| {
+            format!("`{text}` is no date such as 2026-11-23 or 2026-11-23T02:00:00Z")
+        })?;
+        let since = time.duration_since(SystemTime::UNIX_EPOCH);
+        Ok(Date(since.map_err(|_| format!("`{text}` is before 1970"))?.as_secs()))
+    }
+}
+
+impl Serialize for Date {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Date, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for Date {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Date".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// What is known of a run that its report does not say.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    pub date: Date,
+    pub host: Option<String>,
+    /// The commit of what was tested.
+    pub commit: Option<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Run {
+    /// The version of this form.
+    pub history: u32,
+    /// Its name, which is that of its file.
+    #[serde(default)]
+    pub id: String,
+    pub date: Date,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    pub litmake: String,
+    pub pipeline: String,
+    /// The compilers that were asked, a profile each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilers: Vec<Compiler>,
+    pub counts: Counts,
+    /// How long its work took, the sum over all workers; missing where the report does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// It was stopped before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// The profiles, or choices of mixed ones, that the numbers below stand for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<String>,
+    /// The bugs that it showed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bugs: Vec<Shown>,
+    /// Bugs known before whose tests ran and did not differ: by bug, with which profiles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clean: BTreeMap<String, Vec<usize>>,
+}
+
+/// A bug that a run showed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Shown {
+    pub id: String,
+    /// It was in the run's baseline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+    /// How many tests show it with which profile.
+    pub on: Vec<(usize, u64)>,
+    /// Tests by which it is looked for again, for profiles that are new for this bug.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<(usize, Vec<String>)>,
+}
+
+/// What a run came to, in numbers.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Counts {
+    pub tasks: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<u64>,
+    pub failed: u64,
+    /// Compiled tests that were compared with their sources.
+    pub compared: u64,
+    pub bugs: u64,
+    /// Differences of which it is not known which bug they are.
+    pub not_looked_into: u64,
+    pub errors: u64,
+}
+
+/// Something that people say of a bug. What is left out stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// The version of this form.
+    pub history: u32,
+    pub date: Date,
+    pub bug: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Where the bug is reported: a number or an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracker: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A name in a record: on one line, and with nothing in it that drives a terminal.
+fn name(text: &str) -> String {
+    plain::line(text.trim()).into_owned()
+}
+
+/// The name of a bug, which is also that of a file.
+pub fn bug_name(id: &str) -> Result<&str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !id.is_empty() && id.len() <= 64 && id.chars().all(is_plain) {
+        true => Ok(id),
+        false => Err(Diag::new(format!("`{}` is no name of a bug", plain::line(id)))
+            .help("a bug's name is the `id` of a finding, such as 8e96f294544f")),
+    }
+}
+
+impl Run {
+    /// The record of a report. `known` are the bugs of the runs before: for these it is kept whether the run
+    /// looked for them.
+    pub fn of(report: &Report, about: &Circumstances, known: &[Bug]) -> Result<Run> {
+        let mut profiles = Names::default();
+        let mut bugs = Vec::new();
+        let shown = report.findings.iter().filter(|f| f.status != Status::Fixed);
+        for finding in shown {
+            bug_name(&finding.id)?;
+            let old = known.iter().find(|b| b.id == finding.id);
+            bugs.push(self::shown(finding, old, &mut profiles));
+        }
+        bugs.sort_by(|a, b| a.id.cmp(&b.id));
+        let mut clean: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for bug in known {
+            let now = bugs.iter().find(|b| b.id == bug.id);
+            for (key, life) in &bug.profiles {
+                let at = profiles.find(key);
+                let is_shown =
+                    now.is_some_and(|b| b.on.iter().any(|(p, n)| Some(*p) == at && *n > 0));
+                if !is_shown && is_gone(report, bug, key, &life.tests) {
+                    clean.entry(bug.id.clone()).or_default().push(profiles.number(key));
+                }
+            }
+        }
+        let seconds: Option<f64> = report.stages.iter().map(|s| s.seconds).sum();
+        let sum = |f: &dyn Fn(&litmake_report::Stage) -> u64| report.stages.iter().map(f).sum();
+        let executed: Option<u64> = report.stages.iter().map(|s| s.executed).sum();
+        Ok(Run {
+            history: FORMAT,
+            id: String::new(),
+            date: about.date,
+            host: about.host.as_deref().map(name).filter(|h| !h.is_empty()),
+            commit: about.commit.as_deref().map(name).filter(|c| !c.is_empty()),
+            litmake: name(&report.litmake),
+            pipeline: name(&report.pipeline),
+            compilers: report.compilers.clone(),
+            counts: Counts {
+                tasks: sum(&|s| s.tasks),
+                executed,
+                failed: sum(&|s| s.failed),
+                compared: report.differences.iter().map(|d| d.compared).sum(),
+                bugs: bugs.len() as u64,
+                not_looked_into: report.unexplored(),
+                errors: report.errors.len() as u64,
+            },
+            seconds: seconds.map(|s| (s * 1000.0).round() / 1000.0),
+            stopped: report.stopped,
+            profiles: profiles.list,
+            bugs,
+            clean,
+        })
+    }
+
+    /// The name of a profile by its number, where the record is sound.
+    pub fn profile(&self, number: usize) -> &str {
+        self.profiles.get(number).map_or("", String::as_str)
+    }
+
+    /// The compiler behind a profile; of a mix, the first.
+    pub fn compiler(&self, profile: &str) -> Option<&Compiler> {
+        let first = profile.split(" + ").next().unwrap_or(profile);
+        self.compilers.iter().find(|c| c.profile == first)
+    }
+}
+
+/// Numbers for names.
+#[derive(Default)]
+struct Names {
+    list: Vec<String>,
+}
+
+impl Names {
+    fn find(&self, name: &str) -> Option<usize> {
+        self.list.iter().position(|n| n == name)
+    }
+
+    fn number(&mut self, name: &str) -> usize {
+        self.find(name).unwrap_or_else(|| {
+            self.list.push(name.to_string());
+            self.list.len() - 1
+        })
+    }
+}
+
+fn shown(finding: &Finding, old: Option<&Bug>, profiles: &mut Names) -> Shown {
+    let own = BTreeMap::from([(profiles_key(&finding.profiles), finding.count.max(1))]);
+    let by_profile = if finding.by_profile.is_empty() { &own } else { &finding.by_profile };
+    let mut out = Shown {
+        id: finding.id.clone(),
+        known: finding.status == Status::Known,
+        ..Shown::default()
+    };
+    for (key, n) in by_profile {
+        let number = profiles.number(key);
+        out.on.push((number, *n));
+        if old.and_then(|b| b.profiles.get(key)).is_some_and(|life| !life.tests.is_empty()) {
+            continue;
+        }
+        let occurrences = finding.occurrences.iter();
+        let mut tests: BTreeSet<&str> = occurrences
+            .filter(|o| profiles_key(&o.profiles) == *key)
+            .map(|o| o.test.as_str())
+            .take(TESTS)
+            .collect();
+        if profiles_key(&finding.profiles) == *key {
+            tests.insert(&finding.test);
+        }
+        if !tests.is_empty() {
+            out.tests.push((number, tests.into_iter().map(String::from).collect()));
+        }
+    }
+    out
+}
+
+/// Whether a run looked for a bug with a profile and did not find it: at least one of its tests ran, none of
+/// those differs, and no difference that may be this bug was left open.
+fn is_gone(report: &Report, bug: &Bug, key: &str, tests: &BTreeSet<String>) -> bool {
+    let open = |u: &litmake_report::bugs::Unexplored| {
+        u.class == bug.class && u.family == bug.family && u.by_profile.contains_key(key)
+    };
+    if report.not_looked_into.iter().any(open) {
+        return false;
+    }
+    let profiles: Vec<String> = match key.is_empty() {
+        true => Vec::new(),
+        false => key.split(" + ").map(String::from).collect(),
+    };
+    let Some(coverage) = &report.coverage else { return false };
+    let all: Vec<Seen> = tests.iter().map(|t| coverage.saw(t, &profiles)).collect();
+    all.contains(&Seen::Clean) && !all.contains(&Seen::Differs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_as_they_are_written() {
+        let date: Date = "2026-11-23T02:00:00Z".parse().unwrap();
+        assert_eq!(date.to_string(), "2026-11-23T02:00:00Z");
+        assert_eq!(
+            (date.day(), "2026-11-23".parse()),
+            ("2026-11-23".into(), Ok(Date(date.0 - 7200)))
+        );
+        for wrong in ["", "yesterday", "2026-13-01", "1969-01-01", "2026-11-23é"] {
+            assert!(wrong.parse::<Date>().is_err(), "{wrong}");
+        }
+        assert_eq!(Date(u64::MAX).to_string(), "9999-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn a_name_of_a_bug_leads_into_no_other_folder() {
+        assert!(bug_name("8e96f294544f").is_ok());
+        for wrong in ["", "../x", "a/b", "a b", "\u{1b}[m", &"a".repeat(65)] {
+            assert!(bug_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

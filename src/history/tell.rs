@@ -1,0 +1,242 @@
+//! A record told to people and to programs: runs, bugs and one run, as text, Markdown and JSON.
+//!
+//! It does not know where the record lies.
+
+use std::fmt::Write;
+
+use litmake_base::plain;
+use litmake_report::number;
+use serde_json::{Value, json};
+
+use crate::lives::{Bug, Change, History};
+use crate::record::Run;
+
+/// The forms in which something is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    #[default]
+    Text,
+    Markdown,
+    Json,
+}
+
+/// A table with a row of heads.
+struct Table {
+    heads: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn told(&self, form: Form) -> String {
+        let mut out = String::new();
+        if form == Form::Markdown {
+            let cell = |text: &str| {
+                let text = plain::line(text).replace('&', "&amp;").replace('<', "&lt;");
+                text.replace('|', "\\|").replace('`', "&#96;")
+            };
+            let _ = writeln!(out, "| {} |", self.heads.join(" | "));
+            let _ = writeln!(out, "|{}", " --- |".repeat(self.heads.len()));
+            for row in &self.rows {
+                let cells: Vec<String> = row.iter().map(|c| cell(c)).collect();
+                let _ = writeln!(out, "| {} |", cells.join(" | "));
+            }
+            return out;
+        }
+        let wide = |column: usize| {
+            let cells = self.rows.iter().map(|r| r[column].chars().count());
+            cells.chain([self.heads[column].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.heads.len()).map(wide).collect();
+        let heads = self.heads.iter().map(|h| h.to_string()).collect();
+        for row in std::iter::once(&heads).chain(&self.rows) {
+            let cells =
+                row.iter().zip(&widths).map(|(cell, w)| format!("{:w$}", plain::line(cell)));
+            let line = cells.collect::<Vec<_>>().join("  ");
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+        out
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// What was new, fixed and reopened in a run, in one line.
+pub fn changes(history: &History, at: usize) -> String {
+    let parts = [Change::New, Change::Reopened, Change::Fixed].map(|change| {
+        match history.changed(at, change).len() {
+            0 => String::new(),
+            n => format!("{n} {}", change.name()),
+        }
+    });
+    let said: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    match said.is_empty() {
+        true => "nothing new".to_string(),
+        false => said.join(", "),
+    }
+}
+
+/// The compilers of a run in one line: each name with its version once.
+pub fn compilers(run: &Run) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for c in &run.compilers {
+        let name = crate::lives::compiler_name(&c.compiler, &c.version);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// All runs, the last one first.
+pub fn runs(history: &History, form: Form) -> String {
+    let open = history.open_after();
+    if form == Form::Json {
+        let one = |(at, run): (usize, &Run)| {
+            let ids = |change| -> Vec<&str> {
+                history.changed(at, change).iter().map(|b| b.id.as_str()).collect()
+            };
+            json!({
+                "id": run.id, "date": run.date, "host": run.host, "commit": run.commit,
+                "litmake": run.litmake, "pipeline": run.pipeline, "counts": run.counts,
+                "seconds": run.seconds, "stopped": run.stopped, "open": open[at],
+                "compilers": run.compilers,
+                "new": ids(Change::New), "reopened": ids(Change::Reopened), "fixed": ids(Change::Fixed),
+            })
+        };
+        let list: Vec<Value> = history.runs.iter().enumerate().rev().map(one).collect();
+        return pretty(&json!({ "runs": list }));
+    }
+    let row = |(at, run): (usize, &Run)| {
+        let mut what = changes(history, at);
+        if run.stopped {
+            what += ", stopped";
+        }
+        vec![
+            run.id.clone(),
+            run.pipeline.clone(),
+            compilers(run),
+            what,
+            open[at].to_string(),
+            run.counts.errors.to_string(),
+            run.commit.clone().unwrap_or_default(),
+        ]
+    };
+    let heads = vec!["run", "pipeline", "compilers", "bugs", "open", "errors", "commit"];
+    Table { heads, rows: history.runs.iter().enumerate().rev().map(row).collect() }.told(form)
+}
+
+/// All bugs: those that are open first, and of these the ones that appeared last.
+pub fn bugs(history: &History, form: Form) -> String {
+    let mut list: Vec<&Bug> = history.bugs.iter().collect();
+    list.sort_by(|a, b| (a.state, b.first, &a.id).cmp(&(b.state, a.first, &b.id)));
+    if form == Form::Json {
+        return pretty(&json!({ "bugs": list }));
+    }
+    let row = |bug: &&Bug| {
+        let times = bug.changes.iter().filter(|(_, c)| *c == Change::Reopened).count();
+        let state = match times {
+            0 => bug.state.name().to_string(),
+            n => format!("{} (reopened {})", bug.state.name(), number(n as u64, "time")),
+        };
+        let fixed = bug.changes.iter().rev().find(|(_, c)| *c == Change::Fixed);
+        let fixed = fixed.filter(|_| bug.shown_on().next().is_none());
+        let shows: Vec<&str> =
+            bug.compilers.iter().filter(|(_, shows)| **shows).map(|(n, _)| n.as_str()).collect();
+        vec![
+            bug.id.clone(),
+            state,
+            bug.title.clone(),
+            bug.first_seen.day(),
+            bug.last_seen.day(),
+            fixed.map(|(date, _)| date.day()).unwrap_or_default(),
+            shows.join(", "),
+            bug.owner.clone().unwrap_or_default(),
+            bug.tracker.clone().unwrap_or_default(),
+        ]
+    };
+    let heads = vec![
+        "bug",
+        "state",
+        "what",
+        "first seen",
+        "last seen",
+        "fixed",
+        "present in",
+        "owner",
+        "tracker",
+    ];
+    Table { heads, rows: list.iter().map(row).collect() }.told(form)
+}
+
+/// One run.
+pub fn run(history: &History, at: usize, form: Form) -> String {
+    let run = &history.runs[at];
+    if form == Form::Json {
+        let value = serde_json::to_value(run).unwrap_or_default();
+        return pretty(&value);
+    }
+    let mut out = String::new();
+    let head = if form == Form::Markdown { "## " } else { "" };
+    let line = plain::line(&run.pipeline);
+    let _ = writeln!(out, "{head}{line}, {}\n", run.date);
+    for (name, value) in facts(run) {
+        match form {
+            Form::Markdown => drop(writeln!(out, "- {name}: {}", plain::line(&value))),
+            _ => drop(writeln!(out, "{name}: {}", plain::line(&value))),
+        }
+    }
+    out.push('\n');
+    let mut rows = Vec::new();
+    for change in [Change::New, Change::Reopened, Change::Fixed] {
+        rows.extend(history.changed(at, change).iter().map(|b| {
+            vec![b.id.clone(), change.name().to_string(), b.title.clone(), on(run, &b.id)]
+        }));
+    }
+    for shown in &run.bugs {
+        let Some(bug) = history.bug(&shown.id) else { continue };
+        if bug.change_in(at).is_none() {
+            rows.push(vec![bug.id.clone(), "open".into(), bug.title.clone(), on(run, &bug.id)]);
+        }
+    }
+    match rows.is_empty() {
+        true => out.push_str("no bugs\n"),
+        false => out.push_str(&Table { heads: vec!["bug", "", "what", "on"], rows }.told(form)),
+    }
+    out
+}
+
+/// With which profiles a run showed a bug, or looked for it and did not find it.
+pub fn on(run: &Run, id: &str) -> String {
+    let shown = run.bugs.iter().find(|b| b.id == id);
+    let shown = shown.iter().flat_map(|b| &b.on).map(|(p, n)| format!("{}: {n}", run.profile(*p)));
+    let clean = run.clean.get(id).into_iter().flatten();
+    let clean = clean.map(|p| format!("not on {}", run.profile(*p)));
+    shown.chain(clean).collect::<Vec<_>>().join(", ")
+}
+
+/// What there is to say of a run beside its bugs.
+pub fn facts(run: &Run) -> Vec<(&'static str, String)> {
+    let counts = &run.counts;
+    let mut out = vec![("run", run.id.clone()), ("date", run.date.to_string())];
+    let mut add = |name, value: Option<String>| out.extend(value.map(|v| (name, v)));
+    add("host", run.host.clone());
+    add("commit", run.commit.clone());
+    add("stopped", run.stopped.then(|| "before its end".to_string()));
+    add("compared", Some(number(counts.compared, "compiled test")));
+    let executed = counts.executed.map_or(String::new(), |n| format!(", {n} run now"));
+    add("work", Some(format!("{}{executed}", number(counts.tasks, "task"))));
+    add("time", run.seconds.map(|s| format!("{s:.1} s of work")));
+    add("errors", (counts.errors > 0).then(|| counts.errors.to_string()));
+    let rest = counts.not_looked_into;
+    add("not looked into", (rest > 0).then(|| number(rest, "difference")));
+    add("litmake", Some(run.litmake.clone()));
+    for c in &run.compilers {
+        let version = if c.version.is_empty() { &c.compiler } else { &c.version };
+        add("compiler", Some(format!("{}: {version} ({})", c.profile, c.build)));
+    }
+    out
+}

@@ -1,0 +1,118 @@
+//! A static site of a record of runs: an index of runs with trends, all bugs, a matrix of compilers against bugs,
+//! and a page for each bug and each run. The pages need no server and no network.
+//!
+//! It does not know where the record is kept, nor how runs go.
+
+mod bug;
+mod index;
+mod matrix;
+mod run;
+
+use std::path::Path;
+
+use litmake_base::diag::{Diag, Result};
+use litmake_history::lives::{Bug, History};
+use litmake_history::record::Run;
+use litmake_report::page::{self, Assets, escaped};
+
+/// A page, or what pages share.
+pub struct File {
+    pub name: String,
+    pub content: String,
+}
+
+/// The pages that all others lead to.
+const LINKS: [(&str, &str); 3] =
+    [("Runs", "index.html"), ("Bugs", "bugs.html"), ("Compilers", "matrix.html")];
+
+/// Every file of the site.
+pub fn files(history: &History, version: &str) -> Vec<File> {
+    let file = |name: &str, content: String| File { name: name.to_string(), content };
+    let mut out = vec![
+        file("style.css", page::style()),
+        file("page.js", page::SCRIPT.to_string()),
+        file("index.html", index::runs(history, version)),
+        file("bugs.html", index::bugs(history, version)),
+        file("matrix.html", matrix::matrix(history, version)),
+    ];
+    out.extend(
+        history
+            .bugs
+            .iter()
+            .map(|b| File { name: bug_file(&b.id), content: bug::bug(history, b, version) }),
+    );
+    out.extend((0..history.runs.len()).map(|at| File {
+        name: run_file(&history.runs[at]),
+        content: run::run(history, at, version),
+    }));
+    out
+}
+
+/// Writes the site, and says how many files and bytes it has. A page of an earlier time is written over.
+pub fn write(history: &History, version: &str, folder: &Path) -> Result<(usize, u64)> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
+    let all = files(history, version);
+    let mut bytes = 0;
+    for file in &all {
+        let path = folder.join(&file.name);
+        bytes += file.content.len() as u64;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "pages are made anew at any time, and waiting for the disk takes longer than making them"
+        )]
+        std::fs::write(&path, &file.content)
+            .map_err(|e| Diag::new(format!("cannot write {}: {e}", path.display())))?;
+    }
+    Ok((all.len(), bytes))
+}
+
+fn begin(title: &str, current: &str) -> String {
+    page::begin(title, Assets::Beside, &LINKS, current)
+}
+
+fn end(version: &str, mut out: String) -> String {
+    page::end(Assets::Beside, version, &mut out);
+    out
+}
+
+fn bug_file(id: &str) -> String {
+    format!("bug-{id}.html")
+}
+
+fn run_file(run: &Run) -> String {
+    format!("run-{}.html", run.id)
+}
+
+fn bug_link(bug: &Bug) -> String {
+    format!("<a href=\"{}\">{}</a>", bug_file(&bug.id), bug.id)
+}
+
+fn run_link(history: &History, at: usize) -> String {
+    let run = &history.runs[at];
+    format!("<a href=\"{}\">{}</a>", run_file(run), minute(run))
+}
+
+/// When a run was, to the minute.
+fn minute(run: &Run) -> String {
+    run.date.to_string().chars().take(16).collect::<String>().replace('T', " ")
+}
+
+/// What a bug is now, in a word that is also coloured.
+fn state(bug: &Bug) -> String {
+    use litmake_history::lives::State;
+    let class = match bug.state {
+        State::Open => "bad",
+        State::Flaky => "warn",
+        State::Fixed => "good",
+    };
+    format!("<span class=\"tag {class}\">{}</span>", bug.state.name())
+}
+
+/// Where a bug is reported; an address is a link.
+fn tracker(text: &str) -> String {
+    match text.starts_with("https://") || text.starts_with("http://") {
+        true => format!("<a href=\"{0}\">{0}</a>", escaped(text)),
+        false => escaped(text),
+    }
+}

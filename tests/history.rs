@@ -1,0 +1,136 @@
+//! `litmake history` and `litmake site`: what they print, and what wrong input is told.
+
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
+use std::path::Path;
+use std::process::Command;
+
+use litmake::report::coverage::Gather;
+use litmake::report::{Compiler, Finding, Report};
+use serde_json::Value;
+
+/// Runs a command in a folder: its status, and what it printed.
+fn litmake(dir: &Path, args: &[&str]) -> (i32, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
+        .args(args)
+        .current_dir(dir)
+        .env_remove("LITMAKE_CACHE")
+        .env_remove("LITMAKE_HISTORY")
+        .env_remove("GITHUB_ACTIONS")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap() + &String::from_utf8_lossy(&out.stderr);
+    (out.status.code().unwrap_or(-1), text)
+}
+
+/// A report of a compiler of some version that judged one test, which shows a bug or does not.
+fn write(dir: &Path, name: &str, version: &str, shows: bool) {
+    let mut coverage = Gather::default();
+    coverage.add(&["head".to_string()], false, [("t.litmus", shows)].into_iter());
+    let finding = Finding {
+        id: "0123456789ab".into(),
+        family: "clang".into(),
+        test: "t.litmus".into(),
+        profiles: vec!["head".into()],
+        reproducer: "atomic_exchange(x, 1)".into(),
+        ..Finding::default()
+    };
+    let report = Report {
+        pipeline: "nightly | <b>".into(),
+        compilers: vec![Compiler {
+            profile: "head".into(),
+            compiler: "clang".into(),
+            version: format!("clang version {version}"),
+            ..Compiler::default()
+        }],
+        coverage: coverage.finish(),
+        findings: if shows { vec![finding.once()] } else { Vec::new() },
+        ..Report::default()
+    };
+    std::fs::write(dir.join(name), report.json()).unwrap();
+}
+
+#[test]
+fn a_record_is_kept_listed_and_noted_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| litmake(dir.path(), args);
+    write(dir.path(), "one.json", "16.0.6", true);
+    write(dir.path(), "two.json", "22.1.0", false);
+    let (status, said) = run(&["history", "list"]);
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("history is no record of runs"), "{said}");
+    for (report, date, commit) in
+        [("one.json", "2026-11-21", "c1"), ("two.json", "2026-11-22T02:00:00Z", "c2")]
+    {
+        let args = ["history", "add", report, "--date", date, "--commit", commit, "--host", ""];
+        let (status, said) = run(&args);
+        assert_eq!(status, 0, "{said}");
+        assert!(said.starts_with("history: added 202611"), "{said}");
+    }
+    let (_, bugs) = run(&["history", "bugs"]);
+    let row: Vec<&str> =
+        bugs.lines().nth(1).unwrap().split("  ").filter(|c| !c.is_empty()).collect();
+    let expected = [
+        "0123456789ab",
+        "fixed",
+        "exchange in clang",
+        "2026-11-21",
+        "2026-11-21",
+        "2026-11-22",
+        "clang 16.0.6",
+    ];
+    assert_eq!(row.iter().map(|c| c.trim()).collect::<Vec<_>>(), expected, "{bugs}");
+    let (_, list) = run(&["history", "list", "--markdown"]);
+    assert!(list.contains("| nightly \\| &lt;b> | clang 22.1.0 | 1 fixed | 0 |"), "{list}");
+    let note =
+        ["history", "note", "0123456789ab", "--owner", "ada", "--tracker", "#7", "--text", "seen"];
+    assert_eq!(run(&note).0, 0);
+    assert_eq!(run(&["history", "note", "0123456789ab", "--owner", ""]).0, 0);
+    let (_, json) = run(&["history", "bugs", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let bug = &json["bugs"][0];
+    assert_eq!((&bug["owner"], &bug["tracker"]), (&Value::Null, &"#7".into()), "{bug:#}");
+    assert_eq!(
+        bug["compilers"],
+        serde_json::json!({ "clang 16.0.6": true, "clang 22.1.0": false })
+    );
+    assert_eq!(bug["notes"][0][1], "seen");
+    let (_, shown) = run(&["history", "show", "last"]);
+    assert!(shown.contains("commit: c2") && !shown.contains("host:"), "{shown}");
+    assert!(shown.contains("fixed  exchange in clang  not on head"), "{shown}");
+    let (_, json) = run(&["history", "show", "20261121", "--json"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&json).unwrap()["bugs"][0]["on"],
+        serde_json::json!([[0, 1]])
+    );
+    let (status, said) = run(&["site", "pages"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.starts_with("pages/index.html: 8 files"), "{said}");
+}
+
+#[test]
+fn wrong_input_is_told_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "one.json", "16.0.6", true);
+    let said = |args: &[&str]| {
+        let (status, said) = litmake(dir.path(), args);
+        assert_eq!(status, 2, "{said}");
+        said
+    };
+    assert!(said(&["history", "add", "none.json"]).contains("cannot read none.json"));
+    assert!(said(&["history", "add", "one.json", "--date", "soon"]).contains("such as 2026-11-23"));
+    assert!(said(&["site", "pages"]).contains("litmake history add REPORT"));
+    assert_eq!(litmake(dir.path(), &["history", "add", "one.json"]).0, 0);
+    assert!(
+        said(&["history", "note", "nobody", "--text", "x"])
+            .contains("`litmake history bugs` lists them")
+    );
+    assert!(
+        said(&["history", "note", "0123456789ab"]).contains("give --owner, --tracker or --text")
+    );
+    assert!(said(&["history", "show", "1999"]).contains("`last` is the last one"));
+    // A record in which a file is broken is read without it.
+    std::fs::write(dir.path().join("history/runs/x.json"), "[").unwrap();
+    let (status, list) = litmake(dir.path(), &["history", "list"]);
+    assert!(status == 0 && list.contains("warning:") && list.contains("is left out"), "{list}");
+}
