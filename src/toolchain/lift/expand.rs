@@ -298,7 +298,7 @@ impl Expand<'_> {
             at += u64::from(decoded.len.max(1));
             out.push(decoded);
         }
-        litmake_isa::mips::decode::without_delay_slots(out).map_err(|e| Failure::unsupported(e))
+        litmake_isa::mips::decode::without_delay_slots(out).map_err(Failure::unsupported)
     }
 
     /// The instructions of a function that can be reached from where it is entered.
