@@ -55,7 +55,8 @@ pub struct Opt<'a> {
 impl Opt<'_> {
     /// What it prints of a module after each pass.
     fn dumps(&self, module: &str, compiler: &Compiler) -> Result<String, Failure> {
-        let dir = Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
+        let dir =
+            Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
         dir.write("test.ll", module)
             .map_err(|e| Failure::machine(format!("the module cannot be written: {e}")))?;
         let passes = format!("-passes={}", self.passes);
@@ -120,7 +121,8 @@ impl Court {
                 return Ok(Effect::Open);
             }
             let new = self.code(after)?;
-            let verdict = litmake_stage::verdict::compare(&old.allowed, &new.allowed)?;
+            let verdict = litmake_stage::verdict::compare(&old.allowed, &new.allowed)
+                .map_err(|e| e.text())?;
             Ok(match verdict.positive.is_empty() {
                 true => Effect::Sound,
                 false => Effect::Adds {

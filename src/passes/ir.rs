@@ -28,7 +28,8 @@ pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> 
         open |= made.open;
         threads.push(Body::Asm(made.lines));
     }
-    let mut out = compose(source, Arch::Llvm, &frame.locals, init, threads)?;
+    let composed = compose(source, Arch::Llvm, &frame.locals, init, threads);
+    let mut out = composed.map_err(|e| e.text())?;
     if open {
         out.info.push((OPEN.to_string(), "undef and poison are 0".to_string()));
     }

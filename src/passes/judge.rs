@@ -86,7 +86,7 @@ impl Court {
     pub fn judge(&mut self, source: &Source, code: &Test) -> std::result::Result<Verdict, String> {
         let target = self.code(code)?;
         let (first, weaker) = source.0.split_first().ok_or("there is no model of the source")?;
-        judge(first, &target.allowed, weaker)
+        judge(first, &target.allowed, weaker).map_err(|e| e.text())
     }
 }
 

@@ -348,8 +348,7 @@ impl Compiler<'_> {
                 instead: &|name| chosen.get(name).cloned(),
                 calls: false,
             };
-            let lifted =
-                lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
+            let lifted = lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
             share(&mut private, lifted.init);
             written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));
