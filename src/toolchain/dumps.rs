@@ -75,7 +75,9 @@ impl Compiler<'_> {
             .collect();
         let only = format!("-filter-print-funcs={}", functions.join(","));
         let text = |header: &str| self.text(header, &[(0, unit.clone())]);
-        let extra = [&self.extra()[..], &WHOLE, when, &["-mllvm", &only]].concat();
+        // What is printed once is a module that other tools can read, with all that it declares.
+        let filter: &[&str] = if when == ALL { &["-mllvm", &only] } else { &[] };
+        let extra = [&self.extra()[..], &WHOLE, when, filter].concat();
         let printed = RefCell::new(String::new());
         let run = |request: &Request| {
             let (ended, text) = printing(request);
