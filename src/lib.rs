@@ -70,6 +70,7 @@ pub use litmake_litmus as litmus;
 pub use litmake_mix as mix;
 pub use litmake_mutate as mutate;
 pub use litmake_ops as ops;
+pub use litmake_passes as passes;
 pub use litmake_pipeline as pipeline;
 pub use litmake_profile as profile;
 pub use litmake_reduce as reduce;

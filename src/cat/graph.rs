@@ -44,8 +44,8 @@ impl Graph {
             depth: Vec::new(),
             too_deep: false,
             ids: FxHashMap::default(),
-            // RISC-V's AMOs are one event each, as C's read-modify-writes are.
-            split_rmw: !matches!(arch, Arch::C | Arch::RiscV),
+            // RISC-V's AMOs are one event each, as the read-modify-writes of C and LLVM are.
+            split_rmw: !matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm),
             locks,
             r: 0,
             w: 0,

@@ -147,7 +147,7 @@ pub fn base(arch: Arch, name: &str) -> Option<Base> {
         // Older libraries define the two parts from it.
         return Some(Base::EitherRel(BaseRel::Amo, BaseRel::LxSx));
     }
-    if arch == Arch::C {
+    if matches!(arch, Arch::C | Arch::Llvm) {
         let tag = |n| tags_of(arch, n).map(BaseSet::Tags);
         match name {
             "X" | "RMW" => return Some(Base::EitherSet(BaseSet::Rmw, tag("X")?)),

@@ -65,6 +65,11 @@ pub struct Args {
     #[arg(long)]
     run: bool,
 
+    /// Say of each bug which pass of the compiler did it: the code after each pass is simulated, for
+    /// compilers of LLVM
+    #[arg(long, conflicts_with = "split")]
+    passes: bool,
+
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -128,6 +133,9 @@ fn run(args: &Args) -> Result<u8> {
             let profiles: Vec<_> = profiles.collect::<Result<_>>()?;
             let used = profiles.into_iter().map(|p| (p.name.clone(), p)).collect();
             findings::place(report, &used, args.how.ask.findings.as_deref())?;
+        }
+        if args.passes {
+            super::passes::explain(report, &args.profile, &source_models(args))?;
         }
         made::print(report, args.json);
         Ok(())
@@ -233,10 +241,15 @@ fn forgive(args: &Args, report: &mut Report) {
     });
 }
 
+/// The models of the sources where none is named: the one that judges, and one that explains away.
+pub fn judges() -> Vec<String> {
+    vec!["rc11".into(), "rc11-lb".into()]
+}
+
 /// The models of the sources, the one that judges first.
 fn source_models(args: &Args) -> Vec<String> {
     match args.source_model.as_slice() {
-        [] => vec!["rc11".into(), "rc11-lb".into()],
+        [] => judges(),
         given => given.to_vec(),
     }
 }

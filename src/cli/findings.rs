@@ -17,6 +17,7 @@ use litmake::report::bugs::OCCURRENCES;
 use litmake::report::evidence::presence_lines;
 use litmake::report::{Class, Finding, Report, Status, state_text};
 use litmake::stage::investigate::bugs::Budget;
+use litmake::stop::Stop;
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
@@ -193,12 +194,24 @@ fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> 
 fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)> {
     let test = litmus::read(&Source::new("test", finding.reproducer.as_str())).ok()?;
     let program = process::find(&profile.compiler)?;
-    let runtime = Runtime::default();
+    let (runtime, stop) = (Runtime::default(), common::stop());
+    let compiler = compiler(finding, profile, &program, &runtime, &stop);
+    Some((profile.language.extension(), compiler.source(&test).ok()?))
+}
+
+/// The compiler that a finding was made with, which puts tests as its command says.
+pub fn compiler<'a>(
+    finding: &Finding,
+    profile: &'a Profile,
+    program: &'a Path,
+    runtime: &'a Runtime,
+    stop: &'a Stop,
+) -> Compiler<'a> {
     let words = shlex::split(&finding.command).unwrap_or_default();
     let has = |word: &str| words.iter().any(|w| w == word);
-    let compiler = Compiler {
+    Compiler {
         profile,
-        program: &program,
+        program,
         observe: Observe::Condition,
         storage: match () {
             () if has("globals") => Storage::Globals,
@@ -206,10 +219,9 @@ fn given(finding: &Finding, profile: &Profile) -> Option<(&'static str, String)>
             () => Storage::Pointers,
         },
         helpers: has("--helpers"),
-        runtime: &runtime,
-        stop: &common::stop(),
-    };
-    Some((profile.language.extension(), compiler.source(&test).ok()?))
+        runtime,
+        stop,
+    }
 }
 
 /// A profile as a file that needs no other: YAML, in the form of JSON.

@@ -208,10 +208,7 @@ fn language(text: &str) -> std::result::Result<Language, String> {
 }
 
 fn arch(text: &str) -> std::result::Result<Arch, String> {
-    Arch::named(text).ok_or_else(|| {
-        let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
-        format!("the dialects are {}", all.join(", "))
-    })
+    dialect::named(text).ok_or_else(|| format!("the dialects are {}", dialect::names().join(", ")))
 }
 
 fn range(text: &str) -> std::result::Result<(usize, usize), String> {

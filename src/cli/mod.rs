@@ -29,6 +29,7 @@ mod made;
 mod merge;
 mod mutants;
 mod mutate;
+mod passes;
 mod progress;
 mod run;
 mod schema;
@@ -72,6 +73,7 @@ enum Command {
     Graph(graph::Args),
     Mutate(mutate::Args),
     Logs(logs::Args),
+    Passes(passes::Args),
     Merge(merge::Args),
     Table(table::Args),
     Baseline(baseline::Args),
@@ -104,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Graph(args) => graph::main(args),
         Command::Mutate(args) => mutate::main(args),
         Command::Logs(args) => logs::main(args),
+        Command::Passes(args) => passes::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Table(args) => table::main(args),
         Command::Baseline(args) => baseline::main(args),

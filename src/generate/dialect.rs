@@ -325,9 +325,20 @@ static MIPS: Dialect = Dialect {
     rmw: Rmw::LxSx,
 };
 
+/// The dialect of generated tests that a word names. Compilers alone make LLVM's.
+pub fn named(word: &str) -> Option<Arch> {
+    Arch::named(word).filter(|arch| of(*arch).arch == *arch)
+}
+
+/// The names of the dialects that tests are generated in.
+pub fn names() -> Vec<&'static str> {
+    Arch::ALL.iter().filter(|arch| of(**arch).arch == **arch).map(|arch| arch.name()).collect()
+}
+
+/// What cycles are written with in a dialect. What LLVM has is written in C.
 pub fn of(arch: Arch) -> &'static Dialect {
     match arch {
-        Arch::C => &C,
+        Arch::C | Arch::Llvm => &C,
         Arch::AArch64 => &AARCH64,
         Arch::Arm => &ARM,
         Arch::X86_64 => &X86_64,

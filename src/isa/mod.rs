@@ -8,6 +8,7 @@
 pub mod aarch64;
 pub mod arm;
 pub mod lex;
+pub mod llvm;
 pub mod machine;
 pub mod microcode;
 pub mod mips;
@@ -33,6 +34,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::RiscV => Some(&riscv::RiscV),
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
+        Arch::Llvm => Some(&llvm::Llvm),
     }
 }
 

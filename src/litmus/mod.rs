@@ -48,10 +48,12 @@ pub enum Arch {
     RiscV,
     Ppc,
     Mips,
+    /// LLVM's intermediate representation, as text.
+    Llvm,
 }
 
 impl Arch {
-    pub const ALL: [Arch; 8] = [
+    pub const ALL: [Arch; 9] = [
         Arch::C,
         Arch::AArch64,
         Arch::Arm,
@@ -60,6 +62,7 @@ impl Arch {
         Arch::RiscV,
         Arch::Ppc,
         Arch::Mips,
+        Arch::Llvm,
     ];
 
     /// The word that opens a test of this dialect.
@@ -73,6 +76,7 @@ impl Arch {
             Arch::RiscV => "RISCV",
             Arch::Ppc => "PPC",
             Arch::Mips => "MIPS",
+            Arch::Llvm => "LLVM",
         }
     }
 
@@ -97,6 +101,7 @@ impl Arch {
             Arch::RiscV => "riscv",
             Arch::Ppc => "ppc",
             Arch::Mips => "mips",
+            Arch::Llvm => "llvm",
         }
     }
 }

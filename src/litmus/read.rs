@@ -441,7 +441,8 @@ fn instruction(
     if at >= cell.end {
         return Ok(());
     }
-    if !is_ident(bytes[at]) {
+    // A register of LLVM opens the instruction that assigns it.
+    if !is_ident(bytes[at]) && bytes[at] != b'%' {
         let mut here = s.clone();
         here.pos = at;
         return Err(here.expected("an instruction or a label"));

@@ -56,8 +56,8 @@ fn pool(arch: Arch) -> &'static [Free] {
             "$11" "$t3" "t3", "$10" "$t2" "t2", "$9" "$t1" "t1", "$8" "$t0" "t0",
             "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
         ],
-        // `%` opens every register of x86, and is an operator of C.
-        Arch::C | Arch::X86 | Arch::X86_64 => &[],
+        // `%` opens every register of x86 and every name of LLVM, and is an operator of C.
+        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm => &[],
     }
 }
 

@@ -16,7 +16,7 @@ pub fn barriers(arch: Arch) -> &'static [&'static str] {
         Arch::Ppc => &["lwsync", "sync"],
         Arch::Mips => &["sync"],
         Arch::X86_64 | Arch::X86 => &["mfence"],
-        Arch::C => &[],
+        Arch::C | Arch::Llvm => &[],
     }
 }
 

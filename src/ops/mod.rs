@@ -69,18 +69,20 @@ tags! {
     /// Read or write of a load-linked / store-conditional instruction.
     EX = "EX": "*",
     // C11 memory orders, and what has one.
-    C_NA = "NA": "C",
-    C_RLX = "RLX": "C",
+    C_NA = "NA": "C LLVM",
+    C_RLX = "RLX": "C LLVM",
     C_CON = "CON": "C",
-    C_ACQ = "ACQ": "C",
-    C_REL = "REL": "C",
-    C_ACQ_REL = "ACQ_REL": "C",
-    C_SC = "SC": "C",
+    C_ACQ = "ACQ": "C LLVM",
+    C_REL = "REL": "C LLVM",
+    C_ACQ_REL = "ACQ_REL": "C LLVM",
+    C_SC = "SC": "C LLVM",
+    /// LLVM's weakest atomic access, below RLX: no order of the writes of a place is agreed on.
+    UNORDERED = "UNORDERED": "LLVM",
     /// An access with a memory order (any but NA).
-    C_A = "A": "C",
-    C_VOLATILE = "VOLATILE": "C",
+    C_A = "A": "C LLVM",
+    C_VOLATILE = "VOLATILE": "C LLVM",
     /// atomic_signal_fence; orders only within a thread.
-    C_SIGNAL = "SIGNAL": "C",
+    C_SIGNAL = "SIGNAL": "C LLVM",
     // Locks as the Linux kernel has them: the read and the write of taking one, releasing one,
     // a try that fails, a look that finds it taken, and free.
     C_LKR = "LKR": "C", C_LKW = "LKW": "C", C_UL = "UL": "C",

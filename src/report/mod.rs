@@ -13,6 +13,7 @@ pub mod logs;
 pub mod matrix;
 pub mod merge;
 pub mod page;
+pub mod passes;
 pub mod picture;
 pub mod plot;
 pub mod sarif;
@@ -30,6 +31,7 @@ use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
 use litmake_base::failure::FailureKind;
 use litmake_base::plain;
+use passes::Culprit;
 
 /// One run, as a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -330,6 +332,9 @@ pub struct Finding {
     pub evidence: Option<Evidence>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduced: Option<Reduced>,
+    /// The pass of the compiler that did it, where that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Culprit>,
     /// Other versions of the compiler, and other compilers of the same code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,

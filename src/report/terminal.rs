@@ -210,6 +210,9 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     if let Some(e) = &f.evidence {
         evidence(f, e, out);
     }
+    if let Some(culprit) = &f.pass {
+        out.push_str(&culprit.lines());
+    }
     if !f.folder.is_empty() {
         let _ = writeln!(out, "  folder: {}", f.folder);
     }

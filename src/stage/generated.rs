@@ -9,6 +9,7 @@ use litmake_base::digest::{Digest, Keyer};
 use litmake_base::records::{Kind, Put, Records};
 use litmake_engine::graph::{self, Counts};
 use litmake_engine::rows::{Entry, decode_entries, encode_entries};
+use litmake_generate::dialect;
 use litmake_generate::recipe::Recipe;
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds::Generate;
@@ -36,10 +37,9 @@ impl Generated {
     pub fn new(node: &Node, options: &Generate) -> Result<Generated> {
         let at = |span: Span, message: String| Diag::at(&node.source, span, message);
         let arch = match &options.arch {
-            Some(word) => Arch::named(&word.value).ok_or_else(|| {
-                let all: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
-                at(word.span, format!("`{}` is not a dialect of litmus tests", word.value))
-                    .help(format!("the dialects are {}", all.join(", ")))
+            Some(word) => dialect::named(&word.value).ok_or_else(|| {
+                at(word.span, format!("tests are not generated in `{}`", word.value))
+                    .help(format!("the dialects are {}", dialect::names().join(", ")))
             })?,
             None if options.families.is_empty() => {
                 return Err(at(node.span, "`generate` has neither `files` nor `arch`".into())

@@ -51,6 +51,19 @@ pub(super) struct Unit {
     observe: BTreeMap<String, Vec<String>>,
 }
 
+/// How a compiled test's functions are called: what compiled code has for what the test names.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The locations, with those that observed locals end in.
+    pub init: Vec<InitItem>,
+    /// The locations that are variables, by symbol.
+    pub globals: Vec<(String, String)>,
+    /// For each thread its function, and the location behind each parameter.
+    pub threads: Vec<(String, Vec<String>)>,
+    /// Thread, name and location of each observed local.
+    pub locals: Vec<(usize, String, String)>,
+}
+
 impl Compiler<'_> {
     /// Compiles C tests and lifts what comes out, one result a test.
     pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Failure>> {
@@ -111,7 +124,7 @@ impl Compiler<'_> {
     }
 
     /// What a compiler is given for some tests.
-    fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, Failure> {
+    pub(super) fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, Failure> {
         let mut text = String::new();
         for (n, (_, unit)) in units.iter().enumerate() {
             text.push_str(&self.profile.language.emit(&unit.test, &self.options(unit, n))?);
@@ -220,7 +233,7 @@ impl Compiler<'_> {
     }
 
     /// Arguments for code that is lifted.
-    fn extra(&self) -> Vec<&'static str> {
+    pub(super) fn extra(&self) -> Vec<&'static str> {
         // Each variable in a section of its own, so that none lies in the word of another.
         let mut extra = vec!["-g0", "-fdata-sections"];
         if self.runtime.kind == Kind::Clang {
@@ -256,19 +269,13 @@ impl Compiler<'_> {
         trouble::settle(bench.emit(text), plain, || bench.emit(text))
     }
 
-    /// The assembly test that the object code of a test makes.
-    fn target(
-        &self,
-        unit: &Unit,
-        n: usize,
-        image: &Result<Image, Failure>,
-    ) -> Result<Test, Failure> {
-        let image = image.as_ref().map_err(Clone::clone)?;
+    /// What a unit's functions are given and where its locations and locals are, in the object code
+    /// of a batch.
+    pub(super) fn frame(&self, unit: &Unit, n: usize) -> Result<Frame, Failure> {
         let test = &unit.test;
         let options = self.options(unit, n);
         let language = self.profile.language;
         let mut init = locations(test);
-        let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
         let globals: Vec<(String, String)> = match options.storage {
             Storage::Params => Vec::new(),
             _ => shared_locations(test)
@@ -280,11 +287,8 @@ impl Compiler<'_> {
                 })
                 .collect(),
         };
-        let (members, published) = (members(test), published(test));
         let mut threads = Vec::new();
         let mut locals = Vec::new();
-        let mut private = Vec::new();
-        let mut written = BTreeSet::new();
         for (thread, body) in test.threads.iter().enumerate() {
             let Body::C(f) = body else {
                 return Err(format!("{} has a thread that is not C", test.name).into());
@@ -304,10 +308,37 @@ impl Compiler<'_> {
                 locals.push((thread, local.clone(), name.clone()));
                 params.push(name);
             }
+            threads.push((options.function_name(&f.name), params));
+        }
+        Ok(Frame { init, globals, threads, locals })
+    }
+
+    /// The functions of a test alone that its threads call.
+    pub(super) fn helpers_of(&self, unit: &Unit) -> Vec<String> {
+        let options = self.options(unit, 0);
+        unit.test.helpers.iter().map(|f| options.function_name(&f.name)).collect()
+    }
+
+    /// The assembly test that the object code of a test makes.
+    fn target(
+        &self,
+        unit: &Unit,
+        n: usize,
+        image: &Result<Image, Failure>,
+    ) -> Result<Test, Failure> {
+        let image = image.as_ref().map_err(Clone::clone)?;
+        let test = &unit.test;
+        let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
+        let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
+        let (members, published) = (members(test), published(test));
+        let mut threads = Vec::new();
+        let mut private = Vec::new();
+        let mut written = BTreeSet::new();
+        for (thread, (function, params)) in functions.iter().enumerate() {
             let unit = |name: &str| unit_of(&init, name);
             let given = Given {
                 thread,
-                params: &params,
+                params,
                 globals: &globals,
                 unit: &unit,
                 members: &members,
@@ -317,8 +348,7 @@ impl Compiler<'_> {
                 instead: &|name| chosen.get(name).cloned(),
                 calls: false,
             };
-            let lifted = lift::lift(image, &options.function_name(&f.name), &given)
-                .map_err(|e| e.of_thread(thread))?;
+            let lifted = lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
             share(&mut private, lifted.init);
             written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));

@@ -159,7 +159,9 @@ impl Compiler<'_> {
             (Arch::RiscV, _) => "qemu-riscv64",
             (Arch::Ppc, false) => "qemu-ppc64le",
             (Arch::Ppc, true) => "qemu-ppc64",
-            (Arch::C | Arch::X86 | Arch::Mips, _) => return Err(Failure::unsupported(NOWHERE)),
+            (Arch::C | Arch::X86 | Arch::Mips | Arch::Llvm, _) => {
+                return Err(Failure::unsupported(NOWHERE));
+            }
         };
         let found = process::find(name);
         let missing = || format!("`{name}` is not installed (Debian: qemu-user)");

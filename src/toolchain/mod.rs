@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod bench;
 pub mod compile;
+pub mod dumps;
 pub mod evidence;
 pub mod execute;
 pub mod fingerprint;

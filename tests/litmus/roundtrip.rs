@@ -60,6 +60,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["x5", "a0", "t1"],
         Arch::Ppc => &["r1", "r31"],
         Arch::Mips => &["$8", "$t1", "$31"],
+        Arch::Llvm => &["r0", "r1"],
     }
 }
 
@@ -76,6 +77,11 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["amoadd.w.aq x5,x6,(x7)", "bne x5,x0,L0", "fence rw,rw"],
         Arch::Ppc => &["stwcx. r1,r0,r2", "bne L0", "cmpw cr0,r1,r2"],
         Arch::Mips => &["sc $2,0($3)", "bne $2,$0,L0", "sync"],
+        Arch::Llvm => &[
+            "%0 = load atomic i32, ptr @x acquire",
+            "br i1 %1, label %L0, label %L1",
+            "%2 = phi { i32, i1 } [ %3, %L0 ], [ poison, %L1 ]",
+        ],
     }
 }
 

@@ -1,0 +1,396 @@
+//! `litmake passes` and `litmake check --passes`: what the passes of a compiler do to tests.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use litmake::diag::{Diag, Result, Source};
+use litmake::file;
+use litmake::litmus::{self, list};
+use litmake::passes::alone::{self, Effect, Opt, Step};
+use litmake::passes::blame::{self, FRONT_END, Passes};
+use litmake::passes::judge::Court;
+use litmake::profile::Profile;
+use litmake::profile::files::Disk;
+use litmake::profile::types::{Observe, Storage};
+use litmake::report::passes::{Culprit, side_by_side};
+use litmake::report::{Class, Finding, Report, Status, state_text};
+use litmake::stop::{Stop, Stopping};
+use litmake::toolchain::compile::Compiler;
+use litmake::toolchain::process;
+use litmake::toolchain::runtime::Runtime;
+
+use super::compile::StorageArg;
+use super::{common, findings};
+
+/// Say whether passes of LLVM add outcomes to tests.
+///
+/// With `--opt`, a test is compiled to intermediate code that no pass has changed, `opt` runs the passes on
+/// that, and the code before and after each pass is simulated. Without it, these are the passes of the
+/// profile's own compiler, and the code after each is compared with what the source allows.
+///
+/// Exit status: 0, no new outcomes; 1, a pass adds some; 2, bad input; 3, something needed failed.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake passes --opt sroa,gvn,licm tests/*.litmus
+  litmake passes --profile clang-22-aarch64-O2 tests/*.litmus
+  litmake passes --opt 'default<O2>' --profile clang-14-aarch64-O2 @tests/@all")]
+pub struct Args {
+    /// The passes, as `opt -passes` takes them
+    #[arg(long, required_unless_present = "profile", value_name = "LIST")]
+    opt: Option<String>,
+
+    /// The profile whose front end makes the code. Under -O0 clang forbids passes to change it
+    /// [default: clang-N-x86_64-O2, with the N of `opt`]
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+
+    /// The program that runs passes [default: the `opt` of the profile's version of LLVM]
+    #[arg(long, requires = "opt", value_name = "PROGRAM")]
+    tool: Option<String>,
+
+    /// Where the shared locations are: behind pointers that threads are given, or variables
+    #[arg(long, value_enum, default_value = "pointers")]
+    storage: StorageArg,
+
+    /// Put each atomic operation into a helper function that is not inlined
+    #[arg(long)]
+    helpers: bool,
+
+    /// Print what each pass did to each test as JSON, one line a test
+    #[arg(long)]
+    json: bool,
+
+    /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
+    /// to the list)
+    #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
+    inputs: Vec<String>,
+}
+
+/// Versions of LLVM, the newest first, of which an `opt` may be installed.
+const VERSIONS: std::ops::RangeInclusive<u32> = 13..=30;
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err((status, e)) => {
+            eprintln!("{e}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+type Run<T> = std::result::Result<T, (u8, Box<Diag>)>;
+
+fn run(args: &Args) -> Run<u8> {
+    let input = |e| (2, e);
+    let paths = list::existing(&args.inputs).map_err(input)?;
+    let stop = common::stop();
+    let (profile, tool) = tools(args)?;
+    let program = process::find(&profile.compiler).ok_or_else(|| {
+        let message = format!("the compiler `{}` is not installed", profile.compiler);
+        (3, Diag::new(message).help("`litmake doctor` says how to get it"))
+    })?;
+    let runtime = Runtime::of(&profile, &program);
+    let compiler = Compiler {
+        profile: &profile,
+        program: &program,
+        observe: Observe::Condition,
+        storage: Storage::from(args.storage),
+        helpers: args.helpers,
+        runtime: &runtime,
+        stop: &stop,
+    };
+    let models = if args.opt.is_some() { Vec::new() } else { super::check::judges() };
+    let mut court = Court::new(&models).map_err(input)?;
+    let mut table = Table::default();
+    let (mut unread, mut failed) = (false, false);
+    for (at, path) in paths.iter().enumerate() {
+        if stop.asked() {
+            common::stopped_before(at, paths.len(), path.display());
+        }
+        let test = match read(path) {
+            Ok(test) => test,
+            Err(e) => {
+                eprintln!("{e}");
+                unread = true;
+                continue;
+            }
+        };
+        let done = match (&args.opt, &tool) {
+            (Some(passes), Some(tool)) => {
+                let opt = Opt { program: tool, passes, stop: &stop };
+                alone::run(&compiler, &opt, &test, &mut court).map(|steps| {
+                    table.add(&steps);
+                    (serde_json::json!(steps), news(&test.name, &steps))
+                })
+            }
+            _ => blame::blame(&compiler, &test, &mut court, &[]).map(|mut passes| {
+                // Machine code is asked where something is wrong with it.
+                passes.machine = None;
+                table.add(&steps(&passes));
+                let said = match passes.guilty {
+                    Some(_) => format!("{}:\n{}", test.name, said(&passes).lines()),
+                    None => String::new(),
+                };
+                (serde_json::json!(passes), said)
+            }),
+        };
+        match done {
+            Ok((json, _)) if args.json => {
+                println!("{}", serde_json::json!({ "test": test.name, "passes": json }));
+            }
+            Ok((_, text)) => print!("{text}"),
+            Err(e) => {
+                eprintln!("error: {}: {}", path.display(), e.text());
+                failed = true;
+            }
+        }
+    }
+    if !args.json {
+        print!("{}", table.text());
+    }
+    Ok(common::status_of(match () {
+        () if table.adds() => 1,
+        () if unread => 2,
+        () if failed => 3,
+        () => 0,
+    }))
+}
+
+fn read(path: &Path) -> Result<litmus::Test> {
+    let text = file::read_text(path, file::MAX_TEXT)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    litmus::read(&Source::new(path.display().to_string(), text))
+}
+
+/// The front end and the program that runs passes, of one version of LLVM.
+fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
+    let input = |e| (2, e);
+    let missing = |what: String| {
+        let diag = Diag::new(format!("{what} is not installed"));
+        (3, diag.help("Debian has it in `llvm-N`; --tool names another program"))
+    };
+    let named = |name: &str| process::find(name).ok_or_else(|| missing(format!("`{name}`")));
+    let profile = |name: &str| common::find_profile(&Disk, name).map_err(input);
+    if let Some(name) = &args.profile {
+        let profile = profile(name)?;
+        if args.opt.is_none() {
+            return Ok((profile, None));
+        }
+        let tool = match (&args.tool, profile.version()) {
+            (Some(tool), _) => named(tool)?,
+            (None, Some(version)) => named(&format!("opt-{version}"))?,
+            (None, None) => named("opt")?,
+        };
+        return Ok((profile, Some(tool)));
+    }
+    let of_version = |version: u32| {
+        let tool = match &args.tool {
+            Some(tool) => process::find(tool)?,
+            None => process::find(&format!("opt-{version}"))?,
+        };
+        process::find(&format!("clang-{version}"))?;
+        // The version of a program that somebody names shows in its name alone.
+        let same = |tool: &String| tool.ends_with(&format!("-{version}"));
+        args.tool.as_ref().is_none_or(same).then_some((version, tool))
+    };
+    let (version, tool) = VERSIONS
+        .rev()
+        .find_map(of_version)
+        .ok_or_else(|| missing("no version of LLVM with both `opt` and clang".into()))?;
+    Ok((profile(&format!("clang-{version}-x86_64-O2"))?, Some(tool)))
+}
+
+/// What all passes of a compilation did, as one step.
+fn steps(passes: &Passes) -> Vec<Step> {
+    let effect = match (&passes.guilty, &passes.refused) {
+        (Some(guilty), _) => Effect::Adds {
+            outcomes: guilty.outcomes.clone(),
+            before: guilty.before.clone(),
+            after: guilty.after.clone(),
+        },
+        (None, Some(refused)) => {
+            Effect::Refused { why: format!("after {}: {}", refused.pass, refused.why) }
+        }
+        (None, None) => Effect::Sound,
+    };
+    let pass = match &passes.guilty {
+        Some(guilty) => guilty.pass.clone(),
+        None => "all passes".to_string(),
+    };
+    vec![Step { pass, effect }]
+}
+
+/// The passes that added outcomes to a test.
+fn news(test: &str, steps: &[Step]) -> String {
+    let mut out = String::new();
+    for step in steps {
+        if let Effect::Adds { outcomes, before, after } = &step.effect {
+            let _ = writeln!(out, "{test}: {} adds outcomes", step.pass);
+            for state in outcomes.iter().take(8) {
+                let _ = writeln!(out, "    {}", state_text(state));
+            }
+            out.push_str(&side_by_side(before, after));
+        }
+    }
+    out
+}
+
+/// How often each pass did what.
+#[derive(Default)]
+struct Table {
+    /// In the order in which they first ran.
+    passes: Vec<String>,
+    counts: BTreeMap<String, [u64; 5]>,
+    refused: BTreeMap<String, u64>,
+}
+
+const HEADS: [&str; 5] = ["ran", "changed", "new outcomes", "open", "refused"];
+
+impl Table {
+    fn add(&mut self, steps: &[Step]) {
+        for step in steps {
+            if !self.counts.contains_key(&step.pass) {
+                self.passes.push(step.pass.clone());
+            }
+            let counts = self.counts.entry(step.pass.clone()).or_default();
+            counts[0] += 1;
+            let columns: &[usize] = match &step.effect {
+                Effect::Nothing => &[],
+                Effect::Sound => &[1],
+                Effect::Adds { .. } => &[1, 2],
+                Effect::Open => &[1, 3],
+                Effect::Refused { why } => {
+                    *self.refused.entry(why.clone()).or_default() += 1;
+                    &[4]
+                }
+            };
+            columns.iter().for_each(|column| counts[*column] += 1);
+        }
+    }
+
+    fn adds(&self) -> bool {
+        self.counts.values().any(|counts| counts[2] > 0)
+    }
+
+    fn text(&self) -> String {
+        let width = self.passes.iter().map(|p| p.chars().count()).max().unwrap_or(0).max(4);
+        let mut out = format!("{:width$}", "pass");
+        for head in HEADS {
+            let _ = write!(out, "  {head:>12}");
+        }
+        out.push('\n');
+        for pass in &self.passes {
+            let _ = write!(out, "{pass:width$}");
+            for n in self.counts.get(pass).into_iter().flatten() {
+                let _ = write!(out, "  {n:>12}");
+            }
+            out.push('\n');
+        }
+        for (why, n) in &self.refused {
+            let _ = writeln!(out, "refused {n} times: {why}");
+        }
+        out
+    }
+}
+
+/// Gives each bug of one compiler the pass that did it.
+pub fn explain(report: &mut Report, profiles: &[String], models: &[String]) -> Result<()> {
+    let stop = common::stop();
+    let mut court = Court::new(models)?;
+    for finding in &mut report.findings {
+        let asked = finding.class == Class::Concurrency
+            && finding.status != Status::Fixed
+            && finding.label.is_empty();
+        if !asked {
+            continue;
+        }
+        if stop.asked() {
+            break;
+        }
+        finding.pass = Some(culprit(finding, profiles, &mut court, &stop));
+    }
+    Ok(())
+}
+
+fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Stop) -> Culprit {
+    let unknown = |why: String| Culprit { why, ..Culprit::default() };
+    let mut found = || -> std::result::Result<Passes, String> {
+        let [name] = &finding.profiles[..] else {
+            return Err("the code is of several compilers".into());
+        };
+        let asked = profiles.iter().map(|p| common::find_profile(&Disk, p));
+        let profile = asked
+            .filter_map(Result::ok)
+            .find(|p| p.name == *name)
+            .ok_or_else(|| format!("there is no profile `{name}`"))?;
+        let program = process::find(&profile.compiler)
+            .ok_or_else(|| format!("the compiler `{}` is not installed", profile.compiler))?;
+        let runtime = Runtime::of(&profile, &program);
+        let compiler = findings::compiler(finding, &profile, &program, &runtime, stop);
+        let (source, _, outcomes) = finding.smallest();
+        let test =
+            litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
+        let shown = &outcomes.forbidden;
+        blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())
+    };
+    match found() {
+        Ok(passes) => said(&passes),
+        Err(why) => unknown(why),
+    }
+}
+
+/// What was found, in a report's words.
+fn said(passes: &Passes) -> Culprit {
+    let mut out =
+        Culprit { dumps: passes.dumps, simulated: passes.simulated, ..Culprit::default() };
+    if let Some(refused) = &passes.refused {
+        out.notes.push(format!("not understood after {}: {}", refused.pass, refused.why));
+    }
+    if let Some(pass) = &passes.lowered {
+        out.notes.push(format!(
+            "{pass} makes the code the target's own, which is not simulated: it and the passes behind it \
+             are not excluded"
+        ));
+    }
+    if let Some(guilty) = &passes.guilty {
+        out.pass = guilty.pass.clone();
+        out.place = match guilty.pass == FRONT_END {
+            true => "no pass had run".into(),
+            false => "intermediate code".into(),
+        };
+        out.why = "shown: the code after it allows the outcome, and no code before it does".into();
+        if passes.refused.is_some() {
+            out.why =
+                "likely: the code after it allows the outcome, and no code before it that is \
+                       understood"
+                    .into();
+        }
+        if guilty.open {
+            out.notes.push("the code has undef or poison in it, which was taken to be 0".into());
+        }
+        out.function = guilty.function.clone();
+        (out.before, out.after) = (guilty.before.clone(), guilty.after.clone());
+        out.outcomes = guilty.outcomes.clone();
+        return out;
+    }
+    let Some(machine) = &passes.machine else {
+        out.why = "no intermediate code allows the outcome, and no machine code was printed".into();
+        return out;
+    };
+    let (pass, sure) = machine.verdict();
+    out.pass = pass;
+    out.place = "after all passes on intermediate code, in code generation".into();
+    out.why = sure.to_string();
+    for change in &machine.changes {
+        out.notes.push(change.said());
+    }
+    if let Some(change) = machine.suspect() {
+        out.function = change.function.clone();
+        (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
+    }
+    out
+}

@@ -1,0 +1,59 @@
+//! LLVM's intermediate representation: one instruction a line, and its meaning as micro-ops.
+//!
+//! `lex` has the tokens, `types` the types, `lower` the instructions. A thread is one function without
+//! parameters whose calls are inlined and whose stack slots are locations. Where the language gives a
+//! choice (`undef`, `poison`, what a race reads), one value stands for all: the outcomes are some of
+//! those that the code has. It does not know models, passes, or how functions become threads.
+
+pub mod lex;
+mod lower;
+pub mod types;
+
+use super::microcode::Labels;
+use super::{Isa, RegName};
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_litmus::{Arch, Line, Symbols};
+use litmake_ops::{Code, Inst};
+use lower::Lower;
+
+pub struct Llvm;
+
+impl Isa for Llvm {
+    fn arch(&self) -> Arch {
+        Arch::Llvm
+    }
+
+    fn thread(&self, source: &Source, lines: &[Line], symbols: &mut dyn Symbols) -> Result<Code> {
+        let labels = Labels::new(source, lines)?;
+        let tokens: Vec<Vec<&str>> = lines.iter().map(|l| lex::tokens(&l.text)).collect();
+        let mut code = Code::default();
+        let mut block = 0;
+        for (at, line) in lines.iter().enumerate() {
+            if !line.labels.is_empty() {
+                block = at;
+            }
+            let text = line.text.trim();
+            let lower = Lower::new(&tokens, at, block, &labels, &mut code, symbols);
+            let ops = lower
+                .instruction()
+                .map_err(|what| Diag::at(source, line.span, format!("`{text}`: {what}")))?;
+            code.insts.push(Inst { ops, text: text.to_string(), span: line.span });
+        }
+        Ok(code)
+    }
+
+    fn register(&self, name: &str) -> Option<RegName> {
+        let plain = name.strip_prefix('%').unwrap_or(name);
+        if plain.is_empty() || !plain.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return None;
+        }
+        Some(RegName { name: format!("%{plain}"), bits: 64, shown_bits: 64, signed: true })
+    }
+
+    fn address_bits(&self) -> u8 {
+        64
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Values and events of single instructions, and what is refused.
+
+use super::Llvm;
+use crate::seq::{Machine, What};
+use litmake_ops::{Op, Tags, tag};
+
+fn refusal(text: &str) -> String {
+    Machine::default().code(&Llvm, text).err().unwrap_or_else(|| panic!("{text} is read"))
+}
+
+/// The value of `%r` after some lines.
+fn value(text: &str) -> u128 {
+    let mut machine = Machine::default();
+    machine.run(&Llvm, text);
+    machine.reg("%r")
+}
+
+#[test]
+fn arithmetic_is_within_the_width() {
+    for (text, expected) in [
+        ("%r = add nsw i32 -1, 2", 1),
+        ("%r = sub i8 0, 1", 0xff),
+        ("%r = mul nuw i16 256, 257", 0x100),
+        ("%r = xor i1 true, true", 0),
+        ("%r = ashr exact i8 -2, 1", 0xff),
+        ("%r = lshr i8 -2, 1", 0x7f),
+        ("%r = sdiv i8 -6, 3", 0xfe),
+        ("%r = or disjoint i64 6, 1", 7),
+        ("%r = sext i8 -1 to i32", 0xffff_ffff),
+        ("%r = zext nneg i8 -1 to i32", 0xff),
+        ("%r = trunc nuw i32 257 to i8", 1),
+        ("%r = icmp ugt i32 -1, 1", 1),
+        ("%r = icmp samesign sgt i32 -1, 1", 0),
+        ("%r = select i1 false, i32 1, i32 2", 2),
+        ("%r = freeze i32 7", 7),
+        ("%r = call i32 @llvm.umax.i32(i32 -1, i32 1)", 0xffff_ffff),
+        ("%r = tail call noundef i16 @llvm.bswap.i16(i16 noundef 258) #3", 0x201),
+        ("%a = insertvalue { i32, i1 } poison, i32 5, 0\n%r = extractvalue { i32, i1 } %a, 0", 5),
+        ("%r = getelementptr inbounds { i8, [4 x i32] }, ptr null, i64 1, i32 1, i64 -1", 20),
+        ("%r = ptrtoint i8* getelementptr (i8, i8* null, i64 3) to i64", 3),
+    ] {
+        assert_eq!(value(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn phis_of_a_block_take_their_values_at_once() {
+    let text = "
+        L0: br label %L1
+        L1: %a = phi i32 [ 1, %L0 ], [ %b, %L1 ]
+        %b = phi i32 [ 2, %L0 ], [ %a, %L1 ]
+        %n = phi i32 [ 0, %L0 ], [ %m, %L1 ]
+        %m = add i32 %n, 1
+        %c = icmp ult i32 %m, 4
+        br i1 %c, label %L1, label %L2
+        L2: %r = add i32 %a, 0";
+    assert_eq!(value(text), 2);
+}
+
+#[test]
+fn a_switch_takes_the_case_that_is_equal() {
+    let text = |n: i32| {
+        format!(
+            "L0: switch i32 {n}, label %L3 [ i32 0, label %L1 i32 -1, label %L2 ]
+             L1: br label %L4
+             L2: br label %L4
+             L3: br label %L4
+             L4: %r = phi i32 [ 10, %L1 ], [ 20, %L2 ], [ 30, %L3 ]"
+        )
+    };
+    assert_eq!([0, -1, 5].map(|n| value(&text(n))), [10, 20, 30]);
+}
+
+#[test]
+fn accesses_have_their_orders() {
+    let tags = |text: &str| {
+        let code = Machine::default().code(&Llvm, text).unwrap_or_else(|e| panic!("{e}"));
+        let ops = code.insts[0].ops.clone();
+        ops.iter()
+            .find_map(|op| match op {
+                Op::Load { tags, .. }
+                | Op::Store { tags, .. }
+                | Op::Rmw { tags, .. }
+                | Op::Fence { tags } => Some(*tags),
+                _ => None,
+            })
+            .unwrap_or_else(|| panic!("{text} has no event"))
+    };
+    assert_eq!(tags("%r = load i32, ptr @x, align 4").0, 0);
+    assert_eq!(tags("%r = load i32, i32* @x, align 4, !tbaa !5").0, 0);
+    assert_eq!(tags("%r = load volatile i32, ptr @x"), tag::C_VOLATILE);
+    assert_eq!(tags("%r = load atomic i32, ptr @x unordered"), tag::C_A | tag::UNORDERED);
+    assert_eq!(tags("store atomic i32 1, ptr @x release, align 4"), tag::C_A | tag::C_REL);
+    let both = tag::C_A | tag::C_SC | tag::C_VOLATILE;
+    assert_eq!(tags("%r = atomicrmw volatile add ptr @x, i32 1 seq_cst, align 4"), both);
+    assert_eq!(tags("fence syncscope(\"singlethread\") acquire"), tag::C_SIGNAL);
+    assert_eq!(tags("fence acq_rel"), tag::C_ACQ_REL);
+    assert_eq!(tags("tail call void asm sideeffect \"\", \"~{memory}\"() #1"), tag::C_SIGNAL);
+}
+
+#[test]
+fn copies_move_words_and_what_is_left() {
+    let mut machine = Machine::default();
+    machine.run(
+        &Llvm,
+        "store i64 1311768467463790320, ptr @a
+         call void @llvm.memcpy.p0.p0.i64(ptr align 4 @b, ptr align 4 @a, i64 7, i1 false)
+         %r = load i64, ptr @b",
+    );
+    assert_eq!(machine.reg("%r"), 0x0034_5678_9abc_def0);
+    let stores = machine.events.iter().filter(|e| e.what == What::Store).map(|e| e.size);
+    assert_eq!(stores.collect::<Vec<_>>(), [8, 4, 2, 1]);
+}
+
+/// Both forms of the library's operations leave what the instruction would.
+#[test]
+fn the_librarys_operations_are_accesses() {
+    let mut machine = Machine::default();
+    machine.run(
+        &Llvm,
+        "call void @__atomic_store_16(ptr @x, i128 5, i32 5)
+         %old = call i128 @__atomic_fetch_add_16(ptr @x, i128 2, i32 0)
+         store i128 9, ptr @v
+         call void @__atomic_exchange(i64 16, ptr @x, ptr @v, ptr @w, i32 3)
+         call void @__atomic_load(i64 noundef 16, ptr noundef @x, ptr noundef @u, i32 noundef 2)
+         %r = load i128, ptr @u
+         %w = load i128, ptr @w",
+    );
+    let values = ["%old", "%r", "%w"].map(|r| machine.reg(r));
+    assert_eq!(values, [5, 9, 7]);
+    let ordered = |t: Tags| machine.events.iter().any(|e| e.tags.meets(t) && e.size == 16);
+    assert!([tag::C_SC, tag::C_RLX, tag::C_REL, tag::C_ACQ].into_iter().all(ordered));
+    for text in [
+        "call void @__atomic_load(i64 12, ptr @x, ptr @u, i32 2)",
+        "call void @__atomic_foo_4(ptr @x)",
+    ] {
+        assert!(refusal(text).contains("the library's"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_named() {
+    for (text, part) in [
+        ("%r = fadd float 1.0, 2.0", "`fadd`"),
+        ("%r = load <2 x i32>, ptr @x", "vectors"),
+        ("%r = load i24, ptr @x", "24 bits"),
+        ("call void @foo()", "`foo`"),
+        ("call void @llvm.trap()", "llvm.trap"),
+        ("call void %f()", "through a pointer"),
+        ("call void asm sideeffect \"dmb ish\", \"\"()", "dmb ish"),
+        ("%r = alloca i32", "stack slot"),
+        ("%r = load atomic i32, ptr @x syncscope(\"agent\") acquire", "agent"),
+        ("%r = atomicrmw fadd ptr @x, i32 1 seq_cst", "fadd"),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains("unsupported") && message.contains(part), "{text}: {message}");
+    }
+    for (text, part) in [
+        ("br label %L9", "no label `L9`"),
+        ("%r = load i32 ptr @x", "expected `,`"),
+        ("%r = add i32 1, 2, 3", "the end of the instruction"),
+        ("%r = icmp foo i32 1, 2", "comparison"),
+        ("%r = load %struct.s, ptr @x", "not defined"),
+        ("fence relaxed", "expected an order"),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Goes through the passes of one compilation, and finds the first after which the code allows what its
+//! source forbids.
+//!
+//! Equal code is simulated once. It does not know how code becomes tests, nor how passes are run.
+
+use serde::Serialize;
+
+use super::ir;
+use super::judge::{Court, Source, State, is_wrong};
+use super::machine::{self, Suspects};
+use litmake_base::failure::Failure;
+use litmake_litmus::{Body, Test};
+use litmake_toolchain::compile::{Compiler, Frame};
+use litmake_toolchain::dumps::{Dump, list};
+use litmake_toolchain::kind::Kind;
+
+/// What the passes of a compilation did to a test.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Passes {
+    /// How many dumps there are of intermediate code, and how many different ones were simulated.
+    pub dumps: usize,
+    pub simulated: usize,
+    /// The first pass after which there is an outcome that the source forbids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guilty: Option<Guilty>,
+    /// The first pass whose code was not understood, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
+    /// The pass after which the code is the target's own: fences and intrinsics stand for orders there, so
+    /// that it is no longer measured by the model of intermediate code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<String>,
+    /// Where no intermediate code is wrong: what the passes on machine code did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Suspects>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    pub pass: String,
+    pub why: String,
+}
+
+/// A pass, with the code of the threads before and after it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Guilty {
+    /// As the compiler calls it; [`FRONT_END`] where no pass had run.
+    pub pass: String,
+    /// Which pass it is, by order, of those that were dumped.
+    pub number: usize,
+    pub function: String,
+    /// The outcomes that it adds.
+    pub outcomes: Vec<State>,
+    pub before: String,
+    pub after: String,
+    /// Whether the code is open: `undef` is in it, of which one value was looked at.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+}
+
+/// What stands for the pass where the code is wrong before all passes.
+pub const FRONT_END: &str = "the front end";
+
+/// The code of a test before all passes, of a compiler that can print it.
+pub(crate) fn before_passes(compiler: &Compiler, test: &Test) -> Result<(Frame, String), Failure> {
+    match compiler.runtime.kind {
+        Kind::Clang => Ok(compiler.before_passes(test)?),
+        Kind::Other => Err(Failure::unsupported(format!(
+            "the passes of {}, which are not those of LLVM",
+            compiler.profile.compiler
+        ))),
+    }
+}
+
+/// The passes of the compilation of a test. `shown` are the outcomes that the code shows in the end
+/// and the source forbids, where that is known: a pass is to blame for one of these.
+pub fn blame(
+    compiler: &Compiler,
+    test: &Test,
+    court: &mut Court,
+    shown: &[State],
+) -> Result<Passes, Failure> {
+    let source = court.source(test).map_err(Failure::from)?;
+    let (frame, first) = before_passes(compiler, test)?;
+    let (_, printed) = compiler.dumps(test)?;
+    let dumps = list(&printed);
+    let front = Dump { pass: FRONT_END, on: "", machine: false, text: &first };
+    let steps: Vec<Dump> = std::iter::once(front).chain(dumps.iter().copied()).collect();
+    let mut out = through(test, &frame, &steps, court, &source, shown);
+    if out.guilty.is_none() {
+        out.machine = machine::suspects(&dumps, &frame);
+    }
+    Ok(out)
+}
+
+/// The first of some steps after which the code is wrong.
+pub fn through(
+    test: &Test,
+    frame: &Frame,
+    steps: &[Dump],
+    court: &mut Court,
+    source: &Source,
+    shown: &[State],
+) -> Passes {
+    let mut out = Passes::default();
+    let simulated = court.simulated();
+    let mut before: Option<Test> = None;
+    let mut last_text = "";
+    for (number, step) in steps.iter().enumerate().filter(|(_, d)| !d.machine) {
+        out.dumps += usize::from(number > 0);
+        if step.text == last_text {
+            continue;
+        }
+        last_text = step.text;
+        let made = ir::test(test, frame, step.text);
+        if lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref(), court) {
+            out.lowered = Some(step.pass.to_string());
+            break;
+        }
+        let found = made.and_then(|made| {
+            let verdict = court.judge(source, &made)?;
+            Ok((made, is_wrong(&verdict).then_some(verdict.positive)))
+        });
+        match found {
+            Err(why) => {
+                let refused = Refused { pass: step.pass.to_string(), why };
+                out.refused.get_or_insert(refused);
+            }
+            Ok((made, Some(outcomes))) if is_shown(&outcomes, shown) => {
+                out.guilty = Some(Guilty {
+                    pass: step.pass.to_string(),
+                    number,
+                    function: named(step.on, frame),
+                    outcomes,
+                    before: before.as_ref().map(code).unwrap_or_default(),
+                    after: code(&made),
+                    open: made.info.iter().any(|(key, _)| key == ir::OPEN),
+                });
+                break;
+            }
+            Ok((made, _)) => before = Some(made),
+        }
+    }
+    out.simulated = court.simulated() - simulated;
+    out
+}
+
+/// Whether a pass writes atomic instructions as the target has them.
+fn lowers(pass: &str) -> bool {
+    pass.contains("atomic-expand") || pass.starts_with("AtomicExpand")
+}
+
+/// Whether such a pass has put fences beside accesses, or what only the target knows.
+fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>, court: &mut Court) -> bool {
+    let fences = |test: &Test| code(test).matches(" fence ").count();
+    match after {
+        Err(_) => true,
+        Ok(after) if court.code(after).is_err() => true,
+        Ok(after) => before.is_some_and(|before| fences(after) > fences(before)),
+    }
+}
+
+/// What a pass ran on, by the threads' own names.
+pub(crate) fn named(on: &str, frame: &Frame) -> String {
+    let mut on = on.to_string();
+    for (thread, (function, _)) in frame.threads.iter().enumerate() {
+        on = on.replace(function, &format!("P{thread}"));
+    }
+    on
+}
+
+/// Whether outcomes are among those that the code shows in the end.
+fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
+    let agrees = |a: &State, b: &State| a.iter().all(|(k, v)| b.get(k).is_none_or(|w| w == v));
+    shown.is_empty() || outcomes.iter().any(|o| shown.iter().any(|s| agrees(o, s)))
+}
+
+/// The code of a test's threads, for people.
+pub(crate) fn code(test: &Test) -> String {
+    let mut out = String::new();
+    for (i, body) in test.threads.iter().enumerate() {
+        out.push_str(&format!("P{i}:\n"));
+        if let Body::Asm(lines) = body {
+            for line in lines {
+                for label in &line.labels {
+                    out.push_str(&format!("{label}:\n"));
+                }
+                if !line.text.is_empty() {
+                    out.push_str(&format!("  {}\n", line.text));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A test's code without passes, and the outcomes that its source forbids.
+pub fn front_end(
+    compiler: &Compiler,
+    test: &Test,
+    court: &mut Court,
+) -> Result<(Test, Vec<State>), Failure> {
+    let source = court.source(test).map_err(Failure::from)?;
+    let (frame, text) = before_passes(compiler, test)?;
+    let made = ir::test(test, &frame, &text)?;
+    let verdict = court.judge(&source, &made)?;
+    let wrong = if is_wrong(&verdict) { verdict.positive } else { Vec::new() };
+    Ok((made, wrong))
+}

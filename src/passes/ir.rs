@@ -1,0 +1,37 @@
+//! A module as a litmus test that asks what its source asks. It does not know passes or models.
+
+use super::module::Module;
+use super::thread::{Given, thread};
+use litmake_lang::compiled::compose;
+use litmake_litmus::{Arch, Body, Test};
+use litmake_toolchain::compile::Frame;
+
+/// The info line of a test some of whose values are left open (`undef`, `poison`): they are 0 there,
+/// so that its outcomes are some of those that the code has.
+pub const OPEN: &str = "Open";
+
+/// The test that a module makes, which was compiled from `source`.
+pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> {
+    let module = Module::read(module)?;
+    let mut init = frame.init.clone();
+    let mut threads = Vec::new();
+    let mut open = false;
+    for (number, (function, params)) in frame.threads.iter().enumerate() {
+        let given = Given { module: &module, thread: number, params, globals: &frame.globals };
+        let made = thread(function, &given).map_err(|e| format!("P{number}: {e}"))?;
+        for item in made.init {
+            // Threads share what is no stack slot.
+            if !init.iter().any(|i| i.place == item.place) {
+                init.push(item);
+            }
+        }
+        open |= made.open;
+        threads.push(Body::Asm(made.lines));
+    }
+    let composed = compose(source, Arch::Llvm, &frame.locals, init, threads);
+    let mut out = composed.map_err(|e| e.text())?;
+    if open {
+        out.info.push((OPEN.to_string(), "undef and poison are 0".to_string()));
+    }
+    Ok(out)
+}

@@ -1,0 +1,96 @@
+//! Judges tests by the outcomes of their source, under the models that `check` asks. It does not know
+//! where the tests came from.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use litmake_base::diag::Result;
+use litmake_cat::{self as cat, LoadOptions};
+use litmake_litmus::{Arch, Test, write};
+use litmake_sim::{Model, Options, Outcomes, Simulator};
+use litmake_stage::simulate::Allowed;
+use litmake_stage::verdict::{Verdict, judge};
+
+/// A test that takes longer to simulate is given up.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// One final state, by the names that the source has.
+pub type State = BTreeMap<String, String>;
+
+/// The models, and a simulator for all tests.
+pub struct Court {
+    /// Of sources: the one that judges, and weaker ones.
+    sources: Vec<Model>,
+    code: Model,
+    simulator: Simulator,
+    /// What was found of code, by its text.
+    known: HashMap<String, std::result::Result<Code, String>>,
+}
+
+/// What intermediate code may do.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub allowed: Allowed,
+    /// Whether some read races with a write, so that it gives `undef`.
+    pub races: bool,
+}
+
+/// The outcomes of a source under each of its models.
+pub struct Source(Vec<Allowed>);
+
+impl Court {
+    /// For sources under some models, the one that judges first.
+    pub fn new(models: &[String]) -> Result<Court> {
+        let load = |name: &str, arch: Arch| Model::load(&cat::load(name, &LoadOptions::new(arch))?);
+        let sources = models.iter().map(|m| load(m, Arch::C)).collect::<Result<_>>()?;
+        let code = load(Arch::Llvm.default_model(), Arch::Llvm)?;
+        let (simulator, known) = (Simulator::default(), HashMap::new());
+        Ok(Court { sources, code, simulator, known })
+    }
+
+    fn outcomes(simulator: &mut Simulator, test: &Test, model: &Model) -> Result<Outcomes> {
+        let options = Options { timeout: Some(LONGEST), ..Options::default() };
+        simulator.simulate(test, model, &options)
+    }
+
+    pub fn source(&mut self, test: &Test) -> Result<Source> {
+        let Court { sources, simulator, .. } = self;
+        let each = sources.iter().map(|model| {
+            Court::outcomes(simulator, test, model).map(|found| Allowed::new(test, &found))
+        });
+        each.collect::<Result<_>>().map(Source)
+    }
+
+    /// What intermediate code may do; equal code is simulated once.
+    pub fn code(&mut self, test: &Test) -> std::result::Result<Code, String> {
+        let text = write(test);
+        if let Some(known) = self.known.get(&text) {
+            return known.clone();
+        }
+        let found = Court::outcomes(&mut self.simulator, test, &self.code)
+            .map(|found| Code {
+                allowed: Allowed::new(test, &found),
+                races: !found.flags.is_empty(),
+            })
+            .map_err(|e| e.message.to_string());
+        self.known.insert(text, found.clone());
+        found
+    }
+
+    /// How many different pieces of code were simulated.
+    pub fn simulated(&self) -> usize {
+        self.known.len()
+    }
+
+    /// What intermediate code allows and its source forbids.
+    pub fn judge(&mut self, source: &Source, code: &Test) -> std::result::Result<Verdict, String> {
+        let target = self.code(code)?;
+        let (first, weaker) = source.0.split_first().ok_or("there is no model of the source")?;
+        judge(first, &target.allowed, weaker).map_err(|e| e.text())
+    }
+}
+
+/// Whether a verdict is a finding that no weaker model of the source explains away.
+pub fn is_wrong(verdict: &Verdict) -> bool {
+    verdict.is_finding() && !verdict.also.contains(&0)
+}

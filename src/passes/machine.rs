@@ -1,0 +1,307 @@
+//! Passes on machine code, which is not simulated: which of them changed the order or the kind of a
+//! function's accesses and barriers.
+//!
+//! What a pass on machine code did is known from what it prints of each access (`load acquire (s32)`),
+//! from the names of instructions that are barriers or atomic, and from whether a result is dropped into
+//! the register that is always zero. Two dumps that agree in these are taken to mean the same. So what is
+//! said here is a suspicion: it says how strong, and on what it rests. It does not know models.
+
+use serde::Serialize;
+
+use litmake_toolchain::compile::Frame;
+use litmake_toolchain::dumps::Dump;
+
+/// The passes on machine code that changed accesses.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Suspects {
+    /// The pass that made machine code of intermediate code.
+    pub selection: String,
+    /// Those after it that changed accesses, in order.
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub pass: String,
+    pub how: How,
+    pub function: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+}
+
+/// What a pass did to a list of accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// Some are gone, and none came.
+    Removed,
+    /// They are the same in another order.
+    Reordered,
+    /// A result goes into the zero register that went elsewhere.
+    Dropped,
+    /// Other ones stand for some: pseudo-instructions are expanded, accesses are joined or doubled.
+    Replaced,
+}
+
+impl How {
+    fn of(before: &[String], after: &[String]) -> How {
+        let sorted = |list: &[String]| {
+            let mut list = list.to_vec();
+            list.sort();
+            list
+        };
+        let (old, new) = (sorted(before), sorted(after));
+        let dropped = |list: &[String]| list.iter().filter(|a| a.ends_with(DROPPED)).count();
+        match () {
+            () if old == new => How::Reordered,
+            () if dropped(after) > dropped(before) => How::Dropped,
+            () if new.len() < old.len() && new.iter().all(|a| old.contains(a)) => How::Removed,
+            () => How::Replaced,
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            How::Removed => "removes accesses",
+            How::Reordered => "reorders accesses",
+            How::Dropped => "drops the result of an access into the zero register",
+            How::Replaced => "replaces accesses by others",
+        }
+    }
+}
+
+impl Change {
+    /// The change in words.
+    pub fn said(&self) -> String {
+        format!("{} {} of {}", self.pass, self.how.said(), self.function)
+    }
+}
+
+impl Suspects {
+    /// The change that is suspected: the last that loses something, or else the last.
+    pub fn suspect(&self) -> Option<&Change> {
+        let loses = |c: &&Change| c.how != How::Replaced;
+        self.changes.iter().rev().find(loses).or(self.changes.last())
+    }
+
+    /// Who is suspected, and how sure that is.
+    pub fn verdict(&self) -> (String, &'static str) {
+        let Some(suspect) = self.suspect() else {
+            let sure = "likely: every later pass keeps the order and the kind of all accesses";
+            return (self.selection.clone(), sure);
+        };
+        let loses = self.changes.iter().filter(|c| c.how != How::Replaced).count();
+        let sure = match (suspect.how, loses) {
+            (How::Replaced, _) => {
+                "possible: it replaces accesses by others, and no later pass changes any"
+            }
+            (_, 1) => {
+                "likely: it alone loses, drops or reorders accesses after instruction selection"
+            }
+            _ => "possible: it is the last of several passes that lose, drop or reorder accesses",
+        };
+        (suspect.pass.clone(), sure)
+    }
+}
+
+/// What the passes on machine code did to the threads of a test; none where nothing was printed.
+pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
+    let mut out = Suspects::default();
+    let mut found = false;
+    for (thread, (function, _)) in frame.threads.iter().enumerate() {
+        let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
+        let mut before: Option<Vec<String>> = None;
+        for dump in own {
+            let after = accesses(dump.text);
+            match before {
+                None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
+                Some(before) if before != after => out.changes.push(Change {
+                    pass: dump.pass.to_string(),
+                    how: How::of(&before, &after),
+                    function: format!("P{thread}"),
+                    before,
+                    after: after.clone(),
+                }),
+                _ => {}
+            }
+            found = true;
+            before = Some(after);
+        }
+    }
+    found.then_some(out)
+}
+
+/// The function that a dump of machine code is of.
+fn of(text: &str) -> Option<&str> {
+    let line = text.lines().find_map(|l| l.strip_prefix("# Machine code for function "))?;
+    line.split(':').next()
+}
+
+/// Registers that take results that nobody reads.
+const ZERO: &[&str] = &["$wzr", "$xzr", "$x0"];
+
+/// Parts of the names of instructions that order others. Names are in capitals.
+const BARRIERS: &[&str] = &["FENCE", "DMB", "DSB", "SYNC", "MEMBARRIER", "ISB", "EIEIO"];
+
+/// The accesses and barriers of a function in order: what each is, and whether its result is dropped.
+fn accesses(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| access(line.trim())).collect()
+}
+
+/// What is said of an access whose result is dropped.
+const DROPPED: &str = ", its result dropped into the zero register";
+
+fn access(line: &str) -> Option<String> {
+    // Some dumps number the instructions: `64B`.
+    let line = match line.split_once('\t') {
+        Some((slot, rest)) if slot.ends_with('B') => rest.trim(),
+        _ => line,
+    };
+    let (code, memory) = match line.split_once(" :: ") {
+        Some((code, memory)) => (code, memory),
+        None => (line, ""),
+    };
+    let (results, rest) = match code.split_once(" = ") {
+        Some((results, rest)) => (results, rest),
+        None => ("", code),
+    };
+    let name = rest.split([' ', ',']).find(|w| w.starts_with(|c: char| c.is_ascii_uppercase()))?;
+    let barrier = BARRIERS.iter().any(|b| name.contains(b));
+    let kinds: Vec<String> = memory_kinds(memory);
+    if kinds.is_empty() {
+        return barrier.then(|| {
+            rest.split(" implicit").next().unwrap_or(rest).trim_end_matches(',').to_string()
+        });
+    }
+    let results = results.split(',').map(|r| r.trim().trim_start_matches("early-clobber ").trim());
+    let dropped = results.clone().any(|r| {
+        let name = r.trim_start_matches("dead ").split(':').next().unwrap_or("");
+        ZERO.contains(&name)
+    });
+    // The instruction's name tells more only of atomic ones.
+    let atomic = kinds.iter().any(|k| k.split(' ').count() > 2);
+    let mut out = kinds.join(" + ");
+    if atomic && kinds.iter().any(|k| k.contains("load store")) || kinds.len() > 1 {
+        out.push_str(&format!(" by {name}"));
+    }
+    if dropped {
+        out.push_str(DROPPED);
+    }
+    Some(out)
+}
+
+/// What the memory operands of an instruction say: kind, order and size of each, without those on
+/// the stack and in tables of constants.
+fn memory_kinds(memory: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = memory;
+    while let Some(from) = rest.find('(') {
+        let mut depth = 0usize;
+        let end = rest[from..].find(|c| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let Some(end) = end else { break };
+        let inner = &rest[from + 1..from + end];
+        rest = &rest[from + end + 1..];
+        let private = [
+            "%stack.",
+            "%fixed-stack.",
+            "constant-pool",
+            "from got",
+            "from stack",
+            "into stack",
+            "from jump-table",
+        ];
+        if private.iter().any(|p| inner.contains(p)) {
+            continue;
+        }
+        // Up to the size: `load acquire (s32)`, or `load 4` of LLVM before 13.
+        let words: Vec<&str> = inner
+            .split(" from ")
+            .next()
+            .and_then(|t| t.split(" into ").next())
+            .and_then(|t| t.split(" on ").next())
+            .unwrap_or("")
+            .split(' ')
+            .filter(|w| !matches!(*w, "dereferenceable" | "invariant" | "non-temporal"))
+            .collect();
+        let first = words.first().copied().unwrap_or("");
+        if matches!(first, "load" | "store" | "volatile") {
+            out.push(words.join(" "));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_are_known_by_kind_order_and_size() {
+        for (line, expected) in [
+            (
+                "%0:gr32 = MOV32rm %1:gr64, 1, $noreg, 0, $noreg :: (load monotonic (s32) from %ir.0)",
+                Some("load monotonic (s32)"),
+            ),
+            (
+                "MOV32mi %2:gr64, 1, $noreg, 0, $noreg, 1 :: (store release (s32) into %ir.1, !tbaa !5)",
+                Some("store release (s32)"),
+            ),
+            ("MEMBARRIER", Some("MEMBARRIER")),
+            ("DMB 9", Some("DMB 9")),
+            ("%3:gr64 = COPY $rdx", None),
+            ("STRWui %0, %stack.0, 0 :: (store (s32) into %stack.0)", None),
+            (
+                "dead $wzr = SWPLW killed renamable $w8, killed renamable $x1 :: (load store release monotonic (s32) on %ir.1)",
+                Some(
+                    "load store release monotonic (s32) by SWPLW, its result dropped into the zero register",
+                ),
+            ),
+        ] {
+            assert_eq!(access(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_changed_has_a_kind() {
+        let list = |words: &[&str]| words.iter().map(|w| w.to_string()).collect::<Vec<_>>();
+        let how = |a: &[&str], b: &[&str]| How::of(&list(a), &list(b));
+        assert_eq!(how(&["a", "b"], &["b", "a"]), How::Reordered);
+        assert_eq!(how(&["a", "b"], &["b"]), How::Removed);
+        assert_eq!(how(&["a"], &["b", "c"]), How::Replaced);
+    }
+
+    #[test]
+    fn the_pass_that_drops_a_result_is_suspected() {
+        let text = |line: &str| {
+            format!("# Machine code for function f: IsSSA\nbb.0:\n  {line}\n  RET undef $lr\n")
+        };
+        let swap = "= SWPLW %1, %2 :: (load store release monotonic (s32) on %ir.1)";
+        let texts = [
+            ("Selection", text(&format!("%0:gpr32 {swap}"))),
+            ("Scheduling", text(&format!("%3:gpr32 {swap}"))),
+            ("Dead defs", text(&format!("$wzr {swap}"))),
+        ];
+        let dumps: Vec<Dump> =
+            texts.iter().map(|(pass, text)| Dump { pass, on: "", machine: true, text }).collect();
+        let frame = Frame {
+            init: Vec::new(),
+            globals: Vec::new(),
+            threads: vec![("f".into(), Vec::new())],
+            locals: Vec::new(),
+        };
+        let suspects = suspects(&dumps, &frame).expect("there are dumps");
+        assert_eq!(suspects.selection, "Selection");
+        assert_eq!(suspects.verdict().0, "Dead defs");
+        assert_eq!(suspects.changes[0].how, How::Dropped);
+        let only = super::suspects(&dumps[..2], &frame).expect("there are dumps");
+        assert_eq!(only.verdict().0, "Selection");
+        assert!(super::suspects(&[], &frame).is_none());
+    }
+}

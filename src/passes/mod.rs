@@ -1,0 +1,17 @@
+//! Which pass of a compiler did it: the code after each pass as litmus tests, judged like the code that
+//! comes out in the end.
+//!
+//! `module` reads LLVM's intermediate representation, `thread` makes threads of its functions,
+//! `ir` tests of whole modules, `blame` goes through the passes of a compilation, `machine` looks at those
+//! that work on machine code, and `alone` runs single passes. It does not know pipelines or reports, and
+//! prints nothing.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
+
+pub mod alone;
+pub mod blame;
+pub mod ir;
+pub mod judge;
+pub mod machine;
+pub mod module;
+pub mod thread;

@@ -1,0 +1,242 @@
+//! Reads a module of LLVM's textual intermediate representation: its functions as blocks of
+//! instructions, its variables, its named types.
+//!
+//! What changes no meaning is left out: comments, metadata, attributes, alignments, records for
+//! debuggers, marks of a stack slot's lifetime. It does not know what instructions do.
+
+use std::collections::BTreeMap;
+
+use litmake_isa::llvm::lex::tokens;
+use litmake_isa::llvm::types::skip;
+
+/// Longer dumps have no litmus tests in them.
+const MOST_FUNCTIONS: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    pub functions: BTreeMap<String, Function>,
+    /// The tokens of each variable's declaration behind `=`.
+    pub variables: BTreeMap<String, Vec<String>>,
+    /// The tokens of each named type.
+    pub types: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The names of the parameters, with their sigil.
+    pub params: Vec<String>,
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name with the sigil that branches write.
+    pub name: String,
+    pub instructions: Vec<Vec<String>>,
+}
+
+/// Calls that are left out, by the beginnings of their names.
+const MARKS: &[&str] = &[
+    "@llvm.dbg.",
+    "@llvm.lifetime.",
+    "@llvm.experimental.noalias.scope.decl",
+    "@llvm.invariant.",
+    "@llvm.assume",
+    "@llvm.fake.use",
+];
+
+impl Module {
+    pub fn read(text: &str) -> Result<Module, String> {
+        let mut module = Module::default();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let words = tokens(line);
+            match words[..] {
+                ["define", ..] => {
+                    let name = name_of(&words)?;
+                    let function = Function::read(&words, &mut lines)
+                        .map_err(|e| format!("the function {name}: {e}"))?;
+                    if module.functions.len() >= MOST_FUNCTIONS {
+                        return Err("unsupported: a module of so many functions".into());
+                    }
+                    module.functions.insert(name, function);
+                }
+                [name, "=", "type", ..] if name.starts_with('%') => {
+                    let rest = words[3..].iter().map(|w| w.to_string()).collect();
+                    module.types.insert(name.to_string(), rest);
+                }
+                [name, "=", ..] if name.starts_with('@') => {
+                    let rest = words[2..].iter().map(|w| w.to_string()).collect();
+                    module.variables.insert(name.to_string(), rest);
+                }
+                _ => {}
+            }
+        }
+        Ok(module)
+    }
+}
+
+/// The name that a definition's head gives.
+fn name_of(words: &[&str]) -> Result<String, String> {
+    let at = words.iter().position(|w| w.starts_with('@'));
+    at.map(|at| words[at].to_string()).ok_or_else(|| "a function without a name".into())
+}
+
+impl Function {
+    /// A function from its head, and the lines behind that up to its end.
+    fn read<'t>(
+        head: &[&str],
+        lines: &mut impl Iterator<Item = &'t str>,
+    ) -> Result<Function, String> {
+        let at = head.iter().position(|w| w.starts_with('@')).unwrap_or(0);
+        let params = parameters(head.get(at + 1..).unwrap_or(&[]))?;
+        // An entry without a name has the number that follows those of the parameters.
+        let number = |p: &String| p.strip_prefix('%').and_then(|n| n.parse::<u32>().ok());
+        let first = params.iter().filter_map(number).max().map_or(0, |n| n + 1);
+        let mut blocks = vec![Block { name: format!("%{first}"), instructions: Vec::new() }];
+        let mut named = false;
+        while let Some(line) = lines.next() {
+            if line.starts_with('}') {
+                return Ok(Function { params, blocks });
+            }
+            let mut words = tokens(line);
+            if let [name, ":", ..] = words[..] {
+                let block = Block { name: format!("%{name}"), instructions: Vec::new() };
+                match !named && blocks.len() == 1 && blocks[0].instructions.is_empty() {
+                    true => blocks[0] = block,
+                    false => blocks.push(block),
+                }
+                named = true;
+                words.drain(..2);
+            }
+            // A switch goes on until its list is closed.
+            while opens(&words) {
+                let next = lines.next().ok_or("a list that is not closed")?;
+                words.extend(tokens(next));
+            }
+            if words.is_empty() || words[0].starts_with("#dbg") || is_mark(&words) {
+                continue;
+            }
+            let instruction = plain(&words);
+            if let Some(block) = blocks.last_mut() {
+                block.instructions.push(instruction);
+            }
+        }
+        Err("its end is missing".into())
+    }
+}
+
+/// Whether a bracket is open at the end of a line.
+fn opens(words: &[&str]) -> bool {
+    let count = |sign: &str| words.iter().filter(|w| **w == sign).count();
+    count("[") > count("]")
+}
+
+/// Whether an instruction is a call that is left out.
+fn is_mark(words: &[&str]) -> bool {
+    let call = words.contains(&"call");
+    let called = words.iter().find(|w| w.starts_with('@'));
+    call && called.is_some_and(|name| MARKS.iter().any(|mark| name.starts_with(mark)))
+}
+
+/// The names of parameters, of a list in parentheses.
+fn parameters(words: &[&str]) -> Result<Vec<String>, String> {
+    let len = skip(words).ok_or("its list of parameters is not closed")?;
+    let mut out = Vec::new();
+    let mut from = 1;
+    let mut depth = 0usize;
+    for i in 1..len {
+        match words[i] {
+            "(" | "[" | "{" | "<" => depth += 1,
+            ")" | "]" | "}" | ">" if depth > 0 => depth -= 1,
+            "," | ")" if depth == 0 => {
+                match words[from..i].last() {
+                    Some(name) if name.starts_with('%') => out.push(name.to_string()),
+                    Some(&"...") => {
+                        return Err("unsupported: a variable number of parameters".into());
+                    }
+                    Some(_) => return Err("a parameter without a name".into()),
+                    None => {}
+                }
+                from = i + 1;
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// An instruction without what changes no meaning.
+fn plain(words: &[&str]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::with_capacity(words.len());
+    let mut i = 0;
+    while i < words.len() {
+        match words[i..] {
+            [",", "align", _, ..] => i += 3,
+            ["align", _, ..] => i += 2,
+            [",", name, "!", "{", "}", ..] if name.starts_with('!') => i += 5,
+            [",", name, value, ..] if name.starts_with('!') && value.starts_with('!') => i += 3,
+            [attribute, ..] if attribute.starts_with('#') => i += 1,
+            ["tail" | "musttail" | "notail", "call", ..] => i += 1,
+            [word, ..] => {
+                out.push(word.to_string());
+                i += 1;
+            }
+            [] => break,
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+; ModuleID = 'test.c'
+%struct.pair = type { i32, i32 }
+@x = internal global i32 0, align 4
+; Function Attrs: nounwind
+define dso_local void @f(ptr noundef captures(none) %0, i32 range(i32 0, 2) %1) local_unnamed_addr #0 !dbg !7 {
+  call void @llvm.lifetime.start.p0(i64 4, ptr %0) #2
+  %3 = load i32, ptr %0, align 4, !tbaa !5
+  switch i32 %3, label %5 [
+    i32 0, label %4
+    i32 1, label %4
+  ], !prof !3
+
+4:                                                ; preds = %2
+  %a = tail call i32 @g(ptr align 4 %0) #3
+  br label %5
+
+5:                                                ; preds = %4, %2
+    #dbg_value(i32 %3, !12, !DIExpression(), !13)
+  ret void
+}
+declare void @g(ptr)
+"#;
+
+    #[test]
+    fn functions_are_blocks_of_instructions() {
+        let module = Module::read(TEXT).expect("reads");
+        let f = &module.functions["@f"];
+        assert_eq!(f.params, ["%0", "%1"]);
+        let names: Vec<_> = f.blocks.iter().map(|b| b.name.as_str()).collect();
+        assert_eq!(names, ["%2", "%4", "%5"]);
+        let text = |b: usize, i: usize| f.blocks[b].instructions[i].join(" ");
+        assert_eq!(text(0, 0), "%3 = load i32 , ptr %0");
+        assert_eq!(text(0, 1), "switch i32 %3 , label %5 [ i32 0 , label %4 i32 1 , label %4 ]");
+        assert_eq!(text(1, 0), "%a = call i32 @g ( ptr %0 )");
+        assert_eq!(text(2, 0), "ret void");
+        assert_eq!(module.types["%struct.pair"].join(" "), "{ i32 , i32 }");
+        assert!(module.variables.contains_key("@x"));
+    }
+
+    #[test]
+    fn broken_text_is_an_error() {
+        assert!(Module::read("define void @f() {\n ret void\n").is_err());
+        assert!(Module::read("define void @f(i32) {\n}\n").is_err());
+        assert!(Module::read("define void @f(\n").is_err());
+        assert!(Module::read("define void () {\n}\n").is_err());
+    }
+}

@@ -1,0 +1,655 @@
+//! Makes the function of a module a thread of a litmus test: calls of the module's functions are
+//! replaced by their code, parameters by the locations that they point to, stack slots by locations of
+//! their own, and names by numbers, so that equal code has equal text.
+//!
+//! It does not know passes, models, or what instructions do beyond where control goes.
+
+use std::collections::BTreeMap;
+
+use super::module::{Block, Function, Module};
+use litmake_base::diag::Span;
+use litmake_isa::llvm::types::{Scalar, Type, skip};
+use litmake_litmus::{InitItem, InitValue, Line, Place, Type as Declared, Value};
+
+/// Functions that call one another deeper than this are refused.
+const DEEPEST: usize = 16;
+
+/// A thread of more instructions is refused.
+const MOST_LINES: usize = 4096;
+
+/// A function as a thread.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub lines: Vec<Line>,
+    /// The locations that it has beside those of the test.
+    pub init: Vec<InitItem>,
+    /// Whether some value of it is left open (`undef`, `poison`).
+    pub open: bool,
+}
+
+/// What a function becomes a thread with.
+pub struct Given<'a> {
+    pub module: &'a Module,
+    pub thread: usize,
+    /// The location behind each parameter.
+    pub params: &'a [String],
+    /// The locations that are variables, by symbol.
+    pub globals: &'a [(String, String)],
+}
+
+/// The thread that a function of a module makes.
+pub fn thread(function: &str, given: &Given) -> Result<Thread, String> {
+    let symbol = format!("@{function}");
+    let f = given
+        .module
+        .functions
+        .get(&symbol)
+        .ok_or_else(|| format!("the module has no function `{function}`"))?;
+    if f.params.len() != given.params.len() {
+        return Err(format!(
+            "`{function}` has {} parameters where the test gives {}",
+            f.params.len(),
+            given.params.len()
+        ));
+    }
+    let args = given.params.iter().map(|p| vec![format!("@{p}")]).collect();
+    let mut writer = Writer::new(given);
+    writer.function(f, args, None, 0)?;
+    writer.finish()
+}
+
+/// A token of a line; which block a phi instruction names is known once all is written.
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    /// The last label of a block of a copy of a function.
+    End(usize, usize),
+}
+
+struct Written {
+    label: Option<usize>,
+    pieces: Vec<Piece>,
+}
+
+struct Writer<'a> {
+    given: &'a Given<'a>,
+    lines: Vec<Written>,
+    init: BTreeMap<String, InitItem>,
+    values: usize,
+    labels: usize,
+    slots: usize,
+    copies: usize,
+    /// For each block of each copy, the label under which it ends.
+    ends: BTreeMap<(usize, usize), usize>,
+    open: bool,
+}
+
+/// Where the values that a called function returns go.
+struct Return {
+    after: usize,
+    values: Vec<(Vec<String>, usize)>,
+}
+
+/// A function's names in one copy of it.
+struct Names<'f> {
+    copy: usize,
+    values: BTreeMap<&'f str, Vec<String>>,
+    blocks: BTreeMap<&'f str, (usize, usize)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(given: &'a Given<'a>) -> Writer<'a> {
+        Writer {
+            given,
+            lines: Vec::new(),
+            init: BTreeMap::new(),
+            values: 0,
+            labels: 0,
+            slots: 0,
+            copies: 0,
+            ends: BTreeMap::new(),
+            open: false,
+        }
+    }
+
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels - 1
+    }
+
+    fn fresh(&mut self) -> String {
+        self.values += 1;
+        format!("%{}", self.values - 1)
+    }
+
+    fn line(&mut self, label: &mut Option<usize>, pieces: Vec<Piece>) -> Result<(), String> {
+        if self.lines.len() >= MOST_LINES {
+            return Err("unsupported: a thread of so many instructions".into());
+        }
+        self.lines.push(Written { label: label.take(), pieces });
+        Ok(())
+    }
+
+    fn function(
+        &mut self,
+        f: &Function,
+        args: Vec<Vec<String>>,
+        mut back: Option<&mut Return>,
+        depth: usize,
+    ) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Err("unsupported: functions that call one another without end".into());
+        }
+        self.copies += 1;
+        let copy = self.copies - 1;
+        let mut names = Names { copy, values: BTreeMap::new(), blocks: BTreeMap::new() };
+        for (param, arg) in f.params.iter().zip(args) {
+            names.values.insert(param, arg);
+        }
+        for (i, block) in f.blocks.iter().enumerate() {
+            let label = self.label();
+            names.blocks.insert(&block.name, (label, i));
+            for words in &block.instructions {
+                if let [name, eq, rest @ ..] = &words[..]
+                    && eq == "="
+                {
+                    let value = match rest.first().map(String::as_str) {
+                        Some("alloca") if i == 0 => self.slot(rest)?,
+                        Some("alloca") => {
+                            return Err(
+                                "unsupported: a stack slot that is made more than once".into()
+                            );
+                        }
+                        _ => self.fresh(),
+                    };
+                    names.values.insert(name, vec![value]);
+                }
+            }
+        }
+        for (i, block) in f.blocks.iter().enumerate() {
+            self.block(i, block, &names, &mut back, depth)?;
+        }
+        Ok(())
+    }
+
+    /// The location that stands for a stack slot.
+    fn slot(&mut self, words: &[String]) -> Result<String, String> {
+        let expanded = self.expanded(&words[1..]);
+        let rest: Vec<&str> = expanded.iter().map(String::as_str).collect();
+        let rest = rest.strip_prefix(&["inalloca"]).unwrap_or(&rest);
+        let (ty, n) = Type::read(rest)?;
+        if !matches!(rest.get(n..), None | Some([] | [",", "addrspace", ..])) {
+            return Err("unsupported: a stack slot of a size that is computed".into());
+        }
+        let name = format!("stack_{}_{}", self.given.thread, self.slots);
+        self.slots += 1;
+        let (unit, count) = match ty.size() {
+            0 => (1, 1),
+            n @ (1 | 2 | 4 | 8 | 16) => (n, 1),
+            n if n % 8 == 0 => (8, n / 8),
+            n => (1, n),
+        };
+        self.declare(&name, unit, count, None);
+        Ok(format!("@{name}"))
+    }
+
+    /// Declares a location: so many values of so many bytes.
+    fn declare(&mut self, name: &str, unit: u64, count: u64, value: Option<InitValue>) {
+        let one = Declared::Int { bytes: unit as u8, signed: false };
+        let ty = if count == 1 { one } else { Declared::Array(one.into(), count) };
+        let place = Place::Mem { name: name.to_string(), index: None };
+        let item = InitItem { place, ty: Some(ty), value, span: Span::default() };
+        self.init.insert(name.to_string(), item);
+    }
+
+    /// Words with the module's named types written out.
+    fn expanded(&self, words: &[String]) -> Vec<String> {
+        let mut out = words.to_vec();
+        // A type that names itself stays unread.
+        for _ in 0..DEEPEST {
+            let types = &self.given.module.types;
+            if !out.iter().any(|w| types.contains_key(w)) {
+                break;
+            }
+            let whole = |w: &String| types.get(w).cloned().unwrap_or_else(|| vec![w.clone()]);
+            out = out.iter().flat_map(whole).collect();
+        }
+        out
+    }
+
+    fn block(
+        &mut self,
+        index: usize,
+        block: &Block,
+        names: &Names,
+        back: &mut Option<&mut Return>,
+        depth: usize,
+    ) -> Result<(), String> {
+        let first = names.blocks[block.name.as_str()].0;
+        let mut label = Some(first);
+        let mut current = first;
+        for words in &block.instructions {
+            let (dst, rest) = match &words[..] {
+                [name, eq, rest @ ..] if eq == "=" => (Some(name.as_str()), rest),
+                rest => (None, rest),
+            };
+            match rest.first().map(String::as_str) {
+                Some("alloca") => continue,
+                Some("ret") => {
+                    let Some(back) = back else {
+                        self.line(&mut label, text("ret void"))?;
+                        continue;
+                    };
+                    let value: Vec<String> = match rest.get(1).map(String::as_str) {
+                        None | Some("void") => Vec::new(),
+                        Some(_) => self.words(&rest[1..], names)?,
+                    };
+                    back.values.push((value, current));
+                    let after = back.after;
+                    self.line(&mut label, text(&format!("br label %L{after}")))?;
+                }
+                Some("call") => {
+                    let function = self.called(rest);
+                    let Some((f, list)) = function else {
+                        let pieces = self.pieces(dst, rest, names)?;
+                        self.line(&mut label, pieces)?;
+                        continue;
+                    };
+                    let args = self.arguments(list, names)?;
+                    if args.len() != f.params.len() {
+                        return Err(
+                            "unsupported: a call with other arguments than the function".into()
+                        );
+                    }
+                    let after = self.label();
+                    let entry = self.labels;
+                    self.line(&mut label, text(&format!("br label %L{entry}")))?;
+                    let mut returned = Return { after, values: Vec::new() };
+                    self.function(f, args, Some(&mut returned), depth + 1)?;
+                    label = Some(after);
+                    current = after;
+                    if let Some(dst) = dst {
+                        let dst = names.values[dst].join(" ");
+                        let phi = phi(&dst, &returned.values)?;
+                        self.line(&mut label, text(&phi))?;
+                    }
+                }
+                Some("phi") => {
+                    let mut pieces = self.pieces(dst, rest, names)?;
+                    // Of `[ value, %block ]`, the block as it ends.
+                    for i in 0..pieces.len().saturating_sub(1) {
+                        if let (Piece::Text(name), Piece::Text(close)) =
+                            (&pieces[i], &pieces[i + 1])
+                            && close == "]"
+                            && let Some(number) = name.strip_prefix("%L")
+                            && let Ok(number) = number.parse::<usize>()
+                            && let Some((_, at)) = names.blocks.values().find(|(l, _)| *l == number)
+                        {
+                            pieces[i] = Piece::End(names.copy, *at);
+                        }
+                    }
+                    self.line(&mut label, pieces)?;
+                }
+                _ => {
+                    let pieces = self.pieces(dst, rest, names)?;
+                    self.line(&mut label, pieces)?;
+                }
+            }
+        }
+        // A block of nothing but what was left out.
+        if label.is_some() {
+            self.line(&mut label, Vec::new())?;
+        }
+        self.ends.insert((names.copy, index), current);
+        Ok(())
+    }
+
+    /// The function that a call runs, where the module has it, and the words of its arguments.
+    fn called<'w>(&self, words: &'w [String]) -> Option<(&'a Function, &'w [String])> {
+        let at = words.iter().position(|w| w.starts_with('@') || w == "asm")?;
+        let f = self.given.module.functions.get(&words[at])?;
+        let rest = &words[at + 1..];
+        let view: Vec<&str> = rest.iter().map(String::as_str).collect();
+        Some((f, &rest[..skip(&view)?]))
+    }
+
+    /// The values of a call's arguments, without their types and attributes.
+    fn arguments(&mut self, words: &[String], names: &Names) -> Result<Vec<Vec<String>>, String> {
+        let mut out = Vec::new();
+        let inner = words.get(1..words.len().saturating_sub(1)).unwrap_or(&[]);
+        let (mut depth, mut from) = (0usize, 0);
+        for i in 0..=inner.len() {
+            match inner.get(i).map(String::as_str) {
+                Some("(" | "[" | "{" | "<") => depth += 1,
+                Some(")" | "]" | "}" | ">") => depth = depth.saturating_sub(1),
+                None | Some(",") if depth == 0 => {
+                    if from < i {
+                        out.push(self.argument(&inner[from..i], names)?);
+                    }
+                    from = i + 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(out)
+    }
+
+    fn argument(&mut self, words: &[String], names: &Names) -> Result<Vec<String>, String> {
+        let expanded = self.expanded(words);
+        let view: Vec<&str> = expanded.iter().map(String::as_str).collect();
+        let (_, mut at) = Type::read(&view)?;
+        // Attributes stand before the value, which is the last word unless it is an expression.
+        loop {
+            let rest = &view[at..];
+            let word =
+                rest.first().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_lowercase()));
+            let expression = ["getelementptr", "bitcast", "ptrtoint", "inttoptr", "addrspacecast"];
+            if !word || rest.len() == 1 || expression.contains(&rest[0]) {
+                break;
+            }
+            at += 1;
+            if view.get(at) == Some(&"(") {
+                at += skip(&view[at..]).ok_or("a parenthesis that is not closed")?;
+            }
+        }
+        self.words(&expanded[at..], names)
+    }
+
+    /// Words in the names of the thread.
+    fn words(&mut self, words: &[String], names: &Names) -> Result<Vec<String>, String> {
+        let mut out = Vec::with_capacity(words.len());
+        for word in words {
+            let word = word.as_str();
+            self.open |= matches!(word, "undef" | "poison");
+            if let Some(value) = names.values.get(word) {
+                out.extend(value.iter().cloned());
+            } else if let Some((label, _)) = names.blocks.get(word) {
+                out.push(format!("%L{label}"));
+            } else if self.given.module.types.contains_key(word) {
+                out.extend(self.expanded(&[word.to_string()]));
+            } else if word.starts_with('@') {
+                out.push(self.symbol(word)?);
+            } else {
+                out.push(word.to_string());
+            }
+        }
+        Ok(out)
+    }
+
+    /// A variable as a location.
+    fn symbol(&mut self, word: &str) -> Result<String, String> {
+        let name = word[1..].trim_matches('"');
+        if let Some((_, location)) = self.given.globals.iter().find(|(symbol, _)| symbol == name) {
+            return Ok(format!("@{location}"));
+        }
+        let Some(words) = self.given.module.variables.get(word) else {
+            return Ok(word.to_string());
+        };
+        let plain: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let location = format!("module_{plain}");
+        if !self.init.contains_key(&location) {
+            let (unit, values) =
+                self.initial(words).map_err(|e| format!("the variable {word}: {e}"))?;
+            let count = values.len() as u64;
+            let value = match values[..] {
+                [one] => InitValue::One(Value::Int(one)),
+                _ => InitValue::Array(values.into_iter().map(Value::Int).collect()),
+            };
+            self.declare(&location, unit, count, Some(value));
+        }
+        Ok(format!("@{location}"))
+    }
+
+    /// The values that a variable holds, which are of one size, and their bytes.
+    fn initial(&self, words: &[String]) -> Result<(u64, Vec<i128>), String> {
+        let words = self.expanded(words);
+        let view: Vec<&str> = words.iter().map(String::as_str).collect();
+        let at = view
+            .iter()
+            .position(|w| matches!(*w, "global" | "constant"))
+            .ok_or("unsupported: what it holds is not known here")?;
+        let (ty, n) = Type::read(&view[at + 1..])?;
+        let rest = &view[at + 1 + n..];
+        let unit = ty.size() / ty.count().max(1);
+        let even = |s: (usize, &Scalar)| {
+            s.1.at == unit * s.0 as u64 && s.1.bits.div_ceil(8) as u64 == unit
+        };
+        let scalars = ty.scalars();
+        if scalars.is_empty() || !scalars.iter().enumerate().all(even) {
+            return Err("unsupported: values of different sizes".into());
+        }
+        if let [only, ..] = rest
+            && matches!(*only, "zeroinitializer" | "undef" | "poison")
+        {
+            return Ok((unit, vec![0; scalars.len()]));
+        }
+        let numbers: Vec<i128> = rest
+            .iter()
+            .take_while(|w| **w != "align" && **w != "section")
+            .filter_map(|w| match *w {
+                "true" => Some(1),
+                "false" | "null" => Some(0),
+                w => w.parse().ok(),
+            })
+            .collect();
+        match numbers.len() == scalars.len() {
+            true => Ok((unit, numbers)),
+            false => Err("unsupported: what it holds".into()),
+        }
+    }
+
+    fn pieces(
+        &mut self,
+        dst: Option<&str>,
+        rest: &[String],
+        names: &Names,
+    ) -> Result<Vec<Piece>, String> {
+        let mut out = Vec::new();
+        if let Some(dst) = dst {
+            out.extend(names.values[dst].iter().cloned());
+            out.push("=".to_string());
+        }
+        out.extend(self.words(rest, names)?);
+        Ok(out.into_iter().map(Piece::Text).collect())
+    }
+
+    /// The lines, with the labels that are used.
+    fn finish(self) -> Result<Thread, String> {
+        let mut lines = Vec::with_capacity(self.lines.len());
+        let mut used = std::collections::BTreeSet::new();
+        let mut texts = Vec::new();
+        for written in &self.lines {
+            let mut words = Vec::with_capacity(written.pieces.len());
+            for piece in &written.pieces {
+                words.push(match piece {
+                    Piece::Text(text) => text.clone(),
+                    Piece::End(copy, block) => {
+                        let end =
+                            self.ends.get(&(*copy, *block)).ok_or("a block without an end")?;
+                        format!("%L{end}")
+                    }
+                });
+            }
+            for word in words.iter().flat_map(|w| w.split(' ')) {
+                let label = word.trim_end_matches(',').strip_prefix("%L");
+                used.extend(label.and_then(|n| n.parse::<usize>().ok()));
+            }
+            texts.push(join(&words));
+        }
+        // Labels are numbered by their places.
+        let mut numbers = BTreeMap::new();
+        for label in self.lines.iter().filter_map(|w| w.label).filter(|l| used.contains(l)) {
+            let n = numbers.len();
+            numbers.insert(label, n);
+        }
+        for (written, text) in self.lines.iter().zip(texts) {
+            let label = written.label.and_then(|l| numbers.get(&l));
+            lines.push(Line {
+                labels: label.map(|n| format!("L{n}")).into_iter().collect(),
+                text: renumbered(&text, &numbers),
+                span: Span::default(),
+            });
+        }
+        Ok(Thread { lines, init: self.init.into_values().collect(), open: self.open })
+    }
+}
+
+fn text(line: &str) -> Vec<Piece> {
+    vec![Piece::Text(line.to_string())]
+}
+
+/// A text with the labels that it names by their numbers.
+fn renumbered(text: &str, numbers: &BTreeMap<usize, usize>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("%L") {
+        let len = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let number = behind[..len].parse::<usize>().ok().and_then(|n| numbers.get(&n));
+        out.push_str(before);
+        match number {
+            Some(n) => out.push_str(&format!("%L{n}")),
+            None => out.push_str(&format!("%L{}", &behind[..len])),
+        }
+        rest = &behind[len..];
+    }
+    out + rest
+}
+
+/// Words as a line that people read.
+fn join(words: &[String]) -> String {
+    let mut out = String::new();
+    for word in words {
+        let tight = matches!(word.as_str(), "," | ")" | "*") || out.ends_with('(');
+        let open = word == "(" && !out.ends_with([' ', ',']) && !out.is_empty();
+        if !(out.is_empty() || tight || open) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The value that a called function gives: of a type that is said first, by where it returned.
+fn phi(dst: &str, values: &[(Vec<String>, usize)]) -> Result<String, String> {
+    let Some((first, _)) = values.first() else {
+        return Ok(format!("{dst} = freeze i32 poison"));
+    };
+    let view: Vec<&str> = first.iter().map(String::as_str).collect();
+    let (_, n) = Type::read(&view)?;
+    let mut out = format!("{dst} = phi {}", first[..n].join(" "));
+    for (i, (value, label)) in values.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let value = value.get(n..).unwrap_or(&[]).join(" ");
+        out.push_str(&format!("{comma} [ {value}, %L{label} ]"));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+%struct.s = type { i32, i32 }
+@t0_loc_x = internal global i32 0
+@table = private unnamed_addr constant [3 x i32] [i32 4, i32 5, i32 6]
+define void @t0_P0(ptr noundef %out) {
+entry:
+  %slot = alloca %struct.s, align 4
+  %r = call i32 @twice(i32 noundef 3)
+  br label %loop
+
+loop:
+  %i = phi i32 [ %r, %entry ], [ %n, %loop ]
+  %n = call i32 @twice(i32 %i)
+  %p = getelementptr [3 x i32], ptr @table, i64 0, i64 1
+  store i32 %n, ptr %slot
+  store atomic i32 %n, ptr @t0_loc_x release, align 4
+  %c = icmp ult i32 %n, 20
+  br i1 %c, label %loop, label %done
+
+done:
+  store i32 undef, ptr %out
+  ret void
+}
+define internal i32 @twice(i32 noundef %v) {
+  %z = icmp eq i32 %v, 0
+  br i1 %z, label %1, label %2
+
+1:
+  ret i32 0
+
+2:
+  %d = shl i32 %v, 1
+  ret i32 %d
+}
+";
+
+    fn made(text: &str) -> Result<Thread, String> {
+        let module = Module::read(text).expect("reads");
+        let globals = [("t0_loc_x".to_string(), "x".to_string())];
+        let params = ["out_P0_r".to_string()];
+        thread("t0_P0", &Given { module: &module, thread: 0, params: &params, globals: &globals })
+    }
+
+    fn text(thread: &Thread) -> String {
+        let line = |l: &Line| {
+            let labels: String = l.labels.iter().map(|l| format!("{l}: ")).collect();
+            labels + &l.text
+        };
+        thread.lines.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn calls_are_replaced_by_code() {
+        let thread = made(TEXT).expect("a thread");
+        let text = text(&thread);
+        for part in [
+            "store i32 %2, ptr @stack_0_0",
+            "store atomic i32 %2, ptr @x release",
+            "getelementptr [ 3 x i32 ], ptr @module_table, i64 0, i64 1",
+            "store i32 undef, ptr @out_P0_r",
+        ] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert!(!text.contains("call") && !text.contains("alloca"), "{text}");
+        assert!(thread.open);
+        let table = thread.init.iter().find(|i| i.place.to_string() == "module_table");
+        let values = [4, 5, 6].map(Value::Int).to_vec();
+        assert_eq!(table.and_then(|t| t.value.clone()), Some(InitValue::Array(values)));
+        // What is left is the code of one function: what it computes is what the module does.
+        let source = litmake_base::diag::Source::new("t", "");
+        let lines = &thread.lines;
+        let code = litmake_isa::Isa::thread(
+            &litmake_isa::llvm::Llvm,
+            &source,
+            lines,
+            &mut litmake_litmus::Anything,
+        );
+        assert!(code.is_ok(), "{:?}\n{text}", code.err());
+    }
+
+    #[test]
+    fn equal_code_has_equal_text() {
+        let other =
+            TEXT.replace("%n", "%next").replace("%loop", "%again").replace("loop:", "again:");
+        let texts = [TEXT, &other].map(|t| text(&made(t).expect("a thread")));
+        assert_eq!(texts[0], texts[1]);
+    }
+
+    #[test]
+    fn what_has_no_form_as_a_thread_is_refused() {
+        for (from, to, why) in [
+            ("%slot = alloca %struct.s", "%slot = alloca i32, i32 %r", "computed"),
+            ("%d = shl i32 %v, 1", "%d = call i32 @twice(i32 %v)", "without end"),
+            ("%p = getelementptr", "%q = alloca i32\n  %p = getelementptr", "more than once"),
+            ("[i32 4, i32 5, i32 6]", "[i32 4]", "what it holds"),
+            ("ptr noundef %out", "", "parameters"),
+        ] {
+            assert!(TEXT.contains(from), "{from}");
+            let e = made(&TEXT.replace(from, to)).expect_err(to);
+            assert!(e.contains(why), "{to}: {e}");
+        }
+    }
+}

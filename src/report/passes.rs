@@ -1,0 +1,147 @@
+//! The pass of a compiler that brought a wrong outcome in, as a finding shows it.
+//!
+//! It does not know how passes are looked at.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::{State, state_text};
+
+/// What is known of the pass that did it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Culprit {
+    /// As the compiler calls it; empty where none is named.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pass: String,
+    /// Where in the compiler it is: `front end`, `intermediate code` or `code generation`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// What says that it was this pass, and how sure that is.
+    pub why: String,
+    /// The function that it ran on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// What it was given, and what it made of that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub before: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub after: String,
+    /// The outcomes of the code behind it that the source forbids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<State>,
+    /// How many dumps of code there were, and how many different ones were simulated.
+    #[serde(default)]
+    pub dumps: usize,
+    #[serde(default)]
+    pub simulated: usize,
+    /// What else is to be known, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Wider code is put one below the other.
+const WIDEST: usize = 76;
+
+impl Culprit {
+    /// It as indented lines.
+    pub fn lines(&self) -> String {
+        let mut out = String::new();
+        match self.pass.is_empty() {
+            true => {
+                let _ = writeln!(out, "  no pass is named: {}", self.why);
+            }
+            false => {
+                let on = match self.function.is_empty() {
+                    true => String::new(),
+                    false => format!(" on {}", self.function),
+                };
+                let _ = writeln!(out, "  the pass that did it: {}{on} ({})", self.pass, self.place);
+                let _ = writeln!(out, "    {}", self.why);
+            }
+        }
+        for note in &self.notes {
+            let _ = writeln!(out, "    {note}");
+        }
+        for state in self.outcomes.iter().take(8) {
+            let _ = writeln!(out, "    new after it: {}", state_text(state));
+        }
+        out.push_str(&side_by_side(&self.before, &self.after));
+        if self.dumps > 0 {
+            let _ = writeln!(
+                out,
+                "    {} dumps of intermediate code, {} different ones simulated",
+                self.dumps, self.simulated
+            );
+        }
+        out
+    }
+}
+
+/// Two texts beside one another, the parts of them (`P0:`) that are equal left out.
+pub fn side_by_side(before: &str, after: &str) -> String {
+    let mut out = String::new();
+    let (left, right) = (parts(before), parts(after));
+    for (i, old) in left.iter().enumerate() {
+        let none = Vec::new();
+        let new = right.get(i).unwrap_or(&none);
+        if old == new {
+            continue;
+        }
+        let width = old.iter().map(|l| l.chars().count()).max().unwrap_or(0).max(6);
+        if width > WIDEST {
+            for (head, text) in [("before", old), ("after", new)] {
+                let _ = writeln!(out, "    {head}:");
+                for line in text {
+                    let _ = writeln!(out, "      {line}");
+                }
+            }
+            continue;
+        }
+        let _ = writeln!(out, "    {:width$}  |  after", "before");
+        for row in 0..old.len().max(new.len()) {
+            let cell = |list: &[&str]| list.get(row).map(|l| l.to_string()).unwrap_or_default();
+            let line = format!("    {:width$}  |  {}", cell(old), cell(new));
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+    out
+}
+
+/// The lines of each part, which begins with a line that is not indented and names a thread.
+fn parts(text: &str) -> Vec<Vec<&str>> {
+    let mut out: Vec<Vec<&str>> = Vec::new();
+    for line in text.lines() {
+        let head = line.strip_prefix('P').and_then(|l| l.strip_suffix(':'));
+        if out.is_empty() || head.is_some_and(|n| n.parse::<u32>().is_ok()) {
+            out.push(Vec::new());
+        }
+        if let Some(part) = out.last_mut() {
+            part.push(line);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_threads_are_left_out() {
+        let before = "P0:\n  fence acquire\nP1:\n  a\n  b\n";
+        let after = "P0:\n  fence acquire\nP1:\n  b\n";
+        let text = side_by_side(before, after);
+        assert!(!text.contains("fence"), "{text}");
+        assert_eq!(
+            text,
+            "    before  |  after\n    P1:     |  P1:\n      a     |    b\n      b     |\n"
+        );
+    }
+
+    #[test]
+    fn what_names_no_pass_says_why() {
+        let culprit = Culprit { why: "gcc".into(), ..Culprit::default() };
+        assert_eq!(culprit.lines(), "  no pass is named: gcc\n");
+    }
+}

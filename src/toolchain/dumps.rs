@@ -1,0 +1,187 @@
+//! What LLVM's compilers print of their own work: the code after each pass.
+//!
+//! A compiler is run as for lifting, with flags that make it print, and what it prints is cut into
+//! dumps. This file does not know what code means, nor which pass is to blame.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use super::bench::Bench;
+use super::compile::{Compiler, Frame};
+use super::process::{self, Ended, Request};
+use litmake_base::failure::Failure;
+use litmake_base::file;
+use litmake_lang::Language;
+use litmake_litmus::Test;
+
+/// The code after one pass, or what came before all passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dump<'a> {
+    /// As the compiler calls it, without what it ran on.
+    pub pass: &'a str,
+    /// What it ran on: a function, a loop, or everything.
+    pub on: &'a str,
+    /// Whether it is machine code, of one function; else it is the whole module.
+    pub machine: bool,
+    pub text: &'a str,
+}
+
+/// The file in a compilation's folder that takes what the compiler prints.
+const FILE: &str = "dumps.txt";
+
+/// More than this is not read.
+const MOST: u64 = 256 << 20;
+
+/// Makes a compiler print the whole module.
+const WHOLE: [&str; 2] = ["-mllvm", "-print-module-scope"];
+
+/// Makes a compiler print after each pass, on intermediate and on machine code.
+const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
+
+/// Has no pass of the optimiser run, and makes a compiler print once: after the first step of code
+/// generation, which changes no code that tests have.
+const NONE: [&str; 4] =
+    ["-Xclang", "-disable-llvm-passes", "-mllvm", "-print-after=pre-isel-intrinsic-lowering"];
+
+impl Compiler<'_> {
+    /// What the compiler prints of the compilation of a test, pass by pass. Passes on functions that
+    /// the test does not run (those that keep variables alive) are left out.
+    pub fn dumps(&self, test: &Test) -> Result<(Frame, String), Failure> {
+        self.printed(test, &ALL)
+    }
+
+    /// The module as the compiler's front end makes it, which no pass has seen.
+    pub fn before_passes(&self, test: &Test) -> Result<(Frame, String), Failure> {
+        let (frame, printed) = self.printed(test, &NONE)?;
+        let first = list(&printed).into_iter().find(|d| !d.machine);
+        let text = first.map(|d| d.text.to_string()).ok_or_else(|| {
+            let name = &self.profile.compiler;
+            Failure::unsupported(format!("{name} prints no code after its passes"))
+        })?;
+        Ok((frame, text))
+    }
+
+    fn printed(&self, test: &Test, when: &[&str]) -> Result<(Frame, String), Failure> {
+        if self.profile.language == Language::Rust {
+            return Err(Failure::unsupported("passes of rustc"));
+        }
+        let unit = self.unit(test)?;
+        let frame = self.frame(&unit, 0)?;
+        let functions: Vec<String> = frame
+            .threads
+            .iter()
+            .map(|(function, _)| function.clone())
+            .chain(self.helpers_of(&unit))
+            .collect();
+        let only = format!("-filter-print-funcs={}", functions.join(","));
+        let text = |header: &str| self.text(header, &[(0, unit.clone())]);
+        // What is printed once is a module that other tools can read, with all that it declares.
+        let filter: &[&str] = if when == ALL { &["-mllvm", &only] } else { &[] };
+        let extra = [&self.extra()[..], &WHOLE, when, filter].concat();
+        let printed = RefCell::new(String::new());
+        let run = |request: &Request| {
+            let (ended, text) = printing(request);
+            *printed.borrow_mut() = text;
+            ended
+        };
+        Bench::new(self, &extra, self.profile.timeout)?.by(&run).emit(&text)?;
+        Ok((frame, printed.into_inner()))
+    }
+}
+
+/// Runs a program with a file for what it prints as errors, which may be much.
+pub fn printing(request: &Request) -> (Ended, String) {
+    // The shell becomes the compiler, so that time and memory are the compiler's.
+    let script = format!("exec \"$0\" \"$@\" 2>{FILE}");
+    let program = request.program.to_string_lossy().into_owned();
+    let mut args = vec!["-c".to_string(), script, program];
+    args.extend(request.args.iter().cloned());
+    let ended = process::run(&Request { program: Path::new("/bin/sh"), args: &args, ..*request });
+    let bytes = file::read(&request.dir.join(FILE), MOST).unwrap_or_default();
+    let printed = String::from_utf8_lossy(&bytes).into_owned();
+    let ended = match ended {
+        Ended::Exit { code, stdout, stderr } if code != 0 => {
+            let errors = printed.lines().filter(|l| l.contains("error")).take(20);
+            let said: Vec<&str> = errors.chain(printed.lines().take(1)).collect();
+            let stderr = if stderr.is_empty() { said.join("\n") } else { stderr };
+            Ended::Exit { code, stdout, stderr }
+        }
+        other => other,
+    };
+    (ended, printed)
+}
+
+/// The dumps that a compiler printed, in order.
+pub fn list(printed: &str) -> Vec<Dump<'_>> {
+    let mut out: Vec<Dump> = Vec::new();
+    let mut at = 0;
+    let mut open: Option<(Dump, usize)> = None;
+    for line in printed.split_inclusive('\n') {
+        let next = at + line.len();
+        if let Some((pass, on, machine)) = head(line.trim_end()) {
+            if let Some((dump, from)) = open.take() {
+                out.push(Dump { text: &printed[from..at], ..dump });
+            }
+            open = Some((Dump { pass, on, machine, text: "" }, next));
+        }
+        at = next;
+    }
+    if let Some((dump, from)) = open {
+        out.push(Dump { text: &printed[from..], ..dump });
+    }
+    // A pass that removes what it ran on prints nothing.
+    out.retain(|d| !d.text.trim().is_empty());
+    out
+}
+
+/// The pass and what it ran on, where a line opens a dump: `; *** IR Dump After GVNPass on f ***`,
+/// `*** IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)` or
+/// `# *** IR Dump After Machine code sinking (machine-sink) ***:`.
+fn head(line: &str) -> Option<(&str, &str, bool)> {
+    let machine = line.starts_with('#');
+    let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR Dump After ")?;
+    let (name, behind) = rest.rsplit_once("***")?;
+    let name = name.trim();
+    if let Some((pass, on)) = name.split_once(" on ") {
+        return Some((pass, on.trim_end_matches(" (invalidated)"), machine));
+    }
+    let on = behind.trim().strip_prefix("(function: ").map_or("", |on| on.trim_end_matches(')'));
+    Some((name, on, machine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_head_is_read() {
+        for (line, expected) in [
+            ("; *** IR Dump After GVNPass on f ***", ("GVNPass", "f", false)),
+            ("; *** IR Dump After InlinerPass on (f) ***", ("InlinerPass", "(f)", false)),
+            (
+                "*** IR Dump After Expand Atomic instructions (atomic-expand) *** (function: f)",
+                ("Expand Atomic instructions (atomic-expand)", "f", false),
+            ),
+            (
+                "# *** IR Dump After Machine code sinking (machine-sink) ***:",
+                ("Machine code sinking (machine-sink)", "", true),
+            ),
+            (
+                "*** IR Dump After Module Verifier (verify) ***",
+                ("Module Verifier (verify)", "", false),
+            ),
+        ] {
+            assert_eq!(head(line), Some(expected), "{line}");
+        }
+        assert_eq!(head("; *** something else ***"), None);
+    }
+
+    #[test]
+    fn dumps_end_where_the_next_begins() {
+        let printed = "; *** IR Dump After A on f ***\none\n; *** IR Dump After B on f ***\n\
+                       # *** IR Dump After C ***:\ntwo\nthree\n";
+        let dumps = list(printed);
+        let texts: Vec<_> = dumps.iter().map(|d| (d.pass, d.text)).collect();
+        assert_eq!(texts, [("A", "one\n"), ("C", "two\nthree\n")]);
+    }
+}
