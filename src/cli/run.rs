@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -46,14 +46,6 @@ pub struct Args {
     /// Workers [default: one a core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-
-    /// Leave times and cache counts out of the report, so that equal results are equal bytes
-    #[arg(long)]
-    stable: bool,
 
     #[command(flatten)]
     formats: Formats,
@@ -233,6 +225,9 @@ pub fn once(
     }
     let (mut report, origins) = found.finish();
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
+        if baseline.is_some() && !path.exists() {
+            return Err(no_baseline(path));
+        }
         let known = Baseline::read(path)?;
         // A test that failed was not looked at; in a run that was stopped, any may not have been.
         let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();
@@ -245,6 +240,9 @@ pub fn once(
         });
         litmake::report::merge::sort(&mut report);
     }
+    if finished {
+        investigator.judge(&mut report);
+    }
     if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
@@ -253,6 +251,12 @@ pub fn once(
     findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();
     Ok(report)
+}
+
+/// Says that a baseline that was asked for is not there.
+fn no_baseline(path: &Path) -> Box<Diag> {
+    Diag::new(format!("there is no baseline {}", path.display()))
+        .help("`litmake baseline update REPORT --baseline FILE` writes one from a report")
 }
 
 /// What a run saw of a test with some profiles, in any of its stages.
@@ -300,19 +304,20 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
         output::raw(&github::annotations(report));
         job_summary(report);
     }
-    if let Some(path) = &args.report {
-        let report = match args.stable {
-            true => report.clone().stable(),
-            false => report.clone(),
-        };
-        write(path, report.json())?;
-    }
     args.formats.write(report)
 }
 
 /// Files in which a report is written for others to show.
 #[derive(clap::Args)]
 pub struct Formats {
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Leave times and cache counts out of the report, so that equal results are equal bytes
+    #[arg(long)]
+    stable: bool,
+
     /// Write the report as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -328,6 +333,13 @@ pub struct Formats {
 
 impl Formats {
     pub fn write(&self, report: &Report) -> Result<()> {
+        if let Some(path) = &self.report {
+            let report = match self.stable {
+                true => report.clone().stable(),
+                false => report.clone(),
+            };
+            write(path, report.json())?;
+        }
         if let Some(path) = &self.junit {
             write(path, junit::junit(report))?;
         }
