@@ -7,7 +7,7 @@ use litmake::diag::{Diag, Result, nearest};
 use litmake::file::write;
 use litmake::litmus::list;
 use litmake::pipeline::plan::profile_folders;
-use litmake::profile::files::Disk;
+use litmake::profile::files::{Disk, Files};
 use litmake::profile::{Profiles, builds};
 use litmake::report::terminal::Style;
 use litmake::report::{judged, table};
@@ -170,11 +170,12 @@ fn pairs(args: &Args, old: &str, new: &str) -> Result<Vec<(String, String)>> {
         let is_file = word.ends_with(".yaml") || word.ends_with(".yml");
         word.contains('@') || is_file || known.names().any(|name| name == word)
     };
+    let own = |profile: &str| profile.split('@').next().unwrap_or(profile).to_string();
     let pair = match (is_profile(old), is_profile(new)) {
         (false, false) => return builds_of(args, &known, old, new),
         (true, true) => (old.to_string(), new.to_string()),
-        (true, false) => (old.to_string(), format!("{old}@{new}")),
-        (false, true) => (format!("{new}@{old}"), new.to_string()),
+        (true, false) => (old.to_string(), format!("{}@{new}", own(old))),
+        (false, true) => (format!("{}@{old}", own(new)), new.to_string()),
     };
     if let Some(word) = args.target.first().or(args.level.first()) {
         return Err(Diag::new(format!(
@@ -220,7 +221,9 @@ fn builds_of(args: &Args, known: &Profiles, old: &str, new: &str) -> Result<Vec<
 fn tool(build: &str) -> Result<String> {
     let own = builds::parts(build.trim_end_matches('/')).1;
     if Path::new(build).is_dir() && build.contains('/') {
-        let found = TOOLS.iter().find(|tool| builds::program(&Disk, build, tool).is_some());
+        let is_empty = Disk.list(Path::new(build)).is_empty();
+        let is = |tool: &&&str| !is_empty && builds::program(&Disk, build, tool).is_some();
+        let found = TOOLS.iter().find(is);
         return found.map(|tool| tool.to_string()).ok_or_else(|| {
             Diag::new(format!("there is no compiler in {build}"))
                 .help("a build is a folder with `bin/clang`, `bin/gcc` or the like")

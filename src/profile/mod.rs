@@ -171,15 +171,12 @@ fn has_lpae(base: &str) -> bool {
         || processor.is_some_and(|n| matches!(n, 7 | 12 | 15 | 17 | 32..))
 }
 
-/// Versions in order: numbers by value.
+/// Versions in order: numbers by value, wherever they stand (`r9` before `r10`), and before words.
 pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
     let parts = |s: &str| -> Vec<(u64, String)> {
-        s.split(['.', '-'])
-            .map(|p| {
-                let digits: String = p.chars().take_while(char::is_ascii_digit).collect();
-                (digits.parse().unwrap_or(u64::MAX), p.to_string())
-            })
-            .collect()
+        let runs = s.as_bytes().chunk_by(|x, y| x.is_ascii_digit() == y.is_ascii_digit());
+        let text = runs.map(|run| String::from_utf8_lossy(run).into_owned());
+        text.map(|run| (run.parse().unwrap_or(u64::MAX), run)).collect()
     };
     parts(a).cmp(&parts(b))
 }
@@ -697,6 +694,15 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn versions_have_an_order() {
+        let list = ["0.9.1", "0.13.0", "9", "13", "22", "22-rc1", "r9", "r10", "r100", "trunk"];
+        let mut sorted = list;
+        sorted.reverse();
+        sorted.sort_by(|a, b| super::by_version(a, b));
+        assert_eq!(sorted, list);
+    }
+
     #[test]
     fn every_file_of_the_profiles_folder_is_built_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");

@@ -144,8 +144,8 @@ fn operations(text: &[u8]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for body in read_test(text).iter().flat_map(|test| &test.threads) {
         let Body::C(f) = body else { continue };
-        // A statement stands on a line of its own, and so does what is asked of a condition.
-        out.extend(print_function(f).lines().filter_map(|line| operation(f, line)));
+        // A statement stands on a line of its own, and the names of parameters on the first.
+        out.extend(print_function(f).lines().skip(1).filter_map(|line| operation(f, line)));
     }
     match out.is_empty() {
         true => BTreeSet::from(["plain accesses".to_string()]),
