@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::file::write;
 use litmake::litmus::list;
@@ -13,7 +14,7 @@ use litmake::report::terminal::Style;
 use litmake::report::{judged, table};
 use litmake::toolchain::process;
 
-use super::{common, made};
+use super::{common, completions, made};
 
 /// Judge a change to a compiler, or compare versions of one.
 ///
@@ -56,7 +57,7 @@ pub struct Args {
     markdown: Option<PathBuf>,
 
     /// The model of the sources
-    #[arg(long, value_name = "MODEL", default_value = "rc11-lb", requires = "old")]
+    #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", requires = "old", add = ArgValueCompleter::new(completions::models))]
     source_model: String,
 
     /// Reduce at most so many differences of each target and build to the bugs that they are
@@ -65,7 +66,7 @@ pub struct Args {
 
     /// Profiles, each compared with the one before it: names, files, or patterns such as
     /// `clang-*-aarch64-O2`, which stand for the installed ones in order of their versions
-    #[arg(long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN")]
+    #[arg(long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// Print the report as JSON

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
@@ -24,7 +25,7 @@ use litmake::stage::investigate::Investigator;
 use litmake::stage::{Built, collect};
 
 use super::common::{self, CacheArgs};
-use super::{details, findings, output, progress};
+use super::{completions, details, findings, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -103,7 +104,7 @@ pub struct PlanArgs {
 
     /// Stages to run, with what they need: STAGE, or STAGE:VALUE for the instances in which a
     /// variable has that value
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = ArgValueCompleter::new(completions::stages))]
     pub targets: Vec<String>,
 
     /// Give a variable another value

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::building::{Build, Building};
-use super::items::{DROPPED, read_test};
-use litmake_base::diag::Result;
+use super::items::read_test;
+use litmake_base::diag;
+use litmake_base::failure::{Failure, Result};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_litmus::canon;
 use litmake_pipeline::kinds;
 
 impl Build for kinds::Changed {
-    fn build(&self, graph: &mut Building) -> Result<usize> {
+    fn build(&self, graph: &mut Building) -> diag::Result<usize> {
         let inputs = graph.inputs();
         let fingerprint = Fingerprint::default()
             .with_text("litmake", env!("LITMAKE_STAGE_CHANGED"))
@@ -20,7 +21,7 @@ impl Build for kinds::Changed {
 }
 
 /// Whether two texts of tests differ in more than names of labels and blanks.
-pub fn differ(before: &[u8], after: &[u8]) -> std::result::Result<bool, String> {
+pub fn differ(before: &[u8], after: &[u8]) -> Result<bool> {
     let canonical = |text: &[u8]| read_test(text).map(|test| canon::canonical_text(&test));
     Ok(before != after && canonical(before)? != canonical(after)?)
 }
@@ -37,8 +38,8 @@ impl Map for Changed {
             };
             match differ(before, after) {
                 Ok(true) => Outcome::Done(of.clone()),
-                Ok(false) => Outcome::Failed(format!("{DROPPED}the code is the same")),
-                Err(message) => Outcome::Failed(message),
+                Ok(false) => Outcome::Failed(Failure::left_out("the code is the same")),
+                Err(failure) => Outcome::Failed(failure),
             }
         };
         items.iter().map(one).collect()

@@ -1,0 +1,108 @@
+//! `litmake models`: which models come with litmake.
+
+use std::process::ExitCode;
+
+use litmake::cat::load::built_in_names;
+use litmake::cat::{self, LoadOptions};
+use litmake::diag::{Diag, Result, nearest};
+use litmake::litmus::Arch;
+
+use super::common;
+
+/// List the models that come with litmake, or search for some.
+///
+/// Exit status: 0, or 2 where no model fits.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Words that the model's name or title has, all of them
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+
+    /// One JSON object a model, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is known of a model.
+struct Model {
+    name: &'static str,
+    title: String,
+    /// The dialects whose tests go by it where no other is named.
+    default_of: Vec<&'static str>,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let all: Vec<Model> = built_in_names().filter_map(model).collect();
+    let has = |m: &Model, word: &str| {
+        let text = format!("{} {} {}", m.name, m.title, m.default_of.join(" "));
+        text.to_lowercase().contains(&word.to_lowercase())
+    };
+    let chosen: Vec<&Model> =
+        all.iter().filter(|m| args.words.iter().all(|word| has(m, word))).collect();
+    if chosen.is_empty() {
+        let diag = Diag::new("no model fits");
+        let near = args.words.first().and_then(|w| nearest(w, all.iter().map(|m| m.name)));
+        return Err(match near {
+            Some(near) => diag.help(format!("there is `{near}`")),
+            None => diag.help("`litmake models` lists all; any cat file is a model, too"),
+        });
+    }
+    let width = chosen.iter().map(|m| m.name.len()).max().unwrap_or(0);
+    for m in chosen {
+        match args.json {
+            true => println!(
+                "{}",
+                serde_json::json!({ "name": m.name, "title": m.title, "default_of": m.default_of })
+            ),
+            false => {
+                let default = match m.default_of.is_empty() {
+                    true => String::new(),
+                    false => format!(" (default for {})", m.default_of.join(", ")),
+                };
+                println!("{:width$}  {}{default}", m.name, m.title);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A model by name; nothing for the libraries that models include.
+fn model(name: &'static str) -> Option<Model> {
+    let dialects: Vec<Arch> =
+        Arch::ALL.iter().copied().filter(|a| a.default_model() == name).collect();
+    let arch = dialects.first().copied().unwrap_or(Arch::C);
+    let loaded = cat::load(name, &LoadOptions::new(arch)).ok()?;
+    let title = title(&loaded.main().source.text)?;
+    Some(Model { name, title, default_of: dialects.iter().map(|a| a.name()).collect() })
+}
+
+/// The text in quotes that a model begins with, behind comments; libraries have none.
+fn title(text: &str) -> Option<String> {
+    let mut rest = text.trim_start();
+    while let Some(comment) = rest.strip_prefix("(*") {
+        rest = comment.split_once("*)")?.1.trim_start();
+    }
+    let title = rest.strip_prefix('"')?.split('"').next()?;
+    Some(title.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_have_titles_and_libraries_have_none() {
+        assert_eq!(title("(* x *)\n\"Mine\" include \"cos.cat\"").as_deref(), Some("Mine"));
+        assert_eq!(title("let fr = rf^-1"), None);
+        let aarch64 = model("aarch64").unwrap();
+        assert_eq!(aarch64.default_of, ["AArch64"]);
+        assert!(model("stdlib").is_none());
+    }
+}
