@@ -78,7 +78,7 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
         (&["sim", "--model", "aarch65", "sb.litmus"], "error: there is no model `aarch65`"),
         (
             &["sim", "--variant", "nobody", "sb.litmus"],
-            "error: the model rc11.cat has no variant `nobody`",
+            "error: the model rc11 has no variant `nobody`",
         ),
         (
             &["sim", "lists/@all"],

@@ -212,8 +212,11 @@ fn builds_of(args: &Args, known: &Profiles, old: &str, new: &str) -> Result<Vec<
     if out.is_empty() && !left_out.is_empty() {
         return Err(left_out.remove(0).1);
     }
-    for (target, e) in left_out {
-        eprintln!("note: {target} is left out: {}", e.message);
+    if !left_out.is_empty() {
+        let mut targets: Vec<String> = left_out.into_iter().map(|(target, _)| target).collect();
+        targets.dedup();
+        let targets = targets.join(", ");
+        eprintln!("note: left out, since not both builds compile for them: {targets}");
     }
     Ok(out)
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use litmake::cat::ast::{Ins, InsKind};
 use litmake::cat::load::built_in_names;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, nearest};
@@ -73,24 +74,28 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A model by name; nothing for the libraries that models include.
+/// A model by name; nothing for the libraries that models include, which check nothing by themselves.
 fn model(name: &'static str) -> Option<Model> {
-    let dialects: Vec<Arch> =
+    let by_default: Vec<Arch> =
         Arch::ALL.iter().copied().filter(|a| a.default_model() == name).collect();
-    let arch = dialects.first().copied().unwrap_or(Arch::C);
-    let loaded = cat::load(name, &LoadOptions::new(arch)).ok()?;
-    let title = title(&loaded.main().source.text)?;
-    Some(Model { name, title, default_of: dialects.iter().map(|a| a.name()).collect() })
+    let mut archs = by_default.iter().chain(Arch::ALL.iter());
+    let loaded = archs.find_map(|arch| cat::load(name, &LoadOptions::new(*arch)).ok())?;
+    let main = loaded.main();
+    let checks = |i: &Ins| matches!(i.kind, InsKind::Check(..));
+    main.ast.body.iter().any(checks).then(|| Model {
+        name,
+        title: title(&main.source.text),
+        default_of: by_default.iter().map(|a| a.name()).collect(),
+    })
 }
 
-/// The text in quotes that a model begins with, behind comments; libraries have none.
-fn title(text: &str) -> Option<String> {
-    let mut rest = text.trim_start();
-    while let Some(comment) = rest.strip_prefix("(*") {
-        rest = comment.split_once("*)")?.1.trim_start();
-    }
-    let title = rest.strip_prefix('"')?.split('"').next()?;
-    Some(title.to_string())
+/// What the first comment of a model says first.
+fn title(text: &str) -> String {
+    let comment = text.split_once("(*").and_then(|(_, rest)| rest.split_once("*)"));
+    let words: Vec<&str> = comment.map_or("", |(comment, _)| comment).split_whitespace().collect();
+    let text = words.join(" ");
+    let ends = [": ", ". "].iter().filter_map(|end| text.find(end));
+    text[..ends.min().unwrap_or(text.len())].trim_end_matches('.').to_string()
 }
 
 #[cfg(test)]
@@ -98,11 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_have_titles_and_libraries_have_none() {
-        assert_eq!(title("(* x *)\n\"Mine\" include \"cos.cat\"").as_deref(), Some("Mine"));
-        assert_eq!(title("let fr = rf^-1"), None);
+    fn models_have_titles_and_libraries_are_left_out() {
+        assert_eq!(title("C RC11\n(* Repaired C11:\n   O. Lahav. *)"), "Repaired C11");
+        assert_eq!(title("let fr = rf^-1"), "");
         let aarch64 = model("aarch64").unwrap();
         assert_eq!(aarch64.default_of, ["AArch64"]);
-        assert!(model("stdlib").is_none());
+        assert_eq!(aarch64.title, "The AArch64 application-level memory model");
+        for name in ["stdlib", "cos"] {
+            assert!(model(name).is_none(), "{name}");
+        }
     }
 }

@@ -200,6 +200,9 @@ pub fn once(
     baseline: Option<&PathBuf>,
     ask: &findings::Ask,
 ) -> Result<Report> {
+    if let Some(path) = baseline.filter(|path| !path.exists()) {
+        return Err(no_baseline(path));
+    }
     let part = options.part;
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
@@ -226,9 +229,6 @@ pub fn once(
     }
     let (mut report, origins) = found.finish();
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
-        if baseline.is_some() && !path.exists() {
-            return Err(no_baseline(path));
-        }
         let known = Baseline::read(path)?;
         // A test that failed was not looked at; in a run that was stopped, any may not have been.
         let failed: BTreeSet<String> = report.errors.iter().map(|e| e.test.clone()).collect();

@@ -194,7 +194,7 @@ impl Models<'_> {
                 f.source.text.to_lowercase().contains(&format!("\"{}\"", variant.to_lowercase()))
             };
             if !Features::default().add(variant) && !model.files.iter().any(asks) {
-                let name = &model.main().source.name;
+                let name = name.unwrap_or(arch.default_model());
                 return Err(Diag::new(format!("the model {name} has no variant `{variant}`"))
                     .help(
                         "lse2, lpae and avx say which accesses are single; models ask for others",

@@ -298,8 +298,9 @@ pub(super) fn errors(report: &Report, limit: usize, style: Style, out: &mut Stri
         let first = errors[0];
         let _ = writeln!(
             out,
-            "{} {stage}: {}{message}",
+            "{}{}: {}{message}",
             style.paint("33;1", "error"),
+            if stage.is_empty() { String::new() } else { format!(" {stage}") },
             if first.test.is_empty() { String::new() } else { format!("{}: ", first.test) },
         );
         if errors.len() > 1 {
