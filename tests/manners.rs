@@ -63,7 +63,8 @@ impl Scratch {
 #[test]
 fn a_mistake_gives_one_error_that_says_what_to_do() {
     let s = Scratch::new();
-    s.write("wrong.litmus", &SB.replacen("(x, 1)", "(x, )", 1));
+    s.write("wrong.litmus", &SB.replacen("(x, 1,", "(x, ,", 1));
+    s.write("name.litmus", &SB.replacen("atomic_load_", "atomic_lod_", 1));
     s.write("lisa.litmus", "LISA mp\n{}\n P0 ;\n w[] x 1 ;\nexists (x=1)\n");
     s.write(
         "keep.yaml",

@@ -74,17 +74,20 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A model by name; nothing for the libraries that models include, which check nothing by themselves.
+/// A model by name; nothing for the libraries that models include, which check nothing, whatever
+/// they include.
 fn model(name: &'static str) -> Option<Model> {
     let by_default: Vec<Arch> =
         Arch::ALL.iter().copied().filter(|a| a.default_model() == name).collect();
     let mut archs = by_default.iter().chain(Arch::ALL.iter());
     let loaded = archs.find_map(|arch| cat::load(name, &LoadOptions::new(*arch)).ok())?;
     let main = loaded.main();
+    // A title that is the name says nothing.
+    let own = main.ast.title.as_ref().filter(|t| !t.eq_ignore_ascii_case(name));
     let checks = |i: &Ins| matches!(i.kind, InsKind::Check(..));
-    main.ast.body.iter().any(checks).then(|| Model {
+    loaded.files.iter().any(|f| f.ast.body.iter().any(checks)).then(|| Model {
         name,
-        title: title(&main.source.text),
+        title: own.map_or_else(|| title(&main.source.text), |t| t.to_string()),
         default_of: by_default.iter().map(|a| a.name()).collect(),
     })
 }
