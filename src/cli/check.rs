@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::base::failure::FailureKind;
 use litmake::diag::Result;
 use litmake::litmus::list;
@@ -14,7 +15,7 @@ use litmake::report::Report;
 
 use super::common;
 use super::compile::StorageArg;
-use super::{findings, made};
+use super::{completions, findings, made};
 
 /// Compile tests, lift and simulate what comes out, and compare with the source.
 ///
@@ -25,7 +26,7 @@ use super::{findings, made};
 #[derive(clap::Args)]
 pub struct Args {
     /// A profile: a name or a file. With several, every mix of them is checked
-    #[arg(long, required = true, value_name = "NAME|FILE")]
+    #[arg(long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// What is compiled on its own
@@ -48,11 +49,11 @@ pub struct Args {
 
     /// The model of the sources. With several, the first one judges, and what a further one
     /// allows is labelled [default: rc11, and rc11-lb for load buffering]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, alias = "model", value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
     /// The model of the mixes; by default that of the profiles, where they have one
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     target_model: Option<String>,
 
     /// Reduce at most so many differences of each profile to the bugs that they are; what shows one of

@@ -136,16 +136,17 @@ pub fn find_profile(files: &dyn Files, name: &str) -> Result<Arc<Profile>> {
     profiles.find(files, Path::new("."), name)
 }
 
-/// Whether standard error should be coloured.
+/// Whether what goes to a terminal should be coloured.
 pub fn color(terminal: bool) -> bool {
-    terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    terminal
+        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        && std::env::var_os("TERM").is_none_or(|v| v != "dumb")
 }
 
 pub fn stdout_color() -> bool {
     color(std::io::stdout().is_terminal())
 }
 
-/// Says what is wrong and ends with the status of wrong input.
 /// The graph of a plan. What cannot be known and may decide results is said, once a run.
 pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     let built = stage::build(plan, records)?;
@@ -155,6 +156,7 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     Ok(built)
 }
 
+/// Says what is wrong and ends with the status of wrong input.
 pub fn fail(diag: &Diag) -> ExitCode {
     eprintln!("{diag}");
     ExitCode::from(2)

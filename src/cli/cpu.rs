@@ -69,7 +69,7 @@ pub struct Args {
     json: bool,
 
     /// Write rates by test and environment, in the form of the MC Mutants artifact
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
     /// Search an environment for each test in which its condition is seen often enough, until

@@ -1,30 +1,72 @@
 //! `litmake diff`: what changes from one compiler, version, level or architecture to another.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result, nearest};
+use litmake::file::write;
 use litmake::litmus::list;
 use litmake::pipeline::plan::profile_folders;
-use litmake::profile::files::Disk;
-use litmake::profile::{Profiles, by_version};
-use litmake::report::table;
+use litmake::profile::files::{Disk, Files};
+use litmake::profile::{Profiles, builds};
 use litmake::report::terminal::Style;
+use litmake::report::{judged, table};
+use litmake::toolchain::process;
 
-use super::{common, made};
+use super::{common, completions, made};
 
-/// Say of which tests the code changes from one profile to the next, and with it the outcomes.
+/// Judge a change to a compiler, or compare versions of one.
 ///
-/// Exit status: 0, no outcomes differ; 1, some do; 2, bad input; 3, something needed failed.
+/// With `--old` and `--new`, two builds of a compiler get the same tests: how much code changed, by
+/// operations; which outcomes were gained and lost; which bugs are new, and which are fixed. Only
+/// tests of which the code changed are simulated. With `--profile`, each profile is compared with the
+/// one before it: of which tests the code changed, and with it the outcomes.
+///
+/// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, or one where it was not before;
+/// 2, bad input; 3, something needed failed. With `--profile`: 0, no outcomes differ; 1, some do; 2
+/// and 3 likewise.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  litmake diff --profile clang-19-aarch64-O2 --profile clang-22-aarch64-O2 tests/*.litmus
+  litmake diff --old clang-19 --new clang-22
+  litmake diff --old /srv/llvm/main --new /srv/llvm/change --target aarch64,riscv64 --level O2,O3
+  litmake diff --old ./main --new ./change --markdown comment.md --baseline known.json
   litmake diff --profile 'clang-*-riscv64-O2' --family telechat-table3 --sample 500
   litmake diff --profile gcc-12-ppc64le-O1 --profile gcc-12-ppc64le-O3 @tests/@all")]
 pub struct Args {
+    /// The compiler before the change: a command (`clang-19`), a folder of a build (`./main`, with
+    /// `bin/clang` or `bin/gcc` in it), or a profile
+    #[arg(long, value_name = "BUILD", requires = "new", conflicts_with = "profile")]
+    old: Option<String>,
+
+    /// The compiler with the change, likewise
+    #[arg(long, value_name = "BUILD", requires = "old")]
+    new: Option<String>,
+
+    /// Machines to compile for, as profiles name them [default: x86_64, aarch64, aarch64-armv8.1-a,
+    /// armv7, riscv64, ppc64le and mips64el, where both builds can]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', requires = "old")]
+    target: Vec<String>,
+
+    /// Levels to compile at [default: O2]
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',', requires = "old")]
+    level: Vec<String>,
+
+    /// Write the judgement as a comment for the change
+    #[arg(long, value_name = "FILE", requires = "old")]
+    markdown: Option<PathBuf>,
+
+    /// The model of the sources
+    #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", requires = "old", add = ArgValueCompleter::new(completions::models))]
+    source_model: String,
+
+    /// Reduce at most so many differences of each target and build to the bugs that they are
+    #[arg(long, default_value_t = 10, value_name = "N", requires = "old")]
+    investigate: u64,
+
     /// Profiles, each compared with the one before it: names, files, or patterns such as
     /// `clang-*-aarch64-O2`, which stand for the installed ones in order of their versions
-    #[arg(long, required = true, value_name = "NAME|FILE|PATTERN")]
+    #[arg(long, required_unless_present = "old", value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
     /// Print the report as JSON
@@ -35,8 +77,8 @@ pub struct Args {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Tests that litmake makes, such as `telechat-table3`
-    #[arg(long, value_name = "NAME", required_unless_present = "inputs")]
+    /// Tests that litmake makes, such as `telechat-table3` [default with --old: a fixed suite]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["inputs", "old"])]
     family: Option<String>,
 
     /// Of those, so many, with every construct kept
@@ -52,17 +94,33 @@ pub struct Args {
     how: made::How,
 }
 
+/// Machines that are compiled for where none is named.
+const TARGETS: [&str; 7] =
+    ["x86_64", "aarch64", "aarch64-armv8.1-a", "armv7", "riscv64", "ppc64le", "mips64el"];
+const LEVEL: &str = "O2";
+
+/// Compilers of which a folder can be a build, the likelier ones first.
+const TOOLS: [&str; 6] = ["clang", "gcc", "rustc", "clang++", "g++", "zig"];
+
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
+    let done = match (&args.old, &args.new) {
+        (Some(old), Some(new)) => judge(&args, old, new),
+        _ => compare(&args),
+    };
+    match done {
         Ok(status) => ExitCode::from(status),
         Err(e) => common::fail(&e),
     }
 }
 
-fn run(args: &Args) -> Result<u8> {
+/// Each profile against the one before it.
+fn compare(args: &Args) -> Result<u8> {
     let profiles = profiles(&args.profile)?;
-    let tests = tests(args)?;
-    let report = made::run(&pipeline(&profiles, tests), &args.how, |report| {
+    let tests = match tests(args)? {
+        Some(tests) => tests,
+        None => return Err(Diag::new("tests, or a --family of them, are needed")),
+    };
+    let report = made::run(&compared(&profiles, tests), &args.how, |report| {
         if args.json {
             print!("{}", report.json());
             return Ok(());
@@ -82,6 +140,173 @@ fn run(args: &Args) -> Result<u8> {
     }))
 }
 
+/// One build against another.
+fn judge(args: &Args, old: &str, new: &str) -> Result<u8> {
+    let pairs = pairs(args, old, new)?;
+    let pipeline = judged(args, &pairs)?;
+    let report = made::run(&pipeline, &args.how, |report| {
+        match args.json {
+            true => print!("{}", report.json()),
+            false => {
+                let style = Style {
+                    color: common::stdout_color(),
+                    verbose: args.verbose,
+                    ..Style::default()
+                };
+                super::output::raw(&judged::text(&report.harmless(), style));
+            }
+        }
+        match &args.markdown {
+            Some(path) => write(path, judged::markdown(report)),
+            None => Ok(()),
+        }
+    })?;
+    Ok(common::status_of(report.judged_status()))
+}
+
+/// The profiles of two builds, for each target and level.
+fn pairs(args: &Args, old: &str, new: &str) -> Result<Vec<(String, String)>> {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let is_profile = |word: &str| {
+        let is_file = word.ends_with(".yaml") || word.ends_with(".yml");
+        word.contains('@') || is_file || known.names().any(|name| name == word)
+    };
+    let own = |profile: &str| profile.split('@').next().unwrap_or(profile).to_string();
+    let pair = match (is_profile(old), is_profile(new)) {
+        (false, false) => return builds_of(args, &known, old, new),
+        (true, true) => (old.to_string(), new.to_string()),
+        (true, false) => (old.to_string(), format!("{}@{new}", own(old))),
+        (false, true) => (format!("{}@{old}", own(new)), new.to_string()),
+    };
+    if let Some(word) = args.target.first().or(args.level.first()) {
+        return Err(Diag::new(format!(
+            "a profile says what it compiles for, so `{word}` says too much"
+        ))
+        .help("leave out --target and --level, or name two builds"));
+    }
+    Ok(vec![pair])
+}
+
+fn builds_of(args: &Args, known: &Profiles, old: &str, new: &str) -> Result<Vec<(String, String)>> {
+    let tools = (tool(old)?, tool(new)?);
+    let words = |given: &[String], usual: &[&str]| -> Vec<String> {
+        match given {
+            [] => usual.iter().map(|w| w.to_string()).collect(),
+            some => some.to_vec(),
+        }
+    };
+    let (mut out, mut left_out) = (Vec::new(), Vec::new());
+    for target in words(&args.target, &TARGETS) {
+        for level in words(&args.level, &[LEVEL]) {
+            let before = profile_of(known, old, &tools.0, &target, &level);
+            let after = profile_of(known, new, &tools.1, &target, &level);
+            match (before, after) {
+                (Ok(before), Ok(after)) => out.push((before, after)),
+                (Err(e), _) | (_, Err(e)) if !args.target.is_empty() || !args.level.is_empty() => {
+                    return Err(e);
+                }
+                (Err(e), _) | (_, Err(e)) => left_out.push((target.clone(), e)),
+            }
+        }
+    }
+    if out.is_empty() && !left_out.is_empty() {
+        return Err(left_out.remove(0).1);
+    }
+    if !left_out.is_empty() {
+        let mut targets: Vec<String> = left_out.into_iter().map(|(target, _)| target).collect();
+        targets.dedup();
+        let targets = targets.join(", ");
+        eprintln!("note: left out, since not both builds compile for them: {targets}");
+    }
+    Ok(out)
+}
+
+/// Which compiler a build is of.
+fn tool(build: &str) -> Result<String> {
+    let own = builds::parts(build.trim_end_matches('/')).1;
+    if Path::new(build).is_dir() && build.contains('/') {
+        let is_empty = Disk.list(Path::new(build)).is_empty();
+        let is = |tool: &&&str| !is_empty && builds::program(&Disk, build, tool).is_some();
+        let found = TOOLS.iter().find(is);
+        return found.map(|tool| tool.to_string()).ok_or_else(|| {
+            Diag::new(format!("there is no compiler in {build}"))
+                .help("a build is a folder with `bin/clang`, `bin/gcc` or the like")
+        });
+    }
+    if process::find(build).is_none() {
+        let diag = Diag::new(format!("there is no compiler `{build}`"));
+        return Err(match Path::new(build).is_dir() {
+            true => diag.help(format!("a folder is written with a slash: ./{build}")),
+            false => {
+                diag.help("name a command, a folder with `bin/clang` or the like, or a profile")
+            }
+        });
+    }
+    match TOOLS.contains(&own) {
+        true => Ok(own.to_string()),
+        false => Err(Diag::new(format!("it is not known which compiler `{build}` is")).help(
+            format!("name a profile of the same compiler before it: clang-x86_64-O2@{build}"),
+        )),
+    }
+}
+
+/// The profile of a build for a target at a level: one with a name of its own, or one that is like
+/// those of another version.
+fn profile_of(
+    known: &Profiles,
+    build: &str,
+    tool: &str,
+    target: &str,
+    level: &str,
+) -> Result<String> {
+    let shipped = format!("{build}-{target}-{level}");
+    let name = match known.find(&Disk, Path::new("."), &shipped) {
+        Ok(_) if !build.contains('/') => shipped,
+        _ => {
+            let like = format!("{tool}-{target}-{level}");
+            let is = |p: &litmake::profile::Profile| p.unversioned().as_deref() == Some(&like);
+            if !known.iter().any(|p| p.name == like || is(p)) {
+                return Err(no_target(known, tool, target, level));
+            }
+            format!("{like}@{build}")
+        }
+    };
+    let profile = known.find(&Disk, Path::new("."), &name)?;
+    match process::find(&profile.compiler) {
+        Some(_) => Ok(name),
+        None => Err(Diag::new(format!("there is no compiler `{}`", profile.compiler))
+            .help("`litmake doctor` says what is installed")),
+    }
+}
+
+/// Says which targets and levels a compiler has.
+fn no_target(known: &Profiles, tool: &str, target: &str, level: &str) -> Box<Diag> {
+    let own = known.iter().filter(|p| p.tool() == tool);
+    let names = own.filter_map(|p| {
+        let name = p.unversioned().unwrap_or_else(|| p.name.clone());
+        let (target, level) = name.strip_prefix(tool)?.strip_prefix('-')?.rsplit_once('-')?;
+        Some((target.to_string(), level.to_string()))
+    });
+    let (targets, levels): (
+        std::collections::BTreeSet<String>,
+        std::collections::BTreeSet<String>,
+    ) = names.unzip();
+    let of = |word: &str, all: &std::collections::BTreeSet<String>| match nearest(
+        word,
+        all.iter().map(String::as_str),
+    ) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", all.iter().cloned().collect::<Vec<_>>().join(", ")),
+    };
+    match targets.contains(target) {
+        false => Diag::new(format!("{tool} has no target `{target}`")).help(of(target, &targets)),
+        true if !levels.contains(level) => {
+            Diag::new(format!("{tool} has no level `{level}`")).help(of(level, &levels))
+        }
+        true => Diag::new(format!("there is no profile `{tool}-{target}-{level}`")),
+    }
+}
+
 /// The profiles that words stand for, in order.
 fn profiles(words: &[String]) -> Result<Vec<String>> {
     let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
@@ -95,14 +320,8 @@ fn profiles(words: &[String]) -> Result<Vec<String>> {
             .map_err(|e| Diag::new(format!("the pattern `{word}`: {e}")))?
             .compile_matcher();
         let mut found: Vec<_> = known.iter().filter(|p| glob.is_match(&p.name)).collect();
-        found.retain(|p| litmake::toolchain::process::find(&p.compiler).is_some());
-        found.sort_by(|a, b| {
-            let version = |v: Option<&str>| v.unwrap_or("").to_string();
-            a.family
-                .cmp(&b.family)
-                .then(by_version(&version(a.version()), &version(b.version())))
-                .then(a.name.cmp(&b.name))
-        });
+        found.retain(|p| process::find(&p.compiler).is_some());
+        found.sort_by(|a, b| a.family.cmp(&b.family).then(a.by_age(b)).then(a.name.cmp(&b.name)));
         if found.is_empty() {
             let diag = Diag::new(format!("no installed compiler has a profile `{word}`"));
             return Err(match nearest(word, known.names()) {
@@ -119,18 +338,21 @@ fn profiles(words: &[String]) -> Result<Vec<String>> {
     }
 }
 
-/// The options of the stage that gives the tests.
-fn tests(args: &Args) -> Result<serde_json::Value> {
+/// The options of the stage that gives the tests, where the suite is not meant.
+fn tests(args: &Args) -> Result<Option<serde_json::Value>> {
     if let Some(family) = &args.family {
         let made = serde_json::json!({ "families": family, "sample": args.sample, "seed": 1 });
-        return Ok(made);
+        return Ok(Some(made));
+    }
+    if args.inputs.is_empty() {
+        return Ok(None);
     }
     let paths = list::existing(&args.inputs)?;
     let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
-    Ok(serde_json::json!({ "files": files }))
+    Ok(Some(serde_json::json!({ "files": files })))
 }
 
-fn pipeline(profiles: &[String], tests: serde_json::Value) -> serde_json::Value {
+fn compared(profiles: &[String], tests: serde_json::Value) -> serde_json::Value {
     let mut stages = vec![serde_json::json!({ "name": "tests", "generate": tests })];
     for (i, profile) in profiles.iter().enumerate() {
         let profile = made::plain(profile);
@@ -148,4 +370,50 @@ fn pipeline(profiles: &[String], tests: serde_json::Value) -> serde_json::Value 
         }
     }
     serde_json::json!({ "name": "diff", "stages": stages })
+}
+
+/// The stages of a judgement: both builds compile all tests; of those of which the code changed,
+/// sources and both codes are simulated and compared.
+fn judged(args: &Args, pairs: &[(String, String)]) -> Result<serde_json::Value> {
+    let mut out = serde_json::json!({ "name": "diff" });
+    let mut stages = Vec::new();
+    match tests(args)? {
+        Some(tests) => stages.push(serde_json::json!({ "name": "tests", "generate": tests })),
+        None => out["include"] = serde_json::json!([made::SUITE]),
+    }
+    let sides: Vec<serde_json::Value> = pairs
+        .iter()
+        .map(|(old, new)| serde_json::json!({ "from": made::plain(old), "to": made::plain(new) }))
+        .collect();
+    for (side, variable) in [("old", "from"), ("new", "to")] {
+        let compile = serde_json::json!({ "from": "tests", "profile": format!("${{{variable}}}") });
+        let name = format!("{side}-code");
+        stages.push(serde_json::json!({ "name": name, "foreach": sides, "compile": compile }));
+    }
+    let mut changed = |name: &str, of: &str, model: Option<&str>| {
+        let code = format!("{name}-changed");
+        let keep = serde_json::json!({ "of": of, "before": "old-code", "after": "new-code" });
+        let mut simulate = serde_json::json!({ "from": code });
+        if let Some(model) = model {
+            simulate["model"] = made::plain(model).into();
+        }
+        stages.push(serde_json::json!({ "name": code, "changed": keep }));
+        stages
+            .push(serde_json::json!({ "name": format!("{name}-outcomes"), "simulate": simulate }));
+    };
+    changed("source", "tests", Some(&args.source_model));
+    changed("old", "old-code", None);
+    changed("new", "new-code", None);
+    let diff = serde_json::json!({ "before": "old-outcomes", "after": "new-outcomes" });
+    stages.push(serde_json::json!({ "name": "diff", "diff": diff }));
+    for side in ["old", "new"] {
+        let compare = serde_json::json!({
+            "source": "source-outcomes",
+            "target": format!("{side}-outcomes"),
+            "investigate": args.investigate,
+        });
+        stages.push(serde_json::json!({ "name": format!("{side}-bugs"), "compare": compare }));
+    }
+    out["stages"] = stages.into();
+    Ok(out)
 }

@@ -15,6 +15,7 @@ use litmake::profile::Profile;
 use litmake::profile::types::{Observe, Storage};
 use litmake::report::bugs::OCCURRENCES;
 use litmake::report::evidence::presence_lines;
+use litmake::report::github::block;
 use litmake::report::{Class, Finding, Report, Status, state_text};
 use litmake::stage::investigate::bugs::Budget;
 use litmake::stop::Stop;
@@ -405,11 +406,4 @@ fn issue(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> S
     part("What is known", "", &known.join("\n"), &mut out);
     part("Again", "sh", &format!("litmake {}", line(command)), &mut out);
     out
-}
-
-/// A text as it is, whatever is in it.
-fn block(language: &str, text: &str, out: &mut String) {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", plain::text(text.trim_end()));
 }

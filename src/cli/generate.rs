@@ -69,12 +69,12 @@ pub struct Args {
     #[arg(long, value_name = "ANNOTATIONS")]
     annotations: Vec<String>,
 
-    /// Keep only these families of cycles: MP, SB, LB, IRIW, W+RR+WR, ...
+    /// Keep only cycles of these shapes: MP, SB, LB, IRIW, W+RR+WR, ...
     #[arg(long, value_name = "NAME")]
-    family: Vec<String>,
+    shape: Vec<String>,
 
     /// Ready-made families of C tests; `list` says which there are
-    #[arg(long, value_name = "NAME")]
+    #[arg(long = "family", alias = "families", value_name = "NAME")]
     families: Vec<String>,
 
     /// Search for the smallest tests that two models tell apart, as MODEL,MODEL; a model may say
@@ -187,7 +187,7 @@ pub struct Args {
     skip: u64,
 
     /// Write one file a test into this folder, and their names into `@all`
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long = "output", alias = "out", value_name = "DIR")]
     out: Option<PathBuf>,
 
     /// Print the names and cycles only
@@ -220,7 +220,7 @@ fn range(text: &str) -> std::result::Result<(usize, usize), String> {
 }
 
 pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
+    match run(&sorted(args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => common::fail(&e),
     }
@@ -236,7 +236,7 @@ fn recipe(args: &Args) -> Recipe {
         relax: texts("--relax", &args.relax),
         reject: texts("--reject", &args.reject),
         annotations: texts("--annotations", &args.annotations),
-        shapes: texts("--family", &args.family),
+        shapes: texts("--shape", &args.shape),
         size: args.size,
         exact_size: args.exact_size,
         threads: args.threads,
@@ -254,6 +254,18 @@ fn recipe(args: &Args) -> Recipe {
         one_location: args.one_location,
         ..Recipe::new(args.arch)
     }
+}
+
+/// The arguments with shapes that are given as families, as they once were, where they belong.
+fn sorted(mut args: Args) -> Args {
+    let is_ready = |name: &String| {
+        name == "list" || litmake::generate::families::NAMES.iter().any(|(n, _)| n == name)
+    };
+    let is_shape = |name: &String| !is_ready(name) && name.starts_with(|c: char| !c.is_lowercase());
+    let (shapes, families) = args.families.into_iter().partition(is_shape);
+    args.families = families;
+    args.shape.extend::<Vec<String>>(shapes);
+    args
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -317,7 +329,7 @@ fn count(tally: &Tally) {
 /// Families, samples: what has to be together before it is written.
 fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let families: Vec<Source> =
-        args.families.iter().map(|t| Source::new("--families", t.as_str())).collect();
+        args.families.iter().map(|t| Source::new("--family", t.as_str())).collect();
     let sample = args.sample.map(|n| (n, args.seed));
     let limit = args.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
     let jobs = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -325,6 +337,10 @@ fn collected(args: &Args, recipe: &Recipe) -> Result<()> {
     let keep = Filter::read(&keep)?;
     let wanted = Wanted { sample, limit, ..Wanted::all(&keep) };
     let all = collect(recipe, &families, &wanted, jobs)?;
+    if all.iter().next().is_none() && !args.keep.is_empty() && !args.count {
+        return Err(Diag::new(format!("no test has {}", args.keep.join(", ")))
+            .help("each --keep must hold, of several names or dialects one; --count says more"));
+    }
     if args.count {
         count(&all.tally);
         return Ok(());

@@ -14,23 +14,27 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
-use super::run::once;
+use super::run::{Formats, once};
 use super::{findings, progress};
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
 
-/// The file system, with one pipeline beside it.
+/// What such a pipeline includes to have the tests of the suite that comes with litmake, as the stage
+/// `tests`.
+pub const SUITE: &str = "litmake's own suite";
+
+/// The file system, with a pipeline and the suite beside it.
 struct Made {
-    path: PathBuf,
     text: Arc<str>,
 }
 
 impl Files for Made {
     fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        match path == self.path {
-            true => Ok(self.text.clone()),
-            false => Disk.read(path),
+        match path.to_str() {
+            Some(NAME) => Ok(self.text.clone()),
+            Some(SUITE) => Ok(include_str!("../../pipelines/suite.yaml").into()),
+            _ => Disk.read(path),
         }
     }
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
@@ -57,6 +61,13 @@ pub struct How {
 
     #[command(flatten)]
     pub ask: findings::Ask,
+
+    /// Known findings, which are no reason for a status other than 0
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    #[command(flatten)]
+    formats: Formats,
 }
 
 /// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
@@ -74,8 +85,10 @@ pub fn run(
         options.jobs = jobs as usize;
     }
     let listener = progress::listener(how.quiet);
-    let mut report = once(&plan, &built, &store, options, &*listener, None, &how.ask)?;
+    let baseline = how.baseline.as_ref();
+    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask)?;
     say(&mut report)?;
+    how.formats.write(&report)?;
     end(&store);
     Ok(report)
 }
@@ -101,8 +114,8 @@ fn end(store: &Store) {
 
 /// The plan of a pipeline that nobody wrote.
 fn plan(pipeline: &serde_json::Value) -> Result<Plan> {
-    let made = Made { path: NAME.into(), text: pipeline.to_string().into() };
-    let pipeline = load(&made, &made.path, &[])?;
+    let made = Made { text: pipeline.to_string().into() };
+    let pipeline = load(&made, Path::new(NAME), &[])?;
     plan::plan(&made, pipeline, &[]).map_err(plain_error)
 }
 

@@ -17,10 +17,6 @@ pub struct Args {
     #[arg(required = true, value_name = "REPORT")]
     reports: Vec<PathBuf>,
 
-    /// Write the merged report as JSON
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-
     #[command(flatten)]
     formats: super::run::Formats,
 }
@@ -44,9 +40,6 @@ fn run(args: &Args) -> Result<u8> {
     let report = merge::merge(parts)?;
     let style = Style { color: common::stdout_color(), ..Style::default() };
     super::run::say_summary(&report, style);
-    if let Some(path) = &args.report {
-        litmake::file::write(path, report.json())?;
-    }
     args.formats.write(&report)?;
     // The parts have annotated what they found.
     if super::run::on_github() {

@@ -17,6 +17,7 @@ mod crash;
 mod details;
 mod diff;
 mod doctor;
+mod doors;
 mod dry;
 mod explain;
 mod findings;
@@ -26,10 +27,13 @@ mod history;
 mod last_runs;
 mod logs;
 mod made;
+mod man;
 mod merge;
+mod models;
 mod mutants;
 mod mutate;
 mod passes;
+mod profiles;
 mod progress;
 mod run;
 mod schema;
@@ -40,7 +44,8 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
 use litmake::local;
 
 /// A make for litmus tests: finds concurrency bugs in compilers and in implementations of memory
@@ -82,11 +87,23 @@ enum Command {
     Cache(cache::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
+    Profiles(profiles::Args),
+    Models(models::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
+    let words = std::env::args_os().map(|word| word.into_string());
+    let cli = match words.collect::<Result<Vec<String>, _>>() {
+        Ok(words) => match doors::translated(words) {
+            Ok(words) => Cli::parse_from(words),
+            Err(e) => return common::fail(&e),
+        },
+        // Paths that are not UTF-8 are for clap alone.
+        Err(_) => Cli::parse(),
+    };
     if cli.no_local {
         local::forbid();
     }
@@ -115,6 +132,9 @@ pub fn main() -> ExitCode {
         Command::Cache(args) => cache::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Schema(args) => schema::main(args),
+        Command::Profiles(args) => profiles::main(args),
+        Command::Models(args) => models::main(args),
         Command::Completions(args) => completions::main(args),
+        Command::Man(args) => man::main(args),
     }
 }

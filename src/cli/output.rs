@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use litmake::plain;
 
@@ -45,12 +45,48 @@ pub fn raw(text: &str) {
 /// Where nobody hears, there is nobody to tell.
 pub fn err(what: Arguments) {
     let text = what.to_string();
-    let _ = std::io::stderr().write_fmt(format_args!("{}\n", harmless(&text)));
+    let text = harmless(&text);
+    let painted = match super::common::color(std::io::stderr().is_terminal()) {
+        true => painted(&text),
+        false => None,
+    };
+    let text = painted.as_deref().unwrap_or(&text);
+    let _ = std::io::stderr().write_fmt(format_args!("{text}\n"));
+}
+
+/// A message whose first word says how bad it is, with that word painted as clap paints it. A place may
+/// stand before it.
+fn painted(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let words = [("error:", "31;1"), ("warning:", "33;1"), ("note:", "32;1")];
+    words.into_iter().find_map(|(word, color)| {
+        let at = line.find(word)?;
+        let is_first = at == 0 || line[..at].ends_with(": ");
+        is_first.then(|| {
+            let (before, after) = (&text[..at], &text[at + word.len()..]);
+            format!("{before}\x1b[{color}m{word}\x1b[0m{after}")
+        })
+    })
 }
 
 fn harmless(text: &str) -> Cow<'_, str> {
     match (plain::text(text), super::run::on_github()) {
         (text, false) => text,
         (text, true) => Cow::Owned(plain::no_commands(&text).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::painted;
+
+    #[test]
+    fn the_word_that_says_how_bad_it_is_has_a_colour() {
+        let red = "\x1b[31;1merror:\x1b[0m";
+        assert_eq!(painted("error: no\n  help: x"), Some(format!("{red} no\n  help: x")));
+        assert_eq!(painted("a.litmus:1:2: error: no"), Some(format!("a.litmus:1:2: {red} no")));
+        assert_eq!(painted("12 tests"), None);
+        assert_eq!(painted("what an error: is"), None);
+        assert_eq!(painted("done\nerror: no"), None);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
@@ -24,7 +25,7 @@ use litmake::stage::investigate::Investigator;
 use litmake::stage::{Built, collect, versions};
 
 use super::common::{self, CacheArgs};
-use super::{details, findings, history, output, progress};
+use super::{completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -46,14 +47,6 @@ pub struct Args {
     /// Workers [default: one a core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-
-    /// Leave times and cache counts out of the report, so that equal results are equal bytes
-    #[arg(long)]
-    stable: bool,
 
     #[command(flatten)]
     formats: Formats,
@@ -119,7 +112,7 @@ pub struct PlanArgs {
 
     /// Stages to run, with what they need: STAGE, or STAGE:VALUE for the instances in which a
     /// variable has that value
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = ArgValueCompleter::new(completions::stages))]
     pub targets: Vec<String>,
 
     /// Give a variable another value
@@ -221,6 +214,9 @@ pub fn once(
     baseline: Option<&PathBuf>,
     ask: &findings::Ask,
 ) -> Result<Report> {
+    if let Some(path) = baseline.filter(|path| !path.exists()) {
+        return Err(no_baseline(path));
+    }
     let part = options.part;
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
@@ -261,6 +257,9 @@ pub fn once(
         });
         litmake::report::merge::sort(&mut report);
     }
+    if finished {
+        investigator.judge(&mut report);
+    }
     if finished && (report.count(Status::New) > 0 || !report.errors.is_empty()) {
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
@@ -269,6 +268,12 @@ pub fn once(
     findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();
     Ok(report)
+}
+
+/// Says that a baseline that was asked for is not there.
+fn no_baseline(path: &Path) -> Box<Diag> {
+    Diag::new(format!("there is no baseline {}", path.display()))
+        .help("`litmake baseline update REPORT --baseline FILE` writes one from a report")
 }
 
 /// What a run saw of a test with some profiles, in any of its stages.
@@ -316,19 +321,20 @@ pub fn say(args: &Args, report: &Report) -> Result<()> {
         output::raw(&github::annotations(report));
         job_summary(report);
     }
-    if let Some(path) = &args.report {
-        let report = match args.stable {
-            true => report.clone().stable(),
-            false => report.clone(),
-        };
-        write(path, report.json())?;
-    }
     args.formats.write(report)
 }
 
 /// Files in which a report is written for others to show.
 #[derive(clap::Args)]
 pub struct Formats {
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Leave times and cache counts out of the report, so that equal results are equal bytes
+    #[arg(long)]
+    stable: bool,
+
     /// Write the report as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -344,6 +350,13 @@ pub struct Formats {
 
 impl Formats {
     pub fn write(&self, report: &Report) -> Result<()> {
+        if let Some(path) = &self.report {
+            let report = match self.stable {
+                true => report.clone().stable(),
+                false => report.clone(),
+            };
+            write(path, report.json())?;
+        }
         if let Some(path) = &self.junit {
             write(path, junit::junit(report))?;
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use clap_complete::engine::ArgValueCompleter;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::c::macros::Macros;
@@ -18,8 +19,8 @@ use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 use litmake::stop::Stopping;
 
-use super::common;
 use super::conf::{self, Conf};
+use super::{common, completions};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
 ///
@@ -43,7 +44,7 @@ pub struct Args {
     inputs: Vec<String>,
 
     /// The model: a built-in name or a cat file [default: by architecture]
-    #[arg(short, long, value_name = "FILE|NAME")]
+    #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
     model: Option<String>,
 
     /// A folder in which models and what they include are looked up first
@@ -187,6 +188,19 @@ impl Models<'_> {
             None => Macros::default(),
         };
         let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;
+        for variant in &args.variant {
+            // A variant is asked for by name, or says which accesses are single.
+            let asks = |f: &cat::load::Loaded| {
+                f.source.text.to_lowercase().contains(&format!("\"{}\"", variant.to_lowercase()))
+            };
+            if !Features::default().add(variant) && !model.files.iter().any(asks) {
+                let name = name.unwrap_or(arch.default_model());
+                return Err(Diag::new(format!("the model {name} has no variant `{variant}`"))
+                    .help(
+                        "lse2, lpae and avx say which accesses are single; models ask for others",
+                    ));
+            }
+        }
         Model::load_with(&model, macros)
     }
 }

@@ -122,6 +122,7 @@ pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
         source: Source::new(name.as_str(), ""),
         name,
         variables: BTreeMap::new(),
+        build: None,
         compiler: command,
         args,
         arch,

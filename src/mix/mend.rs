@@ -20,6 +20,20 @@ pub fn barriers(arch: Arch) -> &'static [&'static str] {
     }
 }
 
+/// Whether an instruction of a machine is a barrier and nothing else.
+pub fn is_barrier(arch: Arch, line: &str) -> bool {
+    let name = line.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
+    match arch {
+        Arch::AArch64 | Arch::Arm => matches!(&*name, "dmb" | "dsb" | "isb"),
+        Arch::RiscV => name == "fence" || name.starts_with("fence."),
+        Arch::Ppc => matches!(&*name, "sync" | "hwsync" | "lwsync" | "isync" | "eieio"),
+        Arch::Mips => name == "sync",
+        Arch::X86_64 | Arch::X86 => matches!(&*name, "mfence" | "lfence" | "sfence"),
+        Arch::Llvm => name == "fence",
+        Arch::C => false,
+    }
+}
+
 /// A compiled part with a barrier before or behind all that it does.
 pub fn with_barrier(part: &Test, barrier: &str, before: bool) -> Test {
     let mut out = part.clone();

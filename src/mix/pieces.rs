@@ -44,30 +44,35 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The one atomic operation of the part, with its orders and its width in bits: `store
-    /// seq_cst 32`; none where it has several, or none.
+    /// The one atomic operation of the part; none where it has several, or none.
     pub fn operation(&self, test: &Test) -> Option<String> {
-        let words = words(&self.source);
-        let mut operations = words.iter().filter(|w| w.starts_with("atomic_"));
-        let first = operations.next()?;
-        if operations.next().is_some() {
-            return None;
-        }
-        let name = first.trim_start_matches("atomic_").trim_end_matches("_explicit");
-        let mut orders: Vec<&str> =
-            words.iter().filter_map(|w| w.strip_prefix("memory_order_")).collect();
-        if orders.is_empty() {
-            orders.push("seq_cst");
-        }
-        if name == "thread_fence" {
-            return Some(format!("fence {}", orders.join(" ")));
-        }
         let Body::C(f) = test.threads.get(self.thread)? else { return None };
-        let shared = words.iter().find_map(|w| f.params.iter().find(|p| p.name == *w))?;
-        let Type::Pointer(to) = shared.ty.bare() else { return None };
-        let bits = 8 * size_of(to)?;
-        Some(format!("{name} {} {bits}", orders.join(" ")))
+        operation(f, &self.source)
     }
+}
+
+/// The one atomic operation in some code of a function, with its orders and its width in bits: `store
+/// seq_cst 32`; none where it has several, or none.
+pub fn operation(f: &Function, source: &str) -> Option<String> {
+    let words = words(source);
+    let mut operations = words.iter().filter(|w| w.starts_with("atomic_"));
+    let first = operations.next()?;
+    if operations.next().is_some() {
+        return None;
+    }
+    let name = first.trim_start_matches("atomic_").trim_end_matches("_explicit");
+    let mut orders: Vec<&str> =
+        words.iter().filter_map(|w| w.strip_prefix("memory_order_")).collect();
+    if orders.is_empty() {
+        orders.push("seq_cst");
+    }
+    if name == "thread_fence" {
+        return Some(format!("fence {}", orders.join(" ")));
+    }
+    let shared = words.iter().find_map(|w| f.params.iter().find(|p| p.name == *w))?;
+    let Type::Pointer(to) = shared.ty.bare() else { return None };
+    let bits = 8 * size_of(to)?;
+    Some(format!("{name} {} {bits}", orders.join(" ")))
 }
 
 /// What a thread does, in order.

@@ -381,8 +381,11 @@ fn instances(
         let mut vars = pipeline.vars.clone();
         vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
         let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
-        let mut profile = inputs.iter().rev().find_map(|n| nodes[*n].profile.clone());
         let options = kind.options();
+        let mut profile = match options.follows_first() {
+            true => inputs.first().and_then(|n| nodes[*n].profile.clone()),
+            false => inputs.iter().rev().find_map(|n| nodes[*n].profile.clone()),
+        };
         if let Some(name) = options.profile() {
             let found = profiles
                 .find(files, &loaded.dir, &name.value)

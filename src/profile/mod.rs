@@ -2,6 +2,7 @@
 //!
 //! This room does not know whether a compiler is there, nor what it does.
 
+pub mod builds;
 pub mod files;
 pub mod machine;
 pub mod mapping;
@@ -62,6 +63,8 @@ pub struct Profile {
     /// How the names of its family are made, and the values of the family's variables here.
     pub family: String,
     pub variables: BTreeMap<String, String>,
+    /// Its place among the builds of one compiler that its file lists, oldest first.
+    pub build: Option<usize>,
     pub compiler: String,
     pub language: Language,
     pub args: Vec<String>,
@@ -91,9 +94,7 @@ impl Profile {
 
     /// The compiler's name without its target, its version and its folder: `gcc`.
     pub fn tool(&self) -> &str {
-        let file = self.compiler.rsplit('/').next().unwrap_or(&self.compiler);
-        let word = |w: &&str| w.starts_with(|c: char| c.is_ascii_alphabetic());
-        file.rsplit('-').find(word).unwrap_or(file)
+        builds::parts(&self.compiler).1
     }
 
     /// The family of compilers that it is of, whatever it is called for a language or as a part of
@@ -112,6 +113,22 @@ impl Profile {
             Some(version) => format!("{} {version}", self.tool()),
             None => self.tool().to_string(),
         }
+    }
+
+    /// The name without the version in it, where there is one: `clang-aarch64-O2`.
+    pub fn unversioned(&self) -> Option<String> {
+        self.version()?;
+        let mut out = self.family.replacen(&format!("-${{{VERSION}}}"), "", 1);
+        for (name, value) in &self.variables {
+            out = out.replace(&format!("${{{name}}}"), value);
+        }
+        Some(out)
+    }
+
+    /// Versions of one compiler in order: by version, and builds as their file lists them.
+    pub fn by_age(&self, other: &Profile) -> std::cmp::Ordering {
+        let version = |p: &Profile| p.version().unwrap_or("").to_string();
+        self.build.cmp(&other.build).then(by_version(&version(self), &version(other)))
     }
 
     /// Whether the other profile asks the same of another version or another compiler: the same
@@ -154,15 +171,12 @@ fn has_lpae(base: &str) -> bool {
         || processor.is_some_and(|n| matches!(n, 7 | 12 | 15 | 17 | 32..))
 }
 
-/// Versions in order: numbers by value.
+/// Versions in order: numbers by value, wherever they stand (`r9` before `r10`), and before words.
 pub fn by_version(a: &str, b: &str) -> std::cmp::Ordering {
     let parts = |s: &str| -> Vec<(u64, String)> {
-        s.split(['.', '-'])
-            .map(|p| {
-                let digits: String = p.chars().take_while(char::is_ascii_digit).collect();
-                (digits.parse().unwrap_or(u64::MAX), p.to_string())
-            })
-            .collect()
+        let runs = s.as_bytes().chunk_by(|x, y| x.is_ascii_digit() == y.is_ascii_digit());
+        let text = runs.map(|run| String::from_utf8_lossy(run).into_owned());
+        text.map(|run| (run.parse().unwrap_or(u64::MAX), run)).collect()
     };
     parts(a).cmp(&parts(b))
 }
@@ -311,10 +325,14 @@ impl Profiles {
         &self.broken
     }
 
-    /// A profile by name, or the only one of a file.
+    /// A profile by name, or the only one of a file; with `@BUILD` behind that, the same with a build
+    /// as its compiler.
     pub fn find(&self, files: &dyn Files, dir: &Path, name: &str) -> Result<Arc<Profile>> {
         if let Some(profile) = self.by_name.get(name) {
             return Ok(profile.clone());
+        }
+        if let Some((like, build)) = name.split_once('@') {
+            return self.of_build(files, dir, like, build);
         }
         if name.ends_with(".yaml") || name.ends_with(".yml") || name.contains('/') {
             let path = normal(&dir.join(name));
@@ -352,6 +370,56 @@ impl Profiles {
     }
 }
 
+impl Profiles {
+    /// The newest profile of a name without a version, such as `clang-aarch64-O2`.
+    pub fn newest(&self, name: &str) -> Option<&Arc<Profile>> {
+        let named = |p: &&Arc<Profile>| p.unversioned().is_some_and(|n| n == name);
+        self.by_name.values().filter(named).max_by(|a, b| a.by_age(b))
+    }
+
+    /// A profile, named with its version or without one, with a build as its compiler.
+    fn of_build(
+        &self,
+        files: &dyn Files,
+        dir: &Path,
+        like: &str,
+        build: &str,
+    ) -> Result<Arc<Profile>> {
+        let like = match self.newest(like) {
+            Some(newest) if !self.by_name.contains_key(like) => newest.clone(),
+            _ => self.find(files, dir, like)?,
+        };
+        if build.contains('/') && local::is_forbidden() {
+            return Err(Diag::new(format!("the compiler {build} is not one of litmake's own"))
+                .help(format!(
+                    "leave out --{} (or {}) to take it",
+                    local::OPTION,
+                    local::VARIABLE
+                )));
+        }
+        let place = match build.contains('/') {
+            true => with_slash(&dir.join(build)),
+            false => build.to_string(),
+        };
+        let compiler = builds::program(files, &place, &like.compiler).ok_or_else(|| {
+            let (prefix, tool) = builds::parts(&like.compiler);
+            Diag::new(format!("the build {build} has no `{prefix}{tool}`"))
+                .help("a build is a folder with a folder `bin`, or a command")
+        })?;
+        let mut out = Profile::clone(&like);
+        out.name = format!("{}@{build}", like.unversioned().unwrap_or_else(|| like.name.clone()));
+        out.compiler = compiler;
+        out.variables.insert(VERSION.into(), builds::version(build).to_string());
+        Ok(Arc::new(out))
+    }
+}
+
+/// A path that no command can be taken for.
+fn with_slash(path: &Path) -> String {
+    let path = normal(path).display().to_string();
+    if path.contains('/') { path } else { format!("./{path}") }
+}
+
 fn shorten(names: &[&str]) -> String {
     let shown = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
     if names.len() > 8 { format!("{shown}, and {} more", names.len() - 8) } else { shown }
@@ -382,6 +450,11 @@ fn inherited(
     for input in &mut file.inputs.0 {
         if on_disk && !input.value.starts_with('$') {
             input.value = normal(&dir.join(&input.value)).display().to_string();
+        }
+    }
+    for build in &mut file.builds.0 {
+        if on_disk {
+            build.value = with_slash(&dir.join(&build.value));
         }
     }
     let Some(base_name) = file.extends.clone() else {
@@ -417,6 +490,9 @@ fn inherited(
     args.extend(file.args.0);
     file.args.0 = args;
     file.inputs.0.splice(..0, base.inputs.0);
+    if file.builds.is_empty() {
+        file.builds = base.builds;
+    }
     file.compiler = file.compiler.or(base.compiler);
     file.language = file.language.or(base.language);
     file.arch = file.arch.or(base.arch);
@@ -484,10 +560,48 @@ pub fn combinations(
     Some(out)
 }
 
+/// The names of the builds that a file lists, and the compiler in each.
+fn listed_builds(
+    files: &dyn Files,
+    file: &ProfileFile,
+    at: &dyn Fn(Span, String) -> Box<Diag>,
+) -> Result<Vec<(String, String)>> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let Some(compiler) = file.compiler.as_ref().filter(|_| !file.builds.is_empty()) else {
+        return Ok(out);
+    };
+    for build in file.builds.iter() {
+        let all = builds::all(files, &build.value, &compiler.value);
+        if all.is_empty() {
+            let (prefix, tool) = builds::parts(&compiler.value);
+            return Err(at(
+                build.span,
+                format!("there is no build with `{prefix}{tool}` in {}", build.value),
+            )
+            .help("name a folder with a folder `bin`, or a folder of such folders"));
+        }
+        for (name, folder) in all {
+            let Some(program) = builds::program(files, &folder, &compiler.value) else { continue };
+            if out.iter().any(|(other, _)| *other == name) {
+                return Err(at(build.span, format!("two builds are called `{name}`"))
+                    .help("a build is called by the name of its folder"));
+            }
+            out.push((name, program));
+        }
+    }
+    Ok(out)
+}
+
 /// The profiles that a file stands for.
 fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Result<Vec<Profile>> {
-    let (file, source, _) = inherited(files, source, path, on_disk, 0)?;
+    let (mut file, source, _) = inherited(files, source, path, on_disk, 0)?;
     let at = |span: Span, message: String| Diag::at(&source, span, message);
+    let builds = listed_builds(files, &file, &at)?;
+    if !builds.is_empty() {
+        let named = |(name, _): &(String, String)| Sp { value: name.clone(), span: file.name.span };
+        file.matrix.insert(VERSION.into(), yaml::Words(builds.iter().map(named).collect()));
+    }
+    let file = file;
     let all = combinations(&file.matrix, MAX_FAMILY)
         .ok_or_else(|| at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")))?;
     // A base that is only there to be extended has no compiler, and gives no profile.
@@ -509,6 +623,11 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
         let scope = Scope { vars: &vars, env: &nothing };
         let expand = |s: &Sp<String>| scope.expand(&source, s).map(|s| s.value);
         let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
+        let build = variables.get(VERSION).and_then(|v| builds.iter().position(|(n, _)| n == v));
+        let compiler = match build {
+            Some(n) => builds[n].1.clone(),
+            None => expand(compiler)?,
+        };
         let name = expand(&file.name)?;
         if !names.insert(name.clone()) {
             return Err(at(
@@ -535,7 +654,8 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
             name,
             family: file.name.value.clone(),
             variables: variables.clone(),
-            compiler: expand(compiler)?,
+            build,
+            compiler,
             language: match &file.language {
                 None => Language::C,
                 Some(word) => Language::named(&expand(word)?).ok_or_else(|| {
@@ -574,6 +694,15 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn versions_have_an_order() {
+        let list = ["0.9.1", "0.13.0", "9", "13", "22", "22-rc1", "r9", "r10", "r100", "trunk"];
+        let mut sorted = list;
+        sorted.reverse();
+        sorted.sort_by(|a, b| super::by_version(a, b));
+        assert_eq!(sorted, list);
+    }
+
     #[test]
     fn every_file_of_the_profiles_folder_is_built_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");

@@ -31,6 +31,12 @@ pub struct ProfileFile {
     /// The compiler: a command or a path.
     #[serde(default)]
     pub compiler: Option<Sp<String>>,
+    /// Builds of that compiler, oldest first: folders with `bin/clang` or the like, or a folder of such
+    /// folders, which come in order of their names' versions. Relative to this file. Each gives a profile
+    /// in which `version` is the name of the build's folder, and findings say in which builds they
+    /// are.
+    #[serde(default)]
+    pub builds: Words,
     /// The language in which it is given tests: `c`, `c++` or `rust`; `c` where left out.
     #[serde(default)]
     pub language: Option<Sp<String>>,

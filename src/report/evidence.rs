@@ -227,9 +227,54 @@ pub struct Changes {
     /// Tests with outcomes that only the second allows, and only the first.
     pub gained: u64,
     pub lost: u64,
+    /// The code of threads, where both were compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<Threads>,
     /// Each of those tests, in order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Changed>,
+}
+
+/// How the code of distinct threads changed. A test that is compiled as a whole counts as one thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Threads {
+    /// Threads that both compiled, and those of which the code differs.
+    pub compared: u64,
+    pub changed: u64,
+    /// The same of the threads that have an operation, such as `exchange relaxed 32`, for each operation
+    /// that is in a changed one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constructs: BTreeMap<String, Share>,
+    /// In the changed threads: instructions of the lifted code, and how many of these are barriers.
+    pub instructions: Moved,
+    pub barriers: Moved,
+}
+
+/// A part of a number of threads.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Share {
+    pub changed: u64,
+    pub compared: u64,
+}
+
+/// A number before and after.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Moved {
+    pub before: u64,
+    pub after: u64,
+}
+
+impl std::fmt::Display for Moved {
+    /// `+3 (40 -> 43)`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.after < self.before { '-' } else { '+' };
+        let by = self.after.abs_diff(self.before);
+        write!(f, "{sign}{by} ({} -> {})", self.before, self.after)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

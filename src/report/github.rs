@@ -62,9 +62,17 @@ pub fn annotations(report: &Report) -> String {
     out
 }
 
-fn cell(text: &str) -> String {
+/// A text in a cell of a table.
+pub(super) fn cell(text: &str) -> String {
     let text = plain::text(text).replace('&', "&amp;").replace('<', "&lt;");
     text.replace('`', "&#96;").replace('|', "\\|").replace('\n', " ")
+}
+
+/// A text as it is, whatever is in it.
+pub fn block(language: &str, text: &str, out: &mut String) {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", plain::text(text.trim_end()));
 }
 
 /// The job summary, as Markdown.

@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod evidence;
 pub mod github;
 pub mod html;
+pub mod judged;
 pub mod junit;
 pub mod logs;
 pub mod matrix;
@@ -29,6 +30,7 @@ use serde_json::Value;
 use bugs::{Occurrence, Unexplored};
 use coverage::Coverage;
 use evidence::{Changes, Differences, Evidence, Mend, Presence, Reduced};
+use judged::BugChange;
 use litmake_base::failure::FailureKind;
 use litmake_base::plain;
 use passes::Culprit;
@@ -61,6 +63,10 @@ pub struct Report {
     /// What changed from one compiler to another, a stage each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Changes>,
+    /// What a change to a compiler does to each bug, where both sides of a `diff` are compared with the
+    /// source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bug_changes: Vec<BugChange>,
     /// How the mixes of each test were counted, where profiles were mixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Mixes>,

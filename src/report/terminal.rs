@@ -17,7 +17,7 @@ pub struct Style {
 const SHOWN: usize = 10;
 
 impl Style {
-    fn paint(&self, code: &str, text: &str) -> String {
+    pub(super) fn paint(&self, code: &str, text: &str) -> String {
         match self.color {
             true => format!("\x1b[{code}m{text}\x1b[0m"),
             false => text.to_string(),
@@ -295,14 +295,15 @@ fn indent(text: &str, out: &mut String) {
 }
 
 /// Errors, those that say the same under one line.
-fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
+pub(super) fn errors(report: &Report, limit: usize, style: Style, out: &mut String) {
     let groups = report.error_groups();
     for ((message, stage), errors) in groups.iter().take(limit) {
         let first = errors[0];
         let _ = writeln!(
             out,
-            "{} {stage}: {}{message}",
+            "{}{}: {}{message}",
             style.paint("33;1", "error"),
+            if stage.is_empty() { String::new() } else { format!(" {stage}") },
             if first.test.is_empty() { String::new() } else { format!("{}: ", first.test) },
         );
         if errors.len() > 1 {

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::building::{Build, Building};
-use super::items::read_test;
+use super::changed::differ;
 use super::simulate::Allowed;
 use litmake_base::diag;
 use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
-use litmake_litmus::canon;
 use litmake_pipeline::kinds;
 
 type State = BTreeMap<String, String>;
@@ -63,9 +62,7 @@ fn change(item: &[Vec<u8>]) -> Result<Change, Failure> {
         return Err("a diff needs outcomes and code of both sides".into());
     };
     let (gained, lost) = outcomes(&Allowed::decode(before)?, &Allowed::decode(after)?);
-    let code = old != new
-        && canon::canonical_text(&read_test(old)?) != canon::canonical_text(&read_test(new)?);
-    Ok(Change { code, gained, lost })
+    Ok(Change { code: differ(old, new)?, gained, lost })
 }
 
 impl Build for kinds::Diff {

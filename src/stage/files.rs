@@ -35,6 +35,8 @@ pub struct Files {
     patterns: Vec<Sp<String>>,
     exclude: GlobSet,
     keep: Filter,
+    /// The same as it was written.
+    keep_words: Vec<Sp<String>>,
     limit: usize,
     listed: Mutex<Places>,
     counts: Mutex<Counts>,
@@ -84,6 +86,24 @@ impl Found {
     }
 }
 
+/// Refuses a `keep` that leaves nothing of some tests.
+pub(super) fn check_kept(
+    source: &Source,
+    keep: &[Sp<String>],
+    considered: u64,
+    left: usize,
+) -> Result<()> {
+    match keep.first() {
+        Some(first) if left == 0 && considered > 0 => {
+            let words: Vec<&str> = keep.iter().map(|w| w.value.as_str()).collect();
+            let message = format!("none of {considered} tests has {}", words.join(", "));
+            Err(Diag::at(source, first.span, message)
+                .help("each condition of `keep` must hold; of several names or dialects, one"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
     GlobBuilder::new(text).literal_separator(true).build().map_err(|e| e.kind().to_string())
 }
@@ -120,6 +140,7 @@ impl Files {
             patterns: options.files.0.clone(),
             exclude: exclude.build().map_err(|e| at(node.span, e.to_string()))?,
             keep: filter(node, options)?,
+            keep_words: options.keep.0.clone(),
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
             listed: Mutex::default(),
             counts: Mutex::default(),
@@ -450,6 +471,7 @@ impl graph::Source for Files {
         }
         counts.drop(LIMITED, entries.len().saturating_sub(self.limit) as u64);
         entries.truncate(self.limit);
+        check_kept(&self.source, &self.keep_words, counts.considered, entries.len())?;
         if let Ok(mut place) = self.counts.lock() {
             *place = counts;
         }

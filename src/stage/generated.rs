@@ -27,6 +27,8 @@ pub struct Generated {
     /// What is excluded and kept, as it was written.
     words: [Vec<String>; 2],
     keep: Filter,
+    /// The same as it was written, with the file that says so.
+    keep_words: (Source, Vec<Sp<String>>),
     limit: usize,
     sample: Option<(usize, u64)>,
     made: Mutex<Option<Collected>>,
@@ -101,6 +103,7 @@ impl Generated {
             words: [&options.exclude, &options.keep]
                 .map(|list| list.iter().map(|w| w.value.clone()).collect()),
             keep: super::files::filter(node, options)?,
+            keep_words: (node.source.clone(), options.keep.0.clone()),
             limit: number(&options.limit, usize::MAX),
             sample: options.sample.as_ref().map(|_| (number(&options.sample, usize::MAX), seed)),
             made: Mutex::default(),
@@ -125,6 +128,11 @@ impl Generated {
             .field("litmake", env!("LITMAKE_STAGE_GENERATED").as_bytes())
             .field("asked", asked.as_bytes())
             .finish()
+    }
+
+    fn check_kept(&self, counts: &Counts, entries: &[Entry]) -> Result<()> {
+        let (source, words) = &self.keep_words;
+        super::files::check_kept(source, words, counts.considered, entries.len())
     }
 
     fn counted(&self, counts: Counts) {
@@ -161,6 +169,7 @@ impl graph::Source for Generated {
             Some((counts, decode_entries(rest)?))
         };
         if let Some((counts, entries)) = before.and_then(|b| read(&b)) {
+            self.check_kept(&counts, &entries)?;
             self.counted(counts);
             return Ok(entries);
         }
@@ -181,6 +190,7 @@ impl graph::Source for Generated {
         let mut value = counts.encode();
         value.extend_from_slice(&encode_entries(&out));
         known.put(&[Put { kind: Kind::Alias, key, value: &value }]);
+        self.check_kept(&counts, &out)?;
         counts.made = out.len() as u64;
         self.counted(counts);
         Ok(out)

@@ -29,6 +29,7 @@ pub fn of(kind: &Kind) -> Entry<'_> {
         Kind::Link(options) => counted(options),
         Kind::Simulate(options) => counted(options),
         Kind::Dedupe(options) => counted(options),
+        Kind::Changed(options) => counted(options),
         Kind::Layout(options) => reported(options),
         Kind::Compare(options) => reported(options),
         Kind::Diff(options) => reported(options),

@@ -3,6 +3,7 @@
 
 pub mod apply;
 mod building;
+mod changed;
 pub mod collect;
 mod compare;
 mod compile;

@@ -36,7 +36,7 @@ pub struct Run {
     how: How,
 
     /// Write the results, in the form of the MC Mutants artifact
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 
     /// Print the results as JSON

@@ -12,6 +12,7 @@ use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Kind, Put, Records};
 
 /// What is no longer to be had, as a failure.
+#[expect(clippy::boxed_local, reason = "it comes in a box")]
 pub(super) fn gone(e: Box<Diag>) -> Failure {
     Failure::machine(e.message)
 }

@@ -4,6 +4,7 @@
 //! The parser, the JSON Schema and the reference in `docs/` come from the same types. How a stage
 //! does its work is not known here.
 
+pub mod changed;
 pub mod compare;
 pub mod compile;
 pub mod dedupe;
@@ -81,6 +82,12 @@ pub trait Options {
     /// Whether one instance consumes all instances of a stage that agree with it, whose profiles
     /// then share a machine.
     fn gathers(&self) -> bool {
+        false
+    }
+
+    /// Whether what it gives was compiled with the profile of the first stage that it consumes, if that
+    /// has one; else with that of the last stage that has one.
+    fn follows_first(&self) -> bool {
         false
     }
 
@@ -164,6 +171,7 @@ kinds! {
     link: Link,
     simulate: Simulate,
     dedupe: Dedupe,
+    changed: Changed,
     layout: Layout,
     compare: Compare,
     diff: Diff,

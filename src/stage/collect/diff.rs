@@ -1,9 +1,18 @@
 //! What the report says of `diff`: which tests changed, with the code of a few.
 
+use std::collections::BTreeSet;
+
+use super::super::changed::differ;
 use super::super::diff::Change;
+use super::super::items::read_test;
 use super::{Ran, Reported, each_row};
-use litmake_pipeline::kinds::Diff;
-use litmake_report::evidence::{Changed, Changes};
+use litmake_engine::rows::Cell;
+use litmake_litmus::c::print_function;
+use litmake_litmus::{Body, Test};
+use litmake_mix::mend::is_barrier;
+use litmake_mix::pieces::operation;
+use litmake_pipeline::kinds::{Diff, Kind};
+use litmake_report::evidence::{Changed, Changes, Threads};
 use litmake_report::{Finding, Report};
 
 impl Reported for Diff {
@@ -27,6 +36,7 @@ fn changes(run: &Ran, i: usize) -> Changes {
         stage: node.label.clone(),
         before: name(0),
         after: name(1),
+        threads: threads(run, i),
         ..Changes::default()
     };
     each_row(run.engine, run.built.node_of[i], Change::decode, |test, change| {
@@ -45,6 +55,10 @@ fn changes(run: &Ran, i: usize) -> Changes {
             });
         }
     });
+    // What was left out because its code is the same was compared, too.
+    if let Some(all) = left_out(run, i) {
+        out.compared += all;
+    }
     // Code is shown for a few, those whose outcomes changed before others.
     let moved = |t: &Changed| !t.gained.is_empty() || !t.lost.is_empty();
     let mut first: Vec<usize> = (0..out.tests.len()).collect();
@@ -56,4 +70,100 @@ fn changes(run: &Ran, i: usize) -> Changes {
         out.tests[n].code_after = after;
     }
     out
+}
+
+/// How many tests were not simulated because both compilers make the same of them.
+fn left_out(run: &Ran, i: usize) -> Option<u64> {
+    let outcomes = &run.plan.nodes[*run.plan.nodes[i].inputs.first()?];
+    let changed = *outcomes.inputs.first()?;
+    matches!(run.plan.nodes[changed].kind, Kind::Changed(_)).then_some(())?;
+    let summary = run.engine.summary(run.built.node_of[changed]);
+    Some(summary.failed)
+}
+
+/// The node of the graph with the code behind an input of a diff: of threads, where they were compiled
+/// by themselves, else of tests.
+fn code(run: &Ran, i: usize, input: usize) -> Option<usize> {
+    let mut at = run.plan.nodes[i].inputs[input];
+    while !matches!(run.plan.nodes[at].kind, Kind::Compile(_)) {
+        at = *run.plan.nodes[at].inputs.first()?;
+    }
+    let node = run.built.node_of[at];
+    Some(run.engine.graph.nodes[node].joined.first().copied().unwrap_or(node))
+}
+
+/// How the code of threads changed.
+fn threads(run: &Ran, i: usize) -> Option<Threads> {
+    let (before, after) = (code(run, i, 0)?, code(run, i, 1)?);
+    let engine = run.engine;
+    let of = engine.graph.root(before);
+    if of != engine.graph.root(after) {
+        return None;
+    }
+    let mut out = Threads::default();
+    for s in 0..engine.root_table(of)?.shards() {
+        let cells = |node: usize| engine.cells(node, s).ok();
+        let (sources, old, new) = (cells(of)?, cells(before)?, cells(after)?);
+        let content = |node: usize, row: usize, cell: Cell| engine.content(node, s, row, cell).ok();
+        for (row, (source, (a, b))) in sources.iter().zip(old.iter().zip(&new)).enumerate() {
+            if !a.state.usable() || !b.state.usable() {
+                continue;
+            }
+            out.compared += 1;
+            let operations = content(of, row, *source).map(|text| operations(&text));
+            let operations = operations.unwrap_or_default();
+            for operation in &operations {
+                out.constructs.entry(operation.clone()).or_default().compared += 1;
+            }
+            if a.content == b.content {
+                continue;
+            }
+            let (Some(a), Some(b)) = (content(before, row, *a), content(after, row, *b)) else {
+                continue;
+            };
+            if !differ(&a, &b).unwrap_or(true) {
+                continue;
+            }
+            out.changed += 1;
+            for operation in operations {
+                out.constructs.entry(operation).or_default().changed += 1;
+            }
+            let (a, b) = (counts(&a), counts(&b));
+            out.instructions.before += a.0;
+            out.instructions.after += b.0;
+            out.barriers.before += a.1;
+            out.barriers.after += b.1;
+        }
+    }
+    out.constructs.retain(|_, share| share.changed > 0);
+    Some(out)
+}
+
+/// The operations of a C test, each once; `plain accesses` where it has no others.
+fn operations(text: &[u8]) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for body in read_test(text).iter().flat_map(|test| &test.threads) {
+        let Body::C(f) = body else { continue };
+        // A statement stands on a line of its own, and the names of parameters on the first.
+        out.extend(print_function(f).lines().skip(1).filter_map(|line| operation(f, line)));
+    }
+    match out.is_empty() {
+        true => BTreeSet::from(["plain accesses".to_string()]),
+        false => out,
+    }
+}
+
+/// The instructions of a lifted test, and the barriers among them.
+fn counts(code: &[u8]) -> (u64, u64) {
+    let Ok(test) = read_test(code) else { return (0, 0) };
+    let lines = |test: &Test| -> Vec<String> {
+        let asm = |body: &Body| match body {
+            Body::Asm(lines) => lines.iter().map(|l| l.text.clone()).collect(),
+            Body::C(_) => Vec::new(),
+        };
+        test.threads.iter().flat_map(asm).filter(|text| !text.trim().is_empty()).collect()
+    };
+    let lines = lines(&test);
+    let barriers = lines.iter().filter(|l| is_barrier(test.arch, l)).count();
+    (lines.len() as u64, barriers as u64)
 }

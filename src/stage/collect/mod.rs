@@ -195,10 +195,16 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             false if is_thread => failure.told(&item),
             false => format!("{part}: {}", failure.told(&item)),
         };
-        let unreadable = failure.kind == FailureKind::Unreadable;
-        // A test that cannot be read fails in every stage that reads it, and what is wrong with a
-        // compiler is so for each thread; once is enough.
-        let once = match (unreadable, is_thread) {
+        // What is wrong with a source shows when it is read, or when it is simulated.
+        let of = &plan.nodes[built.of_plan[node]];
+        let is_source = of.profile.is_none() && of.mixed.is_empty();
+        let is_wrong = failure.kind == FailureKind::Unreadable
+            || failure.kind == FailureKind::Item
+                && is_source
+                && matches!(of.kind, Kind::Simulate(_));
+        // A test that is wrong fails in every stage that reads it, and what is wrong with a compiler
+        // is so for each thread; once is enough.
+        let once = match (is_wrong, is_thread) {
             (true, _) => Some((item.clone(), failure.told(&item))),
             (false, true) => Some((format!("{label} {test}"), message.clone())),
             (false, false) => None,
@@ -210,11 +216,16 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             stage: label.clone(),
             message,
             test: test.to_string(),
-            cause: if unreadable { Cause::Input } else { Cause::Run },
+            cause: if is_wrong { Cause::Input } else { Cause::Run },
             kind: failure.kind,
             ..Error::default()
         });
     }
+    // What compilers and comparisons say of a test that is wrong says no more.
+    let wrong = out.errors.iter().filter(|e| e.cause == Cause::Input);
+    let wrong: BTreeSet<String> = wrong.map(|e| e.test.clone()).collect();
+    let is_broken = |kind: FailureKind| matches!(kind, FailureKind::Broken(_));
+    out.errors.retain(|e| e.cause == Cause::Input || is_broken(e.kind) || !wrong.contains(&e.test));
     for error in engine.take_errors() {
         out.errors.push(Error {
             message: error.to_string(),

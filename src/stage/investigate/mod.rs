@@ -6,6 +6,7 @@
 
 pub mod bugs;
 mod explain;
+mod judged;
 mod mixing;
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,7 +27,7 @@ use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value};
 use litmake_pipeline::kinds::Kind;
 use litmake_pipeline::plan::{Node, Plan};
-use litmake_profile::{Profile, Profiles, by_version};
+use litmake_profile::{Profile, Profiles};
 use litmake_reduce::reduce;
 use litmake_report::evidence::{Presence, Shows};
 use litmake_report::{Cause, Error, Finding, Report, State, Status};
@@ -213,12 +214,10 @@ impl<'a> Investigator<'a> {
         profile: &Arc<Profile>,
         test: &Test,
     ) {
-        let mut siblings: Vec<Arc<Profile>> =
-            self.profiles.iter().filter(|p| p.is_sibling(profile)).cloned().collect();
+        let mut siblings = self.siblings(profile);
         siblings.sort_by(|a, b| {
             let key = |p: &Profile| (p.tool() != profile.tool(), p.tool().to_string());
-            let version = |p: &Profile| p.version().unwrap_or("").to_string();
-            key(a).cmp(&key(b)).then(by_version(&version(a), &version(b)))
+            key(a).cmp(&key(b)).then(a.by_age(b))
         });
         for sibling in siblings {
             let verdict = match self.compilers.tool(&sibling, self.records).program {
@@ -241,6 +240,20 @@ impl<'a> Investigator<'a> {
                 error,
             });
         }
+    }
+
+    /// The other versions and the other compilers of a profile that have a name, and those of the plan:
+    /// builds, and profiles that are files.
+    fn siblings(&self, profile: &Profile) -> Vec<Arc<Profile>> {
+        let own = self.plan.nodes.iter().filter_map(|n| n.profile.as_ref());
+        let mut out: Vec<Arc<Profile>> = Vec::new();
+        for sibling in self.profiles.iter().chain(own).filter(|p| p.is_sibling(profile)) {
+            let same = |p: &Arc<Profile>| p.fingerprint() == sibling.fingerprint();
+            if !out.iter().any(same) {
+                out.push(sibling.clone());
+            }
+        }
+        out
     }
 
     /// A stage of the plan, for code of a profile.

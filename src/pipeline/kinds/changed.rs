@@ -1,0 +1,37 @@
+//! `changed`: the tests of which two compilers make different code.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Items, Options};
+use litmake_profile::yaml::Sp;
+
+/// Options of `changed`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Changed {
+    /// The stage whose tests are kept: the sources, or the code of one of the compilers.
+    pub of: Sp<String>,
+    /// The `compile` stage of one compiler, version, level or architecture.
+    pub before: Sp<String>,
+    /// The `compile` stage of the other, of the same tests.
+    pub after: Sp<String>,
+}
+
+impl Options for Changed {
+    fn about() -> &'static str {
+        "keeps the tests of which two compilers make different code, so that nothing else is simulated."
+    }
+
+    fn inputs(&self) -> Vec<&Sp<String>> {
+        vec![&self.of, &self.before, &self.after]
+    }
+
+    fn gives(&self, _: Option<Items>) -> Items {
+        Items::Tests
+    }
+
+    fn follows_first(&self) -> bool {
+        true
+    }
+}

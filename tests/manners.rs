@@ -1,0 +1,262 @@
+//! How the program answers: to mistakes, to signals, to questions about what it has, and to users of
+//! other tools.
+
+#![cfg(target_arch = "x86_64")]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+const SB: &str = include_str!("common/sb.litmus");
+
+struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        let out = Scratch { dir: tempfile::tempdir().unwrap() };
+        out.write("sb.litmus", SB);
+        out.write("lists/@all", "../sb.litmus\n");
+        out.program("cc.sh", "#!/bin/sh\nexec cc \"$@\"\n");
+        out.write("mine.yaml", "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\n");
+        out
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        self.write(name, text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.path(name), mode).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("LITMAKE_CACHE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn litmake(&self, args: &[&str]) -> (i32, String, String) {
+        let out = self.command(args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
+    }
+}
+
+#[test]
+fn a_mistake_gives_one_error_that_says_what_to_do() {
+    let s = Scratch::new();
+    s.write("wrong.litmus", &SB.replacen("(x, 1,", "(x, ,", 1));
+    s.write("name.litmus", &SB.replacen("atomic_load_", "atomic_lod_", 1));
+    s.write("lisa.litmus", "LISA mp\n{}\n P0 ;\n w[] x 1 ;\nexists (x=1)\n");
+    s.write(
+        "keep.yaml",
+        "stages:\n  - { name: tests, generate: { files: sb.litmus, keep: [threads=9] } }\n",
+    );
+    s.write(
+        "made.yaml",
+        "stages:\n  - { name: tests, generate: { families: c11-cas, keep: [name=zzz] } }\n",
+    );
+    for (args, expected) in [
+        (&["sim", "sb.litmu"][..], "error: cannot read sb.litmu: No such file"),
+        (&["sim", "--model", "aarch65", "sb.litmus"], "error: there is no model `aarch65`"),
+        (
+            &["sim", "--variant", "nobody", "sb.litmus"],
+            "error: the model rc11 has no variant `nobody`",
+        ),
+        (
+            &["sim", "lists/@all"],
+            "error: lists/@all is a list of tests\n  help: the tests of a list are named by `@` before it: @lists/@all\n",
+        ),
+        (&["sim", "-gv", "sb.litmus"], "error: litmake has no option `-gv` of herd7\n"),
+        (&["sim", "lisa.litmus"], "lisa.litmus:1:1: error: unsupported: tests in LISA\n"),
+        (
+            &["check", "--profile", "clang-22-aarch65-O2", "sb.litmus"],
+            "error: there is no profile `clang-22-aarch65-O2`",
+        ),
+        (
+            &["check", "--profile", "mine.yaml", "wrong.litmus", "-q"],
+            "error source: wrong.litmus: :4:28: error: expected an expression",
+        ),
+        (
+            &["check", "--profile", "mine.yaml", "name.litmus", "-q"],
+            "error source: name.litmus: :5:11: error: unknown function",
+        ),
+        (
+            &["check", "--profile", "mine.yaml", "--baseline", "none.json", "sb.litmus"],
+            "error: there is no baseline none.json\n",
+        ),
+        (&["run", "keep.yaml"], "error: keep.yaml:2:"),
+        (&["run", "made.yaml"], "error: made.yaml:2:"),
+        (&["run", "non.yaml"], "error: cannot read the pipeline non.yaml"),
+        (
+            &["generate", "--family", "c11-cas", "--keep", "name=zzz"],
+            "error: no test has name=zzz\n",
+        ),
+        (&["profiles", "clang-22-x86-O2"], "error: no profile fits\n  help: there is `"),
+        (&["models", "aarch65"], "error: no model fits\n  help: there is `aarch64`\n"),
+        (
+            &["diff", "--old", "clang-19", "sb.litmus"],
+            "error: the following required arguments were not provided:\n  --new",
+        ),
+    ] {
+        let (status, out, err) = s.litmake(args);
+        let said = out.clone() + &err;
+        assert_eq!(status, 2, "{args:?} {said}");
+        let start = said.find(expected);
+        assert!(start.is_some(), "{args:?}: `{expected}` is not in\n{said}");
+        let errors =
+            said.lines().filter(|l| l.contains("error: ") || l.starts_with("error ")).count();
+        assert_eq!(errors, 1, "{args:?} {said}");
+    }
+}
+
+#[test]
+fn options_of_other_tools_do_what_they_do_there() {
+    let s = Scratch::new();
+    let own = s.litmake(&["sim", "--model", "sc", "sb.litmus"]);
+    let theirs = s.litmake(&["sim", "-model", "sc", "sb.litmus"]);
+    let lines = |(status, out, _): &(i32, String, String)| {
+        let kept = out.lines().filter(|l| !l.starts_with("Time ")).map(String::from);
+        (*status, kept.collect::<Vec<_>>())
+    };
+    assert_eq!(lines(&own), lines(&theirs));
+    let made = |args: &[&str]| s.litmake(&[&["generate", "--names"], args].concat()).1;
+    let own = made(&["--arch", "AArch64", "--vocabulary", "PodWW PodRR Rfe Fre", "--threads", "2"]);
+    let theirs = made(&["-arch", "AArch64", "-safe", "PodWW PodRR Rfe Fre", "-nprocs", "2"]);
+    assert_eq!((own.is_empty(), &own), (false, &theirs));
+    // One name for one thing; what it was called before is understood.
+    let [new, old] = ["--family", "--families"]
+        .map(|flag| made(&[flag, "c11-cas", "--sample", "5", "--seed", "1"]));
+    assert_eq!((new.lines().count(), &new), (5, &old));
+    let shapes = ["--arch", "C", "--vocabulary", "Pod** Rfe Fre"];
+    let [new, old] =
+        ["--shape", "--family"].map(|flag| made(&[&shapes[..], &[flag, "MP"]].concat()));
+    assert_eq!((new.lines().count(), &new), (1, &old));
+}
+
+#[test]
+fn what_there_is_can_be_asked() {
+    let s = Scratch::new();
+    s.write(
+        "profiles/mine.yaml",
+        "name: mine-${version}-O2\nmatrix: { version: [9, 10] }\ncompiler: ./none-${version}\narch: X86_64\n",
+    );
+    let (status, out, _) = s.litmake(&["profiles", "--json", "mine"]);
+    let rows: Vec<Value> = out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let of = |key: &str| rows.iter().map(|r| r[key].clone()).collect::<Vec<_>>();
+    assert_eq!((status, of("name")), (0, vec!["mine-9-O2".into(), "mine-10-O2".into()]));
+    assert_eq!((of("installed"), of("level")), (vec![false.into(); 2], vec!["O2".into(); 2]));
+    let (_, out, _) =
+        s.litmake(&["profiles", "--target", "aarch64", "--level", "O1", "--family", "clang"]);
+    assert!(
+        out.lines().count() > 3 && out.lines().all(|l| l.contains("aarch64") && l.contains("-O1 ")),
+        "{out}"
+    );
+    let (_, out, _) = s.litmake(&["profiles"]);
+    assert!(out.contains("clang-${version}-aarch64-${level} "), "{out}");
+    assert_eq!(s.litmake(&["profiles", "mine", "--installed"]).0, 2);
+    let (_, out, _) = s.litmake(&["models", "x86"]);
+    assert!(out.contains("x86tso ") && out.contains("(default for X86_64, X86)"), "{out}");
+    assert!(!s.litmake(&["models"]).1.contains("stdlib"));
+}
+
+#[test]
+fn shells_complete_profiles_models_and_stages() {
+    let s = Scratch::new();
+    s.write("p.yaml", "stages:\n  - { name: some-tests, generate: { files: sb.litmus } }\n");
+    let complete = |words: &[&str]| -> String {
+        let out = s
+            .command(&[&["--", "litmake"], words].concat())
+            .env("LITMAKE_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+            .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+            .env("_CLAP_COMPLETE_SPACE", "true")
+            .env("_CLAP_IFS", "\n")
+            .output()
+            .unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert!(
+        complete(&["check", "--profile", "clang-22-aarch64-O"]).contains("clang-22-aarch64-O2")
+    );
+    assert!(complete(&["sim", "--model", "aar"]).contains("aarch64"));
+    assert!(complete(&["run", "p.yaml", "so"]).contains("some-tests"));
+    assert!(complete(&["che"]).contains("check"));
+    for shell in ["bash", "zsh", "fish"] {
+        let (status, script, err) = s.litmake(&["completions", shell]);
+        assert!(status == 0 && script.contains("LITMAKE_COMPLETE"), "{shell} {script}{err}");
+    }
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let s = Scratch::new();
+    let (status, _, err) = s.litmake(&["man", "pages"]);
+    assert_eq!(status, 0, "{err}");
+    for (page, part) in [("litmake.1", ".TH litmake 1"), ("litmake-diff.1", "\\-\\-old")] {
+        let text = std::fs::read_to_string(s.path("pages").join(page)).unwrap();
+        assert!(text.contains(part), "{page}: {text}");
+    }
+}
+
+#[test]
+fn a_check_has_the_outputs_of_a_run_and_keeps_them_when_it_is_stopped() {
+    let s = Scratch::new();
+    let files =
+        ["--report", "r.json", "--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif"];
+    let args = [&["check", "--profile", "mine.yaml", "sb.litmus", "-q"], &files[..]].concat();
+    let written = |status: i32| -> Value {
+        for name in ["r.html", "r.xml", "r.sarif"] {
+            assert!(std::fs::metadata(s.path(name)).is_ok_and(|m| m.len() > 0), "{status}: {name}");
+            std::fs::remove_file(s.path(name)).unwrap();
+        }
+        let report = std::fs::read_to_string(s.path("r.json")).unwrap();
+        std::fs::remove_file(s.path("r.json")).unwrap();
+        serde_json::from_str(&report).unwrap()
+    };
+    let (status, out, err) = s.litmake(&args);
+    assert_eq!(status, 0, "{out}{err}");
+    assert_eq!(written(status)["stopped"], Value::Null);
+    // A compiler that says that it was started, and then takes its time over tests.
+    s.program(
+        "cc.sh",
+        "#!/bin/sh\nif grep -q atomic_store test.c; then touch \"$HERE/started\"; sleep 600; fi\nexec cc \"$@\"\n",
+    );
+    s.write(
+        "mine.yaml",
+        &format!(
+            "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\nenv: {{ HERE: '{}' }}\n",
+            s.dir.path().display()
+        ),
+    );
+    for (signal, expected) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let mut child =
+            s.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !s.path("started").exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // SAFETY: it is not waited for yet.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        assert_eq!(child.wait().unwrap().code(), Some(expected));
+        assert_eq!(written(expected)["stopped"], true);
+        std::fs::remove_file(s.path("started")).unwrap();
+    }
+}
