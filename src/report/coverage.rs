@@ -4,7 +4,7 @@
 //! Tests are known by the first 48 bits of the digests of their names, so that a hundred thousand of them
 //! are about a megabyte. It does not know what tests are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -101,18 +101,53 @@ impl Coverage {
 /// Coverage while it is gathered, from one comparison or one part of a run after the other.
 #[derive(Default)]
 pub struct Gather {
-    all: BTreeSet<u64>,
+    marks: Vec<u64>,
+    places: HashMap<u64, u32>,
     of: BTreeMap<(Vec<String>, bool), Sets>,
 }
 
-/// The tests that were not judged with some profiles, and those that differ.
+/// A test that a [`Gather`] knows. Profiles often share a list of tests, which then is looked up once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Known(u32);
+
+/// The tests that were judged with some profiles, and those of them that differ.
 #[derive(Default)]
 struct Sets {
-    without: BTreeSet<u64>,
-    differ: BTreeSet<u64>,
+    judged: Places,
+    differ: Places,
+}
+
+/// A set of places in [`Gather::marks`], a bit each.
+#[derive(Clone, Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    fn insert(&mut self, Known(place): Known) {
+        let word = place as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (place % 64);
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
 }
 
 impl Gather {
+    pub fn test(&mut self, name: &str) -> Known {
+        self.known(mark(name))
+    }
+
+    fn known(&mut self, mark: u64) -> Known {
+        let marks = &mut self.marks;
+        Known(*self.places.entry(mark).or_insert_with(|| {
+            marks.push(mark);
+            marks.len() as u32 - 1
+        }))
+    }
+
     /// Adds tests that were judged with some profiles, each with whether it differs.
     pub fn add<'t>(
         &mut self,
@@ -120,46 +155,45 @@ impl Gather {
         mixed: bool,
         tests: impl Iterator<Item = (&'t str, bool)>,
     ) {
-        self.add_marks(profiles, mixed, tests.map(|(test, differs)| (mark(test), differs)));
+        let known: Vec<(Known, bool)> = tests.map(|(name, d)| (self.test(name), d)).collect();
+        self.add_known(profiles, mixed, known.into_iter());
     }
 
-    fn add_marks(
+    /// The same for tests that are known.
+    pub fn add_known(
         &mut self,
         profiles: &[String],
         mixed: bool,
-        tests: impl Iterator<Item = (u64, bool)>,
+        tests: impl Iterator<Item = (Known, bool)>,
     ) {
-        let key = (profiles.to_vec(), mixed);
-        let own = || Sets { without: self.all.clone(), ..Sets::default() };
-        let mut sets = self.of.remove(&key).unwrap_or_else(own);
-        for (mark, differs) in tests {
-            sets.without.remove(&mark);
+        let sets = self.of.entry((profiles.to_vec(), mixed)).or_default();
+        for (test, differs) in tests {
+            sets.judged.insert(test);
             if differs {
-                sets.differ.insert(mark);
-            }
-            if self.all.insert(mark) {
-                for other in self.of.values_mut() {
-                    other.without.insert(mark);
-                }
+                sets.differ.insert(test);
             }
         }
-        self.of.insert(key, sets);
     }
 
     pub fn finish(self) -> Option<Coverage> {
-        if self.all.is_empty() || self.all.len() > MOST {
+        let Gather { marks, of, .. } = self;
+        let picked = |which: &dyn Fn(usize) -> bool| -> BTreeSet<u64> {
+            marks.iter().enumerate().filter(|(i, _)| which(*i)).map(|(_, m)| *m).collect()
+        };
+        let some: Vec<bool> =
+            (0..marks.len()).map(|i| of.values().any(|sets| sets.judged.has(i))).collect();
+        let all = picked(&|i| some[i]);
+        if all.is_empty() || all.len() > MOST {
             return None;
         }
+        let tests = Tests::of(&all);
         let one = |((profiles, mixed), sets): (_, Sets)| Share {
             profiles,
             mixed,
-            without: Tests::of(&sets.without),
-            differ: Tests::of(&sets.differ),
+            without: Tests::of(&picked(&|i| some[i] && !sets.judged.has(i))),
+            differ: Tests::of(&picked(&|i| sets.differ.has(i))),
         };
-        Some(Coverage {
-            tests: Tests::of(&self.all),
-            profiles: self.of.into_iter().map(one).collect(),
-        })
+        Some(Coverage { tests, profiles: of.into_iter().map(one).collect() })
     }
 }
 
@@ -170,9 +204,12 @@ pub fn join(parts: [Option<Coverage>; 2]) -> Option<Coverage> {
         let tests = part.tests.marks();
         for share in &part.profiles {
             let differ = share.differ.marks();
-            let judged = tests.difference(&share.without.marks()).copied().collect::<Vec<_>>();
-            let marks = judged.into_iter().map(|m| (m, differ.contains(&m)));
-            sum.add_marks(&share.profiles, share.mixed, marks);
+            let without = share.without.marks();
+            let judged: Vec<(Known, bool)> = tests
+                .difference(&without)
+                .map(|mark| (sum.known(*mark), differ.contains(mark)))
+                .collect();
+            sum.add_known(&share.profiles, share.mixed, judged.into_iter());
         }
     }
     sum.finish()

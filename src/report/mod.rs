@@ -88,7 +88,8 @@ pub struct Compiler {
     /// What it says of its version: `Debian clang version 16.0.6`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// The beginning of the digest of all that it reads. Two builds of one version differ in it.
+    /// The beginning of the digest of all that it reads. Two builds of one version differ in it. A stable
+    /// report has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
 }
@@ -561,6 +562,10 @@ impl Report {
         }
         for mixes in &mut self.mixes {
             mixes.simulated = None;
+        }
+        // An equal compiler finds the same.
+        for compiler in &mut self.compilers {
+            compiler.build.clear();
         }
         self
     }

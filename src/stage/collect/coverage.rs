@@ -1,59 +1,74 @@
 //! Which tests a run judged: those of each comparison, and of each stage that runs tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use super::{Ran, each_row};
 use litmake_devices::record::Record;
 use litmake_engine::rows::State;
+use litmake_engine::run::Root;
 use litmake_pipeline::kinds::Kind;
-use litmake_report::coverage::{Coverage, Gather};
+use litmake_report::coverage::{Coverage, Gather, Known};
 
 /// What was judged, and what differs; nothing where nothing was.
 pub fn coverage(run: &Ran) -> Option<Coverage> {
     let mut out = Gather::default();
+    let mut lists = Lists::default();
     for (i, node) in run.plan.nodes.iter().enumerate() {
         if !node.kind.options().judges() {
             continue;
         }
         let at = run.built.node_of[i];
         let Some(root) = run.engine.root_table(at) else { continue };
-        let shards = run.engine.shards_of(at).into_iter().enumerate();
-        let cells = shards.filter_map(|(s, shard)| {
-            shard?;
-            Some((s, run.engine.cells(at, s).ok()?))
-        });
-        let rows = cells.flat_map(|(s, cells)| {
-            let names = root.rows(s).iter().map(|row| &*row.name);
-            let states = cells.iter().map(|c| c.state).collect::<Vec<_>>();
-            names.zip(states).filter(|(_, state)| state.usable())
-        });
-        let tests = rows.map(|(name, state)| (name, state == State::Finding));
+        let known = lists.known(&root, &mut out);
+        let mut tests = Vec::with_capacity(known.len());
+        for (s, shard) in run.engine.shards_of(at).into_iter().enumerate() {
+            let (Some(_), Ok(cells)) = (shard, run.engine.cells(at, s)) else { continue };
+            let places = known[root.bounds[s]..root.bounds[s + 1]].iter();
+            let usable = places.zip(&cells).filter(|(_, cell)| cell.state.usable());
+            tests.extend(usable.map(|(test, cell)| (*test, cell.state == State::Finding)));
+        }
         match (&node.profile, &node.mixed[..]) {
-            (Some(profile), []) => out.add(std::slice::from_ref(&profile.name), false, tests),
+            (Some(profile), []) => {
+                out.add_known(std::slice::from_ref(&profile.name), false, tests.into_iter());
+            }
             (None, []) if matches!(node.kind, Kind::Run(_)) => {
                 // Tests of a device are counted under its name, as its findings are.
-                let differs: BTreeMap<&str, bool> = tests.collect();
-                let mut devices: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
+                let differs: HashSet<Known> =
+                    tests.into_iter().filter(|(_, differs)| *differs).map(|(t, _)| t).collect();
+                let mut devices: BTreeMap<String, Vec<(Known, bool)>> = BTreeMap::new();
                 let read =
                     |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
                 each_row(run.engine, at, read, |name, record: &Record| {
-                    let differs = differs.get(name).copied().unwrap_or_default();
-                    devices.entry(record.device.clone()).or_default().push((name.into(), differs));
+                    let test = out.test(name);
+                    let seen = (test, differs.contains(&test));
+                    devices.entry(record.device.clone()).or_default().push(seen);
                 });
                 for (device, tests) in devices {
-                    out.add(
-                        std::slice::from_ref(&device),
-                        false,
-                        tests.iter().map(|(n, d)| (n.as_str(), *d)),
-                    );
+                    out.add_known(std::slice::from_ref(&device), false, tests.into_iter());
                 }
             }
-            (None, []) => out.add(&[], false, tests),
+            (None, []) => out.add_known(&[], false, tests.into_iter()),
             (_, mixed) => {
                 let names: Vec<String> = mixed.iter().map(|p| p.name.clone()).collect();
-                out.add(&names, true, tests);
+                out.add_known(&names, true, tests.into_iter());
             }
         }
     }
     out.finish()
+}
+
+/// The lists of tests that were met. The comparisons of a campaign share theirs.
+#[derive(Default)]
+struct Lists(Vec<(Arc<Root>, Arc<[Known]>)>);
+
+impl Lists {
+    fn known(&mut self, root: &Arc<Root>, all: &mut Gather) -> Arc<[Known]> {
+        if let Some((_, known)) = self.0.iter().find(|(r, _)| Arc::ptr_eq(r, root)) {
+            return known.clone();
+        }
+        let known: Arc<[Known]> = root.entries.iter().map(|e| all.test(&e.name)).collect();
+        self.0.push((root.clone(), known.clone()));
+        known
+    }
 }
