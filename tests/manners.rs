@@ -152,6 +152,84 @@ fn options_of_other_tools_do_what_they_do_there() {
     assert_eq!((new.lines().count(), &new), (1, &old));
 }
 
+/// What herd7's files say by name: kinds, conditions, names; and its names of checks.
+#[test]
+fn files_of_herd_say_what_they_say_there() {
+    let s = Scratch::new();
+    let asm = |name: &str| {
+        format!(
+            "X86_64 {name}\n{{}}\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
+             movl (y),%eax | movl (x),%eax ;\nexists (0:rax=0 /\\ 1:rax=0)\n"
+        )
+    };
+    s.write("a.litmus", &asm("A"));
+    s.write("b.litmus", &asm("B"));
+    s.write("kinds", "# a comment\nA Forbid\nB Required % another\n");
+    s.write("conds", "B \"~exists (0:rax=1 /\\ 1:rax=1)\"\n");
+    s.write("only-b", "B\n");
+    let verdicts = |args: &[&str]| -> Vec<String> {
+        let (_, out, err) = s.litmake(&[&["sim"], args, &["a.litmus", "b.litmus"]].concat());
+        assert_eq!(err, "");
+        let told = |l: &&str| l.starts_with("Test ") || ["Ok", "No"].contains(l);
+        out.lines().filter(told).map(String::from).collect()
+    };
+    // The kind is the quantifier: the same states are right under one and wrong under another.
+    assert_eq!(verdicts(&[]), ["Test A Allowed", "Ok", "Test B Allowed", "Ok"]);
+    assert_eq!(verdicts(&["-kinds", "kinds"]), ["Test A Forbidden", "No", "Test B Required", "No"]);
+    assert_eq!(verdicts(&["--conds", "conds"])[2..], ["Test B Forbidden", "No"]);
+    // A kind counts more than a condition's own.
+    let both = verdicts(&["--conds", "conds", "--kinds", "kinds"]);
+    assert_eq!(both[2..], ["Test B Required", "No"]);
+    assert_eq!(verdicts(&["-names", "only-b"]), ["Test B Allowed", "Ok"]);
+    assert_eq!(verdicts(&["-excl", "only-b"]), ["Test A Allowed", "Ok"]);
+    // Of TSO without its checks everything is left, with them the buffers are.
+    let states = |args: &[&str]| {
+        let out = s.litmake(&[&["sim", "--model", "sc", "a.litmus"], args].concat()).1;
+        out.lines().find_map(|l| l.strip_prefix("States ")).map(String::from)
+    };
+    assert_eq!(states(&[]).as_deref(), Some("3"));
+    assert_eq!(states(&["-skipcheck", "sc"]).as_deref(), Some("4"));
+    // From standard input: a test, or the paths of some.
+    for (arg, text) in [("-", asm("A")), ("@-", "a.litmus\n".to_string())] {
+        let mut child = s.command(&["sim", arg]);
+        let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        let out = String::from_utf8(out.stdout).unwrap();
+        assert!(out.starts_with("Test A Allowed\nStates 4\n"), "{arg}: {out}");
+    }
+    s.write("bad-kind", "A nope\n");
+    s.write("bad-cond", "A \"exists\n");
+    s.write("nobody", "C\n");
+    for (args, expected) in [
+        (["--kinds", "bad-kind"], "bad-kind:1:1: error: `nope` is no kind of test"),
+        (["--conds", "bad-cond"], "bad-cond:1:1: error: a `\"` is never closed"),
+        (["--names", "nobody"], "error: none of 1 tests is left by --names and --exclude"),
+        (["--skip-check", "nix"], "error: the model x86tso has no check named `nix`"),
+    ] {
+        let (status, _, err) = s.litmake(&[&["sim", "a.litmus"], &args[..]].concat());
+        assert!(status == 2 && err.starts_with(expected), "{args:?}: {err}");
+    }
+}
+
+/// Who asks for quiet gets what is asked for, and errors.
+#[test]
+fn quiet_is_quiet() {
+    let s = Scratch::new();
+    s.write(
+        "p.yaml",
+        "stages:\n  - { name: tests, generate: { files: sb.litmus } }\n  \
+         - { name: code, compile: { from: tests, profile: mine.yaml } }\n",
+    );
+    let (status, _, loud) = s.litmake(&["run", "p.yaml"]);
+    assert!(status == 0 && loud.contains("note: "), "the wrapper is worth a note: {loud}");
+    assert_eq!(s.litmake(&["run", "-q", "p.yaml"]).2, "");
+    s.write("q.yaml", "stages:\n  - { name: tests, generate: { files: '' } }\n");
+    let (status, _, err) = s.litmake(&["run", "-q", "q.yaml"]);
+    assert!(status == 2 && err.contains("error: an empty text names no file"), "{err}");
+}
+
 #[test]
 fn what_there_is_can_be_asked() {
     let s = Scratch::new();
@@ -176,6 +254,15 @@ fn what_there_is_can_be_asked() {
     let (_, out, _) = s.litmake(&["models", "x86"]);
     assert!(out.contains("x86tso ") && out.contains("(default for X86_64, X86)"), "{out}");
     assert!(!s.litmake(&["models"]).1.contains("stdlib"));
+    let (_, out, _) = s.litmake(&["pipelines", "night"]);
+    assert_eq!(out, "nightly  The tests of each night\n");
+    let (status, out, _) = s.litmake(&["pipelines", "--copy", "mine", "quickstart"]);
+    assert!(status == 0 && out.contains("mine/quickstart/store-buffering.litmus\n"), "{out}");
+    let (status, out, err) = s.litmake(&["run", "mine/quickstart.yaml", "tests"]);
+    assert!(status == 0 && out.contains("tests  4 tasks"), "{out}{err}");
+    s.write("mine/quickstart.yaml", "my own");
+    let (status, _, err) = s.litmake(&["pipelines", "--copy", "mine", "quickstart"]);
+    assert!(status == 2 && err.contains("mine/quickstart.yaml has another text"), "{err}");
 }
 
 #[test]

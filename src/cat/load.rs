@@ -4,7 +4,7 @@
 //! built-in files, and so means the same everywhere. For other models, the folders given with `-I` come
 //! first.
 
-use super::ast::{File, Ins, InsKind, Variant};
+use super::ast::{CheckedExpr, File, Ins, InsKind, Variant};
 use super::parse::parse;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 use litmake_base::file;
@@ -23,12 +23,20 @@ pub struct LoadOptions {
     pub variants: Vec<String>,
     /// The bell file, which declares annotations and is run before the model.
     pub bell: Option<String>,
+    /// Checks that are left out of the model, by the names that they have in it.
+    pub skip: Vec<String>,
     pub arch: Arch,
 }
 
 impl LoadOptions {
     pub fn new(arch: Arch) -> LoadOptions {
-        LoadOptions { include_dirs: Vec::new(), variants: Vec::new(), bell: None, arch }
+        LoadOptions {
+            include_dirs: Vec::new(),
+            variants: Vec::new(),
+            bell: None,
+            skip: Vec::new(),
+            arch,
+        }
     }
 }
 
@@ -38,6 +46,8 @@ pub struct Model {
     pub name: String,
     pub arch: Arch,
     pub variants: Vec<String>,
+    /// Checks that were left out, by name.
+    skipped: Vec<String>,
     pub files: Vec<Loaded>,
     /// Indices of the files that are run, in order: the library, the bell file, the model.
     pub(super) roots: Vec<usize>,
@@ -68,6 +78,7 @@ impl Model {
         variants.sort();
         variants.dedup();
         field(&variants.join("\n"));
+        field(&self.skipped.join("\n"));
         for file in &self.files {
             field(&file.source.text);
             let mut targets: Vec<_> = file.includes.iter().collect();
@@ -83,9 +94,9 @@ impl Model {
         &self.files[*self.roots.last().unwrap_or(&0)]
     }
 
-    /// The name of the model, if it is built in and no bell file adds to it.
+    /// The name of the model, if it is built in, no bell file adds to it, and it is whole.
     pub fn built_in(&self) -> Option<&'static str> {
-        self.built_in.filter(|_| self.bell.is_none())
+        self.built_in.filter(|_| self.bell.is_none() && self.skipped.is_empty())
     }
 
     /// Whether any file asks for dependencies to be computed by the model.
@@ -186,15 +197,66 @@ pub fn load_with(name_or_path: &str, options: &LoadOptions, files: &dyn Files) -
         None => None,
     };
 
+    let mut loaded: Vec<Loaded> = loader.loaded.into_iter().map(|f| f.1).collect();
+    leave_out(&mut loaded, &options.skip, name_or_path)?;
+
     Ok(Model {
         name: name_or_path.to_string(),
         arch: options.arch,
         variants: options.variants.clone(),
-        files: loader.loaded.into_iter().map(|f| f.1).collect(),
+        skipped: options.skip.clone(),
+        files: loaded,
         roots,
         bell,
         built_in,
     })
+}
+
+/// Takes the checks of these names out of a model's files. A name that no check has is an error.
+fn leave_out(files: &mut [Loaded], skip: &[String], model: &str) -> Result<()> {
+    if skip.is_empty() {
+        return Ok(());
+    }
+    let mut names = Vec::new();
+    for file in files.iter_mut() {
+        checks_without(&mut Arc::make_mut(&mut file.ast).body, skip, &mut names);
+    }
+    match skip.iter().find(|s| !names.contains(s)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let diag = Diag::new(format!("the model {model} has no check named `{unknown}`"));
+            Err(match nearest(unknown, names.iter().map(String::as_str)) {
+                Some(near) => diag.help(format!("did you mean `{near}`?")),
+                None if names.is_empty() => diag.help("none of its checks has a name"),
+                None => diag.help(format!("its checks are {}", names.join(", "))),
+            })
+        }
+    }
+}
+
+/// Instructions without the checks of these names; all names of checks go into `names`.
+fn checks_without(body: &mut Vec<Ins>, skip: &[String], names: &mut Vec<String>) {
+    body.retain_mut(|ins| {
+        let name = match &mut ins.kind {
+            InsKind::Check(_, CheckedExpr { name: Some(name), .. })
+            | InsKind::Call { name: Some(name), .. } => name.to_string(),
+            InsKind::Match { arms, default, .. } => {
+                let bodies = arms.iter_mut().map(|(_, body)| body).chain(default.as_mut());
+                bodies.for_each(|body| checks_without(body, skip, names));
+                return true;
+            }
+            InsKind::Procedure { body, .. } => {
+                checks_without(body, skip, names);
+                return true;
+            }
+            _ => return true,
+        };
+        let stays = !skip.contains(&name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        stays
+    });
 }
 
 /// A file that was found.

@@ -151,7 +151,7 @@ pub fn stdout_color() -> bool {
 pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
     let built = stage::build(plan, records)?;
     for note in built.compilers.notes() {
-        eprintln!("note: {note}");
+        note!("{note}");
     }
     Ok(built)
 }

@@ -11,14 +11,14 @@ pub struct Conf {
     pub bell: Option<String>,
     pub macros: Option<String>,
     pub variants: Vec<String>,
+    /// Names of checks that are left out of the model.
+    pub skip: Vec<String>,
     pub include: Vec<PathBuf>,
     pub unroll: Option<u32>,
 }
 
 /// Options that change what a test means and that there is nothing for here.
 const REFUSED: &[&str] = &[
-    "skipcheck",
-    "skipchecks",
     "strictskip",
     "initwrites",
     "optace",
@@ -50,6 +50,9 @@ pub fn read(source: &Source) -> Result<Conf> {
             "bell" => conf.bell = Some(value.to_string()),
             "macros" => conf.macros = Some(value.to_string()),
             "variant" => conf.variants.extend(value.split(',').map(|v| v.trim().to_string())),
+            "skipcheck" | "skipchecks" => {
+                conf.skip.extend(value.split(',').map(|v| v.trim().to_string()));
+            }
             "include" | "I" => conf.include.push(PathBuf::from(value)),
             "unroll" => match value.parse() {
                 Ok(n) => conf.unroll = Some(n),
@@ -94,18 +97,19 @@ mod tests {
     #[test]
     fn what_belongs_to_a_model_is_read_and_the_rest_passed_over() {
         let text = "# ours\nmacros a.def\nbell a.bell\n model a.cat\nvariant one,two\n\
-            graph columns\nunroll 3\nedgeattr hb,color,red\n";
+            graph columns\nunroll 3\nskipchecks rcu,sc\nedgeattr hb,color,red\n";
         let conf = read(&Source::new("a.cfg", text)).unwrap();
         assert_eq!(conf.macros.as_deref(), Some("a.def"));
         assert_eq!(conf.bell.as_deref(), Some("a.bell"));
         assert_eq!(conf.model.as_deref(), Some("a.cat"));
         assert_eq!(conf.variants, ["one", "two"]);
         assert_eq!(conf.unroll, Some(3));
+        assert_eq!(conf.skip, ["rcu", "sc"]);
     }
 
     #[test]
     fn what_would_change_an_answer_is_refused() {
-        let error = read(&Source::new("a.cfg", "model a.cat\nskipchecks rcu\n")).unwrap_err();
-        assert!(error.to_string().starts_with("a.cfg:2:1: error: the option `skipchecks`"));
+        let error = read(&Source::new("a.cfg", "model a.cat\ninitwrites true\n")).unwrap_err();
+        assert!(error.to_string().starts_with("a.cfg:2:1: error: the option `initwrites`"));
     }
 }

@@ -103,6 +103,7 @@ const LEVEL: &str = "O2";
 const TOOLS: [&str; 6] = ["clang", "gcc", "rustc", "clang++", "g++", "zig"];
 
 pub fn main(args: Args) -> ExitCode {
+    args.how.hush();
     let done = match (&args.old, &args.new) {
         (Some(old), Some(new)) => judge(&args, old, new),
         _ => compare(&args),
@@ -216,7 +217,7 @@ fn builds_of(args: &Args, known: &Profiles, old: &str, new: &str) -> Result<Vec<
         let mut targets: Vec<String> = left_out.into_iter().map(|(target, _)| target).collect();
         targets.dedup();
         let targets = targets.join(", ");
-        eprintln!("note: left out, since not both builds compile for them: {targets}");
+        note!("left out, since not both builds compile for them: {targets}");
     }
     Ok(out)
 }

@@ -15,7 +15,7 @@ use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
 use super::run::{Formats, once};
-use super::{findings, progress};
+use super::{findings, output, pipelines, progress};
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
@@ -33,7 +33,7 @@ impl Files for Made {
     fn read(&self, path: &Path) -> io::Result<Arc<str>> {
         match path.to_str() {
             Some(NAME) => Ok(self.text.clone()),
-            Some(SUITE) => Ok(include_str!("../../pipelines/suite.yaml").into()),
+            Some(SUITE) => Ok(pipelines::text("suite.yaml").unwrap_or_default().into()),
             _ => Disk.read(path),
         }
     }
@@ -52,7 +52,7 @@ pub struct How {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
 
-    /// Show no progress
+    /// Show no progress and no notes
     #[arg(short, long)]
     quiet: bool,
 
@@ -70,12 +70,22 @@ pub struct How {
     formats: Formats,
 }
 
+impl How {
+    /// Has nothing noted from here on where that is asked for.
+    pub fn hush(&self) {
+        if self.quiet {
+            output::hush();
+        }
+    }
+}
+
 /// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
 pub fn run(
     pipeline: &serde_json::Value,
     how: &How,
     say: impl FnOnce(&mut Report) -> Result<()>,
 ) -> Result<Report> {
+    how.hush();
     let plan = plan(pipeline)?;
     let store = Arc::new(how.cache.open()?);
     let mut options = Options::default();

@@ -5,6 +5,7 @@ mod output;
 
 mod abi;
 mod baseline;
+mod byname;
 mod cache;
 mod check;
 mod common;
@@ -33,6 +34,7 @@ mod models;
 mod mutants;
 mod mutate;
 mod passes;
+mod pipelines;
 mod profiles;
 mod progress;
 mod run;
@@ -88,6 +90,7 @@ enum Command {
     Doctor(doctor::Args),
     Schema(schema::Args),
     Profiles(profiles::Args),
+    Pipelines(pipelines::Args),
     Models(models::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -133,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(args),
         Command::Schema(args) => schema::main(args),
         Command::Profiles(args) => profiles::main(args),
+        Command::Pipelines(args) => pipelines::main(args),
         Command::Models(args) => models::main(args),
         Command::Completions(args) => completions::main(args),
         Command::Man(args) => man::main(args),

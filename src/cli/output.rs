@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use litmake::plain;
 
@@ -17,8 +18,28 @@ macro_rules! println {
     ($form:literal $($what:tt)*) => { print!("{}\n", format_args!($form $($what)*)) };
 }
 
+/// What one may want to know and need not: nothing where `--quiet` is given.
+macro_rules! note {
+    ($form:literal $($what:tt)*) => {
+        if !$crate::cli::output::is_hushed() {
+            eprintln!("note: {}", format_args!($form $($what)*))
+        }
+    };
+}
+
 macro_rules! eprintln {
     ($($what:tt)*) => { $crate::cli::output::err(format_args!($($what)*)) };
+}
+
+static HUSHED: AtomicBool = AtomicBool::new(false);
+
+/// From here on nothing is noted.
+pub fn hush() {
+    HUSHED.store(true, Ordering::Relaxed);
+}
+
+pub fn is_hushed() -> bool {
+    HUSHED.load(Ordering::Relaxed)
 }
 
 /// What is for people and for other programs: nothing in it drives a terminal or a CI server.

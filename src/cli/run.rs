@@ -95,7 +95,7 @@ pub struct Args {
     #[arg(long)]
     watch: bool,
 
-    /// Say less
+    /// Show no progress and no notes, and sum up in fewer words
     #[arg(short, long)]
     quiet: bool,
 
@@ -138,6 +138,9 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
+    if args.quiet {
+        output::hush();
+    }
     let workspace = args.plan.workspace();
     let plan = Arc::unwrap_or_clone(workspace.plan())?;
     let store = Arc::new(args.cache.open()?);

@@ -19,8 +19,9 @@ use litmake::sim::witness::{self, with_state};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 use litmake::stop::Stopping;
 
+use super::byname::ByName;
 use super::conf::{self, Conf};
-use super::{common, completions};
+use super::{byname, common, completions};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
 ///
@@ -36,12 +37,17 @@ use super::{common, completions};
   litmake sim -I ~/linux/tools/memory-model --conf linux-kernel.cfg MP+polocks.litmus
                                               the Linux kernel's own model
   litmake sim --explain '1:X0=1; 1:X2=0' MP.litmus
-                                              why an outcome is forbidden")]
+                                              why an outcome is forbidden
+  find . -name '*.litmus' | litmake sim --names wanted @-
+                                              tests whose paths are read from standard input")]
 pub struct Args {
     /// Tests, folders or archives (.tar) of tests, or lists of them (@LIST: one path a line, relative
-    /// to the list)
+    /// to the list); `-` is a test on standard input, and `@-` a list
     #[arg(required = true, value_name = "FILE|FOLDER|@LIST")]
     inputs: Vec<String>,
+
+    #[command(flatten)]
+    named: byname::Lists,
 
     /// The model: a built-in name or a cat file [default: by architecture]
     #[arg(short, long, value_name = "FILE|NAME", add = ArgValueCompleter::new(completions::models))]
@@ -68,6 +74,10 @@ pub struct Args {
     /// are single: `lse2`, `lpae` or `avx`
     #[arg(long, value_name = "NAME")]
     variant: Vec<String>,
+
+    /// Leave the check of this name out of the model
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skip_check: Vec<String>,
 
     /// How often the body of a loop may run; a test that was cut says so [default: 2]
     #[arg(long, value_name = "N")]
@@ -182,6 +192,7 @@ impl Models<'_> {
         let mut options = LoadOptions::new(arch);
         options.include_dirs = [args.include.clone(), conf.include.clone()].concat();
         options.variants = [args.variant.clone(), conf.variants.clone()].concat();
+        options.skip = [args.skip_check.clone(), conf.skip.clone()].concat();
         options.bell = args.bell.clone().or(conf.bell.clone());
         let macros = match args.macros.as_ref().or(conf.macros.as_ref()) {
             Some(name) => Macros::read(&conf::find(name, "macro file", &options.include_dirs)?)?,
@@ -220,6 +231,7 @@ fn run(args: &Args) -> Result<bool> {
     if unroll == 0 {
         return Err(Diag::new("--unroll wants at least 1: a loop's body runs that often"));
     }
+    let named = ByName::read(&args.named)?;
     let paths = list::tests(&args.inputs)?;
     let options = Options { unroll, timeout, engine: args.engine.into() };
     let mut features = Features::default();
@@ -230,10 +242,15 @@ fn run(args: &Args) -> Result<bool> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.unwrap_or_else(cores).clamp(1, 256).min(paths.len().max(1));
     let one = |simulator: &mut Simulator, path: &Path| -> Result<String> {
-        let text = pack::read_to_string(path)
-            .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+        let text = match path == Path::new(list::STDIN) {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => pack::read_to_string(path),
+        };
+        let text = text.map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
         let source = Source::new(path.display().to_string(), text);
-        let mut test = litmus::read(&source)?;
+        let Some(mut test) = named.apply(litmus::read(&source)?)? else {
+            return Ok(String::new());
+        };
         test.add_features(features);
         let model = models.get(test.arch)?;
         if let Some(state) = args.explain.as_deref().or(args.show_of.as_deref()) {
@@ -245,19 +262,27 @@ fn run(args: &Args) -> Result<bool> {
         }
         let outcomes = simulator
             .simulate(&test, &model, &options)
-            .map_err(|d| d.or_at(&source, test.condition.span))?;
+            .map_err(|d| d.or_at(&test.source, test.condition.span))?;
         Ok(if args.json {
             json(&test, &model, &outcomes)
         } else {
             block(&test, &outcomes, !args.no_hash)
         })
     };
-    let Some(path) = &args.output else { return in_order(&paths, jobs, one) };
+    let Some(path) = &args.output else {
+        let good = in_order(&paths, jobs, one)?;
+        // Where tests could not be read, that was said.
+        if good {
+            named.some(paths.len())?;
+        }
+        return Ok(good);
+    };
     let [test] = &paths[..] else {
         return Err(Diag::new("-o takes the drawing of one test")
             .help("name one test, or leave -o out and take the drawings from standard output"));
     };
     let text = one(&mut Simulator::default(), test)?;
+    named.some(1)?;
     litmake::file::write(path, text)?;
     Ok(true)
 }

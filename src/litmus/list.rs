@@ -47,10 +47,18 @@ pub fn arguments(args: &[String], file: ReadFile) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// [`arguments`] from the disk, with the tests in a folder or an archive in its place.
+/// Stands for standard input where a path is expected.
+pub const STDIN: &str = "-";
+
+/// [`arguments`] from the disk, with the tests in a folder or an archive in its place. The list `@-` is read
+/// from standard input, and the path [`STDIN`] stays.
 pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
-    for path in arguments(args, &|p| file::read_text(p, file::MAX_DATA))? {
+    let read = |p: &Path| match p == Path::new(STDIN) {
+        true => io::read_to_string(io::stdin()),
+        false => file::read_text(p, file::MAX_DATA),
+    };
+    for path in arguments(args, &read)? {
         if is_test(&path) {
             paths.push(path);
             continue;
@@ -82,6 +90,9 @@ pub fn tests(args: &[String]) -> Result<Vec<PathBuf>> {
 pub fn existing(args: &[String]) -> Result<Vec<PathBuf>> {
     let paths = tests(args)?;
     match paths.iter().find(|p| !p.is_file() && pack::member_of(p).is_none()) {
+        Some(path) if path == Path::new(STDIN) => {
+            Err(Diag::new("no test is read from standard input here").help("name a file"))
+        }
         Some(path) => Err(Diag::new(format!("there is no file {}", path.display()))),
         None => Ok(paths),
     }

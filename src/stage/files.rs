@@ -128,6 +128,10 @@ impl Files {
             return Err(at(node.span, "there are no `files`, and no `suite`".into()));
         }
         for pattern in options.files.iter() {
+            if pattern.value.trim().is_empty() {
+                let message = "an empty text names no file, folder or list".to_string();
+                return Err(at(pattern.span, message));
+            }
             if is_pattern(&pattern.value)
                 && !super::items::relative(&node.dir, &pattern.value).is_file()
             {

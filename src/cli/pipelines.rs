@@ -1,0 +1,182 @@
+//! `litmake pipelines`: which pipelines come with litmake, and copies of them to begin with.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use litmake::diag::{Diag, Result, nearest};
+
+use super::common;
+
+macro_rules! shipped {
+    ($($path:literal),* $(,)?) => {
+        /// The files in `pipelines/`: those of its folders are what pipelines include and read.
+        const SHIPPED: &[(&str, &str)] =
+            &[$(($path, include_str!(concat!("../../pipelines/", $path)))),*];
+    };
+}
+
+shipped! {
+    "abi-arm32.yaml", "abi-armv8-zig.yaml", "abi-armv8.yaml", "abi-armv8be.yaml", "abi-c-rust.yaml",
+    "abi-layout.yaml", "abi-power.yaml", "abi-proposed.yaml", "abi-riscv.yaml", "abi-x86.yaml",
+    "abi/stages.yaml", "cpu-quick.yaml", "example.yaml", "mcmutants-quick.yaml", "mcmutants.yaml",
+    "nightly.yaml", "quickstart.yaml", "quickstart/idempotent-rmw.litmus",
+    "quickstart/message-passing.litmus", "quickstart/spin-lock.litmus",
+    "quickstart/store-buffering.litmus", "suite.yaml", "telechat-small.yaml", "telechat-table4.yaml",
+    "upgrade.yaml",
+}
+
+/// List the pipelines that come with litmake, or search for some; `--copy` writes them into a folder,
+/// with the files that they use, to be run and changed.
+///
+/// Exit status: 0, or 2 where no pipeline fits or a file of another text is in the way.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake pipelines abi
+  litmake pipelines --copy litmus nightly && litmake run litmus/nightly.yaml")]
+pub struct Args {
+    /// Words that the pipeline's name or what it is about has, all of them
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+
+    /// Write the pipelines that fit into this folder
+    #[arg(long, value_name = "DIR")]
+    copy: Option<PathBuf>,
+
+    /// One JSON object a pipeline, one a line
+    #[arg(long, conflicts_with = "copy")]
+    json: bool,
+}
+
+struct Pipeline {
+    name: &'static str,
+    path: &'static str,
+    text: &'static str,
+    about: &'static str,
+}
+
+/// The text of a pipeline that comes with litmake, by its file's name.
+pub fn text(path: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(p, _)| *p == path).map(|(_, text)| *text)
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let all: Vec<Pipeline> = SHIPPED.iter().filter_map(|(p, t)| pipeline(p, t)).collect();
+    // A name that is one pipeline's means that one, though it is in the names of others.
+    let exact = |p: &&Pipeline| matches!(&args.words[..], [word] if word == p.name);
+    let has = |p: &Pipeline, word: &str| {
+        format!("{} {}", p.name, p.about).to_lowercase().contains(&word.to_lowercase())
+    };
+    let mut chosen: Vec<&Pipeline> = all.iter().filter(exact).collect();
+    if chosen.is_empty() {
+        chosen = all.iter().filter(|p| args.words.iter().all(|w| has(p, w))).collect();
+    }
+    if chosen.is_empty() {
+        let near = args.words.first().and_then(|w| nearest(w, all.iter().map(|p| p.name)));
+        let diag = Diag::new("no pipeline fits");
+        return Err(match near {
+            Some(near) => diag.help(format!("there is `{near}`")),
+            None => diag.help("`litmake pipelines` lists all"),
+        });
+    }
+    if let Some(folder) = &args.copy {
+        return copy(&chosen, folder);
+    }
+    let width = chosen.iter().map(|p| p.name.len()).max().unwrap_or(0);
+    for p in chosen {
+        match args.json {
+            true => println!("{}", serde_json::json!({ "name": p.name, "about": p.about })),
+            false => println!("{:width$}  {}", p.name, p.about),
+        }
+    }
+    Ok(())
+}
+
+/// A file of a pipeline that can be run: it has a name.
+fn pipeline(path: &'static str, text: &'static str) -> Option<Pipeline> {
+    let name = path.strip_suffix(".yaml").filter(|name| !name.contains('/'))?;
+    let value = |key: &str| {
+        let line = text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':'))?;
+        Some(line.trim().trim_matches('"'))
+    };
+    value("name")?;
+    Some(Pipeline { name, path, text, about: value("about").unwrap_or("") })
+}
+
+/// Writes pipelines, and the files in the folders that they name. What is there stays: a file with
+/// another text is an error before anything is written.
+fn copy(chosen: &[&Pipeline], folder: &Path) -> Result<()> {
+    let mut files: Vec<(&str, &str)> = Vec::new();
+    for p in chosen {
+        files.push((p.path, p.text));
+        files.extend(SHIPPED.iter().filter(|(path, _)| {
+            let inner = path.split_once('/').map(|(inner, _)| inner);
+            inner.is_some_and(|inner| names(p.text, inner))
+        }));
+    }
+    files.sort_unstable();
+    files.dedup();
+    let in_the_way = |(path, text): &&(&str, &str)| {
+        let there = folder.join(path);
+        litmake::file::read(&there, litmake::file::MAX_TEXT).is_ok_and(|b| b != text.as_bytes())
+    };
+    if let Some((path, _)) = files.iter().find(in_the_way) {
+        let there = folder.join(path);
+        return Err(Diag::new(format!("{} has another text", there.display()))
+            .help("name another folder, or move that file away"));
+    }
+    for (path, text) in files {
+        let there = folder.join(path);
+        if let Some(parent) = there.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|e| Diag::new(format!("cannot make {}: {e}", parent.display())))?;
+        }
+        litmake::file::write(&there, text)?;
+        println!("{}", there.display());
+    }
+    Ok(())
+}
+
+/// Whether a line of a pipeline that is no comment names a folder beside it.
+fn names(text: &str, folder: &str) -> bool {
+    let code = text.lines().filter(|l| !l.trim_start().starts_with('#'));
+    let mut words =
+        code.flat_map(|l| l.split(|c: char| c.is_whitespace() || "\"'[]{},:".contains(c)));
+    words.any(|w| w == folder || w.split_once('/').is_some_and(|(first, _)| first == folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// A pipeline that is in the folder and not in the program would be missing where litmake is installed.
+    #[test]
+    fn every_file_is_shipped() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines");
+        let here: BTreeSet<String> = walkdir::WalkDir::new(&folder)
+            .into_iter()
+            .map(|e| e.unwrap())
+            .filter(|e| e.file_type().is_file())
+            .map(|e| e.path().strip_prefix(&folder).unwrap().display().to_string())
+            .collect();
+        let shipped: BTreeSet<String> = SHIPPED.iter().map(|(p, _)| p.to_string()).collect();
+        assert_eq!(here, shipped);
+    }
+
+    #[test]
+    fn what_a_pipeline_uses_goes_with_it() {
+        assert!(names(text("quickstart.yaml").unwrap(), "quickstart"));
+        assert!(names(text("abi-x86.yaml").unwrap(), "abi"));
+        assert!(names(text("nightly.yaml").unwrap(), "quickstart"));
+        assert!(!names(text("telechat-small.yaml").unwrap(), "quickstart"));
+        assert!(!names("# quickstart/a\nname: x", "quickstart"));
+    }
+}
