@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::columns::Columns;
 use litmake_base::diag::{Diag, Result};
 use litmake_isa as isa;
+use litmake_isa::x86::inline::Around;
 use litmake_lang::c11::emit::{EmitOptions, emit_c, local_type, observed_locals};
 use litmake_litmus::{Arch, Body, Line, Test, Type};
 use litmake_ops::Val;
@@ -65,6 +66,9 @@ impl Emit<'_> {
                 self.refuse(format!("{locations} locations; at most {MAX_LOCATIONS} are run"))
             );
         }
+        if self.test.arch == Arch::X86 {
+            self.keeps_no_address()?;
+        }
         let mut driver = format!("\n// {}\n\n", comment(&self.test.name));
         self.numbers(&mut driver)?;
         let mut bodies = String::new();
@@ -88,6 +92,19 @@ impl Emit<'_> {
         self.reset(&mut driver)?;
         self.entry(&mut driver);
         Ok(Code { driver, bodies })
+    }
+
+    /// A 32-bit test in 64-bit code has addresses that are wider than its memory and its values.
+    fn keeps_no_address(&self) -> Result<()> {
+        let is_address = |v: &Val| matches!(v, Val::Ptr { .. } | Val::Code(_));
+        let in_memory = self.program.locations.iter().flat_map(|l| &l.init).map(|(_, _, v)| v);
+        let seen = self.columns.values.iter().flatten();
+        match in_memory.chain(seen).any(is_address) {
+            false => Ok(()),
+            true => Err(self.refuse(
+                "a 32-bit test whose memory or outcomes have addresses, which is not run in 64-bit code",
+            )),
+        }
     }
 
     /// The names of the columns that a thread's registers have.
@@ -189,8 +206,13 @@ impl Emit<'_> {
         let mut registers = Vec::new();
         for (r, info) in thread.code.regs.iter().enumerate() {
             let Some(known) = isa.and_then(|i| i.register(&info.name)) else { continue };
-            let name = known.name.to_ascii_lowercase();
-            if known.bits != 64 {
+            // The registers of 32-bit tests are the lower halves of those that there are here.
+            let narrow = self.test.arch == Arch::X86 && known.bits == 32;
+            let name = match narrow {
+                true => known.name.to_ascii_lowercase().replacen('e', "r", 1),
+                false => known.name.to_ascii_lowercase(),
+            };
+            if known.bits != 64 && !narrow {
                 return Err(
                     self.refuse(format!("P{role} uses {name}; only general registers are run"))
                 );
@@ -202,6 +224,23 @@ impl Emit<'_> {
             }
             registers.push((r, name));
         }
+        if self.test.arch == Arch::X86 {
+            // Those that an instruction names are refused where they are; others are changed unnamed.
+            let begins = |reg: u16| {
+                thread.reg_init.iter().any(|(r, v)| *r == reg && matches!(v, Val::Ptr { .. }))
+            };
+            let ops = thread.code.insts.iter().flat_map(|i| &i.ops);
+            for op in ops {
+                if let litmake_ops::Op::WriteReg { reg, .. } = op
+                    && begins(*reg)
+                {
+                    return Err(self.refuse(format!(
+                        "P{role} changes {}, which holds an address: 64-bit code cannot keep it in 32 bits",
+                        thread.code.regs[usize::from(*reg)].name
+                    )));
+                }
+            }
+        }
         let labels: Vec<&str> = lines.iter().flat_map(|l| &l.labels).map(String::as_str).collect();
         let label = |name: &str| labels.contains(&name).then(|| format!(".L{role}_{name}_%="));
         let location = |name: &str| {
@@ -209,7 +248,21 @@ impl Emit<'_> {
             Some(format!("%[l{l}]"))
         };
         let texts = match self.test.arch {
-            Arch::X86_64 => isa::x86::inline::lines(&self.test.source, lines, &location, &label)?,
+            Arch::X86_64 | Arch::X86 => {
+                let begins_with_address = |name: &str| {
+                    thread.reg_init.iter().any(|(r, v)| {
+                        let is = |(reg, n): &(usize, String)| *reg == usize::from(*r) && n == name;
+                        matches!(v, Val::Ptr { .. }) && registers.iter().any(is)
+                    })
+                };
+                let around = Around {
+                    wide: self.test.arch == Arch::X86_64,
+                    location: &location,
+                    label: &label,
+                    begins_with_address: &begins_with_address,
+                };
+                isa::x86::inline::lines(&self.test.source, lines, &around)?
+            }
             _ => lines.iter().map(|l| with_labels(&l.text, &label)).collect(),
         };
         let named: Vec<usize> = (0..self.program.locations.len())
@@ -292,7 +345,7 @@ impl Emit<'_> {
     /// What takes time and orders nothing.
     fn gap(&self) -> &'static str {
         match self.test.arch {
-            Arch::X86_64 => "pause",
+            Arch::X86_64 | Arch::X86 => "pause",
             _ => ".rept 32; nop; .endr",
         }
     }

@@ -157,6 +157,26 @@ fn values_are_those_of_the_model() {
     }
 }
 
+/// 32-bit tests run as 64-bit code: the values are those of the model, and a register has its name.
+#[test]
+fn tests_of_32_bit_code_run() {
+    let Some(session) = session() else { return };
+    let store_buffering = "X86 SB\n{ x=0; y=0; }\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n \
+        MOV EAX,[y] | MOV EBX,[x] ;\nexists (0:EAX=0 /\\ 1:EBX=0)\n";
+    let pointers = "X86 pointers\n{ 0:EBX=x; int x=-7; }\n P0 ;\n MOV ECX,[EBX] ;\n \
+        XCHG EDX,[EBX] ;\n DEC [y] ;\n XOR ESI,ESI ;\n MOV EDI,[x+ESI] ;\n\
+        locations [x; y; 0:EDI; 0:EDX;]\nexists (0:ECX=-7)\n";
+    let runs = run(&session, &[store_buffering, pointers], None, &few(4));
+    for (test, tally) in &runs {
+        let wrong = tally.states.values().filter(|s| s.class == Class::Forbidden).count();
+        assert!(wrong == 0 && tally.lost == 0, "{}: {:?}", test.test.name, tally.states);
+    }
+    let shown = super::judge::text(runs[1].1.states.keys().next().unwrap());
+    for part in ["0:ECX=-7;", "0:EDX=-7;", "0:EDI=0;", "[x]=0;", "[y]=-1;"] {
+        assert!(shown.contains(part), "{shown}");
+    }
+}
+
 #[test]
 fn what_a_stronger_model_forbids_is_told() {
     let Some(session) = session() else { return };
@@ -216,7 +236,7 @@ fn crashes_and_wrong_code_are_told_apart() {
     // A dialect of another machine is refused.
     let foreign = read("AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\nexists (0:X0=0)\n");
     let error = session.accepts(&foreign).unwrap_err();
-    assert_eq!(error.message, "a: a test of AArch64; what runs here are tests of X86_64 and of C");
+    assert_eq!(error.message, "a: a test of AArch64; what runs here are tests of X86_64, X86, C");
 }
 
 #[test]
@@ -278,6 +298,14 @@ fn what_cannot_run_is_refused_by_name() {
     assert_eq!(
         refusal("X86_64 t\n{}\n P0 ;\n movdqa (x),%xmm0 ;\nexists ([x]=0)\n"),
         "t: P0 uses xmm0; only general registers are run"
+    );
+    assert_eq!(
+        refusal("X86 t\n{ 0:EBX=x; }\n P0 ;\n MOV [y],EBX ;\nexists (y=x)\n"),
+        "t: a 32-bit test whose memory or outcomes have addresses, which is not run in 64-bit code"
+    );
+    assert_eq!(
+        refusal("X86 t\n{ 0:EBX=x; }\n P0 ;\n ADD EBX,$0 ;\nexists ([x]=0)\n"),
+        "t: P0 changes EBX, which holds an address: 64-bit code cannot keep it in 32 bits"
     );
     assert_eq!(
         refusal("X86_64 t\n{}\n P0 ;\n movq %rsp,%rax ;\nexists ([x]=0)\n"),

@@ -131,7 +131,8 @@ fn stages(report: &Report, out: &mut String) {
     let width =
         report.stages.iter().map(|s| s.name.chars().count()).max().unwrap_or(0).clamp(5, 48);
     for stage in report.stages.iter().take(40) {
-        let _ = write!(out, "{:width$}  {:>8} tasks", stage.name, stage.tasks);
+        let tasks = if stage.tasks == 1 { "task " } else { "tasks" };
+        let _ = write!(out, "{:width$}  {:>8} {tasks}", stage.name, stage.tasks);
         if let (Some(executed), Some(cached)) = (stage.executed, stage.cached) {
             let _ = write!(out, "  {executed:>8} run  {cached:>8} cached");
         }

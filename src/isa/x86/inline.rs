@@ -1,45 +1,45 @@
-//! Lines of a 64-bit thread as `asm` statements of C have them: AT&T syntax, locations and labels
-//! by what stands for them there. It does not know what an instruction means, but for the order
-//! and the size of operands that a line leaves open.
+//! Lines of a thread as `asm` statements of 64-bit C have them: AT&T syntax, locations and labels
+//! by what stands for them there. Lines of 32-bit tests become 64-bit code where that means the same:
+//! only addresses are wider there, so an address may be used to access memory and for nothing else. It does not know
+//! what an instruction means, but for the order and the size of operands that a line leaves open.
 
-use super::insn::{Arg, Do, Imm, Insn, Size};
+use super::insn::{Arg, Do, Gpr, Imm, Insn, Mem, Size};
 use super::read::{self, Read, Syntax};
-use super::{mnemonic, operand};
+use super::{mnemonic, operand, regs};
 use litmake_base::diag::{Diag, Result, Source};
 use litmake_litmus::Line;
 
-/// One text a line. `location` gives the operand that holds a location's address, `label` the
-/// name of a label of the thread.
-pub fn lines(
-    source: &Source,
-    lines: &[Line],
-    location: &dyn Fn(&str) -> Option<String>,
-    label: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<String>> {
-    let syntax = Syntax::of(true, false, lines);
-    if syntax.intel {
-        let span = lines.first().map(|l| l.span).unwrap_or_default();
-        return Err(Diag::at(source, span, "code in Intel's syntax is not run")
-            .help("write the destination last, and `%` before registers"));
-    }
+/// What a thread's lines are put into.
+pub struct Around<'a> {
+    /// 64-bit code, and not a 32-bit test's.
+    pub wide: bool,
+    /// The operand that holds a location's address.
+    pub location: &'a dyn Fn(&str) -> Option<String>,
+    /// The name of a label of the thread.
+    pub label: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a register (`rax`) begins with an address.
+    pub begins_with_address: &'a dyn Fn(&str) -> bool,
+}
+
+/// One text a line.
+pub fn lines(source: &Source, lines: &[Line], around: &Around) -> Result<Vec<String>> {
+    let syntax = Syntax::of(around.wide, false, lines);
     let one = |line: &Line| {
         let refuse = |message: String| Diag::at(source, line.span, message);
         let insn = match read::line(&line.text, syntax).map_err(|r| r.at(source, line))? {
             Read::Insn(insn) => Some(insn),
             Read::Lock | Read::Empty => None,
         };
-        text(&line.text, insn.as_ref(), location, label).map_err(refuse)
+        text(&line.text, insn.as_ref(), syntax, around).map_err(refuse)
     };
     lines.iter().map(one).collect()
 }
 
-type Names<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 fn text(
     line: &str,
     insn: Option<&Insn>,
-    location: Names,
-    label: Names,
+    syntax: Syntax,
+    around: &Around,
 ) -> std::result::Result<String, String> {
     let line = line.split('#').next().unwrap_or("");
     let mut rest = line.trim().trim_end_matches(';').trim_end();
@@ -59,24 +59,34 @@ fn text(
         out.push(' ');
         rest = rest.trim_start_matches(';').trim_start();
     };
-    out.push_str(&name);
     let Some(insn) = insn else {
+        out.push_str(&name);
         return Ok(out);
     };
     let mut operands = operand::split(rest)
         .into_iter()
-        .map(|text| Ok((text, operand::read(text, true)?.arg)))
+        .map(|text| Ok((text, operand::read(text, syntax.wide)?.arg)))
         .collect::<std::result::Result<Vec<_>, String>>()?;
+    if syntax.intel {
+        operands.reverse();
+    }
     let register = operands.iter().any(|(_, a)| matches!(a, Arg::Reg(_) | Arg::Xmm(_)));
     let sized = mnemonic::look_up(&name, false).is_none_or(|(_, size)| size.is_some());
     let jumps = matches!(insn.what, Do::Jump | Do::JumpIf(_) | Do::Call);
-    if !register && !sized && !operands.is_empty() && !jumps {
-        out.push(match insn.size {
-            Size::B => 'b',
-            Size::W => 'w',
-            Size::L => 'l',
-            Size::Q => 'q',
-        });
+    match insn.what {
+        // In Intel's syntax the source says from which size, in AT&T's the name.
+        Do::MovExtend { from, signed } if syntax.intel => {
+            let name = if signed { "movs" } else { "movz" };
+            out.push_str(name);
+            out.push(suffix(from));
+            out.push(suffix(insn.size));
+        }
+        _ => {
+            out.push_str(&name);
+            if !register && !sized && !operands.is_empty() && !jumps {
+                out.push(suffix(insn.size));
+            }
+        }
     }
     // Where a line has the operands in an order of its own, memory is where it can only be.
     if let [(_, a), (_, b)] = operands.as_slice() {
@@ -89,25 +99,36 @@ fn text(
     }
     for (i, (text, arg)) in operands.iter().enumerate() {
         out.push_str(if i == 0 { " " } else { ", " });
-        out.push_str(&one(text, arg, location, label)?);
+        out.push_str(&one(text, arg, jumps, around)?);
     }
     Ok(out)
 }
 
+fn suffix(size: Size) -> char {
+    match size {
+        Size::B => 'b',
+        Size::W => 'w',
+        Size::L => 'l',
+        Size::Q => 'q',
+    }
+}
+
 /// An operand.
-fn one(
-    text: &str,
-    arg: &Arg,
-    location: Names,
-    label: Names,
-) -> std::result::Result<String, String> {
+fn one(text: &str, arg: &Arg, jumps: bool, around: &Around) -> std::result::Result<String, String> {
+    let (location, label) = (around.location, around.label);
     let unknown = |symbol: &str| format!("`{symbol}` is neither a location nor a label here");
     match arg {
+        Arg::Reg(reg) if !around.wide && (around.begins_with_address)(&whole(*reg)) => {
+            Err(format!("`{text}` holds an address, which 64-bit code cannot keep in 32 bits"))
+        }
         Arg::Reg(_) | Arg::Xmm(_) => {
             Ok(format!("%%{}", text.trim_start_matches('%').to_ascii_lowercase()))
         }
         Arg::Imm(Imm::Int(n)) => Ok(format!("${n}")),
         Arg::Imm(Imm::Symbol(symbol, 0)) => match (location(symbol), label(symbol)) {
+            (Some(_), _) if !around.wide => {
+                Err(format!("`{text}` is an address, which 64-bit code cannot keep in 32 bits"))
+            }
             (Some(register), _) => Ok(register),
             (None, Some(label)) => Ok(label),
             (None, None) => Err(unknown(symbol)),
@@ -119,28 +140,44 @@ fn one(
             Err(format!("`{text}`: memory of this kind is not run"))
         }
         Arg::Mem(mem) => match &mem.symbol {
-            None => Ok(text.replace('%', "%%")),
+            Some(symbol) if jumps => label(symbol).ok_or_else(|| unknown(symbol)),
             Some(symbol) => {
-                if mem.base.is_some() {
-                    return Err(format!("`{text}` has more registers than an address can"));
-                }
-                match (location(symbol), label(symbol)) {
-                    (Some(register), _) => {
-                        let index = match &mem.index {
-                            None => String::new(),
-                            Some((reg, scale)) => {
-                                format!(",%%{},{scale}", super::regs::canonical(reg.num, true))
-                            }
-                        };
-                        let disp = if mem.disp == 0 { String::new() } else { mem.disp.to_string() };
-                        Ok(format!("{disp}({register}{index})"))
-                    }
-                    (None, Some(label)) => Ok(label),
-                    (None, None) => Err(unknown(symbol)),
-                }
+                let register = location(symbol).ok_or_else(|| unknown(symbol))?;
+                memory(text, mem, Some(register), around)
             }
+            None => memory(text, mem, None, around),
         },
     }
+}
+
+/// A memory operand; `location` is the operand with the address of the location that it names.
+fn memory(
+    text: &str,
+    mem: &Mem,
+    location: Option<String>,
+    around: &Around,
+) -> std::result::Result<String, String> {
+    let whole = |reg: Gpr| format!("%%{}", whole(reg));
+    let begins_with_address = |reg: Gpr| (around.begins_with_address)(&self::whole(reg));
+    let (base, index) = match (location, mem.base, mem.index) {
+        (Some(_), Some(_), Some(_)) => {
+            return Err(format!("`{text}` has more registers than an address can"));
+        }
+        (Some(location), Some(offset), None) => (location, Some((whole(offset), 1))),
+        (Some(location), None, index) => (location, index.map(|(r, scale)| (whole(r), scale))),
+        (None, Some(base), index) if around.wide || begins_with_address(base) => {
+            (whole(base), index.map(|(r, scale)| (whole(r), scale)))
+        }
+        (None, ..) => return Err(format!("`{text}`: which memory this is, is not known")),
+    };
+    let index = index.map_or(String::new(), |(reg, scale)| format!(",{reg},{scale}"));
+    let disp = if mem.disp == 0 { String::new() } else { mem.disp.to_string() };
+    Ok(format!("{disp}({base}{index})"))
+}
+
+/// The 64-bit register that one is, or is a part of.
+fn whole(reg: Gpr) -> String {
+    regs::canonical(reg.num, true)
 }
 
 #[cfg(test)]
@@ -149,13 +186,24 @@ mod tests {
     use litmake_base::diag::Span;
 
     fn inline(texts: &[&str]) -> Result<Vec<String>> {
+        of(true, texts)
+    }
+
+    fn of(wide: bool, texts: &[&str]) -> Result<Vec<String>> {
         let list: Vec<Line> = texts
             .iter()
             .map(|t| Line { labels: Vec::new(), text: t.to_string(), span: Span::default() })
             .collect();
         let location = |n: &str| (n == "x").then(|| "%[x]".to_string());
         let label = |n: &str| (n == "L0").then(|| ".L0_%=".to_string());
-        lines(&Source::new("t", ""), &list, &location, &label)
+        let begins_with_address = |n: &str| n == "rbx";
+        let around = Around {
+            wide,
+            location: &location,
+            label: &label,
+            begins_with_address: &begins_with_address,
+        };
+        lines(&Source::new("t", ""), &list, &around)
     }
 
     #[test]
@@ -170,6 +218,10 @@ mod tests {
             ("xchgl (x),%eax", "xchgl %%eax, (%[x])"),
             ("movq $x,%rdi", "movq %[x], %%rdi"),
             ("jne L0", "jne .L0_%="),
+            ("movl x(%rcx), %eax", "movl (%[x],%%rcx,1), %%eax"),
+            ("mov dword ptr [x], 1", "movl $1, (%[x])"),
+            ("movzx eax, byte ptr [rsi]", "movzbl (%%rsi), %%eax"),
+            ("mov eax, dword ptr [x+4]", "mov 4(%[x]), %%eax"),
             ("", ""),
         ] {
             assert_eq!(inline(&[line]).unwrap(), [text], "{line}");
@@ -177,10 +229,32 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_32_bit_tests_have_wider_addresses_and_nothing_else() {
+        for (line, text) in [
+            ("MOV [x],$1", "movl $1, (%[x])"),
+            ("MOV EAX,[x]", "mov (%[x]), %%eax"),
+            ("mov ecx,[ebx]", "mov (%%rbx), %%ecx"),
+            ("mov ecx,[ebx+4*eax]", "mov (%%rbx,%%rax,4), %%ecx"),
+            ("XCHG EAX,[x]", "XCHG %%eax, (%[x])"),
+            ("LOCK INC [x]", "lock incl (%[x])"),
+            ("movl $1,(%ebx)", "movl $1, (%%rbx)"),
+            ("movl x(%ecx),%eax", "movl (%[x],%%rcx,1), %%eax"),
+            ("MFENCE", "mfence"),
+        ] {
+            let made = of(false, &[line]).unwrap();
+            assert!(made[0].eq_ignore_ascii_case(text), "{line}: {}", made[0]);
+        }
+        let error = |line: &str| of(false, &[line]).unwrap_err().message;
+        assert!(error("ADD EBX,$4").starts_with("`EBX` holds an address"));
+        assert!(error("MOV [x],EBX").starts_with("`EBX` holds an address"));
+        assert!(error("movl $x,%eax").starts_with("`$x` is an address"));
+        assert!(error("MOV EAX,[ECX]").ends_with("which memory this is, is not known"));
+    }
+
+    #[test]
     fn what_is_not_run_is_said() {
         let error = |line: &str| inline(&[line]).unwrap_err().message;
         assert_eq!(error("movl (y),%eax"), "`y` is neither a location nor a label here");
-        assert_eq!(error("mov dword ptr [x], 1"), "code in Intel's syntax is not run");
         assert_eq!(error("movl %fs:40,%eax"), "`%fs:40`: memory of this kind is not run");
     }
 }
