@@ -261,6 +261,12 @@ fn what_there_is_can_be_asked() {
     let (_, out, _) = s.litmake(&["models", "x86"]);
     assert!(out.contains("x86tso ") && out.contains("(default for X86_64, X86)"), "{out}");
     assert!(!s.litmake(&["models"]).1.contains("stdlib"));
+    let (status, out, _) = s.litmake(&["show", "SB+mfences", "--arch", "X86_64"]);
+    s.write("shown.litmus", &out);
+    let (_, log, _) = s.litmake(&["sim", "shown.litmus"]);
+    assert!(status == 0 && log.contains("Observation SB+mfences Never"), "{out}{log}");
+    let (status, _, err) = s.litmake(&["show", "MPP"]);
+    assert!(status == 2 && err.contains("did you mean `MP`?"), "{err}");
     let (_, out, _) = s.litmake(&["pipelines", "night"]);
     assert_eq!(out, "nightly  The tests of each night\n");
     let (status, out, _) = s.litmake(&["pipelines", "--copy", "mine", "quickstart"]);

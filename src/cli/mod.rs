@@ -39,6 +39,7 @@ mod profiles;
 mod progress;
 mod run;
 mod schema;
+mod show;
 mod sim;
 mod site;
 mod table;
@@ -79,6 +80,7 @@ enum Command {
     Generate(generate::Args),
     Graph(graph::Args),
     Mutate(mutate::Args),
+    Show(show::Args),
     Logs(logs::Args),
     Passes(passes::Args),
     Merge(merge::Args),
@@ -125,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Generate(args) => generate::main(args),
         Command::Graph(args) => graph::main(args),
         Command::Mutate(args) => mutate::main(args),
+        Command::Show(args) => show::main(args),
         Command::Logs(args) => logs::main(args),
         Command::Passes(args) => passes::main(args),
         Command::Merge(args) => merge::main(args),

@@ -12,6 +12,7 @@ pub mod enumerate;
 pub mod exhaustive;
 pub mod families;
 pub mod name;
+pub mod named;
 pub mod observe;
 mod packed;
 pub mod recipe;

@@ -57,6 +57,18 @@ pub fn families() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().map(|(_, n)| *n)
 }
 
+/// Whether a family is one only where all accesses are at one location.
+pub fn is_at_one_location(family: &str) -> bool {
+    FAMILIES[FAMILIES.len() - ONE_LOCATION..].iter().any(|(_, n)| *n == family)
+}
+
+/// What a thread of these edges is called in the name of a test.
+pub fn part(dialect: &Dialect, edges: &[Edge]) -> String {
+    let mut namer = Namer::default();
+    namer.thread(dialect, edges);
+    namer.parts
+}
+
 /// Writes names in buffers that are used again.
 #[derive(Default)]
 pub struct Namer {
