@@ -35,6 +35,7 @@ mod mutate;
 mod passes;
 mod profiles;
 mod progress;
+mod remote;
 mod run;
 mod schema;
 mod sim;
