@@ -18,7 +18,7 @@ use serde_json::Value;
 /// Generated tests, and one that a compiler gets wrong.
 const PIPELINE: &str = "name: scratch
 stages:
-  - { name: many, generate: { families: telechat-table3, sample: 700, seed: 1 } }
+  - { name: many, generate: { families: telechat-table3, sample: 2000, seed: 1 } }
   - name: judged
     matrix: { model: [rc11, rc11-lb, sc] }
     simulate: { from: many, model: '${model}' }
@@ -48,7 +48,8 @@ exec cc \"$@\"
 fn engine() -> Option<PathBuf> {
     let folder = std::env::var_os("LITMAKE_REMOTE_ENGINE").map(PathBuf::from).or_else(|| {
         let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-        let data = data.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/share")));
+        let data =
+            data.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/share")));
         Some(data?.join("litmake/remote"))
     });
     let found = folder.and_then(|folder| {
@@ -183,7 +184,10 @@ impl Scratch {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(out.dir.path().join("cc.sh"), mode).unwrap();
         let compiler = out.dir.path().join("cc.sh");
-        out.write("profiles/mine.yaml", &PROFILE.replace("COMPILER", &compiler.display().to_string()));
+        out.write(
+            "profiles/mine.yaml",
+            &PROFILE.replace("COMPILER", &compiler.display().to_string()),
+        );
         out
     }
 
@@ -239,7 +243,7 @@ impl Scratch {
     fn local(&self) -> Ran {
         let ran = self.run("alone", &[]);
         assert_eq!(ran.status, 1, "{}", ran.text);
-        assert!(ran.count("executed") > 2000, "{}", ran.text);
+        assert!(ran.count("executed") > 6000, "{}", ran.text);
         ran
     }
 }
@@ -255,11 +259,14 @@ fn a_second_client_runs_nothing_and_reports_the_same() {
     assert_eq!((first.count("executed"), first.count("fetched")), (local.count("executed"), 0));
     let second = s.run("second", &["--remote-cache", &url]);
     assert_eq!((second.status, second.count("executed")), (1, 0), "{}", second.text);
-    assert!(second.count("fetched") > 2000, "{}", second.text);
+    assert!(second.count("fetched") > 6000, "{}", second.text);
     assert!(second.text.contains("from the remote cache"), "{}", second.text);
     assert_eq!(second.stable, local.stable);
     let (_, text) = s.litmake(&["explain", "p.yaml", "sb", "--cache", "second"]);
-    assert!(text.contains("judged") || text.contains("its result came from the remote cache"), "{text}");
+    assert!(
+        text.contains("judged") || text.contains("its result came from the remote cache"),
+        "{text}"
+    );
     assert!(text.contains("its result came from the remote cache"), "{text}");
     // What came is in the local cache, so the server is not needed again.
     drop(server);
@@ -274,8 +281,9 @@ fn the_same_work_gives_the_same_blobs() {
     let url = server.url();
     s.run("first", &["--remote-cache", &url]);
     let before = server.blobs();
-    let again = s.run("again", &["--remote-cache", &url, "--remote-accept-cached=false", "--jobs", "1"]);
-    assert!(again.count("executed") > 2000, "{}", again.text);
+    let again =
+        s.run("again", &["--remote-cache", &url, "--remote-accept-cached=false", "--jobs", "1"]);
+    assert!(again.count("executed") > 6000, "{}", again.text);
     let after = server.blobs();
     let new: Vec<_> = after.keys().filter(|path| !before.contains_key(*path)).collect();
     assert!(new.is_empty(), "{new:?}");
@@ -287,11 +295,25 @@ fn a_changed_test_costs_its_own_packet_alone() {
     let Some(server) = Server::start() else { return };
     let s = Scratch::new();
     let url = server.url();
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { files: tests } }
+  - { name: judged, simulate: { from: tests, model: rc11 } }
+",
+    );
+    let sb = include_str!("common/sb.litmus");
+    let test = |n: usize| sb.replace(" 1,", &format!(" {},", n + 1));
+    assert_ne!(test(1), test(2), "{sb}");
+    (0..1000).for_each(|n| s.write(&format!("tests/t{n:04}.litmus"), &test(n)));
+    s.write("tests/t0500.litmus", &test(5000));
     s.run("first", &["--remote-cache", &url]);
-    s.write("p.yaml", &PIPELINE.replace("sample: 700", "sample: 690"));
+    s.write("tests/t0500.litmus", &test(6000));
     let second = s.run("second", &["--remote-cache", &url]);
     let (executed, fetched) = (second.count("executed"), second.count("fetched"));
-    assert!(executed > 0 && fetched > 0, "{}", second.text);
+    // A packet has 128 tasks at the mean, and 512 at most.
+    assert!((1..=512).contains(&executed), "{}", second.text);
+    assert!(fetched >= 400 && fetched + executed >= 900, "{}", second.text);
 }
 
 #[test]
@@ -398,10 +420,8 @@ impl Relay {
                 let (Ok(here), Ok(there)) = (here, TcpStream::connect(("127.0.0.1", to))) else {
                     continue;
                 };
-                let pairs = [
-                    (here.try_clone().unwrap(), there.try_clone().unwrap()),
-                    (there, here),
-                ];
+                let pairs =
+                    [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)];
                 for (from, to) in pairs {
                     std::thread::spawn(move || forward(from, to, late, most));
                 }
@@ -454,7 +474,8 @@ fn a_reader_changes_nothing_on_the_server() {
     let Some(server) = Server::start() else { return };
     let s = Scratch::new();
     let before = server.files("");
-    let reader = s.run("reader", &["--remote-cache", &server.url(), "--remote-upload-local-results=false"]);
+    let reader =
+        s.run("reader", &["--remote-cache", &server.url(), "--remote-upload-local-results=false"]);
     assert_eq!(reader.status, 1, "{}", reader.text);
     let blobs = |files: BTreeMap<PathBuf, Vec<u8>>| -> Vec<PathBuf> {
         files.into_keys().filter(|p| p.to_string_lossy().contains("/cas/objects/")).collect()
@@ -470,7 +491,11 @@ fn an_endpoint_that_cannot_be_used_is_said_and_work_goes_on_or_not_as_asked() {
     let ran = s.run("first", &["--remote-cache", &nobody]);
     assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
     assert_eq!(ran.text.matches("it cannot be reached").count(), 1, "{}", ran.text);
-    assert!(ran.text.contains("were not uploaded; their results are in the local cache"), "{}", ran.text);
+    assert!(
+        ran.text.contains("were not uploaded; their results are in the local cache"),
+        "{}",
+        ran.text
+    );
     let args = ["run", "p.yaml", "--remote-cache", &nobody, "--remote-local-fallback=false"];
     let (status, text) = s.litmake(&args);
     assert_eq!(status, 3, "{text}");
@@ -498,8 +523,15 @@ fn secrets_are_in_nothing_that_a_run_writes() {
     s.write("token", "Bearer sesame-open-yourself\n");
     let url = server.url();
     let args = [
-        "--remote-cache", &url, "--remote-header", "authorization=@token", "--events", "events",
-        "--html", "page.html", "--verbose",
+        "--remote-cache",
+        &url,
+        "--remote-header",
+        "authorization=@token",
+        "--events",
+        "events",
+        "--html",
+        "page.html",
+        "--verbose",
     ];
     let ran = s.run("first", &args);
     assert!(ran.text.contains("were uploaded"), "{}", ran.text);
@@ -529,7 +561,13 @@ fn check_uses_the_remote_cache_too() {
     let url = server.url();
     let check = |cache: &str| {
         s.litmake(&[
-            "check", "--profile", "mine-O1", "--cache", cache, "--remote-cache", &url,
+            "check",
+            "--profile",
+            "mine-O1",
+            "--cache",
+            cache,
+            "--remote-cache",
+            &url,
             "tests/sb.litmus",
         ])
     };

@@ -141,9 +141,8 @@ pub mod client {
         if let Some(retries) = access.remote_retries {
             out.retries = retries;
         }
-        let read = |path: &str| {
-            file::read_text(Path::new(path), MAX_SECRET).map_err(|e| e.to_string())
-        };
+        let read =
+            |path: &str| file::read_text(Path::new(path), MAX_SECRET).map_err(|e| e.to_string());
         for text in &access.remote_headers {
             let header = Header::parse(text, read, |name| std::env::var(name).ok());
             out.headers.push(header.map_err(Diag::new)?);
@@ -178,7 +177,9 @@ pub mod client {
             for notice in client.take_notices() {
                 eprintln!("error: {}", plain::line(&notice));
             }
-            eprintln!("error: the remote cache cannot be used, and --remote-local-fallback=false asks for it");
+            eprintln!(
+                "error: the remote cache cannot be used, and --remote-local-fallback=false asks for it"
+            );
             return Ok(None);
         }
         Ok(Some(Connection { client: Some(Arc::new(client)) }))
@@ -186,8 +187,9 @@ pub mod client {
 
     /// Options of an endpoint without one are a mistake.
     pub fn check_unused(access: &Access) -> Result<()> {
-        let Access { remote_instance_name, remote_headers, tls_certificate, tls_client_key, .. } =
-            access;
+        let Access {
+            remote_instance_name, remote_headers, tls_certificate, tls_client_key, ..
+        } = access;
         let used = remote_instance_name.is_some()
             || !remote_headers.is_empty()
             || tls_certificate.is_some()

@@ -160,7 +160,9 @@ fn run(args: &Args) -> Result<u8> {
     }
     options.context.stop = common::stop();
     if args.dry_run && args.remote.is_given() {
-        eprintln!("note: a dry run does not ask the remote cache, and takes what that has as missing");
+        eprintln!(
+            "note: a dry run does not ask the remote cache, and takes what that has as missing"
+        );
     }
     let Some(remote) = args.remote.open(args.dry_run)? else { return Ok(3) };
     options.remote = remote.cache();

@@ -262,7 +262,10 @@ mod tests {
     #[test]
     fn records_read_back() {
         let single = Single { kind: Kind::Alias, value: b"list" }.encode();
-        assert_eq!(Single::decode(&single).map(|s| (s.kind, s.value)), Some((Kind::Alias, &b"list"[..])));
+        assert_eq!(
+            Single::decode(&single).map(|s| (s.kind, s.value)),
+            Some((Kind::Alias, &b"list"[..]))
+        );
         let blob = Single { kind: Kind::Blob, value: b"list" }.encode();
         assert!(Single::decode(&blob).is_none());
         assert!(Single::decode(&[]).is_none());

@@ -16,7 +16,9 @@ pub struct Address {
 impl Address {
     pub fn parse(text: &str) -> Result<Address, String> {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| {
-            format!("`{text}` has no scheme; write grpc://HOST:PORT, or grpcs://HOST with encryption")
+            format!(
+                "`{text}` has no scheme; write grpc://HOST:PORT, or grpcs://HOST with encryption"
+            )
         })?;
         let encrypted = match scheme {
             "grpc" => false,
@@ -118,7 +120,9 @@ impl Header {
         };
         let value = value.trim().to_string();
         if value.is_empty() || !value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Err(format!("header `{name}`: its value is empty, or is no line of ASCII text"));
+            return Err(format!(
+                "header `{name}`: its value is empty, or is no line of ASCII text"
+            ));
         }
         let header = Header { name, value, open };
         if header.open && SECRET.iter().any(|word| header.name.contains(word)) {

@@ -75,6 +75,13 @@ enum Message {
     End,
 }
 
+/// What the server took of some offers.
+#[derive(Default)]
+struct Given {
+    packets: usize,
+    bytes: usize,
+}
+
 struct Offer {
     key: Digest,
     packet: Vec<u8>,
@@ -107,6 +114,7 @@ struct Shared {
     /// Why the cache is not read, or not written, for the rest of the run.
     no_reads: Mutex<Option<Trouble>>,
     no_writes: AtomicBool,
+    said_not_taken: AtomicBool,
     uploads: Mutex<Uploads>,
     more: Notify,
     /// For keys whose packet was broken: the blob in which it was.
@@ -132,6 +140,7 @@ impl Client {
             presence: Mutex::new(Presence { until: None, wait: LEFT_ALONE }),
             no_reads: Mutex::default(),
             no_writes: AtomicBool::new(!options.writes),
+            said_not_taken: AtomicBool::new(false),
             uploads: Mutex::default(),
             more: Notify::new(),
             broken: Mutex::default(),
@@ -318,6 +327,14 @@ impl Shared {
         }
     }
 
+    fn not_taken(&self, trouble: &Trouble) {
+        if !self.said_not_taken.swap(true, Ordering::Relaxed) {
+            self.notice(format!(
+                "it did not take a result: {trouble}. More of this is counted and not said"
+            ));
+        }
+    }
+
     fn nothing_is_written(&self, trouble: &Trouble) {
         if !self.no_writes.swap(true, Ordering::Relaxed) {
             let help = trouble.help(&self.options);
@@ -402,9 +419,8 @@ impl Link {
             return Err(trouble);
         }
         if !doctor::takes_results(&found) && self.shared.options.writes {
-            self.shared.nothing_is_written(&Trouble::unable(
-                "it takes no results from this client",
-            ));
+            self.shared
+                .nothing_is_written(&Trouble::unable("it takes no results from this client"));
         }
         *known = Some(found);
         Ok(())
@@ -444,16 +460,15 @@ impl Link {
                 Err(_) => {}
             }
         }
-        let mut opened = |at: usize, digest: &Named, bytes: &[u8]| {
-            match sealed::open(&keys[at], bytes) {
+        let mut opened =
+            |at: usize, digest: &Named, bytes: &[u8]| match sealed::open(&keys[at], bytes) {
                 Ok(packet) => {
                     count(&self.shared.counts.fetched, 1);
                     count(&self.shared.counts.fetched_bytes, bytes.len());
                     out[at] = Some(packet);
                 }
                 Err(why) => self.shared.say_broken(&keys[at], Some(digest), why),
-            }
-        };
+            };
         for (at, digest, bytes) in sent {
             match action::digest_of(&bytes) == digest {
                 true => opened(at, &digest, &bytes),
@@ -483,16 +498,13 @@ impl Link {
     }
 
     /// Uploads packets: what is missing of blobs first, then what names them.
-    async fn give(self: &Arc<Self>, offers: &[Offer]) -> Result<(), Trouble> {
+    async fn give(self: &Arc<Self>, offers: &[Offer], given: &mut Given) -> Result<(), Trouble> {
         self.ready().await?;
         let mut blobs: Vec<Blob> = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
         let mut results = Vec::new();
         for Offer { key, packet } in offers {
-            let Some(blob) = self.sealed(key, packet) else {
-                count(&self.shared.counts.lost, 1);
-                continue;
-            };
+            let Some(blob) = self.sealed(key, packet) else { continue };
             let deed = Deed::of(key);
             results.push((deed.digest().clone(), blob.digest.clone(), blob.bytes.len()));
             let new = deed.blobs.into_iter().chain([blob]);
@@ -517,8 +529,14 @@ impl Link {
         while let Some(done) = tasks.join_next().await {
             match done {
                 Ok(Ok(size)) => {
-                    count(&self.shared.counts.uploaded, 1);
-                    count(&self.shared.counts.uploaded_bytes, size);
+                    given.packets += 1;
+                    given.bytes += size;
+                }
+                // The server does not take this one; it may take the others.
+                Ok(Err(trouble))
+                    if matches!(trouble.meaning, Meaning::Unable | Meaning::Missing) =>
+                {
+                    self.shared.not_taken(&trouble);
                 }
                 Ok(Err(trouble)) => failed = Some(trouble),
                 Err(_) => {}
@@ -601,15 +619,20 @@ async fn give_in_time(link: &Arc<Link>, offers: &[Offer], mut ending: bool) {
                 continue;
             }
         }
-        let before = shared.counts.uploaded.load(Ordering::Relaxed);
-        let Err(trouble) = link.give(offers).await else {
+        let mut given = Given::default();
+        let done = link.give(offers, &mut given).await;
+        let ends = || {
+            count(&shared.counts.uploaded, given.packets);
+            count(&shared.counts.uploaded_bytes, given.bytes);
+            count(&shared.counts.lost, offers.len() - given.packets);
+        };
+        let Err(trouble) = done else {
+            ends();
             return shared.succeeded();
         };
-        let done = shared.counts.uploaded.load(Ordering::Relaxed) - before;
         match trouble.meaning {
             Meaning::Gone if !ending => {
-                // They are uploaded again, and so not counted twice.
-                shared.counts.uploaded.fetch_sub(done, Ordering::Relaxed);
+                // All of them are uploaded again, and counted then.
                 shared.failed(&trouble);
                 ending = lock(&shared.uploads).ending;
             }
@@ -620,7 +643,7 @@ async fn give_in_time(link: &Arc<Link>, offers: &[Offer], mut ending: bool) {
                     Meaning::Missing => {}
                     Meaning::Refused | Meaning::Unable => shared.nothing_is_written(&trouble),
                 }
-                count(&shared.counts.lost, offers.len() - (done as usize).min(offers.len()));
+                ends();
                 // Nothing that is left waits for a server that is gone.
                 if trouble.meaning == Meaning::Gone {
                     let mut uploads = lock(&shared.uploads);

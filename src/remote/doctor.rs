@@ -70,9 +70,8 @@ fn capabilities(options: &Options, known: &ServerCapabilities) -> Vec<Finding> {
         v.as_ref().map_or("?".to_string(), |v| format!("{}.{}", v.major, v.minor))
     };
     let (low, high) = (version(&known.low_api_version), version(&known.high_api_version));
-    let speaks = |v: &Option<bazel_remote_apis::build::bazel::semver::SemVer>| {
-        v.as_ref().map(|v| v.major)
-    };
+    let speaks =
+        |v: &Option<bazel_remote_apis::build::bazel::semver::SemVer>| v.as_ref().map(|v| v.major);
     // Version 2 has to be between what it says.
     let is_two = speaks(&known.low_api_version).is_none_or(|v| v <= 2)
         && speaks(&known.high_api_version).is_none_or(|v| v >= 2);

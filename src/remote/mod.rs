@@ -64,4 +64,6 @@ impl Options {
 }
 
 #[cfg(test)]
+mod strict;
+#[cfg(test)]
 mod tests;

@@ -2,14 +2,12 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
-mod server;
-
 use std::time::Duration;
 
+use super::strict::{Rules, Running, Store, start};
 use litmake_base::digest::Digest;
 use litmake_base::stop::Stop;
 use litmake_engine::remote::{Answers, Remote, ask_now};
-use server::{Rules, Running, Store, start};
 use tonic::transport::server::ServerTlsConfig;
 use tonic::transport::{Certificate, Identity};
 
@@ -32,7 +30,8 @@ fn key(n: u32) -> Digest {
 
 /// Bytes that do not become fewer when they are packed.
 fn noise(n: u32, len: usize) -> Vec<u8> {
-    let digests = (0..).flat_map(|i: u32| Digest::of(&[n.to_le_bytes(), i.to_le_bytes()].concat()).0);
+    let digests =
+        (0..).flat_map(|i: u32| Digest::of(&[n.to_le_bytes(), i.to_le_bytes()].concat()).0);
     digests.take(len).collect()
 }
 
@@ -103,16 +102,27 @@ fn small_batches_are_kept_to() {
     assert!(download(&options(&server), &packets).0 == all(&packets));
 }
 
-/// A bit is flipped in each blob that a server has, by its hash.
+/// Flips a bit in each blob that a result of the server names.
 fn flip(store: &Store) {
-    for (n, blob) in store.lock().blobs.values_mut().enumerate() {
-        if let Some(at) = (blob.len() * 8).checked_sub(1) {
-            let bit = (n * 7919) % (at + 1);
-            blob[bit / 8] ^= 1 << (bit % 8);
-        }
+    let mut kept = store.lock();
+    let files = kept.results.values().flat_map(|result| &result.output_files);
+    let packets: Vec<String> = files.filter_map(|f| Some(f.digest.clone()?.hash)).collect();
+    for (n, hash) in packets.iter().enumerate() {
+        flip_in(kept.blobs.get_mut(hash).unwrap(), n);
     }
 }
 
+/// Flips a bit in each blob of a server, be it a packet or an action.
+fn flip_all(store: &Store) {
+    store.lock().blobs.values_mut().enumerate().for_each(|(n, blob)| flip_in(blob, n));
+}
+
+fn flip_in(blob: &mut [u8], n: usize) {
+    if !blob.is_empty() {
+        let bit = (n * 7919) % (blob.len() * 8);
+        blob[bit / 8] ^= 1 << (bit % 8);
+    }
+}
 #[test]
 fn flipped_bits_are_misses_that_are_said_once_and_healed() {
     let store = Store::default();
@@ -132,6 +142,24 @@ fn flipped_bits_are_misses_that_are_said_once_and_healed() {
         assert_eq!((tally.uploaded, tally.lost), (100, 0), "{:?}", client.take_notices());
         assert!(download(&options(&server), &packets).0 == all(&packets), "round {round}");
     }
+}
+
+#[test]
+fn a_server_with_broken_actions_takes_what_it_can_and_is_never_believed() {
+    let store = Store::default();
+    let server = start(&store, &Rules::default(), 0, None);
+    let packets: Vec<_> = packets().into_iter().take(100).collect();
+    let (old, new) = packets.split_at(50);
+    upload(&options(&server), old);
+    flip_all(&store);
+    let (answers, tally, _) = download(&options(&server), old);
+    assert!(answers.iter().all(Option::is_none));
+    assert_eq!(tally.broken, 50);
+    // It refuses results of actions that it has broken; the others are none the worse.
+    let (tally, said) = upload(&options(&server), &packets);
+    assert_eq!((tally.uploaded, tally.lost), (50, 50), "{said:?}");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(download(&options(&server), new).0 == all(new));
 }
 
 #[test]
@@ -352,7 +380,8 @@ fn certificates_are_asked_for_and_shown() {
         format!("{trouble} ({})", trouble.help(options).unwrap_or_default())
     };
 
-    let server = start(&store, &Rules::default(), 0, Some(ServerTlsConfig::new().identity(identity())));
+    let server =
+        start(&store, &Rules::default(), 0, Some(ServerTlsConfig::new().identity(identity())));
     assert_eq!(upload(&with(&server, "ca.pem", false), &packets).0.uploaded, 3);
     assert!(download(&with(&server, "ca.pem", false), &packets).0 == all(&packets));
     let said = words(&with(&server, "other.pem", false));
@@ -372,7 +401,9 @@ fn certificates_are_asked_for_and_shown() {
     let said = words(&no_key);
     assert!(said.contains("cannot be used"), "{said}");
 
-    let both = ServerTlsConfig::new().identity(identity()).client_ca_root(Certificate::from_pem(pem("ca.pem")));
+    let both = ServerTlsConfig::new()
+        .identity(identity())
+        .client_ca_root(Certificate::from_pem(pem("ca.pem")));
     let server = start(&store, &Rules::default(), 0, Some(both));
     assert!(download(&with(&server, "ca.pem", true), &packets).0 == all(&packets));
     let said = words(&with(&server, "ca.pem", false));

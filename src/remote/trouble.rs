@@ -37,8 +37,8 @@ impl Trouble {
             Code::Aborted | Code::Internal | Code::Unknown | Code::DataLoss => {
                 (Meaning::Gone, true)
             }
-            Code::DeadlineExceeded | Code::Cancelled => (Meaning::Gone, false),
-            Code::ResourceExhausted => (Meaning::Gone, true),
+            Code::DeadlineExceeded => (Meaning::Gone, false),
+            Code::ResourceExhausted | Code::Cancelled => (Meaning::Gone, true),
             Code::Unauthenticated | Code::PermissionDenied => (Meaning::Refused, false),
             Code::NotFound | Code::FailedPrecondition => (Meaning::Missing, false),
             _ => (Meaning::Unable, false),
@@ -82,7 +82,9 @@ impl Trouble {
             return Some("the server wants a certificate of the client: --tls-client-certificate and --tls-client-key".into());
         }
         if words.contains("notvalidforname") || words.contains("not valid for name") {
-            return Some("the server's certificate is for another name than that in the URL".into());
+            return Some(
+                "the server's certificate is for another name than that in the URL".into(),
+            );
         }
         if words.contains("expired") && words.contains("certificate") {
             return Some("a certificate is no longer valid".into());
@@ -90,7 +92,8 @@ impl Trouble {
         if words.contains("corrupt message") || words.contains("invalidcontenttype") {
             return Some("the server does not encrypt; is it grpc:// instead of grpcs://?".into());
         }
-        if words.contains("alert") && options.tls.client.is_none() {
+        let ended = words.contains("alert") || words.contains("connection closed");
+        if ended && options.address.encrypted && options.tls.client.is_none() {
             return Some("the server ended the encrypted connection; it may want a certificate of the client: --tls-client-certificate and --tls-client-key".into());
         }
         match self.meaning {

@@ -263,16 +263,19 @@ impl Wire {
                 continue;
             }
             let bytes = batch.iter().map(size).sum();
-            let found = self.often(bytes, || {
-                let mut client = self.storage();
-                let request = reapi::BatchReadBlobsRequest {
-                    instance_name: self.instance(),
-                    digests: batch.iter().map(|at| digests[*at].clone()).collect(),
-                    digest_function: reapi::digest_function::Value::Sha256.into(),
-                    ..reapi::BatchReadBlobsRequest::default()
-                };
-                async move { client.batch_read_blobs(request).await.map(tonic::Response::into_inner) }
-            });
+            let found =
+                self.often(bytes, || {
+                    let mut client = self.storage();
+                    let request = reapi::BatchReadBlobsRequest {
+                        instance_name: self.instance(),
+                        digests: batch.iter().map(|at| digests[*at].clone()).collect(),
+                        digest_function: reapi::digest_function::Value::Sha256.into(),
+                        ..reapi::BatchReadBlobsRequest::default()
+                    };
+                    async move {
+                        client.batch_read_blobs(request).await.map(tonic::Response::into_inner)
+                    }
+                });
             for response in found.await?.responses {
                 let Some(digest) = response.digest else { continue };
                 let sound = response.status.as_ref().is_none_or(|s| s.code == 0);
@@ -292,7 +295,8 @@ impl Wire {
         let name = self.resource(&format!("blobs/{}/{size}", digest.hash));
         let found = self.often(size, || {
             let mut client = self.bytes();
-            let request = bytestream::ReadRequest { resource_name: name.clone(), ..Default::default() };
+            let request =
+                bytestream::ReadRequest { resource_name: name.clone(), ..Default::default() };
             async move {
                 let mut stream = client.read(request).await?.into_inner();
                 let mut out = Vec::new();

@@ -28,8 +28,10 @@ pub(super) struct Parcel {
     key: Digest,
     /// The keys of its actions, with a row of each.
     actions: Vec<(Digest, u32)>,
-    /// Whether neither the store nor the remote cache is known to have all of them.
+    /// Whether the store did not know one of them.
     missing: bool,
+    /// Whether the remote cache sent all of them.
+    came: bool,
 }
 
 /// A unit that waits for an answer.
@@ -47,7 +49,7 @@ pub(super) enum Answered {
 
 /// Notes which parcels have something that the store does not know.
 pub(super) fn mark_missing(parcels: &mut [Parcel], missing: &[(Digest, Vec<u32>)]) {
-    if parcels.is_empty() {
+    if parcels.is_empty() || missing.is_empty() {
         return;
     }
     let missing: FxHashSet<Digest> = missing.iter().map(|m| m.0).collect();
@@ -67,6 +69,7 @@ impl Engine<'_> {
             key: packet::key(&actions[range.clone()]),
             actions: keys[range].iter().map(|(key, rows)| (*key, rows[0])).collect(),
             missing: false,
+            came: false,
         };
         packet::cut(&actions).into_iter().map(parcel).collect()
     }
@@ -74,8 +77,7 @@ impl Engine<'_> {
     /// Asks the remote cache for what is missing in a unit, and keeps the unit until it answers.
     /// Gives it back where there is nothing to ask.
     pub(super) fn asked_elsewhere(&self, unit: UnitRun) -> Option<UnitRun> {
-        let keys: Vec<Digest> =
-            unit.parcels.iter().filter(|p| p.missing).map(|p| p.key).collect();
+        let keys: Vec<Digest> = unit.parcels.iter().filter(|p| !p.came).map(|p| p.key).collect();
         let Some(remote) = self.options.remote.as_ref().filter(|_| !keys.is_empty()) else {
             return Some(unit);
         };
@@ -149,8 +151,6 @@ impl Engine<'_> {
                 self.take_in(&mut unit, at, &bytes);
             }
         }
-        let UnitRun { parcels, missing, .. } = &mut unit;
-        mark_missing(parcels, missing);
         self.begin_unit(unit);
     }
 
@@ -177,7 +177,8 @@ impl Engine<'_> {
             .partition(|(key, _)| known.contains_key(key));
         unit.missing = missing;
         let digests: Vec<Digest> = packet.contents.iter().map(|c| c.0).collect();
-        let wanted: FxHashSet<Digest> = came.iter().map(|(key, _)| known[key].cell.content).collect();
+        let wanted: FxHashSet<Digest> =
+            came.iter().map(|(key, _)| known[key].cell.content).collect();
         let there = self.store.has(&digests);
         let mut puts: Vec<Put> = packet
             .contents
@@ -188,7 +189,11 @@ impl Engine<'_> {
             .collect();
         let records: Vec<(Digest, Vec<u8>)> =
             came.iter().map(|(key, _)| (*key, known[key].encode())).collect();
-        puts.extend(records.iter().map(|(key, value)| Put { kind: Kind::Action, key: *key, value }));
+        puts.extend(records.iter().map(|(key, value)| Put {
+            kind: Kind::Action,
+            key: *key,
+            value,
+        }));
         self.store.put(&puts);
         let mut cells = lock(&unit.cells);
         for (key, rows) in &came {
@@ -201,11 +206,13 @@ impl Engine<'_> {
             }
         }
         drop(cells);
+        unit.parcels[at].came = known.len() == unit.parcels[at].actions.len();
         // Of rows that are one action, one counts as run, and so one as fetched.
         unit.fetched.extend(came.iter().flat_map(|(_, rows)| rows.iter().copied()));
     }
 
-    /// Offers the packets of a unit of which the remote cache did not have all.
+    /// Offers the packets of a unit that did not come. What the store knew from other units is offered,
+    /// too: whoever asks for this packet may not have asked for theirs.
     pub(super) fn offer(&self, unit: &UnitRun, cells: &[Cell]) {
         let Some(remote) = &self.options.remote else { return };
         let today = packet::day(self.now());

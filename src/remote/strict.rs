@@ -71,7 +71,8 @@ impl Store {
 /// A server that runs until it is dropped.
 pub struct Running {
     pub address: SocketAddr,
-    runtime: Option<tokio::runtime::Runtime>,
+    end: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Running {
@@ -83,16 +84,16 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // Whoever asks at this time is cut off.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_secs(5));
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
         }
     }
 }
 
 /// Starts a server, at a port of its own choice or at a given one.
 pub fn start(store: &Store, rules: &Rules, port: u16, tls: Option<ServerTlsConfig>) -> Running {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let serving = Serving { store: store.clone(), rules: rules.clone() };
     let guard = runtime.enter();
     // The port of a server that was stopped may be free a little later.
@@ -116,8 +117,16 @@ pub fn start(store: &Store, rules: &Rules, port: u16, tls: Option<ServerTlsConfi
         .add_service(ActionCacheServer::new(serving.clone()))
         .add_service(ContentAddressableStorageServer::new(serving.clone()))
         .add_service(ByteStreamServer::new(serving));
-    runtime.spawn(router.serve_with_incoming(incoming));
-    Running { address, runtime: Some(runtime) }
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::spawn(router.serve_with_incoming(incoming));
+            // It ends when nobody holds the other side.
+            let _ = ended.await;
+        });
+        runtime.shutdown_background();
+    });
+    Running { address, end: Some(end), thread: Some(thread) }
 }
 
 #[derive(Clone)]
@@ -372,7 +381,8 @@ impl ByteStream for Serving {
             bytes.extend_from_slice(&piece.data);
             finished = piece.finish_write;
         }
-        let parts: Vec<&str> = name.strip_prefix(&format!("{instance}/uploads/")).unwrap_or("").split('/').collect();
+        let parts: Vec<&str> =
+            name.strip_prefix(&format!("{instance}/uploads/")).unwrap_or("").split('/').collect();
         let [id, "blobs", hash, size] = parts[..] else {
             return Err(Status::invalid_argument(format!("{name} is no name of an upload")));
         };
