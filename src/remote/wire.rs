@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream;
@@ -142,13 +142,15 @@ impl Wire {
         let limit = self.options.timeout + Duration::from_secs_f64(bytes as f64 / SLOWEST);
         let mut wait = FIRST_WAIT;
         let mut left = self.options.retries;
+        let begun = Instant::now();
         loop {
             let trouble = match tokio::time::timeout(limit, request()).await {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(status)) => Trouble::of(&self.options, &status),
                 Err(_) => Trouble::slow(limit),
             };
-            if left == 0 || !trouble.passing {
+            // What took its time to fail is not tried again: somebody may wait for it.
+            if left == 0 || !trouble.passing || begun.elapsed() >= limit {
                 return Err(trouble);
             }
             left -= 1;

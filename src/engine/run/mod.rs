@@ -187,6 +187,8 @@ struct Queue {
     asked: BTreeMap<u64, remote::Asked>,
     answers: FxHashMap<u64, Answers>,
     questions: u64,
+    /// When the last answer came.
+    last_answer: Option<Instant>,
 }
 
 impl Queue {

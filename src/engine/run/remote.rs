@@ -2,8 +2,8 @@
 //!
 //! A unit of which the store does not know all asks once, for all packets with something missing, and
 //! the worker goes on with other units. When the answer comes, what is in it goes into the store, and
-//! the rest of the unit runs here. Where the workers have nothing else to do and an answer takes long,
-//! the unit runs here without it.
+//! the rest of the unit runs here. Where the workers have nothing else to do and no answer comes for a
+//! while, the unit runs here without it.
 
 use std::sync::MutexGuard;
 use std::sync::mpsc::channel;
@@ -20,8 +20,8 @@ use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
 use litmake_base::records::{Kind, Put, Records};
 
-/// A worker without other work waits so long for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A worker without other work waits until no answer has come for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What of a unit travels in one packet.
 pub(super) struct Parcel {
@@ -105,6 +105,7 @@ impl Engine<'_> {
             scope.spawn(move || {
                 while let Ok(Answered::To(question, answers)) = receive.recv() {
                     let mut queue = lock(&self.queue);
+                    queue.last_answer = Some(Instant::now());
                     // A unit that runs without its answer needs it no more.
                     let Some(asked) = queue.asked.get(&question) else { continue };
                     let (node, shard) = (asked.unit.node, asked.unit.shard);
@@ -125,7 +126,8 @@ impl Engine<'_> {
         mut queue: MutexGuard<'q, Queue>,
     ) -> MutexGuard<'q, Queue> {
         let Some((question, asked)) = queue.asked.iter().next() else { return queue };
-        let (question, waited) = (*question, asked.since.elapsed());
+        let last = queue.last_answer.map_or(asked.since, |last| last.max(asked.since));
+        let (question, waited) = (*question, last.elapsed());
         if waited < PATIENCE {
             let wait = self.wake.wait_timeout(queue, PATIENCE - waited);
             return wait.unwrap_or_else(PoisonError::into_inner).0;
