@@ -732,6 +732,7 @@ struct Far {
     kept: Mutex<BTreeMap<Digest, Vec<u8>>>,
     asked: Mutex<Vec<usize>>,
     refused: AtomicU64,
+    offered: AtomicU64,
     /// What it makes of the bytes that it sends.
     lie: Option<fn(&mut Vec<u8>)>,
     /// Those that it never answers, where it is silent.
@@ -756,6 +757,7 @@ impl Remote for Far {
     }
 
     fn offer(&self, key: Digest, bytes: Vec<u8>) {
+        self.offered.fetch_add(1, Ordering::Relaxed);
         self.kept.lock().unwrap().insert(key, bytes);
     }
 
@@ -770,8 +772,17 @@ impl Remote for Far {
 
 /// The digests of all that a client with an empty cache of its own gets, and how many rows came.
 fn far_run(graph: &Graph, far: &Arc<Far>, jobs: usize, now: SystemTime) -> (String, u64) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    far_run_in(tempfile::tempdir().unwrap().path(), graph, far, jobs, now)
+}
+
+fn far_run_in(
+    dir: &Path,
+    graph: &Graph,
+    far: &Arc<Far>,
+    jobs: usize,
+    now: SystemTime,
+) -> (String, u64) {
+    let store = Store::open(dir, &StoreOptions::default()).unwrap();
     let options = Options { jobs, now, remote: Some(far.clone()), ..Options::default() };
     let engine = Engine::new(graph, &store, options, &Silent).unwrap();
     assert!(engine.run());
@@ -792,6 +803,8 @@ fn what_a_remote_cache_has_is_run_by_nobody_else_and_asked_for_in_batches() {
     far.asked.lock().unwrap().clear();
     let (second, fetched) = far_run(&made.graph, &far, 7, now);
     assert_eq!((second, made.counts()), (first, [0, 0, 0]));
+    // Nothing that came is sent back.
+    assert_eq!(far.offered.load(Ordering::Relaxed), kept.len() as u64);
     assert!(fetched >= 8000, "{fetched}");
     // One question a unit; there are three nodes of some shards.
     let asked = far.asked.lock().unwrap().clone();
@@ -800,6 +813,30 @@ fn what_a_remote_cache_has_is_run_by_nobody_else_and_asked_for_in_batches() {
     far.kept.lock().unwrap().clear();
     far_run(&made.graph, &far, 1, now);
     assert!(*far.kept.lock().unwrap() == kept);
+}
+
+#[test]
+fn what_the_local_cache_has_is_not_fetched_again() {
+    let far = Arc::new(Far::default());
+    let now = SystemTime::now();
+    let all = made(3000);
+    let right = far_run(&all.graph, &far, 2, now).0;
+    all.counts();
+    far.asked.lock().unwrap().clear();
+    // Of the first two nodes, the local cache has all; of the third, the first tenth.
+    let dir = tempfile::tempdir().unwrap();
+    made(300).run(dir.path(), 2);
+    let mut two = made(3000);
+    two.graph.nodes.truncate(3);
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    run_graph(&two.graph, &store, 2);
+    drop(store);
+    let (second, fetched) = far_run_in(dir.path(), &all.graph, &far, 2, now);
+    assert_eq!((second, all.counts()), (right, [0, 0, 0]));
+    assert_eq!(fetched, 2700);
+    assert_eq!(far.refused.load(Ordering::Relaxed), 0);
+    let packets: usize = far.asked.lock().unwrap().iter().sum();
+    assert!((2..40).contains(&packets), "{packets}");
 }
 
 #[test]

@@ -261,13 +261,16 @@ fn a_second_client_runs_nothing_and_reports_the_same() {
     assert_eq!((second.status, second.count("executed")), (1, 0), "{}", second.text);
     assert!(second.count("fetched") > 6000, "{}", second.text);
     assert!(second.text.contains("from the remote cache"), "{}", second.text);
+    assert!(second.text.contains(" 0 were uploaded"), "{}", second.text);
+    assert!(!second.text.contains("not what was stored"), "{}", second.text);
     assert_eq!(second.stable, local.stable);
-    let (_, text) = s.litmake(&["explain", "p.yaml", "sb", "--cache", "second"]);
-    assert!(
-        text.contains("judged") || text.contains("its result came from the remote cache"),
-        "{text}"
-    );
-    assert!(text.contains("its result came from the remote cache"), "{text}");
+    // It is told where results came from, of the last run alone.
+    s.litmake(&["run", "p.yaml", "--cache", "asked", "--remote-cache", &url]);
+    let explained = || s.litmake(&["explain", "p.yaml", "sb", "--cache", "asked"]).1;
+    let came = "did not run: its result came from the remote cache";
+    assert!(explained().contains(came), "{}", explained());
+    s.litmake(&["run", "p.yaml", "--cache", "asked"]);
+    assert!(!explained().contains(came), "{}", explained());
     // What came is in the local cache, so the server is not needed again.
     drop(server);
     let third = s.run("second", &[]);

@@ -77,7 +77,7 @@ impl Engine<'_> {
     /// Asks the remote cache for what is missing in a unit, and keeps the unit until it answers.
     /// Gives it back where there is nothing to ask.
     pub(super) fn asked_elsewhere(&self, unit: UnitRun) -> Option<UnitRun> {
-        let keys: Vec<Digest> = unit.parcels.iter().filter(|p| !p.came).map(|p| p.key).collect();
+        let keys: Vec<Digest> = unit.parcels.iter().filter(|p| p.missing).map(|p| p.key).collect();
         let Some(remote) = self.options.remote.as_ref().filter(|_| !keys.is_empty()) else {
             return Some(unit);
         };
@@ -218,7 +218,7 @@ impl Engine<'_> {
     pub(super) fn offer(&self, unit: &UnitRun, cells: &[Cell]) {
         let Some(remote) = &self.options.remote else { return };
         let today = packet::day(self.now());
-        for parcel in unit.parcels.iter().filter(|p| p.missing) {
+        for parcel in unit.parcels.iter().filter(|p| !p.came) {
             let mut packet = Packet::default();
             let mut seen = FxHashSet::default();
             for (_, row) in &parcel.actions {
