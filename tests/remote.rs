@@ -200,7 +200,9 @@ impl Scratch {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
         let variables = ["GITHUB_ACTIONS", "LITMAKE_CACHE", "LITMAKE_REMOTE_CACHE"];
-        variables.iter().for_each(|v| drop(command.env_remove(v)));
+        for variable in variables {
+            command.env_remove(variable);
+        }
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         command
     }
