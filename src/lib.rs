@@ -74,6 +74,8 @@ pub use litmake_passes as passes;
 pub use litmake_pipeline as pipeline;
 pub use litmake_profile as profile;
 pub use litmake_reduce as reduce;
+#[cfg(feature = "remote")]
+pub use litmake_remote as remote;
 pub use litmake_report as report;
 pub use litmake_select as select;
 pub use litmake_sim as sim;

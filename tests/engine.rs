@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use litmake::base::digest::Digest;
 use litmake::base::failure::{Failure, FailureKind, Fault};
@@ -15,6 +15,7 @@ use litmake::diag::Result;
 use litmake::engine::events::Silent;
 use litmake::engine::graph::{Context, Fingerprint, Graph, Map, Node, Outcome, Source, Work};
 use litmake::engine::parts::{Bundle, decode_results};
+use litmake::engine::remote::{Remote, Taker};
 use litmake::engine::rows::{Entry, State};
 use litmake::engine::run::{Engine, Found, Options};
 use litmake::engine::store::{Store, StoreOptions};
@@ -723,4 +724,178 @@ fn what_is_cheap_is_made_when_it_is_read_and_only_then() {
     assert_eq!((changed[1], changed[2], changed[3]), (0, 1, 1), "{changed:?}");
     let item = ("root".to_string(), "item-000012".to_string());
     assert_eq!(found[&item], (State::Finding, "5".to_string()));
+}
+
+/// A remote cache in memory.
+#[derive(Default)]
+struct Far {
+    kept: Mutex<BTreeMap<Digest, Vec<u8>>>,
+    asked: Mutex<Vec<usize>>,
+    refused: AtomicU64,
+    offered: AtomicU64,
+    /// What it makes of the bytes that it sends.
+    lie: Option<fn(&mut Vec<u8>)>,
+    /// Those that it never answers, where it is silent.
+    silent: Option<Mutex<Vec<Taker>>>,
+}
+
+impl Remote for Far {
+    fn ask(&self, keys: Vec<Digest>, taker: Taker) {
+        self.asked.lock().unwrap().push(keys.len());
+        if let Some(silent) = &self.silent {
+            return silent.lock().unwrap().push(taker);
+        }
+        let kept = self.kept.lock().unwrap();
+        let one = |key: &Digest| {
+            let mut bytes = kept.get(key).cloned()?;
+            if let Some(lie) = self.lie {
+                lie(&mut bytes);
+            }
+            Some(bytes)
+        };
+        taker(keys.iter().map(one).collect());
+    }
+
+    fn offer(&self, key: Digest, bytes: Vec<u8>) {
+        self.offered.fetch_add(1, Ordering::Relaxed);
+        self.kept.lock().unwrap().insert(key, bytes);
+    }
+
+    fn refuse(&self, _: Digest, _: &str) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The digests of all that a client with an empty cache of its own gets, and how many rows came.
+fn far_run(graph: &Graph, far: &Arc<Far>, jobs: usize, now: SystemTime) -> (String, u64) {
+    far_run_in(tempfile::tempdir().unwrap().path(), graph, far, jobs, now)
+}
+
+fn far_run_in(
+    dir: &Path,
+    graph: &Graph,
+    far: &Arc<Far>,
+    jobs: usize,
+    now: SystemTime,
+) -> (String, u64) {
+    let store = Store::open(dir, &StoreOptions::default()).unwrap();
+    let options = Options { jobs, now, remote: Some(far.clone()), ..Options::default() };
+    let engine = Engine::new(graph, &store, options, &Silent).unwrap();
+    assert!(engine.run());
+    let nodes = 0..graph.nodes.len();
+    let out = nodes.clone().map(|n| format!("{n} {:?}\n", engine.whole_digest(n).unwrap()));
+    (out.collect(), nodes.map(|n| engine.summary(n).fetched).sum())
+}
+
+#[test]
+fn what_a_remote_cache_has_is_run_by_nobody_else_and_asked_for_in_batches() {
+    let made = made(3000);
+    let far = Arc::new(Far::default());
+    let now = SystemTime::now();
+    let (first, fetched) = far_run(&made.graph, &far, 2, now);
+    assert_eq!((made.counts(), fetched), ([3000, 300, 3000], 0));
+    let kept = far.kept.lock().unwrap().clone();
+    assert!((30..300).contains(&kept.len()), "{}", kept.len());
+    far.asked.lock().unwrap().clear();
+    let (second, fetched) = far_run(&made.graph, &far, 7, now);
+    assert_eq!((second, made.counts()), (first, [0, 0, 0]));
+    // Nothing that came is sent back.
+    assert_eq!(far.offered.load(Ordering::Relaxed), kept.len() as u64);
+    assert!(fetched >= 8000, "{fetched}");
+    // One question a unit; there are three nodes of some shards.
+    let asked = far.asked.lock().unwrap().clone();
+    assert!(asked.len() < 60, "{asked:?}");
+    // The same work gives the same packets, whoever does it.
+    far.kept.lock().unwrap().clear();
+    far_run(&made.graph, &far, 1, now);
+    assert!(*far.kept.lock().unwrap() == kept);
+}
+
+#[test]
+fn what_the_local_cache_has_is_not_fetched_again() {
+    let far = Arc::new(Far::default());
+    let now = SystemTime::now();
+    let all = made(3000);
+    let right = far_run(&all.graph, &far, 2, now).0;
+    all.counts();
+    far.asked.lock().unwrap().clear();
+    // Of the first two nodes, the local cache has all; of the third, the first tenth.
+    let dir = tempfile::tempdir().unwrap();
+    made(300).run(dir.path(), 2);
+    let mut two = made(3000);
+    two.graph.nodes.truncate(3);
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    run_graph(&two.graph, &store, 2);
+    drop(store);
+    let (second, fetched) = far_run_in(dir.path(), &all.graph, &far, 2, now);
+    assert_eq!((second, all.counts()), (right, [0, 0, 0]));
+    assert_eq!(fetched, 2700);
+    assert_eq!(far.refused.load(Ordering::Relaxed), 0);
+    let packets: usize = far.asked.lock().unwrap().iter().sum();
+    assert!((2..40).contains(&packets), "{packets}");
+}
+
+#[test]
+fn what_a_remote_cache_makes_up_counts_as_missing() {
+    let made = made(3000);
+    let honest = Arc::new(Far::default());
+    let now = SystemTime::now();
+    let (right, _) = far_run(&made.graph, &honest, 2, now);
+    made.counts();
+    let lies: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes.clear(),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| *bytes.last_mut().unwrap() ^= 1,
+        |bytes| bytes.extend_from_slice(b"more"),
+    ];
+    for lie in lies {
+        let kept = Mutex::new(honest.kept.lock().unwrap().clone());
+        let far = Arc::new(Far { kept, lie: Some(lie), ..Far::default() });
+        assert_eq!(far_run(&made.graph, &far, 2, now), (right.clone(), 0));
+        assert_eq!(made.counts(), [3000, 300, 3000]);
+        assert!(far.refused.load(Ordering::Relaxed) > 30);
+    }
+}
+
+#[test]
+fn a_remote_cache_that_never_answers_is_not_waited_for() {
+    let made = made(300);
+    let far = Arc::new(Far { silent: Some(Mutex::default()), ..Far::default() });
+    let now = SystemTime::now();
+    let silent = far_run(&made.graph, &far, 2, now);
+    assert_eq!(made.counts(), [300, 30, 300]);
+    assert_eq!(silent, far_run(&made.graph, &Arc::new(Far::default()), 2, now));
+}
+
+#[test]
+fn what_is_kept_for_now_travels_for_a_day() {
+    let hour = Duration::from_secs(3600);
+    // The clock of the packets is that of the world, whose days begin at a multiple of 24 hours.
+    let day = SystemTime::UNIX_EPOCH + 24 * 20_000 * hour;
+    let work = Counted::new(|i| match number(&i[0]) {
+        n if n % 3 == 0 => Outcome::DoneForNow(b"refused".to_vec()),
+        n => Outcome::Done(n.to_string().into_bytes()),
+    });
+    let graph = Graph {
+        nodes: vec![
+            node("source", &[], Work::Source(List::numbers(900))),
+            node("work", &[0], Work::Map(work.clone())),
+        ],
+    };
+    let far = Arc::new(Far::default());
+    let first = far_run(&graph, &far, 2, day + hour).0;
+    assert_eq!(work.take(), 900);
+    let kept = far.kept.lock().unwrap().clone();
+    for (hours, runs) in [(2, 0), (23, 0), (25, 300), (26, 0), (24 * 40, 300)] {
+        assert_eq!(far_run(&graph, &far, 2, day + hours * hour).0, first);
+        assert_eq!(work.take(), runs, "after {hours} hours");
+    }
+    // Nothing finer than the day is in a packet.
+    let other = Arc::new(Far::default());
+    far_run(&graph, &other, 2, day + 7 * hour);
+    assert!(*other.kept.lock().unwrap() == kept);
 }

@@ -23,21 +23,21 @@ const LICENCES: [&str; 11] = [
     "CC0-1.0",
 ];
 
-/// The program has no network, and no other C library than the allocator's.
-const BANNED: [&str; 12] = [
+/// The program has no other C library than the allocator's, and one way to a network.
+const BANNED: [&str; 9] = [
     "curl",
     "git2",
-    "hyper",
     "native-tls",
     "openssl",
     "openssl-sys",
     "quinn",
     "reqwest",
-    "rustls",
     "serde_yaml",
-    "tokio",
     "ureq",
 ];
+
+/// That way is the feature `remote`. Without it the program has no network.
+const NETWORK: [&str; 6] = ["h2", "hyper", "litmake-remote", "rustls", "tokio", "tonic"];
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -119,6 +119,35 @@ fn what_is_built_in_comes_from_one_place_under_licences_that_fit() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The crates that the program is built from, by name.
+fn built_from(more: &[&str]) -> Vec<String> {
+    let out = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--package", "litmake", "--edges", "normal,build"])
+        .args(["--target", "x86_64-unknown-linux-gnu", "--prefix", "none", "--format", "{p}"])
+        .args(more)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut names: Vec<String> =
+        text.lines().filter_map(|l| Some(l.split(' ').next()?.to_string())).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn the_network_comes_with_its_feature_alone() {
+    let without = built_from(&[]);
+    assert!(without.len() > 50, "{without:?}");
+    let found = |names: &[String]| -> Vec<String> {
+        names.iter().filter(|n| NETWORK.contains(&n.as_str())).cloned().collect()
+    };
+    assert_eq!(found(&without), Vec::<String>::new());
+    assert_eq!(found(&built_from(&["--features", "remote"])), NETWORK);
 }
 
 #[test]

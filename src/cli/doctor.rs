@@ -8,16 +8,38 @@ use litmake::profile::Profiles;
 use litmake::profile::files::Disk;
 use litmake::toolchain::process;
 
-use super::common::CacheArgs;
+use super::common::{self, CacheArgs};
+use super::remote;
 
 /// Say what is installed, what is missing, and how to get it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     cache: CacheArgs,
+
+    /// Say instead what this endpoint of the Bazel Remote Execution API can do, and what a run would
+    /// miss there; a small trial is stored and read back. The status is 3 where something is missing
+    #[arg(long, value_name = "URL")]
+    remote: Option<String>,
+
+    /// Whether the trial is stored, or only read
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          requires = "remote", help_heading = "Remote cache")]
+    remote_upload_local_results: bool,
+
+    #[command(flatten, next_help_heading = "Remote cache")]
+    access: remote::Access,
 }
 
 pub fn main(args: Args) -> ExitCode {
+    if let Some(url) = &args.remote {
+        let examined = remote::client::examine(url, &args.access, args.remote_upload_local_results);
+        return examined.unwrap_or_else(|e| common::fail(&e));
+    }
+    if let Err(e) = remote::client::check_unused(&args.access) {
+        return common::fail(&e);
+    }
     let folders = profile_folders(std::path::Path::new("."));
     let profiles = Profiles::load(&Disk, &folders, &[]);
     let mut compilers: BTreeMap<&str, usize> = BTreeMap::new();

@@ -46,6 +46,8 @@ struct Seen {
     inputs: Vec<(String, Cell)>,
     key: Digest,
     ran: bool,
+    /// Whether it came from a remote cache.
+    fetched: bool,
 }
 
 struct Look<'a> {
@@ -103,11 +105,11 @@ impl Look<'_> {
         for (_, cell) in &inputs {
             key.add("input", &cell.content.0);
         }
-        let ran = node
-            .executed
-            .iter()
-            .any(|(s, rows)| *s as usize == shard && rows.contains(&(row as u32)));
-        Some(Seen { inputs, key: key.finish(), ran })
+        let is_among = |rows: &[(u32, Vec<u32>)]| {
+            rows.iter().any(|(s, rows)| *s as usize == shard && rows.contains(&(row as u32)))
+        };
+        let (ran, fetched) = (is_among(&node.executed), is_among(&node.fetched));
+        Some(Seen { inputs, key: key.finish(), ran, fetched })
     }
 
     /// The names of a list's items that fit.
@@ -234,6 +236,9 @@ fn run(args: Args) -> Result<()> {
 }
 
 fn verdict(seen: &Seen, old: Option<&Seen>, had_before: bool) -> &'static str {
+    if seen.fetched {
+        return "did not run: its result came from the remote cache";
+    }
     match (seen.ran, old) {
         (true, None) if had_before => "ran: the run before had no such task",
         (true, None) => "ran: it is the first run that is known here",
@@ -250,6 +255,10 @@ fn stage(last: &LastRun, before: Option<&LastRun>, label: &str, known: &dyn Reco
     for node in last.nodes.iter().filter(|n| n.label == label && n.kind != THREADS) {
         let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
         println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
+        let fetched: usize = node.fetched.iter().map(|(_, r)| r.len()).sum();
+        if fetched > 0 {
+            println!("  {fetched} tasks came from the remote cache");
+        }
         let same = |n: &&NodeRun| n.label == label && n.kind == node.kind;
         let old = before.and_then(|b| b.nodes.iter().find(same));
         match old {

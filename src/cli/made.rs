@@ -14,6 +14,7 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
+use super::remote::RemoteArgs;
 use super::run::{Formats, once};
 use super::{findings, output, pipelines, progress};
 
@@ -60,6 +61,9 @@ pub struct How {
     cache: CacheArgs,
 
     #[command(flatten)]
+    remote: RemoteArgs,
+
+    #[command(flatten)]
     pub ask: findings::Ask,
 
     /// Known findings, which are no reason for a status other than 0
@@ -90,6 +94,12 @@ pub fn run(
     let store = Arc::new(how.cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
+    let Some(remote) = how.remote.open(false)? else {
+        // What is wrong was said.
+        return Err(Diag::new("the remote cache cannot be used"));
+    };
+    options.remote = remote.cache();
+    let stop = options.context.stop.clone();
     let built = common::build(&plan, &*store).map_err(plain_error)?;
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
@@ -100,6 +110,7 @@ pub fn run(
     say(&mut report)?;
     how.formats.write(&report)?;
     end(&store);
+    remote.end(&stop, how.quiet);
     Ok(report)
 }
 

@@ -37,6 +37,7 @@ mod passes;
 mod pipelines;
 mod profiles;
 mod progress;
+mod remote;
 mod run;
 mod schema;
 mod show;

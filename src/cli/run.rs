@@ -7,9 +7,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
+use litmake::base::digest::Keyer;
+use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
+use litmake::engine::remote::Gathered;
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
 use litmake::file::write;
@@ -25,6 +28,7 @@ use litmake::stage::investigate::Investigator;
 use litmake::stage::{Built, collect, versions};
 
 use super::common::{self, CacheArgs};
+use super::remote::RemoteArgs;
 use super::{completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
@@ -43,6 +47,9 @@ pub struct Args {
 
     #[command(flatten)]
     pub cache: CacheArgs,
+
+    #[command(flatten)]
+    pub remote: RemoteArgs,
 
     /// Workers [default: one a core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -155,9 +162,19 @@ fn run(args: &Args) -> Result<u8> {
         options.jobs = jobs as usize;
     }
     options.context.stop = common::stop();
-    if args.watch {
-        return super::watch::run(args, workspace, &store, options);
+    if args.dry_run && args.remote.is_given() {
+        eprintln!(
+            "note: a dry run does not ask the remote cache, and takes what that has as missing"
+        );
     }
+    let Some(remote) = args.remote.open(args.dry_run)? else { return Ok(3) };
+    options.remote = remote.cache();
+    if args.watch {
+        let status = super::watch::run(args, workspace, &store, options);
+        remote.end(&common::stop(), args.quiet);
+        return status;
+    }
+    let stop = options.context.stop.clone();
     let built = common::build(&plan, &*store)?;
     if args.dry_run {
         return super::dry::run(&plan, &built, &store, options, args.verbose);
@@ -168,6 +185,7 @@ fn run(args: &Args) -> Result<u8> {
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
+    remote.end(&stop, args.quiet);
     if let Some(said) = added.transpose()?
         && !args.quiet
     {
@@ -238,8 +256,19 @@ pub fn once(
     }
     let profiles = profiles(&Disk, &plan.pipeline)?;
     let context = &engine.options.context;
+    let gathered = engine.options.remote.as_deref().map(|remote| {
+        let mut about = Keyer::new("investigation/1");
+        for node in 0..built.graph.nodes.len() {
+            about.add("node", &engine.whole_digest(node).unwrap_or_default().0);
+        }
+        Gathered::begin(store, remote, &about)
+    });
+    let records: &dyn Records = match &gathered {
+        Some(gathered) => gathered,
+        None => store,
+    };
     let mut investigator =
-        Investigator::new(plan, &built.compilers, store, context, &profiles, listener);
+        Investigator::new(plan, &built.compilers, records, context, &profiles, listener);
     investigator.bugs(&mut found, &ran, ask.budget());
     if let Some(path) = &ask.details {
         details::write(path, &ran, &found)?;
@@ -267,6 +296,10 @@ pub fn once(
         let content =
             |node: usize, item: &str| collect::content(&engine, built.node_of[node], item);
         investigator.report(&mut report, &origins, &content);
+    }
+    drop(investigator);
+    if let Some(gathered) = gathered {
+        gathered.end();
     }
     findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();

@@ -70,6 +70,11 @@ pub trait Source: Send + Sync {
     /// The content of an item; `None` where it is gone.
     fn fetch(&self, name: &str) -> Option<Vec<u8>>;
 
+    /// The key of the record in which the list is remembered, where it is the same on every machine.
+    fn record(&self) -> Option<Digest> {
+        None
+    }
+
     /// What the last list was made from, and why it is not longer.
     fn counts(&self) -> Counts {
         Counts::default()

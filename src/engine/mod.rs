@@ -4,8 +4,10 @@
 
 pub mod events;
 pub mod graph;
+pub mod packet;
 pub mod parts;
 pub mod predict;
+pub mod remote;
 pub mod rows;
 pub mod run;
 pub mod store;

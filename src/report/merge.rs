@@ -88,6 +88,10 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.skipped += part.skipped;
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
+    sum.fetched = match (sum.fetched, part.fetched) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+    };
     sum.seconds = sum.seconds.zip(part.seconds).map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
 }
 

@@ -189,6 +189,9 @@ pub struct Stage {
     pub executed: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
+    /// Of the cached ones, those that came from the remote cache; left out where none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<u64>,
     pub failed: u64,
     /// Tasks whose input came to nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -558,6 +561,7 @@ impl Report {
         for stage in &mut self.stages {
             stage.executed = None;
             stage.cached = None;
+            stage.fetched = None;
             stage.seconds = None;
         }
         for mixes in &mut self.mixes {

@@ -196,6 +196,10 @@ impl graph::Source for Generated {
         Ok(out)
     }
 
+    fn record(&self) -> Option<Digest> {
+        Some(self.key())
+    }
+
     fn counts(&self) -> Counts {
         self.counts.lock().map(|c| c.clone()).unwrap_or_default()
     }

@@ -9,6 +9,7 @@ use super::content::gone;
 use super::{Engine, Places, Root, lock};
 use crate::graph::Work;
 use crate::parts::Bundle;
+use crate::remote::offer_record;
 use crate::rows::{Cell, Entry, State, decode_entries, encode_entries};
 use litmake_base::diag::Diag;
 use litmake_base::digest::{Digest, Keyer};
@@ -23,6 +24,7 @@ impl Engine<'_> {
     pub(super) fn parts(&self, node: usize) -> Result<Root, Box<Diag>> {
         let input = self.graph.nodes[node].inputs[0];
         let root = self.root_of(input)?;
+        self.fetch_part_lists(node, root.shards());
         let mut seen = FxHashSet::default();
         let mut all: Vec<(Entry, (u32, u32))> = Vec::new();
         for shard in 0..root.shards() {
@@ -94,6 +96,9 @@ impl Engine<'_> {
         let encoded = encode_entries(&list);
         if let (Some(key), true) = (key, complete) {
             puts.push(Put { kind: Kind::Manifest, key, value: &encoded });
+            if let Some(remote) = &self.options.remote {
+                offer_record(&**remote, Kind::Manifest, &key, &encoded);
+            }
         }
         self.store.put(&puts);
         Ok(list)

@@ -18,7 +18,7 @@ impl Engine<'_> {
         }
         let root = match &self.graph.nodes[node].work {
             Work::Source(source) => {
-                let mut entries = source.list(self.store)?;
+                let mut entries = self.list_of(source.as_ref())?;
                 if let Some(part) = self.options.part {
                     entries.retain(|e| in_part(&e.name, part));
                 }

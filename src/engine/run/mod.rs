@@ -14,11 +14,13 @@ mod content;
 mod join;
 mod keys;
 mod lists;
+mod remote;
 mod results;
 mod units;
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,6 +29,7 @@ use smallvec::SmallVec;
 
 use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, Work};
+use super::remote::{Answers, Remote};
 use super::rows::{Cell, Entry, Shard, State, encode_entries};
 use super::store::Store;
 use litmake_base::cuts::cuts;
@@ -46,6 +49,8 @@ pub struct Options {
     pub now: SystemTime,
     /// Make anew what earlier runs kept for now.
     pub ask_again: bool,
+    /// A cache on another machine, which is asked for what the store has not.
+    pub remote: Option<Arc<dyn Remote>>,
 }
 
 impl Default for Options {
@@ -61,6 +66,7 @@ impl Default for Options {
             )]
             now: SystemTime::now(),
             ask_again: false,
+            remote: None,
         }
     }
 }
@@ -123,6 +129,8 @@ pub struct NodeSummary {
     pub tasks: u64,
     pub executed: u64,
     pub cached: u64,
+    /// Of the cached ones, those that came from the remote cache in this run.
+    pub fetched: u64,
     pub failed: u64,
     pub broke: u64,
     /// Tasks whose input came to nothing.
@@ -138,6 +146,8 @@ enum Job {
     Unit(usize, usize),
     /// A chunk of a unit that has begun: its place in the list of those, and the range.
     Chunk(usize, u32, u32),
+    /// A unit of which the remote cache has answered: the number of its question.
+    Answered(u64),
 }
 
 /// Where an item's parts stand in their list: shard and row.
@@ -153,8 +163,12 @@ struct UnitRun {
     missing: Vec<(Digest, Vec<u32>)>,
     left: AtomicUsize,
     executed: Mutex<Vec<u32>>,
-    /// Whether a cell of it is kept for now.
-    passing: AtomicBool,
+    /// Its rows that the remote cache knew.
+    fetched: Vec<u32>,
+    /// The rows whose cells are kept for now, and when these were made.
+    for_now: Mutex<FxHashMap<u32, u64>>,
+    /// What of it travels together; nothing where no remote cache is asked.
+    parcels: Vec<remote::Parcel>,
 }
 
 #[derive(Default)]
@@ -168,6 +182,19 @@ struct Queue {
     inputs_left: Vec<usize>,
     units: Vec<Option<Arc<UnitRun>>>,
     free_units: Vec<usize>,
+    /// Units of which the remote cache was asked and has not answered, and what it has answered, by
+    /// the number of the question.
+    asked: BTreeMap<u64, remote::Asked>,
+    answers: FxHashMap<u64, Answers>,
+    questions: u64,
+    /// When the last answer came.
+    last_answer: Option<Instant>,
+}
+
+impl Queue {
+    fn is_done(&self) -> bool {
+        self.heap.is_empty() && self.running == 0 && self.asked.is_empty()
+    }
 }
 
 pub struct Engine<'a> {
@@ -200,6 +227,9 @@ pub struct Engine<'a> {
     claims: Mutex<FxHashSet<Digest>>,
     released: Condvar,
     executed: Vec<Mutex<Vec<Rows>>>,
+    fetched: Vec<Mutex<Vec<Rows>>>,
+    /// Where answers of the remote cache go while the graph runs.
+    answered: Mutex<Option<Sender<remote::Answered>>>,
     nanos: Vec<AtomicU64>,
     #[expect(clippy::vec_box, reason = "they come in boxes")]
     errors: Mutex<Vec<Box<Diag>>>,
@@ -298,6 +328,8 @@ impl<'a> Engine<'a> {
             claims: Mutex::default(),
             released: Condvar::new(),
             executed: (0..n).map(|_| Mutex::default()).collect(),
+            fetched: (0..n).map(|_| Mutex::default()).collect(),
+            answered: Mutex::default(),
             nanos: (0..n).map(|_| AtomicU64::new(0)).collect(),
             errors: Mutex::default(),
             said: AtomicUsize::new(0),
@@ -326,14 +358,14 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        std::thread::scope(|scope| {
-            for _ in 0..self.options.jobs.max(1) {
-                scope.spawn(|| self.work());
-            }
+        self.with_answers(|| {
+            std::thread::scope(|scope| {
+                for _ in 0..self.options.jobs.max(1) {
+                    scope.spawn(|| self.work());
+                }
+            });
         });
-        for notice in self.store.take_notices() {
-            self.listener.event(&Event::Notice { message: &notice });
-        }
+        self.say_notices();
         let stopped = self.options.context.stopped();
         self.listener.event(&Event::Finished { stopped, time: start.elapsed() });
         !stopped
@@ -353,16 +385,19 @@ impl<'a> Engine<'a> {
                     Job::Root(node) => self.run_root(node),
                     Job::Unit(node, shard) => self.run_unit(node, shard),
                     Job::Chunk(unit, from, to) => self.run_chunk(unit, from, to),
+                    Job::Answered(question) => self.run_answered(question),
                 }
                 queue = lock(&self.queue);
                 queue.running -= 1;
-                if queue.heap.is_empty() && queue.running == 0 {
+                if queue.is_done() {
                     self.wake.notify_all();
                     return;
                 }
-            } else if queue.running == 0 {
+            } else if queue.is_done() {
                 self.wake.notify_all();
                 return;
+            } else if !queue.asked.is_empty() {
+                queue = self.wait_for_answers(queue);
             } else {
                 // Whoever runs something comes back, and sooner where a stop is asked for.
                 queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -460,6 +495,13 @@ impl<'a> Engine<'a> {
         }
     }
 
+    fn say_notices(&self) {
+        let remote = self.options.remote.iter().flat_map(|remote| remote.take_notices());
+        for notice in self.store.take_notices().into_iter().chain(remote) {
+            self.listener.event(&Event::Notice { message: &notice });
+        }
+    }
+
     fn unit_done(&self, node: usize, shard: usize, result: Shard, executed: u64) {
         lock(&self.shards[node])[shard] = Some(result);
         let failed = u64::from(result.count(State::Failed) + result.count(State::Broke));
@@ -471,9 +513,7 @@ impl<'a> Engine<'a> {
             failed,
             findings: u64::from(result.count(State::Finding)),
         });
-        for notice in self.store.take_notices() {
-            self.listener.event(&Event::Notice { message: &notice });
-        }
+        self.say_notices();
         let mut queue = lock(&self.queue);
         for (i, uses) in &self.consumers[node] {
             if !matches!(self.graph.nodes[*i].work, Work::Map(_)) {

@@ -30,6 +30,13 @@ impl Engine<'_> {
         out
     }
 
+    /// The rows of a node that came from the remote cache, by shard.
+    pub fn fetched_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
+        let mut out = lock(&self.fetched[node]).clone();
+        out.sort();
+        out
+    }
+
     pub fn summary(&self, node: usize) -> NodeSummary {
         let mut out = NodeSummary {
             time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),
@@ -53,6 +60,7 @@ impl Engine<'_> {
         let executed = lock(&self.executed[node]);
         out.executed = executed.iter().map(|(_, rows)| rows.len() as u64).sum();
         out.cached = out.tasks.saturating_sub(out.executed);
+        out.fetched = lock(&self.fetched[node]).iter().map(|(_, rows)| rows.len() as u64).sum();
         out
     }
 

@@ -1,12 +1,12 @@
 //! The work in one unit: what of it is known, and the chunks that are not.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-use super::{Engine, Job, UnitRun, across, guarded, lock};
+use super::{Engine, Job, UnitRun, across, guarded, lock, remote};
 use crate::events::Event;
 use crate::graph::{Map, Outcome, REFRESH, Work};
 use crate::rows::Kept;
@@ -48,28 +48,40 @@ impl Engine<'_> {
             }
         }
         let digests: Vec<Digest> = keys.iter().map(|k| k.0).collect();
+        let mut parcels = self.parcels(&keys);
         let mut missing = Vec::new();
-        let mut passing = false;
+        let mut for_now = FxHashMap::default();
         for (known, (key, rows)) in self.store.get(&digests).into_iter().zip(keys) {
             match self.recall(known) {
                 Some(kept) => {
-                    passing |= kept.made.is_some();
+                    for_now.extend(rows.iter().filter_map(|r| Some((*r, kept.made?))));
                     rows.iter().for_each(|r| cells[*r as usize] = Some(kept.cell));
                 }
                 None => missing.push((key, rows)),
             }
         }
-        let count = missing.len();
-        let unit = Arc::new(UnitRun {
+        remote::mark_missing(&mut parcels, &missing);
+        let unit = UnitRun {
             node,
             shard,
             inputs,
             cells: Mutex::new(cells),
             missing,
-            left: AtomicUsize::new(count.max(1)),
+            left: AtomicUsize::new(0),
             executed: Mutex::default(),
-            passing: AtomicBool::new(passing),
-        });
+            fetched: Vec::new(),
+            for_now: Mutex::new(for_now),
+            parcels,
+        };
+        if let Some(unit) = self.asked_elsewhere(unit) {
+            self.begin_unit(unit);
+        }
+    }
+
+    /// Makes chunks of what is missing in a unit.
+    pub(super) fn begin_unit(&self, unit: UnitRun) {
+        let unit = Arc::new(unit);
+        let (node, shard, count) = (unit.node, unit.shard, unit.missing.len());
         if count == 0 {
             return self.finish_unit(&unit);
         }
@@ -143,8 +155,8 @@ impl Engine<'_> {
     }
 
     pub(super) fn set(&self, unit: &UnitRun, missing: usize, kept: Kept) {
-        if kept.made.is_some() {
-            unit.passing.store(true, Ordering::Relaxed);
+        if let Some(made) = kept.made {
+            lock(&unit.for_now).extend(unit.missing[missing].1.iter().map(|row| (*row, made)));
         }
         let cell = kept.cell;
         let mut cells = lock(&unit.cells);
@@ -312,11 +324,15 @@ impl Engine<'_> {
         let Some(cells) = cells else { return };
         let shard = Shard::of(&cells);
         let executed = std::mem::take(&mut *lock(&unit.executed));
+        self.offer(unit, &cells);
+        if !unit.fetched.is_empty() {
+            lock(&self.fetched[unit.node]).push((unit.shard as u32, unit.fetched.clone()));
+        }
         let count = executed.len() as u64;
         if !executed.is_empty() {
             lock(&self.executed[unit.node]).push((unit.shard as u32, executed));
         }
-        if shard.count(State::Broke) > 0 || unit.passing.load(Ordering::Relaxed) {
+        if shard.count(State::Broke) > 0 || !lock(&unit.for_now).is_empty() {
             lock(&self.kept).insert((unit.node, unit.shard), Arc::new(cells));
         } else {
             if let Some(digests) = self.read_by(unit.node, unit.shard) {

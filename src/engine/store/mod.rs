@@ -424,6 +424,11 @@ impl Store {
         Some(value)
     }
 
+    /// What the record under a key is, where this store has written it to its folder.
+    pub fn kind_of(&self, key: &Digest) -> Option<Kind> {
+        self.find(key, |r| r.kind)
+    }
+
     /// From now on results are kept in memory only.
     fn only_memory(&self, what: &str, error: &io::Error) {
         if !self.read_only.swap(true, Ordering::Relaxed) {

@@ -1,0 +1,318 @@
+//! The options of a remote cache, for all commands that run pipelines, and what is said of it.
+//!
+//! It knows the client where litmake is built with the feature `remote`. Else the options are there
+//! all the same, and say what is missing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use litmake::diag::Result;
+use litmake::engine::remote::Remote;
+use litmake::stop::Stop;
+
+#[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Remote cache")]
+pub struct RemoteArgs {
+    /// A cache that speaks the Bazel Remote Execution API: grpc://HOST:PORT, or grpcs://HOST[:PORT] with
+    /// encryption. It is read where the local cache has nothing, and is given what was computed here
+    #[arg(long, value_name = "URL", env = "LITMAKE_REMOTE_CACHE")]
+    remote_cache: Option<String>,
+
+    #[command(flatten)]
+    access: Access,
+
+    /// Use results of the remote cache. With `false` everything that is missing here is computed
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    remote_accept_cached: bool,
+
+    /// Give results to the remote cache. Say `false` where the code of strangers runs, such as for pull
+    /// requests
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    remote_upload_local_results: bool,
+
+    /// Go on without a remote cache that cannot be used. With `false` the status is 3 where that shows
+    /// at the beginning
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    remote_local_fallback: bool,
+}
+
+/// How an endpoint is reached.
+#[derive(clap::Args, Clone, Default)]
+pub struct Access {
+    /// Which of the caches at the URL
+    #[arg(long, value_name = "NAME")]
+    pub remote_instance_name: Option<String>,
+
+    /// A header for all requests: NAME=VALUE. A secret is read from a file, NAME=@FILE, or from a variable,
+    /// NAME=env:VARIABLE
+    #[arg(long = "remote-header", value_name = "NAME=VALUE")]
+    pub remote_headers: Vec<String>,
+
+    /// How many seconds one request may take [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub remote_timeout: Option<u32>,
+
+    /// How often a request is made again when the server is busy or gone [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub remote_retries: Option<u32>,
+
+    /// The authority that signed the server's certificate, as PEM [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+
+    /// The client's own certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_client_key")]
+    pub tls_client_certificate: Option<PathBuf>,
+
+    /// The private key of the client's certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_client_certificate")]
+    pub tls_client_key: Option<PathBuf>,
+}
+
+impl RemoteArgs {
+    pub fn is_given(&self) -> bool {
+        self.remote_cache.is_some()
+    }
+
+    /// Begins to use the remote cache, where there is one. Nothing, where it is needed and cannot be
+    /// used, which is said.
+    pub fn open(&self, dry: bool) -> Result<Option<Connection>> {
+        match &self.remote_cache {
+            Some(url) => client::open(url, self, dry),
+            None => {
+                client::check_unused(&self.access)?;
+                Ok(Some(Connection::default()))
+            }
+        }
+    }
+}
+
+/// A remote cache in use, or none.
+#[derive(Default)]
+pub struct Connection {
+    client: Option<Arc<client::Client>>,
+}
+
+impl Connection {
+    pub fn cache(&self) -> Option<Arc<dyn Remote>> {
+        self.client.clone().map(|client| client as Arc<dyn Remote>)
+    }
+
+    /// Waits until results are uploaded, ends the use, and says what came of it.
+    pub fn end(&self, stop: &Stop, quiet: bool) {
+        if let Some(client) = &self.client {
+            client::end(client, stop, quiet);
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+pub mod client {
+    use std::path::Path;
+    use std::process::ExitCode;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use litmake::diag::{Diag, Result};
+    use litmake::engine::remote::Remote;
+    use litmake::file;
+    use litmake::plain;
+    pub use litmake::remote::Client;
+    use litmake::remote::{Address, Header, Options, Tls, examine as examine_endpoint};
+    use litmake::stop::Stop;
+
+    use super::{Access, Connection, RemoteArgs};
+    use crate::cli::common::show_size;
+
+    /// No certificate, key or token is larger.
+    const MAX_SECRET: u64 = 1 << 20;
+
+    /// The options of an endpoint.
+    pub fn options(url: &str, access: &Access) -> Result<Options> {
+        let address = Address::parse(url).map_err(Diag::new)?;
+        let mut out = Options::new(address);
+        out.instance = access.remote_instance_name.clone().unwrap_or_default();
+        if let Some(seconds) = access.remote_timeout {
+            out.timeout = Duration::from_secs(seconds.into());
+        }
+        if let Some(retries) = access.remote_retries {
+            out.retries = retries;
+        }
+        let read =
+            |path: &str| file::read_text(Path::new(path), MAX_SECRET).map_err(|e| e.to_string());
+        for text in &access.remote_headers {
+            let header = Header::parse(text, read, |name| std::env::var(name).ok());
+            out.headers.push(header.map_err(Diag::new)?);
+        }
+        let pem = |path: &std::path::PathBuf| {
+            file::read(path, MAX_SECRET)
+                .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))
+        };
+        let client = access.tls_client_certificate.as_ref().zip(access.tls_client_key.as_ref());
+        out.tls = Tls {
+            authority: access.tls_certificate.as_ref().map(pem).transpose()?,
+            client: client.map(|(c, k)| Ok::<_, Box<Diag>>((pem(c)?, pem(k)?))).transpose()?,
+        };
+        if !out.address.encrypted && (out.tls.authority.is_some() || out.tls.client.is_some()) {
+            return Err(Diag::new("certificates are of use with grpcs:// alone")
+                .help("write grpcs:// where the server encrypts"));
+        }
+        Ok(out)
+    }
+
+    pub fn open(url: &str, args: &RemoteArgs, dry: bool) -> Result<Option<Connection>> {
+        let mut options = options(url, &args.access)?;
+        if dry {
+            return Ok(Some(Connection::default()));
+        }
+        options.reads = args.remote_accept_cached;
+        options.writes = args.remote_upload_local_results;
+        let shown = options.address.to_string();
+        let client = Client::start(options)
+            .map_err(|e| Diag::new(format!("cannot use the remote cache {shown}: {e}")))?;
+        if !args.remote_local_fallback && client.check().is_err() {
+            for notice in client.take_notices() {
+                eprintln!("error: {}", plain::line(&notice));
+            }
+            eprintln!(
+                "error: the remote cache cannot be used, and --remote-local-fallback=false asks for it"
+            );
+            return Ok(None);
+        }
+        Ok(Some(Connection { client: Some(Arc::new(client)) }))
+    }
+
+    /// Options of an endpoint without one are a mistake.
+    pub fn check_unused(access: &Access) -> Result<()> {
+        let Access {
+            remote_instance_name, remote_headers, tls_certificate, tls_client_key, ..
+        } = access;
+        let used = remote_instance_name.is_some()
+            || !remote_headers.is_empty()
+            || tls_certificate.is_some()
+            || tls_client_key.is_some();
+        match used {
+            true => Err(Diag::new("there is no remote cache for --remote-... and --tls-...")
+                .help("name one with --remote-cache URL")),
+            false => Ok(()),
+        }
+    }
+
+    /// Says what an endpoint can do.
+    pub fn examine(url: &str, access: &Access, writes: bool) -> Result<ExitCode> {
+        let mut options = options(url, access)?;
+        options.writes = writes;
+        println!("remote cache {}:", options.address);
+        let findings = match examine_endpoint(&options) {
+            Ok(findings) => findings,
+            Err(trouble) => {
+                println!("  missing  {}", plain::line(&trouble.words));
+                if let Some(help) = trouble.help(&options) {
+                    println!("  help     {help}");
+                }
+                return Ok(ExitCode::from(3));
+            }
+        };
+        for finding in &findings {
+            let word = if finding.good { "good   " } else { "missing" };
+            println!("  {word}  {}", plain::line(&finding.text));
+        }
+        Ok(match findings.iter().all(|f| f.good) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(3),
+        })
+    }
+
+    pub fn end(client: &Client, stop: &Stop, quiet: bool) {
+        let pending = client.pending();
+        if pending > 0 && !quiet {
+            eprintln!("litmake: {pending} packets are still to be uploaded; Ctrl-C leaves them");
+        }
+        let tally = client.finish(stop);
+        for notice in client.take_notices() {
+            eprintln!("litmake: {}", plain::line(&notice));
+        }
+        let at = client.address();
+        if !quiet {
+            eprintln!(
+                "remote cache {at}: {} of {} packets came ({}), {} were uploaded ({})",
+                tally.fetched,
+                tally.asked,
+                show_size(tally.fetched_bytes),
+                tally.uploaded,
+                show_size(tally.uploaded_bytes)
+            );
+        }
+        if tally.broken > 0 {
+            eprintln!(
+                "warning: remote cache {at}: {} packets were not what was stored; they were computed here",
+                tally.broken
+            );
+        }
+        if tally.lost > 0 {
+            eprintln!(
+                "warning: remote cache {at}: {} packets were not uploaded; their results are in the local cache",
+                tally.lost
+            );
+        }
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+pub mod client {
+    use std::process::ExitCode;
+
+    use litmake::diag::{Diag, Result};
+    use litmake::engine::remote::{Remote, Taker};
+    use litmake::stop::Stop;
+
+    use super::{Access, Connection, RemoteArgs};
+
+    /// There is none.
+    pub enum Client {}
+
+    impl Remote for Client {
+        fn ask(&self, _: Vec<litmake::base::digest::Digest>, _: Taker) {
+            match *self {}
+        }
+
+        fn offer(&self, _: litmake::base::digest::Digest, _: Vec<u8>) {
+            match *self {}
+        }
+
+        fn refuse(&self, _: litmake::base::digest::Digest, _: &str) {
+            match *self {}
+        }
+
+        fn take_notices(&self) -> Vec<String> {
+            match *self {}
+        }
+    }
+
+    pub fn without() -> Box<Diag> {
+        Diag::new("this litmake is built without remote caches")
+            .help("build one that has them with `cargo build --release --features remote`")
+    }
+
+    pub fn open(_: &str, _: &RemoteArgs, _: bool) -> Result<Option<Connection>> {
+        Err(without())
+    }
+
+    pub fn check_unused(access: &Access) -> Result<()> {
+        match access.remote_headers.is_empty() && access.remote_instance_name.is_none() {
+            true => Ok(()),
+            false => Err(without()),
+        }
+    }
+
+    pub fn examine(_: &str, _: &Access, _: bool) -> Result<ExitCode> {
+        Err(without())
+    }
+
+    pub fn end(client: &Client, _: &Stop, _: bool) {
+        match *client {}
+    }
+}

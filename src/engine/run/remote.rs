@@ -1,0 +1,272 @@
+//! What a run asks of a remote cache, and what it offers to it.
+//!
+//! A unit of which the store does not know all asks once, for all packets with something missing, and
+//! the worker goes on with other units. When the answer comes, what is in it goes into the store, and
+//! the rest of the unit runs here. Where the workers have nothing else to do and no answer comes for a
+//! while, the unit runs here without it.
+
+use std::sync::MutexGuard;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Answers, Engine, Job, PoisonError, Queue, UnitRun, lock};
+use crate::graph::Source;
+use crate::packet::{self, Packet};
+use crate::remote::{fetch_records, offer_record};
+use crate::rows::{Cell, Entry, Kept, State};
+use litmake_base::diag::Result;
+use litmake_base::digest::Digest;
+use litmake_base::records::{Kind, Put, Records};
+
+/// A worker without other work waits until no answer has come for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What of a unit travels in one packet.
+pub(super) struct Parcel {
+    key: Digest,
+    /// The keys of its actions, with a row of each.
+    actions: Vec<(Digest, u32)>,
+    /// Whether the store did not know one of them.
+    missing: bool,
+    /// Whether the remote cache sent all of them.
+    came: bool,
+}
+
+/// A unit that waits for an answer.
+pub(super) struct Asked {
+    unit: UnitRun,
+    since: Instant,
+}
+
+/// What comes to the thread that takes answers.
+pub(super) enum Answered {
+    To(u64, Answers),
+    /// The graph is done.
+    End,
+}
+
+/// Notes which parcels have something that the store does not know.
+pub(super) fn mark_missing(parcels: &mut [Parcel], missing: &[(Digest, Vec<u32>)]) {
+    if parcels.is_empty() || missing.is_empty() {
+        return;
+    }
+    let missing: FxHashSet<Digest> = missing.iter().map(|m| m.0).collect();
+    for parcel in parcels {
+        parcel.missing = parcel.actions.iter().any(|(key, _)| missing.contains(key));
+    }
+}
+
+impl Engine<'_> {
+    /// How the actions of a unit travel.
+    pub(super) fn parcels(&self, keys: &[(Digest, Vec<u32>)]) -> Vec<Parcel> {
+        if self.options.remote.is_none() {
+            return Vec::new();
+        }
+        let actions: Vec<Digest> = keys.iter().map(|k| k.0).collect();
+        let parcel = |range: std::ops::Range<usize>| Parcel {
+            key: packet::key(&actions[range.clone()]),
+            actions: keys[range].iter().map(|(key, rows)| (*key, rows[0])).collect(),
+            missing: false,
+            came: false,
+        };
+        packet::cut(&actions).into_iter().map(parcel).collect()
+    }
+
+    /// Asks the remote cache for what is missing in a unit, and keeps the unit until it answers.
+    /// Gives it back where there is nothing to ask.
+    pub(super) fn asked_elsewhere(&self, unit: UnitRun) -> Option<UnitRun> {
+        let keys: Vec<Digest> = unit.parcels.iter().filter(|p| p.missing).map(|p| p.key).collect();
+        let Some(remote) = self.options.remote.as_ref().filter(|_| !keys.is_empty()) else {
+            return Some(unit);
+        };
+        let Some(answered) = lock(&self.answered).clone() else { return Some(unit) };
+        let question = {
+            let mut queue = lock(&self.queue);
+            queue.questions += 1;
+            let question = queue.questions;
+            queue.asked.insert(question, Asked { unit, since: Instant::now() });
+            question
+        };
+        let taker = move |answers| drop(answered.send(Answered::To(question, answers)));
+        remote.ask(keys, Box::new(taker));
+        None
+    }
+
+    /// Runs something during which answers are taken.
+    pub(super) fn with_answers(&self, work: impl FnOnce()) {
+        if self.options.remote.is_none() {
+            return work();
+        }
+        let (send, receive) = channel();
+        *lock(&self.answered) = Some(send.clone());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while let Ok(Answered::To(question, answers)) = receive.recv() {
+                    let mut queue = lock(&self.queue);
+                    queue.last_answer = Some(Instant::now());
+                    // A unit that runs without its answer needs it no more.
+                    let Some(asked) = queue.asked.get(&question) else { continue };
+                    let (node, shard) = (asked.unit.node, asked.unit.shard);
+                    queue.answers.insert(question, answers);
+                    let priority = self.depth[node] * 2 + 1;
+                    self.push(&mut queue, priority, shard, Job::Answered(question));
+                }
+            });
+            work();
+            *lock(&self.answered) = None;
+            drop(send.send(Answered::End));
+        });
+    }
+
+    /// Waits for an answer or for other work. A unit whose answer takes long runs without it.
+    pub(super) fn wait_for_answers<'q>(
+        &self,
+        mut queue: MutexGuard<'q, Queue>,
+    ) -> MutexGuard<'q, Queue> {
+        let Some((question, asked)) = queue.asked.iter().next() else { return queue };
+        let last = queue.last_answer.map_or(asked.since, |last| last.max(asked.since));
+        let (question, waited) = (*question, last.elapsed());
+        if waited < PATIENCE {
+            let wait = self.wake.wait_timeout(queue, PATIENCE - waited);
+            return wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let (node, shard) = (asked.unit.node, asked.unit.shard);
+        queue.answers.entry(question).or_default();
+        let priority = self.depth[node] * 2 + 1;
+        self.push(&mut queue, priority, shard, Job::Answered(question));
+        queue
+    }
+
+    pub(super) fn run_answered(&self, question: u64) {
+        let taken = {
+            let mut queue = lock(&self.queue);
+            let answers = queue.answers.remove(&question);
+            queue.asked.remove(&question).map(|asked| (asked.unit, answers.unwrap_or_default()))
+        };
+        let Some((mut unit, answers)) = taken else { return };
+        let asked: Vec<usize> =
+            (0..unit.parcels.len()).filter(|i| unit.parcels[*i].missing).collect();
+        for (at, answer) in asked.into_iter().zip(answers) {
+            if let Some(bytes) = answer {
+                self.take_in(&mut unit, at, &bytes);
+            }
+        }
+        self.begin_unit(unit);
+    }
+
+    /// Puts what came in a packet into the store, as far as it is missing.
+    fn take_in(&self, unit: &mut UnitRun, at: usize, bytes: &[u8]) {
+        let Some(remote) = &self.options.remote else { return };
+        let parcel = &unit.parcels[at];
+        let Some(packet) = Packet::decode(bytes, parcel.actions.len()) else {
+            return remote.refuse(parcel.key, "its results are not those of these tasks");
+        };
+        let today = packet::day(self.now());
+        let mut known: FxHashMap<Digest, Kept> = FxHashMap::default();
+        for ((key, _), result) in parcel.actions.iter().zip(&packet.results) {
+            let Some(result) = result else { continue };
+            // What was refused on another day is asked again.
+            if result.for_now && (packet.day != today || self.options.ask_again) {
+                continue;
+            }
+            let made = result.for_now.then(|| packet::begin_of(packet.day));
+            known.insert(*key, Kept { cell: result.cell, made });
+        }
+        let (came, missing): (Vec<_>, Vec<_>) = std::mem::take(&mut unit.missing)
+            .into_iter()
+            .partition(|(key, _)| known.contains_key(key));
+        unit.missing = missing;
+        let digests: Vec<Digest> = packet.contents.iter().map(|c| c.0).collect();
+        let wanted: FxHashSet<Digest> =
+            came.iter().map(|(key, _)| known[key].cell.content).collect();
+        let there = self.store.has(&digests);
+        let mut puts: Vec<Put> = packet
+            .contents
+            .iter()
+            .zip(there)
+            .filter(|((key, _), there)| !there && wanted.contains(key))
+            .map(|((key, value), _)| Put { kind: Kind::Blob, key: *key, value })
+            .collect();
+        let records: Vec<(Digest, Vec<u8>)> =
+            came.iter().map(|(key, _)| (*key, known[key].encode())).collect();
+        puts.extend(records.iter().map(|(key, value)| Put {
+            kind: Kind::Action,
+            key: *key,
+            value,
+        }));
+        self.store.put(&puts);
+        let mut cells = lock(&unit.cells);
+        for (key, rows) in &came {
+            let kept = known[key];
+            for row in rows {
+                cells[*row as usize] = Some(kept.cell);
+                if let Some(made) = kept.made {
+                    lock(&unit.for_now).insert(*row, made);
+                }
+            }
+        }
+        drop(cells);
+        unit.parcels[at].came = known.len() == unit.parcels[at].actions.len();
+        // Of rows that are one action, one counts as run, and so one as fetched.
+        unit.fetched.extend(came.iter().flat_map(|(_, rows)| rows.iter().copied()));
+    }
+
+    /// Offers the packets of a unit that did not come. What the store knew from other units is offered,
+    /// too: whoever asks for this packet may not have asked for theirs.
+    pub(super) fn offer(&self, unit: &UnitRun, cells: &[Cell]) {
+        let Some(remote) = &self.options.remote else { return };
+        let today = packet::day(self.now());
+        for parcel in unit.parcels.iter().filter(|p| !p.came) {
+            let mut packet = Packet::default();
+            let mut seen = FxHashSet::default();
+            for (_, row) in &parcel.actions {
+                let cell = cells[*row as usize];
+                let made = lock(&unit.for_now).get(row).copied();
+                let is_of_today = made.is_none_or(|made| packet::day(made) == today);
+                let content = match cell.state == State::Broke || !is_of_today {
+                    true => None,
+                    false => self.store.get_one(&cell.content),
+                };
+                let Some(content) = content else {
+                    packet.results.push(None);
+                    continue;
+                };
+                if made.is_some() {
+                    packet.day = today;
+                }
+                packet.results.push(Some(packet::Result { cell, for_now: made.is_some() }));
+                if seen.insert(cell.content) {
+                    packet.contents.push((cell.content, content));
+                }
+            }
+            if !packet.contents.is_empty() {
+                remote.offer(parcel.key, packet.encode());
+            }
+        }
+    }
+
+    /// The list of a source. One that is the same on every machine may be known to the remote cache.
+    pub(super) fn list_of(&self, source: &dyn Source) -> Result<Vec<Entry>> {
+        let (Some(remote), Some(record)) = (&self.options.remote, source.record()) else {
+            return source.list(self.store);
+        };
+        fetch_records(&**remote, self.store, &[record]);
+        let was_known = self.store.has(&[record])[0];
+        let entries = source.list(self.store)?;
+        if !was_known && let Some(value) = self.store.get_one(&record) {
+            offer_record(&**remote, Kind::Alias, &record, &value);
+        }
+        Ok(entries)
+    }
+
+    /// Asks the remote cache for the lists of parts that the store has not, in one go.
+    pub(super) fn fetch_part_lists(&self, node: usize, shards: usize) {
+        let Some(remote) = &self.options.remote else { return };
+        let input = self.graph.nodes[node].inputs[0];
+        let digests = (0..shards).filter_map(|shard| self.shard_digest(input, shard));
+        let keys: Vec<Digest> = digests.map(|d| self.manifest_key(node, &[d])).collect();
+        fetch_records(&**remote, self.store, &keys);
+    }
+}

@@ -1,0 +1,69 @@
+//! The client of a remote cache that speaks the Bazel Remote Execution API (REAPI, version 2).
+//!
+//! It keeps packets of the engine under the digests of real actions, and implements the engine's
+//! interface [`litmake_engine::remote::Remote`]. It does not know what is in a packet, nor where else
+//! results are kept. Nothing that comes from a server is believed before it was checked.
+
+mod action;
+mod address;
+mod client;
+mod doctor;
+mod sealed;
+mod trouble;
+mod wire;
+
+pub use address::{Address, Header, Tls};
+pub use client::{Client, Tally};
+pub use doctor::{Finding, examine};
+pub use trouble::Trouble;
+
+use std::time::Duration;
+
+/// What a client is told about its endpoint.
+#[derive(Clone)]
+pub struct Options {
+    pub address: Address,
+    /// Which of the caches behind the address; often empty.
+    pub instance: String,
+    pub headers: Vec<Header>,
+    pub tls: Tls,
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// How often a request is made again.
+    pub retries: u32,
+    /// Whether what the cache has is used.
+    pub reads: bool,
+    /// Whether results are given to the cache.
+    pub writes: bool,
+}
+
+impl Options {
+    pub fn new(address: Address) -> Options {
+        Options {
+            address,
+            instance: String::new(),
+            headers: Vec::new(),
+            tls: Tls::default(),
+            timeout: Duration::from_secs(10),
+            retries: 5,
+            reads: true,
+            writes: true,
+        }
+    }
+
+    /// The text without any of the secrets that are in it.
+    fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.headers.iter().filter(|h| h.is_secret() && !h.value.is_empty());
+        secrets.fold(text.to_string(), |text, header| {
+            // A server may quote the token without the word before it.
+            let parts = header.value.split_whitespace().filter(|part| part.len() > 6);
+            let whole = text.replace(&header.value, "[hidden]");
+            parts.fold(whole, |text, part| text.replace(part, "[hidden]"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod strict;
+#[cfg(test)]
+mod tests;

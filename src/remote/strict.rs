@@ -1,0 +1,404 @@
+//! A strict server in memory: it wants the right instance and the right token, small batches, and real
+//! actions with everything that they name. What it was asked is counted.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use bazel_remote_apis::google::bytestream;
+use bytestream::byte_stream_server::{ByteStream, ByteStreamServer};
+use prost::Message;
+use reapi::Digest as Named;
+use reapi::action_cache_server::{ActionCache, ActionCacheServer};
+use reapi::capabilities_server::{Capabilities, CapabilitiesServer};
+use reapi::content_addressable_storage_server::{
+    ContentAddressableStorage, ContentAddressableStorageServer,
+};
+use tonic::codegen::tokio_stream::Stream;
+use tonic::transport::server::{Server, ServerTlsConfig, TcpIncoming};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::action::digest_of;
+
+/// What a server insists on.
+#[derive(Clone)]
+pub struct Rules {
+    pub instance: String,
+    pub token: Option<String>,
+    pub batch: usize,
+    pub updates: bool,
+    /// Every answer takes so long.
+    pub delay: Duration,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            instance: "team/litmus".into(),
+            token: None,
+            batch: 4 << 20,
+            updates: true,
+            delay: Duration::ZERO,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Kept {
+    pub blobs: BTreeMap<String, Vec<u8>>,
+    pub results: BTreeMap<String, reapi::ActionResult>,
+    pub calls: BTreeMap<&'static str, usize>,
+}
+
+/// What a server keeps stays where it is stopped, and may be given to the next.
+#[derive(Clone, Default)]
+pub struct Store(Arc<Mutex<Kept>>);
+
+impl Store {
+    pub fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn calls(&self, name: &str) -> usize {
+        self.lock().calls.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// A server that runs until it is dropped.
+pub struct Running {
+    pub address: SocketAddr,
+    end: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Running {
+    pub fn url(&self) -> String {
+        format!("grpc://{}", self.address)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Whoever asks at this time is cut off.
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// Starts a server, at a port of its own choice or at a given one.
+pub fn start(store: &Store, rules: &Rules, port: u16, tls: Option<ServerTlsConfig>) -> Running {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let serving = Serving { store: store.clone(), rules: rules.clone() };
+    let guard = runtime.enter();
+    // The port of a server that was stopped may be free a little later.
+    let mut tries = 0;
+    let incoming = loop {
+        match TcpIncoming::bind(([127, 0, 0, 1], port).into()) {
+            Ok(incoming) => break incoming,
+            Err(e) if tries == 200 => panic!("port {port}: {e}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+        tries += 1;
+    };
+    drop(guard);
+    let address = incoming.local_addr().unwrap();
+    let mut server = Server::builder();
+    if let Some(tls) = tls {
+        server = server.tls_config(tls).unwrap();
+    }
+    let router = server
+        .add_service(CapabilitiesServer::new(serving.clone()))
+        .add_service(ActionCacheServer::new(serving.clone()))
+        .add_service(ContentAddressableStorageServer::new(serving.clone()))
+        .add_service(ByteStreamServer::new(serving));
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::spawn(router.serve_with_incoming(incoming));
+            // It ends when nobody holds the other side.
+            let _ = ended.await;
+        });
+        runtime.shutdown_background();
+    });
+    Running { address, end: Some(end), thread: Some(thread) }
+}
+
+#[derive(Clone)]
+struct Serving {
+    store: Store,
+    rules: Rules,
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+/// A list as a stream.
+pub struct List<T>(std::vec::IntoIter<T>);
+
+impl<T: Unpin> Stream for List<T> {
+    type Item = Result<T, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.next().map(Ok))
+    }
+}
+
+impl Serving {
+    /// Counts a request, and turns it away where it breaks a rule.
+    async fn enter<T>(
+        &self,
+        name: &'static str,
+        request: &Request<T>,
+        instance: &str,
+    ) -> Result<(), Status> {
+        *self.store.lock().calls.entry(name).or_default() += 1;
+        tokio::time::sleep(self.rules.delay).await;
+        let token = request.metadata().get("authorization").and_then(|v| v.to_str().ok());
+        if let Some(wanted) = &self.rules.token
+            && token != Some(wanted.as_str())
+        {
+            let given = token.unwrap_or("none");
+            return Err(Status::unauthenticated(format!("token {given} is not valid")));
+        }
+        if instance != self.rules.instance {
+            return Err(Status::invalid_argument(format!("no instance {instance}")));
+        }
+        Ok(())
+    }
+
+    fn blob(&self, digest: &Option<Named>) -> Option<Vec<u8>> {
+        self.store.lock().blobs.get(&digest.as_ref()?.hash).cloned()
+    }
+
+    fn needed(&self, what: &str, digest: &Option<Named>) -> Result<Vec<u8>, Status> {
+        self.blob(digest).ok_or_else(|| Status::failed_precondition(format!("no {what} here")))
+    }
+}
+
+#[tonic::async_trait]
+impl Capabilities for Serving {
+    async fn get_capabilities(
+        &self,
+        request: Request<reapi::GetCapabilitiesRequest>,
+    ) -> Answer<reapi::ServerCapabilities> {
+        self.enter("capabilities", &request, &request.get_ref().instance_name).await?;
+        let cache = reapi::CacheCapabilities {
+            digest_functions: vec![reapi::digest_function::Value::Sha256.into()],
+            action_cache_update_capabilities: Some(reapi::ActionCacheUpdateCapabilities {
+                update_enabled: self.rules.updates,
+            }),
+            max_batch_total_size_bytes: self.rules.batch as i64,
+            ..Default::default()
+        };
+        Ok(Response::new(reapi::ServerCapabilities {
+            cache_capabilities: Some(cache),
+            ..Default::default()
+        }))
+    }
+}
+
+#[tonic::async_trait]
+impl ActionCache for Serving {
+    async fn get_action_result(
+        &self,
+        request: Request<reapi::GetActionResultRequest>,
+    ) -> Answer<reapi::ActionResult> {
+        self.enter("look up", &request, &request.get_ref().instance_name).await?;
+        let hash = request.into_inner().action_digest.unwrap_or_default().hash;
+        let found = self.store.lock().results.get(&hash).cloned();
+        found.map(Response::new).ok_or_else(|| Status::not_found("no such result"))
+    }
+
+    async fn update_action_result(
+        &self,
+        request: Request<reapi::UpdateActionResultRequest>,
+    ) -> Answer<reapi::ActionResult> {
+        self.enter("update", &request, &request.get_ref().instance_name).await?;
+        if !self.rules.updates {
+            return Err(Status::permission_denied("results are read only"));
+        }
+        let request = request.into_inner();
+        let action = self.needed("action", &request.action_digest)?;
+        let action = reapi::Action::decode(&action[..])
+            .map_err(|_| Status::invalid_argument("this is no action"))?;
+        let command = self.needed("command", &action.command_digest)?;
+        let command = reapi::Command::decode(&command[..])
+            .map_err(|_| Status::invalid_argument("this is no command"))?;
+        let root = self.needed("input root", &action.input_root_digest)?;
+        reapi::Directory::decode(&root[..])
+            .map_err(|_| Status::invalid_argument("this is no folder"))?;
+        let result = request.action_result.unwrap_or_default();
+        for file in &result.output_files {
+            self.needed("output", &file.digest)?;
+            if !command.output_paths.contains(&file.path) {
+                return Err(Status::invalid_argument("the command has no such output"));
+            }
+        }
+        let hash = request.action_digest.unwrap_or_default().hash;
+        self.store.lock().results.insert(hash, result.clone());
+        Ok(Response::new(result))
+    }
+}
+
+#[tonic::async_trait]
+impl ContentAddressableStorage for Serving {
+    async fn find_missing_blobs(
+        &self,
+        request: Request<reapi::FindMissingBlobsRequest>,
+    ) -> Answer<reapi::FindMissingBlobsResponse> {
+        self.enter("find missing", &request, &request.get_ref().instance_name).await?;
+        let kept = self.store.lock();
+        let missing = request.into_inner().blob_digests.into_iter();
+        let missing_blob_digests = missing.filter(|d| !kept.blobs.contains_key(&d.hash)).collect();
+        Ok(Response::new(reapi::FindMissingBlobsResponse { missing_blob_digests }))
+    }
+
+    async fn batch_update_blobs(
+        &self,
+        request: Request<reapi::BatchUpdateBlobsRequest>,
+    ) -> Answer<reapi::BatchUpdateBlobsResponse> {
+        self.enter("batch update", &request, &request.get_ref().instance_name).await?;
+        let requests = request.into_inner().requests;
+        if requests.iter().map(|r| r.data.len()).sum::<usize>() > self.rules.batch {
+            return Err(Status::invalid_argument("the batch is too large"));
+        }
+        let mut responses = Vec::new();
+        for one in requests {
+            let digest = one.digest.unwrap_or_default();
+            let right = digest_of(&one.data) == digest;
+            if right {
+                // As servers do, it keeps what it has.
+                self.store.lock().blobs.entry(digest.hash.clone()).or_insert(one.data);
+            }
+            let status = bazel_remote_apis::google::rpc::Status {
+                code: if right { 0 } else { 3 },
+                ..Default::default()
+            };
+            responses.push(reapi::batch_update_blobs_response::Response {
+                digest: Some(digest),
+                status: Some(status),
+            });
+        }
+        Ok(Response::new(reapi::BatchUpdateBlobsResponse { responses }))
+    }
+
+    async fn batch_read_blobs(
+        &self,
+        request: Request<reapi::BatchReadBlobsRequest>,
+    ) -> Answer<reapi::BatchReadBlobsResponse> {
+        self.enter("batch read", &request, &request.get_ref().instance_name).await?;
+        let digests = request.into_inner().digests;
+        if digests.iter().map(|d| d.size_bytes as usize).sum::<usize>() > self.rules.batch {
+            return Err(Status::invalid_argument("the batch is too large"));
+        }
+        let one = |digest: Named| {
+            let data = self.blob(&Some(digest.clone()));
+            let code = if data.is_some() { 0 } else { 5 };
+            reapi::batch_read_blobs_response::Response {
+                digest: Some(digest),
+                data: data.unwrap_or_default(),
+                status: Some(bazel_remote_apis::google::rpc::Status { code, ..Default::default() }),
+                ..Default::default()
+            }
+        };
+        let responses = digests.into_iter().map(one).collect();
+        Ok(Response::new(reapi::BatchReadBlobsResponse { responses }))
+    }
+
+    type GetTreeStream = List<reapi::GetTreeResponse>;
+
+    async fn get_tree(&self, _: Request<reapi::GetTreeRequest>) -> Answer<Self::GetTreeStream> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn split_blob(
+        &self,
+        _: Request<reapi::SplitBlobRequest>,
+    ) -> Answer<reapi::SplitBlobResponse> {
+        Err(Status::unimplemented(""))
+    }
+
+    type GetChunkMappingStream = List<reapi::GetChunkMappingResponse>;
+
+    async fn get_chunk_mapping(
+        &self,
+        _: Request<reapi::GetChunkMappingRequest>,
+    ) -> Answer<Self::GetChunkMappingStream> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn splice_blob(
+        &self,
+        _: Request<reapi::SpliceBlobRequest>,
+    ) -> Answer<reapi::SpliceBlobResponse> {
+        Err(Status::unimplemented(""))
+    }
+
+    async fn register_chunk_mapping(
+        &self,
+        _: Request<Streaming<reapi::RegisterChunkMappingRequest>>,
+    ) -> Answer<reapi::RegisterChunkMappingResponse> {
+        Err(Status::unimplemented(""))
+    }
+}
+
+#[tonic::async_trait]
+impl ByteStream for Serving {
+    type ReadStream = List<bytestream::ReadResponse>;
+
+    async fn read(&self, request: Request<bytestream::ReadRequest>) -> Answer<Self::ReadStream> {
+        let name = request.get_ref().resource_name.clone();
+        let (instance, rest) = name.split_once("/blobs/").unwrap_or(("", &name));
+        self.enter("stream read", &request, instance).await?;
+        let hash = rest.split('/').next().unwrap_or_default();
+        let blob = self.store.lock().blobs.get(hash).cloned();
+        let blob = blob.ok_or_else(|| Status::not_found("no such blob"))?;
+        let piece = |data: &[u8]| bytestream::ReadResponse { data: data.to_vec() };
+        let pieces: Vec<_> = blob.chunks(100_000).map(piece).collect();
+        Ok(Response::new(List(pieces.into_iter())))
+    }
+
+    async fn write(
+        &self,
+        request: Request<Streaming<bytestream::WriteRequest>>,
+    ) -> Answer<bytestream::WriteResponse> {
+        let instance = self.rules.instance.clone();
+        self.enter("stream write", &request, &instance).await?;
+        let mut stream = request.into_inner();
+        let mut bytes = Vec::new();
+        let mut name = String::new();
+        let mut finished = false;
+        while let Some(piece) = stream.message().await? {
+            if piece.write_offset != bytes.len() as i64 || finished {
+                return Err(Status::invalid_argument("a piece at a wrong place"));
+            }
+            name = piece.resource_name;
+            bytes.extend_from_slice(&piece.data);
+            finished = piece.finish_write;
+        }
+        let parts: Vec<&str> =
+            name.strip_prefix(&format!("{instance}/uploads/")).unwrap_or("").split('/').collect();
+        let [id, "blobs", hash, size] = parts[..] else {
+            return Err(Status::invalid_argument(format!("{name} is no name of an upload")));
+        };
+        let digest = digest_of(&bytes);
+        if id.len() != 36 || digest.hash != hash || size != bytes.len().to_string() || !finished {
+            return Err(Status::invalid_argument("the upload is not what its name says"));
+        }
+        let committed_size = bytes.len() as i64;
+        self.store.lock().blobs.entry(digest.hash).or_insert(bytes);
+        Ok(Response::new(bytestream::WriteResponse { committed_size }))
+    }
+
+    async fn query_write_status(
+        &self,
+        _: Request<bytestream::QueryWriteStatusRequest>,
+    ) -> Answer<bytestream::QueryWriteStatusResponse> {
+        Err(Status::unimplemented(""))
+    }
+}

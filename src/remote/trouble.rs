@@ -1,0 +1,138 @@
+//! Why a request failed, and what that means for those that follow.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+
+use crate::Options;
+
+/// What a failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The server is not there, or is too slow. It may come back.
+    Gone,
+    /// The server does not let this client do that.
+    Refused,
+    /// The server does not have it.
+    Missing,
+    /// The server cannot do what was asked, or does not understand it.
+    Unable,
+}
+
+/// A failed request. Its words hold no secret.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub meaning: Meaning,
+    pub words: String,
+    /// Whether it is worth to ask again at once.
+    pub(crate) passing: bool,
+}
+
+impl Trouble {
+    pub(crate) fn of(options: &Options, status: &Status) -> Trouble {
+        let (meaning, passing) = match status.code() {
+            Code::Unavailable => (Meaning::Gone, true),
+            Code::Aborted | Code::Internal | Code::Unknown | Code::DataLoss => {
+                (Meaning::Gone, true)
+            }
+            Code::DeadlineExceeded => (Meaning::Gone, false),
+            Code::ResourceExhausted | Code::Cancelled => (Meaning::Gone, true),
+            Code::Unauthenticated | Code::PermissionDenied => (Meaning::Refused, false),
+            Code::NotFound | Code::FailedPrecondition => (Meaning::Missing, false),
+            _ => (Meaning::Unable, false),
+        };
+        // The reason is often further down: a certificate, a refused connection.
+        let mut words = code(status.code()).to_string();
+        let mut add = |text: &str| {
+            let text = text.trim();
+            if !text.is_empty() && !words.contains(text) {
+                words.push_str(": ");
+                words.push_str(text);
+            }
+        };
+        add(status.message());
+        let mut source = status.source();
+        while let Some(error) = source {
+            add(&error.to_string());
+            source = error.source();
+        }
+        // A server may send anything.
+        let words: String = words.chars().filter(|c| !c.is_control()).take(400).collect();
+        Trouble { meaning, words: options.without_secrets(&words), passing }
+    }
+
+    pub(crate) fn slow(timeout: Duration) -> Trouble {
+        let words = format!("no answer within {} s", timeout.as_secs_f64());
+        Trouble { meaning: Meaning::Gone, words, passing: false }
+    }
+
+    pub(crate) fn unable(words: impl Into<String>) -> Trouble {
+        Trouble { meaning: Meaning::Unable, words: words.into(), passing: false }
+    }
+
+    /// What the user can do about it, where that can be said.
+    pub fn help(&self, options: &Options) -> Option<String> {
+        let words = self.words.to_lowercase();
+        if words.contains("unknownissuer") || words.contains("unknown issuer") {
+            return Some("the server's certificate is signed by nobody known here; --tls-certificate names the file of its authority".into());
+        }
+        if words.contains("certificaterequired") || words.contains("certificate required") {
+            return Some("the server wants a certificate of the client: --tls-client-certificate and --tls-client-key".into());
+        }
+        if words.contains("notvalidforname") || words.contains("not valid for name") {
+            return Some(
+                "the server's certificate is for another name than that in the URL".into(),
+            );
+        }
+        if words.contains("expired") && words.contains("certificate") {
+            return Some("a certificate is no longer valid".into());
+        }
+        if words.contains("corrupt message") || words.contains("invalidcontenttype") {
+            return Some("the server does not encrypt; is it grpc:// instead of grpcs://?".into());
+        }
+        let ended = words.contains("alert") || words.contains("connection closed");
+        if ended && options.address.encrypted && options.tls.client.is_none() {
+            return Some("the server ended the encrypted connection; it may want a certificate of the client: --tls-client-certificate and --tls-client-key".into());
+        }
+        match self.meaning {
+            Meaning::Refused if options.headers.is_empty() => Some(
+                "the server wants to know who asks: --remote-header authorization=@FILE".into(),
+            ),
+            Meaning::Refused => {
+                Some("is the token in --remote-header right, and is it still valid?".into())
+            }
+            Meaning::Missing | Meaning::Unable if !options.instance.is_empty() => Some(format!(
+                "is the instance name `{}` right (--remote-instance-name)?",
+                options.instance
+            )),
+            Meaning::Missing | Meaning::Unable => {
+                Some("some servers need an instance name (--remote-instance-name)".into())
+            }
+            Meaning::Gone => None,
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+fn code(code: Code) -> &'static str {
+    match code {
+        Code::Unavailable => "it cannot be reached",
+        Code::DeadlineExceeded => "it was too slow",
+        Code::Unauthenticated => "it does not know who asks",
+        Code::PermissionDenied => "it does not permit that",
+        Code::NotFound => "it does not have that",
+        Code::Unimplemented => "it does not offer that",
+        Code::ResourceExhausted => "it has no room or no time for that",
+        Code::InvalidArgument => "it does not accept the request",
+        Code::FailedPrecondition => "something that it needs is missing there",
+        Code::Cancelled => "the request was cut off",
+        _ => "it failed",
+    }
+}
