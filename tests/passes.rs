@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use litmake::diag::Source;
 use litmake::generate::recipe::Recipe;
 use litmake::litmus::{self, Arch, Test};
@@ -239,4 +241,159 @@ fn what_has_no_passes_of_llvm_says_so() {
     let (status, out) = s.litmake(&["passes", "--profile", "gcc-12-x86_64-O2", "both.litmus"]);
     assert_eq!(status, Some(3), "{out}");
     assert!(out.contains("unsupported: the passes of gcc-12"), "{out}");
+}
+
+/// The text of a link to Compiler Explorer, read as the site reads it.
+fn state_of_link(text: &str) -> serde_json::Value {
+    let start = "https://godbolt.org/clientstate/";
+    let at = text.find(start).unwrap_or_else(|| panic!("no link in {text}")) + start.len();
+    let coded = text[at..].split_whitespace().next().expect("a state");
+    let json = URL_SAFE_NO_PAD.decode(coded).expect("base64");
+    serde_json::from_slice(&json).expect("JSON")
+}
+
+#[test]
+fn an_issue_has_all_that_a_tracker_wants() {
+    if !litmake_needs::here("clang-15") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    let how = ["check", "--quiet", "--storage", "pointers", "--profile", "clang-15-riscv64-O2"];
+    let with = |more: &[&'static str]| s.litmake(&[&how[..], more, &["both.litmus"]].concat());
+    let (status, out) = with(&["--issue", "llvm"]);
+    assert_eq!(status, Some(1), "{out}");
+    for part in [
+        "# InstCombinePass: compiled code allows an outcome that C11 forbids",
+        "atomic_fetch_add_explicit(y, 0, memory_order_relaxed);",
+        "clang-15 ",
+        "-print-after-all",
+        "## Before it\n\n```llvm\ndefine ",
+        "atomicrmw add",
+        "## After it\n\n```llvm\ndefine ",
+        "synchronises with",
+        "reads what was there before",
+        "## Versions",
+        "ended between clang 15 and 16",
+        "0:r0=0; 1:r0=0;",
+        "litmake check",
+    ] {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let session = &state_of_link(&out)["sessions"][0];
+    let source = session["source"].as_str().expect("a source");
+    assert!(source.contains("atomic_fetch_add_explicit(y, 0"), "{source}");
+    assert!(out.contains(source.trim()), "the source is that of the issue");
+    assert_eq!(session["compilers"][0]["id"], "cclang1500");
+    let options = session["compilers"][0]["options"].as_str().expect("options");
+    assert!(options.contains("riscv64") && options.contains("-O2"), "{options}");
+    // Another tracker has nothing to do with it, and says so.
+    let (status, out) = with(&["--issue", "gcc"]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(out.contains("it is not of this tracker's compiler"), "{out}");
+    // What is written into a folder is the same text but for the command.
+    let (_, out) = with(&["--passes", "--findings", "found"]);
+    let folder = std::fs::read_dir(s.dir.path().join("found")).expect("a folder");
+    let folder = folder.flatten().next().expect("a finding").path();
+    let text = std::fs::read_to_string(folder.join("issue.md")).expect("an issue");
+    assert!(text.contains("# InstCombinePass: ") && text.contains("## Before it"), "{out}{text}");
+}
+
+#[test]
+fn an_issue_for_gcc_is_plain_text() {
+    if !litmake_needs::here("powerpc64le-linux-gnu-gcc-12") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("compare.litmus", COMPARE);
+    let (status, out) = s.litmake(&[
+        "check",
+        "--quiet",
+        "--storage",
+        "pointers",
+        "--issue",
+        "gcc",
+        "--profile",
+        "gcc-12-ppc64le-O2",
+        "compare.litmus",
+    ]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(!out.contains("```") && !out.contains("## "), "{out}");
+    for part in
+        ["Summary: ", "powerpc64le-linux-gnu-gcc-12 ", "12.2", "reads what was there before"]
+    {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let session = &state_of_link(&out)["sessions"][0];
+    assert_eq!(session["compilers"][0]["id"], "cppc64leg1220");
+}
+
+/// The failing side of a compare-exchange does not acquire (gcc 11 and 12 for Power).
+const COMPARE: &str = "C compare
+{ e=5; }
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (atomic_int* x, atomic_int* y, int* e) {
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 2, memory_order_release, memory_order_acquire);
+  int r1 = *e;
+  int r2 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r1=1 /\\ 1:r2=0)
+";
+
+/// Tests that reduce to two forms of one fault.
+#[test]
+fn findings_with_one_root_cause_are_one_bug() {
+    if !litmake_needs::here("clang-15") || !litmake_needs::here("clang-14") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    s.write("idle.litmus", IDLE);
+    let check = |profile: &'static str, more: &[&'static str], tests: &[&'static str]| {
+        let how = ["check", "--quiet", "--json", "--storage", "pointers", "--profile", profile];
+        let (status, out) = s.litmake(&[&how[..], more, tests].concat());
+        let report: serde_json::Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+        (status, report["findings"].as_array().cloned().unwrap_or_default())
+    };
+    let tests = ["both.litmus", "idle.litmus"];
+    let (_, forms) = check("clang-15-riscv64-O2", &[], &tests);
+    assert_eq!(forms.len(), 2, "{forms:#?}");
+    let (status, bugs) = check("clang-15-riscv64-O2", &["--passes"], &tests);
+    assert_eq!(status, Some(1));
+    let [bug] = &bugs[..] else { panic!("{bugs:#?}") };
+    assert_eq!(bug["root"]["pass"], "InstCombinePass");
+    assert_eq!(bug["root"]["operation"], "read-modify-write relaxed 32");
+    assert_eq!(bug["root"]["edge"], "com to sw");
+    assert_eq!(bug["pass"]["sure"], "shown");
+    assert_eq!(bug["count"], 2, "{bug:#}");
+    let names = |bug: &serde_json::Value| {
+        let forms = bug["forms"].as_array().cloned().unwrap_or_default();
+        forms.iter().filter_map(|f| f.as_str().map(str::to_string)).collect::<Vec<_>>()
+    };
+    let mut ids: Vec<String> =
+        forms.iter().filter_map(|f| f["id"].as_str().map(str::to_string)).collect();
+    ids.sort();
+    assert_eq!(names(bug), ids);
+    // Another version and another target of the same pass have the same bug.
+    for profile in ["clang-14-riscv64-O1", "clang-15-ppc64le-O2"] {
+        let (_, other) = check(profile, &["--passes"], &tests[..1]);
+        assert_eq!(other.len(), 1, "{profile}: {other:#?}");
+        assert_eq!(other[0]["id"], bug["id"], "{profile}");
+    }
+    // A baseline that was written with passes knows it without them, and the page shows the pass.
+    let how = ["--passes", "--report", "report.json", "--html", "page.html"];
+    check("clang-15-riscv64-O2", &how, &tests);
+    let page = std::fs::read_to_string(s.dir.path().join("page.html")).expect("a page");
+    assert!(page.contains("The pass that did it: InstCombinePass"));
+    assert!(page.contains("root cause: InstCombinePass"));
+    let (_, out) = s.litmake(&["baseline", "update", "report.json", "--baseline", "known.json"]);
+    for more in [&["--baseline", "known.json"][..], &["--passes", "--baseline", "known.json"]] {
+        let (status, found) = check("clang-15-riscv64-O2", more, &tests);
+        assert_eq!(status, Some(0), "{out}{found:#?}");
+        assert!(found.iter().all(|f| f["status"] == "known"), "{found:#?}");
+    }
 }

@@ -5,6 +5,7 @@ mod output;
 
 mod abi;
 mod baseline;
+mod bisect;
 mod cache;
 mod check;
 mod common;
@@ -69,6 +70,7 @@ enum Command {
     Abi(abi::Args),
     Compile(compile::Args),
     Diff(diff::Args),
+    Bisect(bisect::Args),
     Sim(sim::Args),
     Cpu(cpu::Args),
     Explain(explain::Args),
@@ -114,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Abi(args) => abi::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Diff(args) => diff::main(args),
+        Command::Bisect(args) => bisect::main(args),
         Command::Sim(args) => sim::main(args),
         Command::Cpu(args) => cpu::main(args),
         Command::Explain(args) => explain::main(args),

@@ -8,15 +8,17 @@ use std::sync::Arc;
 
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
-use litmake::litmus::{self, list};
+use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
 use litmake::passes::judge::Court;
+use litmake::passes::machine;
+use litmake::passes::operation::{lost_of_accesses, lost_of_code};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
-use litmake::report::passes::{Culprit, side_by_side};
-use litmake::report::{Class, Finding, Report, Status, state_text};
+use litmake::report::passes::{Culprit, Sure, side_by_side};
+use litmake::report::{Class, Finding, Report, Status, root, state_text};
 use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
@@ -297,8 +299,14 @@ impl Table {
     }
 }
 
-/// Gives each bug of one compiler the pass that did it.
-pub fn explain(report: &mut Report, profiles: &[String], models: &[String]) -> Result<()> {
+/// Gives each bug of one compiler the pass that did it, and joins those with one root cause. `evidence`
+/// finds the executions behind a finding.
+pub fn explain(
+    report: &mut Report,
+    profiles: &[String],
+    models: &[String],
+    evidence: &mut dyn FnMut(&mut Finding),
+) -> Result<()> {
     let stop = common::stop();
     let mut court = Court::new(models)?;
     for finding in &mut report.findings {
@@ -312,13 +320,15 @@ pub fn explain(report: &mut Report, profiles: &[String], models: &[String]) -> R
             break;
         }
         finding.pass = Some(culprit(finding, profiles, &mut court, &stop));
+        evidence(finding);
     }
+    root::join(report);
     Ok(())
 }
 
 fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Stop) -> Culprit {
     let unknown = |why: String| Culprit { why, ..Culprit::default() };
-    let mut found = || -> std::result::Result<Passes, String> {
+    let mut found = || -> std::result::Result<(Passes, Arch), String> {
         let [name] = &finding.profiles[..] else {
             return Err("the code is of several compilers".into());
         };
@@ -335,10 +345,17 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         let test =
             litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
         let shown = &outcomes.forbidden;
-        blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())
+        let passes = blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())?;
+        Ok((passes, profile.arch))
     };
     match found() {
-        Ok(passes) => said(&passes),
+        Ok((passes, arch)) => {
+            let mut out = said(&passes);
+            if passes.guilty.is_none() && !out.pass.is_empty() {
+                out.target = arch.name().to_string();
+            }
+            out
+        }
         Err(why) => unknown(why),
     }
 }
@@ -362,8 +379,10 @@ fn said(passes: &Passes) -> Culprit {
             true => "no pass had run".into(),
             false => "intermediate code".into(),
         };
+        out.sure = Sure::Shown;
         out.why = "shown: the code after it allows the outcome, and no code before it does".into();
         if passes.refused.is_some() {
+            out.sure = Sure::Likely;
             out.why =
                 "likely: the code after it allows the outcome, and no code before it that is \
                        understood"
@@ -374,6 +393,8 @@ fn said(passes: &Passes) -> Culprit {
         }
         out.function = guilty.function.clone();
         (out.before, out.after) = (guilty.before.clone(), guilty.after.clone());
+        (out.dump_before, out.dump_after) = (guilty.dump_before.clone(), guilty.dump_after.clone());
+        out.operation = lost_of_code(&guilty.before, &guilty.after);
         out.outcomes = guilty.outcomes.clone();
         return out;
     }
@@ -381,16 +402,22 @@ fn said(passes: &Passes) -> Culprit {
         out.why = "no intermediate code allows the outcome, and no machine code was printed".into();
         return out;
     };
-    let (pass, sure) = machine.verdict();
+    let (pass, sure, why) = machine.verdict();
     out.pass = pass;
     out.place = "after all passes on intermediate code, in code generation".into();
-    out.why = sure.to_string();
+    out.sure = match sure {
+        machine::Sure::Likely => Sure::Likely,
+        machine::Sure::Possible => Sure::Possible,
+    };
+    out.why = why.to_string();
     for change in &machine.changes {
         out.notes.push(change.said());
     }
     if let Some(change) = machine.suspect() {
         out.function = change.function.clone();
         (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
+        (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());
+        out.operation = lost_of_accesses(&change.before, &change.after);
     }
     out
 }

@@ -53,6 +53,11 @@ pub struct Guilty {
     pub outcomes: Vec<State>,
     pub before: String,
     pub after: String,
+    /// The functions that it changed, as the compiler printed them.
+    #[serde(skip)]
+    pub dump_before: String,
+    #[serde(skip)]
+    pub dump_after: String,
     /// Whether the code is open: `undef` is in it, of which one value was looked at.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
@@ -106,6 +111,7 @@ pub fn through(
     let simulated = court.simulated();
     let mut before: Option<Test> = None;
     let mut last_text = "";
+    let mut before_text = "";
     for (number, step) in steps.iter().enumerate().filter(|(_, d)| !d.machine) {
         out.dumps += usize::from(number > 0);
         if step.text == last_text {
@@ -127,6 +133,7 @@ pub fn through(
                 out.refused.get_or_insert(refused);
             }
             Ok((made, Some(outcomes))) if is_shown(&outcomes, shown) => {
+                let (dump_before, dump_after) = changed(before_text, step.text);
                 out.guilty = Some(Guilty {
                     pass: step.pass.to_string(),
                     number,
@@ -134,14 +141,50 @@ pub fn through(
                     outcomes,
                     before: before.as_ref().map(code).unwrap_or_default(),
                     after: code(&made),
+                    dump_before,
+                    dump_after,
                     open: made.info.iter().any(|(key, _)| key == ir::OPEN),
                 });
                 break;
             }
-            Ok((made, _)) => before = Some(made),
+            Ok((made, _)) => {
+                before = Some(made);
+                before_text = step.text;
+            }
         }
     }
     out.simulated = court.simulated() - simulated;
+    out
+}
+
+/// The functions of two modules that are not the same in both.
+fn changed(before: &str, after: &str) -> (String, String) {
+    let (old, new) = (functions(before), functions(after));
+    let only = |list: &[String], other: &[String]| {
+        let own: Vec<&str> =
+            list.iter().filter(|f| !other.contains(f)).map(String::as_str).collect();
+        own.join("\n\n")
+    };
+    (only(&old, &new), only(&new, &old))
+}
+
+/// The functions of a module, each from `define` to the brace that closes it.
+fn functions(module: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in module.lines() {
+        if line.starts_with("define ") {
+            out.push(String::new());
+            open = true;
+        }
+        if let Some(function) = out.last_mut().filter(|_| open) {
+            if !function.is_empty() {
+                function.push('\n');
+            }
+            function.push_str(line);
+        }
+        open &= line != "}";
+    }
     out
 }
 

@@ -3,7 +3,7 @@
 //!
 //! `module` reads LLVM's intermediate representation, `thread` makes threads of its functions,
 //! `ir` tests of whole modules, `blame` goes through the passes of a compilation, `machine` looks at those
-//! that work on machine code, and `alone` runs single passes. It does not know pipelines or reports, and
+//! that work on machine code, `operation` names what was lost, and `alone` runs single passes. It does not know pipelines or reports, and
 //! prints nothing.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
@@ -14,4 +14,5 @@ pub mod ir;
 pub mod judge;
 pub mod machine;
 pub mod module;
+pub mod operation;
 pub mod thread;
