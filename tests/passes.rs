@@ -397,3 +397,85 @@ fn findings_with_one_root_cause_are_one_bug() {
         assert!(found.iter().all(|f| f["status"] == "known"), "{found:#?}");
     }
 }
+
+/// Behind the pass that writes atomic instructions as a target has them, code is simulated where it has a meaning, and
+/// refused by name where it has none.
+#[test]
+fn code_of_targets_is_simulated_or_refused_by_name() {
+    if !litmake_needs::here("clang-22") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    s.write("compare.litmus", COMPARE);
+    for (profile, refused) in [
+        ("clang-22-aarch64-O2", None),
+        ("clang-22-armv7-O1", None),
+        ("clang-22-riscv64-O2", None),
+        ("clang-22-ppc64le-O2", Some("llvm.ppc.cfence")),
+    ] {
+        for test in ["both.litmus", "compare.litmus"] {
+            let (status, out) = s.litmake(&["passes", "--json", "--profile", profile, test]);
+            assert_eq!(status, Some(0), "{profile} {test}: {out}");
+            let line: serde_json::Value =
+                serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+            let passes = &line["passes"];
+            assert!(passes.get("guilty").is_none(), "{profile} {test}: {out}");
+            assert!(passes.get("refused").is_none(), "{profile} {test}: {out}");
+            let lowered = passes["lowered"]["why"].as_str();
+            match (lowered, refused) {
+                (None, None) => {}
+                (Some(why), Some(name)) => assert!(why.contains(name), "{profile} {test}: {why}"),
+                // A test without an access that needs it.
+                (None, Some(_)) => {}
+                (Some(why), None) => panic!("{profile} {test}: {why}"),
+            }
+        }
+    }
+}
+
+/// A compare-exchange that publishes, whose release is lost (gcc 12 for RISC-V).
+const PUBLISH: &str = "C publish
+{ e=0; }
+P0 (atomic_int* x, atomic_int* y, int* e) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 1, memory_order_acq_rel, memory_order_acquire);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+/// Power's barrier is missing where RTL begins; RISC-V's RTL asks for the order until instructions are written.
+#[test]
+fn dumps_of_gcc_say_where_an_order_ends() {
+    for (compiler, profile, test, pass, operation) in [
+        (
+            "powerpc64le-linux-gnu-gcc-12",
+            "gcc-12-ppc64le-O2",
+            COMPARE,
+            "expand",
+            "compare-exchange",
+        ),
+        ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64-O2", PUBLISH, "final", "compare-exchange"),
+    ] {
+        if !litmake_needs::here(compiler) {
+            continue;
+        }
+        let s = Scene::new();
+        s.write("test.litmus", test);
+        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
+        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, "test.litmus"]].concat());
+        assert_eq!(status, Some(1), "{out}");
+        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        let finding = &report["findings"][0];
+        assert_eq!(finding["pass"]["pass"], pass, "{finding:#}");
+        assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
+        assert_eq!(finding["root"]["pass"], pass, "{finding:#}");
+        assert!(finding["root"]["target"].as_str().is_some_and(|t| !t.is_empty()), "{finding:#}");
+        let said = finding["root"]["operation"].as_str().unwrap_or_default();
+        assert!(said.starts_with(operation), "{finding:#}");
+    }
+}

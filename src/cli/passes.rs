@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use litmake::base::failure::Failure;
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
-use litmake::litmus::{self, Arch, list};
+use litmake::litmus::{self, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
 use litmake::passes::judge::Court;
-use litmake::passes::machine;
 use litmake::passes::operation::{lost_of_accesses, lost_of_code};
+use litmake::passes::{gcc, machine};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
@@ -328,7 +329,7 @@ pub fn explain(
 
 fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Stop) -> Culprit {
     let unknown = |why: String| Culprit { why, ..Culprit::default() };
-    let mut found = || -> std::result::Result<(Passes, Arch), String> {
+    let mut found = || -> std::result::Result<Culprit, String> {
         let [name] = &finding.profiles[..] else {
             return Err("the code is of several compilers".into());
         };
@@ -344,19 +345,64 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         let (source, _, outcomes) = finding.smallest();
         let test =
             litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
+        if profile.maker() == "gcc" {
+            return of_gcc(&compiler, &test, finding).map_err(|e| e.text());
+        }
         let shown = &outcomes.forbidden;
         let passes = blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())?;
-        Ok((passes, profile.arch))
-    };
-    match found() {
-        Ok((passes, arch)) => {
-            let mut out = said(&passes);
-            if passes.guilty.is_none() && !out.pass.is_empty() {
-                out.target = arch.name().to_string();
-            }
-            out
+        let mut out = said(&passes);
+        if passes.guilty.is_none() && !out.pass.is_empty() {
+            out.target = profile.arch.name().to_string();
         }
-        Err(why) => unknown(why),
+        Ok(out)
+    };
+    found().unwrap_or_else(unknown)
+}
+
+/// What the dumps of gcc say of a finding.
+fn of_gcc(
+    compiler: &Compiler,
+    test: &litmus::Test,
+    finding: &Finding,
+) -> std::result::Result<Culprit, Failure> {
+    let (frame, dumps) = compiler.written(test)?;
+    let blamed = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
+    let all = frame.threads.iter().map(|(function, _)| function.clone()).enumerate();
+    let threads: Vec<(usize, String)> =
+        all.filter(|(n, _)| blamed.is_none_or(|b| b == *n)).collect();
+    let Some(trail) = gcc::trail(&dumps, &threads) else {
+        let why = "no dump of trees has an atomic operation that orders others".to_string();
+        return Ok(Culprit { why, ..Culprit::default() });
+    };
+    let target = match trail.rtl {
+        true => compiler.profile.arch.name().to_string(),
+        false => String::new(),
+    };
+    let place = match trail.rtl {
+        true => "on RTL, in code generation",
+        false => "on trees",
+    };
+    Ok(Culprit {
+        pass: trail.pass,
+        place: place.into(),
+        sure: sure(trail.sure),
+        why: trail.why.into(),
+        target,
+        function: trail.function,
+        before: trail.before.join("\n"),
+        after: trail.after.join("\n"),
+        dump_before: trail.dump_before,
+        dump_after: trail.dump_after,
+        operation: trail.operation,
+        dumps: trail.dumps,
+        ..Culprit::default()
+    })
+}
+
+fn sure(sure: machine::Sure) -> Sure {
+    match sure {
+        machine::Sure::Likely => Sure::Likely,
+        machine::Sure::Possible => Sure::Possible,
     }
 }
 
@@ -367,10 +413,10 @@ fn said(passes: &Passes) -> Culprit {
     if let Some(refused) = &passes.refused {
         out.notes.push(format!("not understood after {}: {}", refused.pass, refused.why));
     }
-    if let Some(pass) = &passes.lowered {
+    if let Some(lowered) = &passes.lowered {
         out.notes.push(format!(
-            "{pass} makes the code the target's own, which is not simulated: it and the passes behind it \
-             are not excluded"
+            "from {} on, intermediate code is the target's own and excludes no pass: {}",
+            lowered.pass, lowered.why
         ));
     }
     if let Some(guilty) = &passes.guilty {
@@ -402,13 +448,10 @@ fn said(passes: &Passes) -> Culprit {
         out.why = "no intermediate code allows the outcome, and no machine code was printed".into();
         return out;
     };
-    let (pass, sure, why) = machine.verdict();
+    let (pass, how_sure, why) = machine.verdict();
     out.pass = pass;
     out.place = "after all passes on intermediate code, in code generation".into();
-    out.sure = match sure {
-        machine::Sure::Likely => Sure::Likely,
-        machine::Sure::Possible => Sure::Possible,
-    };
+    out.sure = sure(how_sure);
     out.why = why.to_string();
     for change in &machine.changes {
         out.notes.push(change.said());

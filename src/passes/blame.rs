@@ -26,10 +26,10 @@ pub struct Passes {
     /// The first pass whose code was not understood, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// The pass after which the code is the target's own: fences and intrinsics stand for orders there, so
-    /// that it is no longer measured by the model of intermediate code.
+    /// Where code that is the target's own cannot be measured any more by the model of intermediate code: the pass
+    /// behind which that is so, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lowered: Option<String>,
+    pub lowered: Option<Refused>,
     /// Where no intermediate code is wrong: what the passes on machine code did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Suspects>,
@@ -112,6 +112,7 @@ pub fn through(
     let mut before: Option<Test> = None;
     let mut last_text = "";
     let mut before_text = "";
+    let mut lowered = false;
     for (number, step) in steps.iter().enumerate().filter(|(_, d)| !d.machine) {
         out.dumps += usize::from(number > 0);
         if step.text == last_text {
@@ -119,17 +120,26 @@ pub fn through(
         }
         last_text = step.text;
         let made = ir::test(test, frame, step.text);
-        if lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref(), court) {
-            out.lowered = Some(step.pass.to_string());
-            break;
-        }
+        // Fences and intrinsics stand for orders from there on. They mean at most what the target's instructions do, so
+        // that code which forbids the outcome excludes its passes, and code which allows it says nothing.
+        lowered |= lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref());
         let found = made.and_then(|made| {
             let verdict = court.judge(source, &made)?;
             Ok((made, is_wrong(&verdict).then_some(verdict.positive)))
         });
+        let pass = step.pass.to_string();
         match found {
+            Err(why) if lowered => {
+                out.lowered = Some(Refused { pass, why });
+                break;
+            }
+            Ok((_, Some(outcomes))) if lowered && is_shown(&outcomes, shown) => {
+                let why = "its fences and intrinsics can mean more on the target".into();
+                out.lowered = Some(Refused { pass, why });
+                break;
+            }
             Err(why) => {
-                let refused = Refused { pass: step.pass.to_string(), why };
+                let refused = Refused { pass, why };
                 out.refused.get_or_insert(refused);
             }
             Ok((made, Some(outcomes))) if is_shown(&outcomes, shown) => {
@@ -194,14 +204,22 @@ fn lowers(pass: &str) -> bool {
 }
 
 /// Whether such a pass has put fences beside accesses, or what only the target knows.
-fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>, court: &mut Court) -> bool {
-    let fences = |test: &Test| code(test).matches(" fence ").count();
+fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
+    let fences = |text: &str| text.matches(" fence ").count();
+    let intrinsics = |text: &str| TARGETS.iter().any(|target| text.contains(target));
     match after {
         Err(_) => true,
-        Ok(after) if court.code(after).is_err() => true,
-        Ok(after) => before.is_some_and(|before| fences(after) > fences(before)),
+        Ok(after) => {
+            let after = code(after);
+            let fewer = |before: &Test| fences(&after) > fences(&code(before));
+            intrinsics(&after) || before.is_some_and(fewer)
+        }
     }
 }
+
+/// The beginnings of the names of targets' own intrinsics.
+const TARGETS: &[&str] =
+    &["@llvm.aarch64.", "@llvm.arm.", "@llvm.ppc.", "@llvm.riscv.", "@llvm.mips.", "@llvm.x86."];
 
 /// What a pass ran on, by the threads' own names.
 pub(crate) fn named(on: &str, frame: &Frame) -> String {

@@ -49,7 +49,7 @@ pub enum How {
 }
 
 impl How {
-    fn of(before: &[String], after: &[String]) -> How {
+    pub(crate) fn of(before: &[String], after: &[String]) -> How {
         let sorted = |list: &[String]| {
             let mut list = list.to_vec();
             list.sort();

@@ -41,7 +41,7 @@ pub struct Culprit {
     /// As the compiler calls it; empty where none is named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pass: String,
-    /// Where in the compiler it is: `front end`, `intermediate code` or `code generation`.
+    /// Where in the compiler it is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     #[serde(default)]
@@ -120,7 +120,7 @@ impl Culprit {
         if self.dumps > 0 {
             let _ = writeln!(
                 out,
-                "    {} dumps of intermediate code, {} different ones simulated",
+                "    {} dumps of code, {} different ones simulated",
                 self.dumps, self.simulated
             );
         }

@@ -45,7 +45,8 @@ impl Root {
             return None;
         }
         let run = finding.evidence.as_ref().and_then(|e| e.source.as_ref());
-        let thread = thread(culprit);
+        let reduced = finding.reduced.as_ref().and_then(|r| r.thread);
+        let thread = thread(culprit).or(reduced);
         let failed = run.and_then(|run| Some((run, run.fails.first()?)));
         Some(Root {
             pass: short(&culprit.pass).to_string(),

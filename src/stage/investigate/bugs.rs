@@ -303,6 +303,10 @@ impl Investigator<'_> {
             source: litmus::write(&best),
             mix: String::new(),
             target,
+            thread: match core.threads[..] {
+                [one] if best.threads.len() > 1 => u16::try_from(one).ok(),
+                _ => None,
+            },
             outcomes: Outcomes {
                 forbidden: verdict.positive,
                 source: verdict.source,
