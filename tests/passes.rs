@@ -479,3 +479,43 @@ fn dumps_of_gcc_say_where_an_order_ends() {
         assert!(said.starts_with(operation), "{finding:#}");
     }
 }
+
+/// An exchange of which nobody reads the result: its volatile object keeps passes on intermediate code from changing it, and
+/// on machine code the result goes into the zero register, so that no fence orders it (LLVM 68428).
+const DROPPED: &str = "C dropped
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+}
+P1 (atomic_int* x, volatile atomic_int* y) {
+  int u = atomic_exchange_explicit(y, 2, memory_order_release);
+  atomic_thread_fence(memory_order_acquire);
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=0 /\\ y=2)
+";
+
+#[test]
+fn skipping_passes_is_a_second_opinion_on_machine_code() {
+    if !litmake_needs::here("clang-14") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("dropped.litmus", DROPPED);
+    let how =
+        ["check", "--quiet", "--json", "--passes", "--investigate", "0", "--storage", "pointers"];
+    let profile = ["--profile", "clang-14-aarch64-armv8.1-a-O2", "dropped.litmus"];
+    let (status, out) = s.litmake(&[&how[..], &profile].concat());
+    assert_eq!(status, Some(1), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["root"]["pass"], "aarch64-dead-defs", "{finding:#}");
+    assert_eq!(finding["root"]["operation"], "read-modify-write release 32", "{finding:#}");
+    assert_eq!(finding["root"]["target"], "AArch64", "{finding:#}");
+    assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
+    let notes = finding["pass"]["notes"].to_string();
+    let named = "becomes wrong where AArch64 Dead register definitions runs on P1";
+    assert!(notes.contains(named), "{notes}");
+}

@@ -311,9 +311,9 @@ pub fn explain(
     let stop = common::stop();
     let mut court = Court::new(models)?;
     for finding in &mut report.findings {
-        let asked = finding.class == Class::Concurrency
-            && finding.status != Status::Fixed
-            && finding.label.is_empty();
+        // A write where the source only reads shows in code, too; what only a run showed does not.
+        let in_code = finding.class == Class::Concurrency || !finding.faults.is_empty();
+        let asked = in_code && finding.status != Status::Fixed && finding.label.is_empty();
         if !asked {
             continue;
         }
@@ -453,6 +453,17 @@ fn said(passes: &Passes) -> Culprit {
     out.place = "after all passes on intermediate code, in code generation".into();
     out.sure = sure(how_sure);
     out.why = why.to_string();
+    if let Some(opinion) = &passes.opinion {
+        let supports = opinion.supports(&out.pass, &machine.selection);
+        // Two ways that agree are more than one, and two that do not are less.
+        out.sure = if supports { Sure::Likely } else { Sure::Possible };
+        out.why = match (supports, out.sure == sure(how_sure)) {
+            (_, true) => out.why,
+            (true, false) => "likely: skipping passes names it, too".into(),
+            (false, false) => "possible: skipping passes does not name it".into(),
+        };
+        out.notes.push(opinion.said());
+    }
     for change in &machine.changes {
         out.notes.push(change.said());
     }

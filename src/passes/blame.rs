@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::cross::{self, Opinion};
 use super::ir;
 use super::judge::{Court, Source, State, is_wrong};
 use super::machine::{self, Suspects};
@@ -33,6 +34,9 @@ pub struct Passes {
     /// Where no intermediate code is wrong: what the passes on machine code did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Suspects>,
+    /// What skipping passes says of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -94,6 +98,11 @@ pub fn blame(
     let mut out = through(test, &frame, &steps, court, &source, shown);
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
+        // Where it is not known that the machine code is wrong, there is nothing to ask.
+        if !shown.is_empty() && out.machine.is_some() {
+            // What cannot be asked leaves the suspicion as it is.
+            out.opinion = cross::opinion(compiler, test, court, &source, shown).ok();
+        }
     }
     Ok(out)
 }
@@ -231,7 +240,7 @@ pub(crate) fn named(on: &str, frame: &Frame) -> String {
 }
 
 /// Whether outcomes are among those that the code shows in the end.
-fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
+pub(crate) fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
     let agrees = |a: &State, b: &State| a.iter().all(|(k, v)| b.get(k).is_none_or(|w| w == v));
     shown.is_empty() || outcomes.iter().any(|o| shown.iter().any(|s| agrees(o, s)))
 }

@@ -63,7 +63,7 @@ fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> 
             let text = section(&dump.text, function)?;
             let operations = match dump.rtl {
                 true => patterns(&text)?,
-                false => calls(&text),
+                false => calls(body(&text)?),
             };
             Some(Step { dump, text, operations })
         })
@@ -157,6 +157,13 @@ fn section(text: &str, function: &str) -> Option<String> {
         }
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// The code of a function in trees, without what a pass says of it; none before it has basic blocks, where a statement can
+/// stand in several places.
+fn body(section: &str) -> Option<&str> {
+    let (_, body) = section.rsplit_once("\n{\n")?;
+    body.contains("<bb ").then_some(body)
 }
 
 /// The orders of C, as gcc numbers them.
@@ -338,7 +345,11 @@ mod tests {
         Written { number, pass: pass.into(), rtl, text }
     }
 
-    const TREE: &str = "  __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 3, 2);";
+    const TREE: &str =
+        "{\n  <bb 2> :\n  __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 3, 2);\n}";
+
+    /// What a pass says of a function, before its code.
+    const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
 
     /// As RISC-V has it: the orders are operands.
     const OPERANDS: &str = "(insn 13 12 14 2 (parallel [\n            (set (reg:SI 78)\n                (mem/v:SI (reg:DI 73) \
@@ -373,7 +384,15 @@ mod tests {
         let operation = "compare-exchange release acquire 32".to_string();
         let tree = |n| dump(n, "optimized", false, TREE);
         // The order is gone where RTL begins.
-        let power = [tree(1), dump(2, "expand", true, BARRIER), dump(3, "final", true, BARRIER)];
+        let said = dump(1, "modref1", false, &format!("{REMARKS}{TREE}"));
+        let early = dump(0, "original", false, REMARKS);
+        let power = [
+            early,
+            tree(1),
+            said,
+            dump(2, "expand", true, BARRIER),
+            dump(3, "final", true, BARRIER),
+        ];
         assert_eq!(found(&power), ("expand".into(), Sure::Likely, operation.clone()));
         // It is there up to the end.
         let riscv = [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];

@@ -58,6 +58,9 @@ const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
 const NONE: [&str; 4] =
     ["-Xclang", "-disable-llvm-passes", "-mllvm", "-print-after=pre-isel-intrinsic-lowering"];
 
+/// Skips no pass, and makes a compiler number those that may be skipped.
+const NUMBERS: [&str; 2] = ["-mllvm", "-opt-bisect-limit=-1"];
+
 impl Compiler<'_> {
     /// What the compiler prints of the compilation of a test, pass by pass. Passes on functions that
     /// the test does not run (those that keep variables alive) are left out.
@@ -74,6 +77,11 @@ impl Compiler<'_> {
             Failure::unsupported(format!("{name} prints no code after its passes"))
         })?;
         Ok((frame, text))
+    }
+
+    /// What a compiler of LLVM prints of the passes that may be skipped, each with its number.
+    pub fn numbered(&self, test: &Test) -> Result<(Frame, String), Failure> {
+        self.printed(test, &NUMBERS)
     }
 
     /// What gcc writes of the compilation of a test, pass by pass.
