@@ -519,3 +519,48 @@ fn skipping_passes_is_a_second_opinion_on_machine_code() {
     let named = "becomes wrong where AArch64 Dead register definitions runs on P1";
     assert!(notes.contains(named), "{notes}");
 }
+
+/// A load of 128 bits becomes a compare-exchange, which writes: it crashes where constants cannot be written.
+const CONSTANT: &str = "C constant
+{ k=7; }
+P0 (_Atomic __int128* k) { __int128 r0 = atomic_load_explicit(k, memory_order_seq_cst); }
+exists (not (0:r0=7))
+";
+
+/// Halves of a big-endian pair are swapped where instructions are selected: no pass that may be skipped is needed for it.
+const HALVES: &str = "C halves
+{}
+P0 (_Atomic __int128* x) {
+  atomic_store_explicit(x, 7, memory_order_seq_cst);
+  __int128 r0 = atomic_exchange_explicit(x, 9, memory_order_seq_cst);
+}
+exists (not (0:r0=7))
+";
+
+#[test]
+fn writes_and_wrong_values_have_passes_too() {
+    if !litmake_needs::here("clang-16") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("constant.litmus", CONSTANT);
+    s.write("halves.litmus", HALVES);
+    let pass = |profile: &str, test: &str| {
+        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
+        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, test]].concat());
+        assert_eq!(status, Some(1), "{out}");
+        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        report["findings"][0]["pass"].clone()
+    };
+    let found = pass("clang-16-x86_64-cx16-O2", "constant.litmus");
+    let name = found["pass"].as_str().unwrap_or_default();
+    assert!(name.contains("atomic-expand"), "{found:#}");
+    assert!(
+        found["operation"].as_str().unwrap_or_default().starts_with("compare-exchange"),
+        "{found:#}"
+    );
+    let found = pass("clang-16-aarch64be-armv8.4-a-O2", "halves.litmus");
+    let name = found["pass"].as_str().unwrap_or_default();
+    assert!(name.contains("Instruction Selection"), "{found:#}");
+    assert_eq!(found["sure"], "likely", "{found:#}");
+}

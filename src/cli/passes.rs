@@ -13,7 +13,7 @@ use litmake::litmus::{self, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
 use litmake::passes::judge::Court;
-use litmake::passes::operation::{lost_of_accesses, lost_of_code};
+use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
 use litmake::passes::{gcc, machine};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
@@ -345,7 +345,17 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         let (source, _, outcomes) = finding.smallest();
         let test =
             litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
-        if profile.maker() == "gcc" {
+        let is_gcc = profile.maker() == "gcc";
+        if let [place, ..] = &finding.faults[..] {
+            if is_gcc {
+                return Err("what writes is not looked for in dumps of gcc".into());
+            }
+            // The place is called so in the whole test.
+            let whole = litmus::read(&Source::new(finding.test.as_str(), &*finding.source));
+            let whole = whole.map_err(|e| e.to_string())?;
+            return of_write(&compiler, &whole, place).map_err(|e| e.text());
+        }
+        if is_gcc {
             return of_gcc(&compiler, &test, finding).map_err(|e| e.text());
         }
         let shown = &outcomes.forbidden;
@@ -357,6 +367,36 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         Ok(out)
     };
     found().unwrap_or_else(unknown)
+}
+
+/// The pass that put in a write to a location which the source only reads.
+fn of_write(
+    compiler: &Compiler,
+    test: &litmus::Test,
+    place: &str,
+) -> std::result::Result<Culprit, Failure> {
+    let Some(guilty) = blame::writer(compiler, test, place)? else {
+        let why = format!("no intermediate code has an instruction that writes to `{place}`");
+        return Ok(Culprit { why, ..Culprit::default() });
+    };
+    Ok(Culprit {
+        pass: guilty.pass,
+        place: "intermediate code".into(),
+        sure: Sure::Likely,
+        why: format!(
+            "likely: the code after it is the first with an instruction that writes to `{place}`, which the \
+             source only reads"
+        ),
+        function: guilty.function,
+        operation: gained_of_code(&guilty.before, &guilty.after),
+        // A target asks for it.
+        target: compiler.profile.arch.name().to_string(),
+        before: guilty.before,
+        after: guilty.after,
+        dump_before: guilty.dump_before,
+        dump_after: guilty.dump_after,
+        ..Culprit::default()
+    })
 }
 
 /// What the dumps of gcc say of a finding.

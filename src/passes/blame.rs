@@ -93,8 +93,7 @@ pub fn blame(
     let (frame, first) = before_passes(compiler, test)?;
     let (_, printed) = compiler.dumps(test)?;
     let dumps = list(&printed);
-    let front = Dump { pass: FRONT_END, on: "", machine: false, text: &first };
-    let steps: Vec<Dump> = std::iter::once(front).chain(dumps.iter().copied()).collect();
+    let steps = steps(&first, &dumps);
     let mut out = through(test, &frame, &steps, court, &source, shown);
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
@@ -103,8 +102,63 @@ pub fn blame(
             // What cannot be asked leaves the suspicion as it is.
             out.opinion = cross::opinion(compiler, test, court, &source, shown).ok();
         }
+        // Then passes that may be skipped are not needed for it, and those that ran all the same are looked at alone.
+        if out.opinion == Some(Opinion::Always) {
+            let profile = cross::limited(compiler.profile, 0);
+            let least = Compiler { profile: &profile, ..*compiler };
+            if let Ok((frame, printed)) = least.dumps(test) {
+                out.machine = machine::suspects(&list(&printed), &frame).or(out.machine);
+            }
+        }
     }
     Ok(out)
+}
+
+/// All intermediate code of a compilation, what the front end made first.
+fn steps<'a>(first: &'a str, dumps: &[Dump<'a>]) -> Vec<Dump<'a>> {
+    let front = Dump { pass: FRONT_END, on: "", machine: false, text: first };
+    std::iter::once(front).chain(dumps.iter().copied()).collect()
+}
+
+/// The first pass after which the code has an instruction that writes to a location which the source only reads, whether or
+/// not that write can happen: machines write with a compare-exchange that fails.
+pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Guilty>, Failure> {
+    let (frame, first) = before_passes(compiler, test)?;
+    let (_, printed) = compiler.dumps(test)?;
+    let dumps = list(&printed);
+    let mut before: Option<(Test, &str)> = None;
+    for (number, step) in steps(&first, &dumps).iter().enumerate().filter(|(_, d)| !d.machine) {
+        let made = ir::test(test, &frame, step.text)?;
+        if writes(&code(&made), place) {
+            let old_text = before.as_ref().map_or("", |(_, text)| text);
+            let (dump_before, dump_after) = changed(old_text, step.text);
+            return Ok(Some(Guilty {
+                pass: step.pass.to_string(),
+                number,
+                function: named(step.on, &frame),
+                outcomes: Vec::new(),
+                before: before.as_ref().map(|(test, _)| code(test)).unwrap_or_default(),
+                after: code(&made),
+                dump_before,
+                dump_after,
+                open: false,
+            }));
+        }
+        before = Some((made, step.text));
+    }
+    Ok(None)
+}
+
+/// Whether some instruction of intermediate code can write to a location.
+fn writes(code: &str, place: &str) -> bool {
+    let symbol = format!("@{place}");
+    code.lines().any(|line| {
+        let line = line.trim();
+        let line = line.split_once(" = ").map_or(line, |(_, code)| code);
+        let mut words = line.split([' ', ',', '(', ')']);
+        let is_write = matches!(words.next(), Some("store" | "atomicrmw" | "cmpxchg"));
+        is_write && words.any(|word| word == symbol)
+    })
 }
 
 /// The first of some steps after which the code is wrong.

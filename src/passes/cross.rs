@@ -55,6 +55,13 @@ fn is_called(dumped: &str, name: &str) -> bool {
     dumped.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }
 
+/// A profile under which LLVM skips the passes behind a limit.
+pub fn limited(profile: &Profile, limit: usize) -> Profile {
+    let mut args = profile.args.clone();
+    args.extend(["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")]);
+    Profile { args, ..profile.clone() }
+}
+
 /// What skipping passes says of a test whose machine code shows some outcomes that its source forbids.
 pub fn opinion(
     compiler: &Compiler,
@@ -67,10 +74,7 @@ pub fn opinion(
     let passes = numbered(&printed, &frame);
     let last = passes.len();
     let mut wrong = |limit: usize| -> Result<bool, Failure> {
-        let own = compiler.profile;
-        let mut args = own.args.clone();
-        args.extend(["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")]);
-        let profile = Profile { args, ..own.clone() };
+        let profile = limited(compiler.profile, limit);
         let limited = Compiler { profile: &profile, ..*compiler };
         let made = limited.compile(std::slice::from_ref(test)).pop();
         let code = made.unwrap_or_else(|| Err(Failure::stopped()))?;

@@ -236,41 +236,48 @@ const ATOMIC: &[&str] = &[
 const BARRIERS: &[&str] = &["SYNC", "FENCE", "BARRIER", "DMB"];
 
 /// The patterns of a function in RTL that access what threads share or that order accesses, in order; none where the
-/// dump lists no instructions.
+/// dump does not list all instructions in a row.
 fn patterns(text: &str) -> Option<Vec<String>> {
-    let mut out: Vec<(u32, String)> = Vec::new();
-    let mut seen = false;
-    let mut open: Option<(u32, String)> = None;
-    for line in text.lines() {
-        if let Some(number) = instruction(line) {
-            seen = true;
-            // The dump lists the function again: what comes last holds.
-            if out.iter().any(|(n, _)| *n == number) {
-                out.clear();
-            }
-            open = Some((number, String::new()));
-        } else if !line.starts_with(' ') {
-            open = None;
-        }
-        if let Some((number, text)) = &mut open {
-            text.push_str(line.trim());
-            text.push(' ');
-            let number = *number;
-            match (out.last_mut().filter(|(n, _)| *n == number), pattern(text)) {
-                (Some((_, old)), Some(new)) => *old = new,
-                (None, Some(new)) => out.push((number, new)),
-                (_, None) => {}
-            }
-        }
-    }
-    seen.then(|| out.into_iter().map(|(_, pattern)| pattern).collect())
+    Some(listing(text)?.iter().filter_map(|instruction| pattern(instruction)).collect())
 }
 
-/// The number of an instruction, where a line begins one.
-fn instruction(line: &str) -> Option<u32> {
-    let rest = ["(insn", "(jump_insn", "(call_insn"].iter().find_map(|h| line.strip_prefix(h))?;
-    // Flags stand behind a slash: `(insn/f 33 ...`.
-    rest.split(' ').nth(1)?.parse().ok()
+/// The last whole list of a function's instructions: each names the one before it and the one behind it, and 0 stands for none.
+/// Passes print parts of the list, too, between what they say.
+fn listing(text: &str) -> Option<Vec<String>> {
+    let mut done = None;
+    let mut open: Option<Vec<String>> = None;
+    let mut last = 0;
+    let mut whole = false;
+    for line in text.lines().chain([""]) {
+        if let Some(list) = open.as_mut().filter(|_| line.starts_with(' ')) {
+            if let Some(instruction) = list.last_mut() {
+                instruction.push(' ');
+                instruction.push_str(line.trim());
+            }
+            continue;
+        }
+        if whole {
+            done = open.take();
+            whole = false;
+        }
+        let Some((number, before, behind)) = head(line) else { continue };
+        match &mut open {
+            _ if before == 0 => open = Some(vec![line.to_string()]),
+            Some(list) if before == last => list.push(line.to_string()),
+            _ => open = None,
+        }
+        last = number;
+        whole = open.is_some() && behind == 0;
+    }
+    done
+}
+
+/// The number of an instruction, of the one before it and of the one behind it, where a line begins one: `(insn/f 33 32 5
+/// ...`.
+fn head(line: &str) -> Option<(u32, u32, u32)> {
+    let mut words = line.strip_prefix('(')?.split(' ').skip(1);
+    let mut number = || words.next()?.parse().ok();
+    Some((number()?, number()?, number()?))
 }
 
 /// What an instruction does to what threads share: the names of its patterns, with orders that are operands.
@@ -352,14 +359,14 @@ mod tests {
     const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
 
     /// As RISC-V has it: the orders are operands.
-    const OPERANDS: &str = "(insn 13 12 14 2 (parallel [\n            (set (reg:SI 78)\n                (mem/v:SI (reg:DI 73) \
+    const OPERANDS: &str = "(insn 13 0 0 2 (parallel [\n            (set (reg:SI 78)\n                (mem/v:SI (reg:DI 73) \
          [-1  S4 A32]))\n            (set (mem/v:SI (reg:DI 73))\n                (unspec_volatile:SI [\n                        \
          (reg:SI 76)\n                        (const_int 3 [0x3])\n                        (const_int 2 [0x2])\n                    \
          ] UNSPEC_COMPARE_AND_SWAP))\n        ]) -1\n     (nil))";
 
     /// As Power has it: a barrier, and a loop.
-    const BARRIER: &str = "(insn 12 11 13 2 (set (mem/v:BLK (scratch:DI) [0  A8])\n        (unspec:BLK [\n                \
-         (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 31 15 4 (set (reg:SI 126)\n        \
+    const BARRIER: &str = "(insn 12 0 14 2 (set (mem/v:BLK (scratch:DI) [0  A8])\n        (unspec:BLK [\n                \
+         (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 12 0 4 (set (reg:SI 126)\n        \
          (unspec_volatile:SI [\n                (mem/v:SI (reg:DI 121) [-1  S4 A32])\n            ] UNSPECV_LL)) -1\n     (nil))";
 
     fn found(dumps: &[Written]) -> (String, Sure, String) {
@@ -374,8 +381,13 @@ mod tests {
         let list = |body: &str| patterns(&text(body)).expect("instructions");
         assert_eq!(list(OPERANDS), ["UNSPEC_COMPARE_AND_SWAP release acquire"]);
         assert_eq!(list(BARRIER), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
-        // A dump that lists the function twice.
-        assert_eq!(list(&format!("{BARRIER}\n{BARRIER}")), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
+        // A dump that lists the function twice, and one that lists a part of it.
+        let part =
+            BARRIER.split_once("\n(insn 14").map(|(part, _)| part).expect("two instructions");
+        for body in [format!("{BARRIER}\n{BARRIER}"), format!("{BARRIER}\nsaid:\n{part}\nmore")] {
+            assert_eq!(list(&body), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
+        }
+        assert_eq!(patterns(&text(part)), None);
         assert_eq!(patterns(&text("nothing")), None);
     }
 
@@ -405,7 +417,9 @@ mod tests {
             ("fab1".into(), Sure::Likely, operation.clone())
         );
         // A pass on RTL loses the barrier.
-        let less = BARRIER.split_once("\n(insn 14").map(|(_, rest)| format!("(insn 14{rest}"));
+        let less = BARRIER
+            .split_once("\n(insn 14")
+            .map(|(_, rest)| format!("(insn 14{}", rest.replacen(" 12 ", " 0 ", 1)));
         let less = dump(3, "combine", true, &less.expect("two instructions"));
         let row = [tree(1), dump(2, "expand", true, BARRIER), less];
         assert_eq!(found(&row), ("combine".into(), Sure::Likely, operation));

@@ -135,7 +135,11 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
                 Some(before) if before != after => out.changes.push(Change {
                     pass: dump.pass.to_string(),
-                    how: How::of(&before, &after),
+                    // What pseudo-instructions become need not say what it accesses.
+                    how: match How::of(&before, &after) {
+                        How::Removed if dump.pass.contains("pseudo") => How::Replaced,
+                        how => how,
+                    },
                     function: format!("P{thread}"),
                     before,
                     after: after.clone(),

@@ -106,6 +106,11 @@ pub fn lost_of_code(before: &str, after: &str) -> String {
     lost(&of_code(before), &of_code(after)).cloned().unwrap_or_default()
 }
 
+/// The operation that it got instead.
+pub fn gained_of_code(before: &str, after: &str) -> String {
+    lost_of_code(after, before)
+}
+
 /// The same of the accesses of machine code.
 pub fn lost_of_accesses(before: &[String], after: &[String]) -> String {
     lost(before, after).map(|access| of_access(access)).unwrap_or_default()
