@@ -149,15 +149,19 @@ pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Gu
     Ok(None)
 }
 
-/// Whether some instruction of intermediate code can write to a location.
+/// Whether some instruction of intermediate code can write to a location, whose address is the last operand of a store and
+/// the first one of what reads and writes.
 fn writes(code: &str, place: &str) -> bool {
     let symbol = format!("@{place}");
     code.lines().any(|line| {
         let line = line.trim();
         let line = line.split_once(" = ").map_or(line, |(_, code)| code);
-        let mut words = line.split([' ', ',', '(', ')']);
-        let is_write = matches!(words.next(), Some("store" | "atomicrmw" | "cmpxchg"));
-        is_write && words.any(|word| word == symbol)
+        let address = match line.split(' ').next() {
+            Some("store") => line.rsplit(',').next(),
+            Some("atomicrmw" | "cmpxchg") => line.split(',').next(),
+            _ => None,
+        };
+        address.is_some_and(|a| a.split([' ', '(', ')']).any(|word| word == symbol))
     })
 }
 
@@ -330,4 +334,23 @@ pub fn front_end(
     let verdict = court.judge(&source, &made)?;
     let wrong = if is_wrong(&verdict) { verdict.positive } else { Vec::new() };
     Ok((made, wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::writes;
+
+    #[test]
+    fn an_address_that_is_stored_is_not_written_to() {
+        for (line, expected) in [
+            ("%0 = cmpxchg ptr @k, i128 0, i128 0 seq_cst seq_cst", true),
+            ("%0 = atomicrmw add i32* @k, i32 1 monotonic", true),
+            ("store atomic i32 1, ptr @k release", true),
+            ("store ptr @k, ptr @slot", false),
+            ("%0 = load atomic i128, ptr @k seq_cst", false),
+            ("%0 = cmpxchg ptr @other, ptr @k, ptr null seq_cst seq_cst", false),
+        ] {
+            assert_eq!(writes(line, "k"), expected, "{line}");
+        }
+    }
 }
