@@ -106,7 +106,12 @@ impl Issue<'_> {
         let mut page = Page { tracker, out: String::new() };
         page.title(&self.title());
         page.paragraph(&format!("{}:", f.claim()));
-        page.block("", &f.wrong().join("\n"));
+        // In the names of the test that is shown.
+        let wrong = match f.reduced.as_ref().map(|r| &r.outcomes.forbidden) {
+            Some(states) if !states.is_empty() => states.iter().map(state_text).collect(),
+            _ => f.wrong(),
+        };
+        page.block("", &wrong.join("\n"));
         for c in self.compilations.iter().filter(|c| !c.link.is_empty()) {
             page.paragraph(&format!("Compiler Explorer ({}): {}", c.profile, c.link));
         }
