@@ -522,6 +522,46 @@ fn a_report_is_of_its_schema() {
     }
 }
 
+/// Stores of one convention beside loads of another: which barriers go together differs between machines, so
+/// each machine has a bug of its own.
+#[test]
+fn mixes_of_two_machines_are_two_bugs() {
+    if missing(&["clang-16", "clang-22"]) {
+        return;
+    }
+    let s = Scratch::new(&[("sb.litmus", STORE_BUFFERING)]);
+    let mut seen = BTreeSet::new();
+    for (n, pair) in [
+        ["clang-16-armv7-O2", "clang-16-armv8-O2"],
+        ["clang-16-armv7-O1", "clang-22-armv8-O1"],
+        ["clang-16-riscv64-O2", "clang-22-riscv64-zalasr-O2"],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let cache = format!("cache{n}");
+        let profiles = ["--profile", pair[0], "--profile", pair[1]];
+        let how = ["--split", "instruction", "--cache", &cache];
+        let report = s.check(&[&how[..], &profiles, &["sb.litmus"]].concat());
+        assert_eq!(ids(&report).len(), 1, "{pair:?}: {report:#}");
+        seen.extend(ids(&report));
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
+}
+
+const STORE_BUFFERING: &str = "C sb
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+  int r0 = atomic_load_explicit(y, memory_order_seq_cst);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(y, 1, memory_order_seq_cst);
+  int r0 = atomic_load_explicit(x, memory_order_seq_cst);
+}
+exists (0:r0=0 /\\ 1:r0=0)
+";
+
 /// Bugs of the corpus beside the tree, with compilers that have them: the folder, the source, how it is
 /// checked, and whether its two lines of profiles have one bug.
 #[expect(clippy::type_complexity, reason = "a table, read once")]

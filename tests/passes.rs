@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use litmake::diag::Source;
 use litmake::generate::recipe::Recipe;
 use litmake::litmus::{self, Arch, Test};
@@ -239,4 +241,326 @@ fn what_has_no_passes_of_llvm_says_so() {
     let (status, out) = s.litmake(&["passes", "--profile", "gcc-12-x86_64-O2", "both.litmus"]);
     assert_eq!(status, Some(3), "{out}");
     assert!(out.contains("unsupported: the passes of gcc-12"), "{out}");
+}
+
+/// The text of a link to Compiler Explorer, read as the site reads it.
+fn state_of_link(text: &str) -> serde_json::Value {
+    let start = "https://godbolt.org/clientstate/";
+    let at = text.find(start).unwrap_or_else(|| panic!("no link in {text}")) + start.len();
+    let coded = text[at..].split_whitespace().next().expect("a state");
+    let json = URL_SAFE_NO_PAD.decode(coded).expect("base64");
+    serde_json::from_slice(&json).expect("JSON")
+}
+
+#[test]
+fn an_issue_has_all_that_a_tracker_wants() {
+    if !litmake_needs::here("clang-15") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    let how = ["check", "--quiet", "--storage", "pointers", "--profile", "clang-15-riscv64-O2"];
+    let with = |more: &[&'static str]| s.litmake(&[&how[..], more, &["both.litmus"]].concat());
+    let (status, out) = with(&["--issue", "llvm"]);
+    assert_eq!(status, Some(1), "{out}");
+    for part in [
+        "# InstCombinePass: compiled code allows an outcome that C11 forbids",
+        "atomic_fetch_add_explicit(y, 0, memory_order_relaxed);",
+        "clang-15 ",
+        "-print-after-all",
+        "## Before it\n\n```llvm\ndefine ",
+        "atomicrmw add",
+        "## After it\n\n```llvm\ndefine ",
+        "synchronises with",
+        "reads what was there before",
+        "## Versions",
+        "ended between clang 15 and 16",
+        "0:r0=0; 1:r0=0;",
+        "litmake check",
+    ] {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let session = &state_of_link(&out)["sessions"][0];
+    let source = session["source"].as_str().expect("a source");
+    assert!(source.contains("atomic_fetch_add_explicit(y, 0"), "{source}");
+    assert!(out.contains(source.trim()), "the source is that of the issue");
+    assert_eq!(session["compilers"][0]["id"], "cclang1500");
+    let options = session["compilers"][0]["options"].as_str().expect("options");
+    assert!(options.contains("riscv64") && options.contains("-O2"), "{options}");
+    // Another tracker has nothing to do with it, and says so.
+    let (status, out) = with(&["--issue", "gcc"]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(out.contains("it is not of this tracker's compiler"), "{out}");
+    // What is written into a folder is the same text but for the command.
+    let (_, out) = with(&["--passes", "--findings", "found"]);
+    let folder = std::fs::read_dir(s.dir.path().join("found")).expect("a folder");
+    let folder = folder.flatten().next().expect("a finding").path();
+    let text = std::fs::read_to_string(folder.join("issue.md")).expect("an issue");
+    assert!(text.contains("# InstCombinePass: ") && text.contains("## Before it"), "{out}{text}");
+}
+
+#[test]
+fn an_issue_for_gcc_is_plain_text() {
+    if !litmake_needs::here("powerpc64le-linux-gnu-gcc-12") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("compare.litmus", COMPARE);
+    let (status, out) = s.litmake(&[
+        "check",
+        "--quiet",
+        "--storage",
+        "pointers",
+        "--issue",
+        "gcc",
+        "--profile",
+        "gcc-12-ppc64le-O2",
+        "compare.litmus",
+    ]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(!out.contains("```") && !out.contains("## "), "{out}");
+    for part in
+        ["Summary: ", "powerpc64le-linux-gnu-gcc-12 ", "12.2", "reads what was there before"]
+    {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let session = &state_of_link(&out)["sessions"][0];
+    assert_eq!(session["compilers"][0]["id"], "cppc64leg1220");
+}
+
+/// The failing side of a compare-exchange does not acquire (gcc 11 and 12 for Power).
+const COMPARE: &str = "C compare
+{ e=5; }
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_store_explicit(y, 1, memory_order_release);
+}
+P1 (atomic_int* x, atomic_int* y, int* e) {
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 2, memory_order_release, memory_order_acquire);
+  int r1 = *e;
+  int r2 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r1=1 /\\ 1:r2=0)
+";
+
+/// Tests that reduce to two forms of one fault.
+#[test]
+fn findings_with_one_root_cause_are_one_bug() {
+    if !litmake_needs::here("clang-15") || !litmake_needs::here("clang-14") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    s.write("idle.litmus", IDLE);
+    let check = |profile: &'static str, more: &[&'static str], tests: &[&'static str]| {
+        let how = ["check", "--quiet", "--json", "--storage", "pointers", "--profile", profile];
+        let (status, out) = s.litmake(&[&how[..], more, tests].concat());
+        let report: serde_json::Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+        (status, report["findings"].as_array().cloned().unwrap_or_default())
+    };
+    let tests = ["both.litmus", "idle.litmus"];
+    let (_, forms) = check("clang-15-riscv64-O2", &[], &tests);
+    assert_eq!(forms.len(), 2, "{forms:#?}");
+    let (status, bugs) = check("clang-15-riscv64-O2", &["--passes"], &tests);
+    assert_eq!(status, Some(1));
+    let [bug] = &bugs[..] else { panic!("{bugs:#?}") };
+    assert_eq!(bug["root"]["pass"], "InstCombinePass");
+    assert_eq!(bug["root"]["operation"], "read-modify-write relaxed 32");
+    assert_eq!(bug["root"]["edge"], "com to sw");
+    assert_eq!(bug["pass"]["sure"], "shown");
+    assert_eq!(bug["count"], 2, "{bug:#}");
+    let names = |bug: &serde_json::Value| {
+        let forms = bug["forms"].as_array().cloned().unwrap_or_default();
+        forms.iter().filter_map(|f| f.as_str().map(str::to_string)).collect::<Vec<_>>()
+    };
+    let mut ids: Vec<String> =
+        forms.iter().filter_map(|f| f["id"].as_str().map(str::to_string)).collect();
+    ids.sort();
+    assert_eq!(names(bug), ids);
+    // Another version and another target of the same pass have the same bug.
+    for profile in ["clang-14-riscv64-O1", "clang-15-ppc64le-O2"] {
+        let (_, other) = check(profile, &["--passes"], &tests[..1]);
+        assert_eq!(other.len(), 1, "{profile}: {other:#?}");
+        assert_eq!(other[0]["id"], bug["id"], "{profile}");
+    }
+    // A baseline that was written with passes knows it without them, and the page shows the pass.
+    let how = ["--passes", "--report", "report.json", "--html", "page.html"];
+    check("clang-15-riscv64-O2", &how, &tests);
+    let page = std::fs::read_to_string(s.dir.path().join("page.html")).expect("a page");
+    assert!(page.contains("The pass that did it: InstCombinePass"));
+    assert!(page.contains("root cause: InstCombinePass"));
+    let (_, out) = s.litmake(&["baseline", "update", "report.json", "--baseline", "known.json"]);
+    for more in [&["--baseline", "known.json"][..], &["--passes", "--baseline", "known.json"]] {
+        let (status, found) = check("clang-15-riscv64-O2", more, &tests);
+        assert_eq!(status, Some(0), "{out}{found:#?}");
+        assert!(found.iter().all(|f| f["status"] == "known"), "{found:#?}");
+    }
+}
+
+/// Behind the pass that writes atomic instructions as a target has them, code is simulated where it has a meaning, and
+/// refused by name where it has none.
+#[test]
+fn code_of_targets_is_simulated_or_refused_by_name() {
+    if !litmake_needs::here("clang-22") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("both.litmus", BOTH);
+    s.write("compare.litmus", COMPARE);
+    for (profile, refused) in [
+        ("clang-22-aarch64-O2", None),
+        ("clang-22-armv7-O1", None),
+        ("clang-22-riscv64-O2", None),
+        ("clang-22-ppc64le-O2", Some("llvm.ppc.cfence")),
+    ] {
+        for test in ["both.litmus", "compare.litmus"] {
+            let (status, out) = s.litmake(&["passes", "--json", "--profile", profile, test]);
+            assert_eq!(status, Some(0), "{profile} {test}: {out}");
+            let line: serde_json::Value =
+                serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+            let passes = &line["passes"];
+            assert!(passes.get("guilty").is_none(), "{profile} {test}: {out}");
+            assert!(passes.get("refused").is_none(), "{profile} {test}: {out}");
+            let lowered = passes["lowered"]["why"].as_str();
+            match (lowered, refused) {
+                (None, None) => {}
+                (Some(why), Some(name)) => assert!(why.contains(name), "{profile} {test}: {why}"),
+                // A test without an access that needs it.
+                (None, Some(_)) => {}
+                (Some(why), None) => panic!("{profile} {test}: {why}"),
+            }
+        }
+    }
+}
+
+/// A compare-exchange that publishes, whose release is lost (gcc 12 for RISC-V).
+const PUBLISH: &str = "C publish
+{ e=0; }
+P0 (atomic_int* x, atomic_int* y, int* e) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 1, memory_order_acq_rel, memory_order_acquire);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+/// Power's barrier is missing where RTL begins; RISC-V's RTL asks for the order until instructions are written.
+#[test]
+fn dumps_of_gcc_say_where_an_order_ends() {
+    for (compiler, profile, test, pass, operation) in [
+        (
+            "powerpc64le-linux-gnu-gcc-12",
+            "gcc-12-ppc64le-O2",
+            COMPARE,
+            "expand",
+            "compare-exchange",
+        ),
+        ("riscv64-linux-gnu-gcc-12", "gcc-12-riscv64-O2", PUBLISH, "final", "compare-exchange"),
+    ] {
+        if !litmake_needs::here(compiler) {
+            continue;
+        }
+        let s = Scene::new();
+        s.write("test.litmus", test);
+        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
+        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, "test.litmus"]].concat());
+        assert_eq!(status, Some(1), "{out}");
+        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        let finding = &report["findings"][0];
+        assert_eq!(finding["pass"]["pass"], pass, "{finding:#}");
+        assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
+        assert_eq!(finding["root"]["pass"], pass, "{finding:#}");
+        assert!(finding["root"]["target"].as_str().is_some_and(|t| !t.is_empty()), "{finding:#}");
+        let said = finding["root"]["operation"].as_str().unwrap_or_default();
+        assert!(said.starts_with(operation), "{finding:#}");
+    }
+}
+
+/// An exchange of which nobody reads the result: its volatile object keeps passes on intermediate code from changing it, and
+/// on machine code the result goes into the zero register, so that no fence orders it (LLVM 68428).
+const DROPPED: &str = "C dropped
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(y, 1, memory_order_relaxed);
+}
+P1 (atomic_int* x, volatile atomic_int* y) {
+  int u = atomic_exchange_explicit(y, 2, memory_order_release);
+  atomic_thread_fence(memory_order_acquire);
+  int r0 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=0 /\\ y=2)
+";
+
+#[test]
+fn skipping_passes_is_a_second_opinion_on_machine_code() {
+    if !litmake_needs::here("clang-14") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("dropped.litmus", DROPPED);
+    let how =
+        ["check", "--quiet", "--json", "--passes", "--investigate", "0", "--storage", "pointers"];
+    let profile = ["--profile", "clang-14-aarch64-armv8.1-a-O2", "dropped.litmus"];
+    let (status, out) = s.litmake(&[&how[..], &profile].concat());
+    assert_eq!(status, Some(1), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["root"]["pass"], "aarch64-dead-defs", "{finding:#}");
+    assert_eq!(finding["root"]["operation"], "read-modify-write release 32", "{finding:#}");
+    assert_eq!(finding["root"]["target"], "AArch64", "{finding:#}");
+    assert_eq!(finding["pass"]["sure"], "likely", "{finding:#}");
+    let notes = finding["pass"]["notes"].to_string();
+    let named = "becomes wrong where AArch64 Dead register definitions runs on P1";
+    assert!(notes.contains(named), "{notes}");
+}
+
+/// A load of 128 bits becomes a compare-exchange, which writes: it crashes where constants cannot be written.
+const CONSTANT: &str = "C constant
+{ k=7; }
+P0 (_Atomic __int128* k) { __int128 r0 = atomic_load_explicit(k, memory_order_seq_cst); }
+exists (not (0:r0=7))
+";
+
+/// Halves of a big-endian pair are swapped where instructions are selected: no pass that may be skipped is needed for it.
+const HALVES: &str = "C halves
+{}
+P0 (_Atomic __int128* x) {
+  atomic_store_explicit(x, 7, memory_order_seq_cst);
+  __int128 r0 = atomic_exchange_explicit(x, 9, memory_order_seq_cst);
+}
+exists (not (0:r0=7))
+";
+
+#[test]
+fn writes_and_wrong_values_have_passes_too() {
+    if !litmake_needs::here("clang-16") {
+        return;
+    }
+    let s = Scene::new();
+    s.write("constant.litmus", CONSTANT);
+    s.write("halves.litmus", HALVES);
+    let pass = |profile: &str, test: &str| {
+        let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
+        let (status, out) = s.litmake(&[&how[..], &["--profile", profile, test]].concat());
+        assert_eq!(status, Some(1), "{out}");
+        let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        report["findings"][0]["pass"].clone()
+    };
+    let found = pass("clang-16-x86_64-cx16-O2", "constant.litmus");
+    let name = found["pass"].as_str().unwrap_or_default();
+    assert!(name.contains("atomic-expand"), "{found:#}");
+    assert!(
+        found["operation"].as_str().unwrap_or_default().starts_with("compare-exchange"),
+        "{found:#}"
+    );
+    let found = pass("clang-16-aarch64be-armv8.4-a-O2", "halves.litmus");
+    let name = found["pass"].as_str().unwrap_or_default();
+    assert!(name.contains("Instruction Selection"), "{found:#}");
+    assert_eq!(found["sure"], "likely", "{found:#}");
 }

@@ -41,7 +41,8 @@ fn run(args: &Args) -> Result<u8> {
     let layout = serde_json::json!({ "profiles": profiles, "types": types });
     let stage = serde_json::json!({ "name": "layout", "layout": layout });
     let pipeline = serde_json::json!({ "name": "abi", "stages": [stage] });
-    let report = made::run(&pipeline, &args.how, |report| {
+    let report = made::run(&pipeline, &args.how, None, |report, used| {
+        args.how.place(report, used)?;
         made::print(report, args.json);
         Ok(())
     })?;

@@ -9,12 +9,15 @@ use litmake::base::failure::FailureKind;
 use litmake::diag::Result;
 use litmake::litmus::list;
 use litmake::mix::By;
-use litmake::profile::files::Disk;
+use litmake::plain;
 use litmake::profile::types::Storage;
-use litmake::report::Report;
+use litmake::report::issue::Tracker;
+use litmake::report::{Finding, Report};
+use litmake::stage::investigate::Investigator;
 
 use super::common;
 use super::compile::StorageArg;
+use super::run::Look;
 use super::{completions, findings, made};
 
 /// Compile tests, lift and simulate what comes out, and compare with the source.
@@ -71,6 +74,12 @@ pub struct Args {
     #[arg(long, conflicts_with = "split")]
     passes: bool,
 
+    /// Print each new bug as the text of an issue for a tracker: the reduced source, command lines, the code
+    /// before and after the pass that did it, both sets of outcomes, why the source forbids one, the
+    /// versions that have it, and a link to Compiler Explorer
+    #[arg(long, value_enum, value_name = "TRACKER", conflicts_with = "json")]
+    issue: Option<TrackerArg>,
+
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -102,6 +111,24 @@ pub enum Link {
     Ld,
 }
 
+/// Whose tracker an issue is for.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TrackerArg {
+    /// LLVM's, in Markdown: bugs of clang
+    Llvm,
+    /// That of gcc, in plain text
+    Gcc,
+}
+
+impl From<TrackerArg> for Tracker {
+    fn from(tracker: TrackerArg) -> Tracker {
+        match tracker {
+            TrackerArg::Llvm => Tracker::Llvm,
+            TrackerArg::Gcc => Tracker::Gcc,
+        }
+    }
+}
+
 impl Split {
     /// Where parts of tests are compiled on their own, which.
     pub fn by(self) -> Option<By> {
@@ -125,30 +152,88 @@ fn run(args: &Args) -> Result<u8> {
     if args.run {
         super::crash::whole(args.split)?;
     }
-    let pipeline = pipeline(args, &paths)?;
-    let report = made::run(&pipeline, &args.how, |report| {
+    let models = source_models(args);
+    let question = Question {
+        profiles: &args.profile,
+        split: args.split,
+        link: args.link,
+        ways: preparations(args),
+        models: &models,
+        target_model: args.target_model.as_deref(),
+        investigate: args.investigate,
+    };
+    let pipeline = pipeline(&question, &paths);
+    let mut passes = |report: &mut Report, investigator: &mut Investigator| {
+        let mut evidence = |finding: &mut Finding| investigator.explain(finding);
+        super::passes::explain(report, &args.profile, &models, &mut evidence)
+    };
+    let look = args.passes || args.issue.is_some() && args.split.by().is_none();
+    let look: Option<Look> = if look { Some(&mut passes) } else { None };
+    let report = made::run(&pipeline, &args.how, look, |report, used| {
         forgive(args, report);
         if args.run {
             super::crash::extend(report, &args.profile, &paths)?;
-            let profiles = args.profile.iter().map(|p| common::find_profile(&Disk, p));
-            let profiles: Vec<_> = profiles.collect::<Result<_>>()?;
-            let used = profiles.into_iter().map(|p| (p.name.clone(), p)).collect();
-            findings::place(report, &used, args.how.ask.findings.as_deref())?;
         }
-        if args.passes {
-            super::passes::explain(report, &args.profile, &source_models(args))?;
+        let issues = args.issue.map(|tracker| findings::issues(report, used, tracker.into()));
+        args.how.place(report, used)?;
+        match issues {
+            Some(issues) => say_issues(report, &issues),
+            None => made::print(report, args.json),
         }
-        made::print(report, args.json);
         Ok(())
     })?;
     Ok(common::status_of(report.exit_status()))
 }
 
-/// The stages of this command.
-fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
+/// Prints the texts of issues, one below the other, and why there are no more.
+fn say_issues(report: &Report, issues: &findings::Issues) {
+    for (n, text) in issues.texts.iter().enumerate() {
+        if n > 0 {
+            println!("{}\n", "=".repeat(78));
+        }
+        print!("{text}");
+    }
+    for note in &issues.left_out {
+        eprintln!("note: {note}");
+    }
+    for error in &report.errors {
+        eprintln!("error: {}: {}", plain::line(&error.test), plain::text(&error.message));
+    }
+    if issues.texts.is_empty() {
+        eprintln!("note: there is nothing to report");
+    }
+}
+
+/// What is asked of some tests.
+pub struct Question<'a> {
+    pub profiles: &'a [String],
+    pub split: Split,
+    pub link: Link,
+    /// How tests are put to compilers.
+    pub ways: Vec<(StorageArg, bool)>,
+    /// Of the sources, the one that judges first.
+    pub models: &'a [String],
+    pub target_model: Option<&'a str>,
+    pub investigate: u64,
+}
+
+impl<'a> Question<'a> {
+    /// About whole tests.
+    pub fn whole(
+        profiles: &'a [String],
+        ways: Vec<(StorageArg, bool)>,
+        models: &'a [String],
+    ) -> Question<'a> {
+        let (split, link) = (Split::Whole, Link::Splice);
+        Question { profiles, split, link, ways, models, target_model: None, investigate: 10 }
+    }
+}
+
+/// The stages that answer a question.
+pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
     let files: Vec<String> = paths.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
     let mut stages = vec![serde_json::json!({ "name": "tests", "generate": { "files": files } })];
-    let models = source_models(args);
+    let models = args.models;
     for (i, model) in models.iter().enumerate() {
         let simulate = serde_json::json!({ "from": "tests", "model": made::plain(model) });
         stages.push(serde_json::json!({ "name": label("source", i), "simulate": simulate }));
@@ -161,8 +246,8 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
     if args.split.by().is_some() {
         let by = if args.split == Split::Thread { "thread" } else { "instruction" };
         let profile = |p: &String| serde_json::json!({ "profile": made::plain(p) });
-        let profiles: Vec<_> = args.profile.iter().map(profile).collect();
-        let (storage, helpers) = preparations(args)[0];
+        let profiles: Vec<_> = args.profiles.iter().map(profile).collect();
+        let (storage, helpers) = args.ways[0];
         let link = if args.link == Link::Ld { "ld" } else { "splice" };
         stages.extend([
             serde_json::json!({ "name": "parts", "split": { "from": "tests", "by": by } }),
@@ -188,11 +273,10 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
                 },
             }),
         ]);
-        return Ok(serde_json::json!({ "name": "check", "stages": stages }));
+        return serde_json::json!({ "name": "check", "stages": stages });
     }
     // All profiles in the first preparation, then all in the next.
-    let ways = preparations(args);
-    let cases = ways.iter().flat_map(|way| args.profile.iter().map(move |p| (way, p)));
+    let cases = args.ways.iter().flat_map(|way| args.profiles.iter().map(move |p| (way, p)));
     for (i, ((storage, helpers), profile)) in cases.enumerate() {
         let (compiled, simulated) = (label("compiled", i), label("target", i));
         stages.push(serde_json::json!({
@@ -216,7 +300,7 @@ fn pipeline(args: &Args, paths: &[PathBuf]) -> Result<serde_json::Value> {
             },
         }));
     }
-    Ok(serde_json::json!({ "name": "check", "stages": stages }))
+    serde_json::json!({ "name": "check", "stages": stages })
 }
 
 /// How tests are put to compilers: where the shared locations are, and whether operations are in
@@ -249,9 +333,14 @@ pub fn judges() -> Vec<String> {
 
 /// The models of the sources, the one that judges first.
 fn source_models(args: &Args) -> Vec<String> {
-    match args.source_model.as_slice() {
+    models(&args.source_model)
+}
+
+/// Those that were named, or those that judge where none is.
+pub fn models(named: &[String]) -> Vec<String> {
+    match named {
         [] => judges(),
-        given => given.to_vec(),
+        named => named.to_vec(),
     }
 }
 

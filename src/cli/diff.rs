@@ -121,7 +121,8 @@ fn compare(args: &Args) -> Result<u8> {
         Some(tests) => tests,
         None => return Err(Diag::new("tests, or a --family of them, are needed")),
     };
-    let report = made::run(&compared(&profiles, tests), &args.how, |report| {
+    let report = made::run(&compared(&profiles, tests), &args.how, None, |report, used| {
+        args.how.place(report, used)?;
         if args.json {
             print!("{}", report.json());
             return Ok(());
@@ -145,7 +146,8 @@ fn compare(args: &Args) -> Result<u8> {
 fn judge(args: &Args, old: &str, new: &str) -> Result<u8> {
     let pairs = pairs(args, old, new)?;
     let pipeline = judged(args, &pairs)?;
-    let report = made::run(&pipeline, &args.how, |report| {
+    let report = made::run(&pipeline, &args.how, None, |report, used| {
+        args.how.place(report, used)?;
         match args.json {
             true => print!("{}", report.json()),
             false => {

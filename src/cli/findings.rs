@@ -2,21 +2,20 @@
 //! folder is asked for, commands that need nothing that is not there.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use litmake::diag::{Diag, Result, Source};
+use litmake::lang::Language;
 use litmake::litmus::{self, list};
 use litmake::pipeline::plan::Plan;
 use litmake::plain;
-use litmake::profile::Profile;
 use litmake::profile::types::{Observe, Storage};
+use litmake::profile::{Profile, builds};
 use litmake::report::bugs::OCCURRENCES;
-use litmake::report::evidence::presence_lines;
-use litmake::report::github::block;
-use litmake::report::{Class, Finding, Report, Status, state_text};
+use litmake::report::issue::{Compilation, Issue, Tracker};
+use litmake::report::{self, Class, Finding, Report, Status, explorer};
 use litmake::stage::investigate::bugs::Budget;
 use litmake::stop::Stop;
 use litmake::toolchain::compile::Compiler;
@@ -45,6 +44,17 @@ pub struct Ask {
     /// Look into differences no longer than this; what is left is counted as not looked into
     #[arg(long, value_name = "S", default_value_t = Budget::default().time.as_secs())]
     investigate_seconds: u64,
+}
+
+impl Default for Ask {
+    fn default() -> Ask {
+        Ask {
+            findings: None,
+            occurrences: Occurrences(Some(OCCURRENCES)),
+            details: None,
+            investigate_seconds: Budget::default().time.as_secs(),
+        }
+    }
 }
 
 impl Ask {
@@ -95,12 +105,13 @@ pub fn used(plan: &Plan) -> Used {
 /// Gives each finding a file that shows it and a command that can be run as it stands: in a folder of
 /// its own where one is asked for.
 pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Result<()> {
-    for finding in &mut report.findings {
+    let Report { findings, compilers, .. } = report;
+    for finding in findings {
         if finding.status == Status::Fixed || !finding.file.is_empty() {
             continue;
         }
         match folder {
-            Some(folder) => written(finding, profiles, folder)?,
+            Some(folder) => written(finding, profiles, compilers, folder)?,
             None => in_place(finding),
         }
     }
@@ -141,7 +152,12 @@ impl Files<'_> {
     }
 }
 
-fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> {
+fn written(
+    finding: &mut Finding,
+    profiles: &Used,
+    compilers: &[report::Compiler],
+    folder: &Path,
+) -> Result<()> {
     let path = folder.join(name(finding));
     std::fs::create_dir_all(&path)
         .map_err(|e| Diag::new(format!("cannot make {}: {e}", path.display())))?;
@@ -161,7 +177,7 @@ fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> 
     if is_test && !target.is_empty() {
         files.write("code.litmus", target)?;
     }
-    let own: Vec<&Arc<Profile>> = finding.profiles.iter().filter_map(|p| profiles.get(p)).collect();
+    let own = own(finding, profiles);
     let mut named: Vec<(String, String)> = Vec::new();
     for (i, profile) in own.iter().enumerate() {
         let file = match own.len() {
@@ -182,10 +198,14 @@ fn written(finding: &mut Finding, profiles: &Used, folder: &Path) -> Result<()> 
     }
     let command = command(finding, &named, &files)?;
     files.write("repro.sh", &script(finding, &own, &command))?;
+    let tracker = match finding.family.as_str() {
+        "gcc" => Tracker::Gcc,
+        _ => Tracker::Llvm,
+    };
+    files.write("issue.md", &issue(finding, &own, compilers, &command, tracker))?;
     finding.file = path.join(first).display().to_string();
     finding.folder = path.display().to_string();
     finding.command = format!("sh {}", plain::path(&path.join("repro.sh").display().to_string()));
-    files.write("issue.md", &issue(finding, &own, &command))?;
     let mut json = serde_json::to_string_pretty(&finding).unwrap_or_default();
     json.push('\n');
     files.write("finding.json", &json)
@@ -345,65 +365,91 @@ fn script(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> 
     )
 }
 
-/// The text of an issue.
-fn issue(finding: &Finding, profiles: &[&Arc<Profile>], command: &[String]) -> String {
-    let mut out = format!("# {}\n\n", plain::line(&finding.title()));
-    let _ = writeln!(out, "{}:\n", plain::text(&finding.claim()));
-    block("", &finding.wrong().join("\n"), &mut out);
-    let part = |head: &str, language: &str, text: &str, out: &mut String| {
-        if !text.trim().is_empty() {
-            let _ = writeln!(out, "## {head}\n");
-            block(language, text, out);
-        }
-    };
-    let (_, target, outcomes) = finding.smallest();
-    part("Test", "c", &finding.reproducer, &mut out);
-    for profile in profiles {
-        let words: Vec<String> =
-            std::iter::once(&profile.compiler).chain(&profile.args).cloned().collect();
-        let source = format!("source.{}", profile.language.extension());
-        let text = format!("{} -S -o - {source}", line(&words));
-        part(&format!("Compiled with {}", profile.name), "sh", &text, &mut out);
-    }
-    part("What the compiler makes of it", "", target, &mut out);
-    if !outcomes.source.is_empty() {
-        let states = |list: &[litmake::report::State]| {
-            list.iter().map(state_text).collect::<Vec<_>>().join("\n")
+/// The texts of the issues of a report, and why some findings have none.
+pub struct Issues {
+    pub texts: Vec<String>,
+    pub left_out: Vec<String>,
+}
+
+/// The issues for a tracker: one for each new bug of its compilers.
+pub fn issues(report: &Report, profiles: &Used, tracker: Tracker) -> Issues {
+    let (mut texts, mut left_out) = (Vec::new(), Vec::new());
+    for finding in &report.findings {
+        let why = match () {
+            () if finding.status != Status::New => "it is known",
+            () if !finding.label.is_empty() => "a weaker model of the source allows it",
+            () if !finding.family.contains(tracker.family()) => {
+                "it is not of this tracker's compiler"
+            }
+            () => {
+                let own = own(finding, profiles);
+                let words = shlex::split(&finding.command).unwrap_or_default();
+                let again: Vec<String> = words.into_iter().skip(1).collect();
+                texts.push(issue(finding, &own, &report.compilers, &again, tracker));
+                continue;
+            }
         };
-        part(
-            &format!("Allowed by {}", finding.model_source),
-            "",
-            &states(&outcomes.source),
-            &mut out,
-        );
-        part(
-            &format!("Allowed by {}", finding.model_target),
-            "",
-            &states(&outcomes.target),
-            &mut out,
-        );
+        left_out.push(format!("no issue for {} ({}): {why}", finding.id, finding.title()));
     }
-    let forbids = finding.evidence.as_ref().and_then(|e| e.source.as_ref());
-    for failed in forbids.iter().flat_map(|run| &run.fails) {
-        let mut text = String::new();
-        for e in forbids.iter().flat_map(|run| &run.events) {
-            let _ = writeln!(text, "{}: {}", e.id, e.event);
-        }
-        for edge in &failed.edges {
-            let _ = writeln!(text, "{} -{}-> {}", edge.from, edge.edge, edge.to);
-        }
-        let head = format!(
-            "Why {} forbids it: `{}` ({})",
-            finding.model_source, failed.check, failed.place
-        );
-        part(&head, "", &text, &mut out);
+    Issues { texts, left_out }
+}
+
+/// The profiles that a finding names.
+fn own<'a>(finding: &Finding, profiles: &'a Used) -> Vec<&'a Arc<Profile>> {
+    finding.profiles.iter().filter_map(|p| profiles.get(p)).collect()
+}
+
+/// The text of an issue; `again` are the words of litmake's command behind its name.
+fn issue(
+    finding: &Finding,
+    profiles: &[&Arc<Profile>],
+    compilers: &[report::Compiler],
+    again: &[String],
+    tracker: Tracker,
+) -> String {
+    let compilations: Vec<Compilation> =
+        profiles.iter().map(|profile| compilation(finding, profile, compilers)).collect();
+    let again = format!("litmake {}", line(again));
+    Issue { finding, compilations: &compilations, again: &again }.text(tracker)
+}
+
+/// How the smallest test of a finding is compiled with a profile.
+fn compilation(
+    finding: &Finding,
+    profile: &Profile,
+    compilers: &[report::Compiler],
+) -> Compilation {
+    let words: Vec<String> =
+        std::iter::once(&profile.compiler).chain(&profile.args).cloned().collect();
+    let file = format!("source.{}", profile.language.extension());
+    let version = compilers.iter().find(|c| c.profile == profile.name);
+    let version = version.map(|c| c.version.clone()).unwrap_or_default();
+    let source = given(finding, profile).map(|(_, text)| text).unwrap_or_default();
+    let (prefix, tool) = builds::parts(&profile.compiler);
+    let link = match source.is_empty() {
+        true => String::new(),
+        false => explorer::link(&explorer::Given {
+            language: match profile.language {
+                Language::Cpp => "c++",
+                other => other.name(),
+            },
+            source: &source,
+            compiler: explorer::compiler(tool, prefix, &version),
+            args: &profile.args,
+        }),
+    };
+    let dumps = match profile.maker() {
+        "clang" => "-mllvm -print-module-scope -mllvm -print-after-all",
+        "gcc" => "-fdump-tree-all -fdump-rtl-all",
+        _ => "",
+    };
+    Compilation {
+        profile: profile.name.clone(),
+        version,
+        command: format!("{} -S -o - {file}", line(&words)),
+        dumps: dumps.to_string(),
+        file,
+        source,
+        link,
     }
-    let mut known = presence_lines(&finding.presence);
-    if !finding.cause.is_empty() {
-        known.push(finding.cause.clone());
-    }
-    known.extend(finding.facts());
-    part("What is known", "", &known.join("\n"), &mut out);
-    part("Again", "sh", &format!("litmake {}", line(command)), &mut out);
-    out
 }

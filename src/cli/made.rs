@@ -14,8 +14,9 @@ use litmake::report::Report;
 use litmake::report::terminal::Style;
 
 use super::common::{self, CacheArgs};
+use super::findings::Used;
 use super::remote::RemoteArgs;
-use super::run::{Formats, once};
+use super::run::{Formats, Look, once};
 use super::{findings, output, pipelines, progress};
 
 /// The name by which errors would call such a pipeline.
@@ -83,11 +84,13 @@ impl How {
     }
 }
 
-/// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
+/// Runs a pipeline that nobody wrote. `say` is given its report with the profiles that it used, places
+/// the findings ([`How::place`]), and tells it.
 pub fn run(
     pipeline: &serde_json::Value,
     how: &How,
-    say: impl FnOnce(&mut Report) -> Result<()>,
+    look: Option<Look>,
+    say: impl FnOnce(&mut Report, &Used) -> Result<()>,
 ) -> Result<Report> {
     how.hush();
     let plan = plan(pipeline)?;
@@ -106,12 +109,32 @@ pub fn run(
     }
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
-    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask)?;
-    say(&mut report)?;
+    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask, look)?;
+    say(&mut report, &findings::used(&plan))?;
     how.formats.write(&report)?;
     end(&store);
     remote.end(&stop, how.quiet);
     Ok(report)
+}
+
+/// The report of a pipeline that nobody wrote, where nothing is said of how it goes.
+pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report> {
+    let plan = plan(pipeline)?;
+    let store = Arc::new(cache.open()?);
+    let mut options = Options::default();
+    options.context.stop = common::stop();
+    let built = common::build(&plan, &*store).map_err(plain_error)?;
+    let (listener, ask) = (progress::listener(true), findings::Ask::default());
+    let report = once(&plan, &built, &store, options, &*listener, None, &ask, None)?;
+    end(&store);
+    Ok(report)
+}
+
+impl How {
+    /// Gives findings their files and commands.
+    pub fn place(&self, report: &mut Report, used: &Used) -> Result<()> {
+        findings::place(report, used, self.ask.findings.as_deref())
+    }
 }
 
 /// Prints a report: for programs, or in full for people.

@@ -5,6 +5,7 @@ mod output;
 
 mod abi;
 mod baseline;
+mod bisect;
 mod byname;
 mod cache;
 mod check;
@@ -73,6 +74,7 @@ enum Command {
     Abi(abi::Args),
     Compile(compile::Args),
     Diff(diff::Args),
+    Bisect(bisect::Args),
     Sim(sim::Args),
     Cpu(cpu::Args),
     Explain(explain::Args),
@@ -120,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Abi(args) => abi::main(args),
         Command::Compile(args) => compile::main(args),
         Command::Diff(args) => diff::main(args),
+        Command::Bisect(args) => bisect::main(args),
         Command::Sim(args) => sim::main(args),
         Command::Cpu(args) => cpu::main(args),
         Command::Explain(args) => explain::main(args),

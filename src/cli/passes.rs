@@ -6,17 +6,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use litmake::base::failure::Failure;
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
 use litmake::litmus::{self, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
 use litmake::passes::judge::Court;
+use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
+use litmake::passes::{gcc, machine};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
-use litmake::report::passes::{Culprit, side_by_side};
-use litmake::report::{Class, Finding, Report, Status, state_text};
+use litmake::report::passes::{Culprit, Sure, side_by_side};
+use litmake::report::{Class, Finding, Report, Status, root, state_text};
 use litmake::stop::{Stop, Stopping};
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
@@ -297,14 +300,20 @@ impl Table {
     }
 }
 
-/// Gives each bug of one compiler the pass that did it.
-pub fn explain(report: &mut Report, profiles: &[String], models: &[String]) -> Result<()> {
+/// Gives each bug of one compiler the pass that did it, and joins those with one root cause. `evidence`
+/// finds the executions behind a finding.
+pub fn explain(
+    report: &mut Report,
+    profiles: &[String],
+    models: &[String],
+    evidence: &mut dyn FnMut(&mut Finding),
+) -> Result<()> {
     let stop = common::stop();
     let mut court = Court::new(models)?;
     for finding in &mut report.findings {
-        let asked = finding.class == Class::Concurrency
-            && finding.status != Status::Fixed
-            && finding.label.is_empty();
+        // A write where the source only reads shows in code, too; what only a run showed does not.
+        let in_code = finding.class == Class::Concurrency || !finding.faults.is_empty();
+        let asked = in_code && finding.status != Status::Fixed && finding.label.is_empty();
         if !asked {
             continue;
         }
@@ -312,13 +321,15 @@ pub fn explain(report: &mut Report, profiles: &[String], models: &[String]) -> R
             break;
         }
         finding.pass = Some(culprit(finding, profiles, &mut court, &stop));
+        evidence(finding);
     }
+    root::join(report);
     Ok(())
 }
 
 fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Stop) -> Culprit {
     let unknown = |why: String| Culprit { why, ..Culprit::default() };
-    let mut found = || -> std::result::Result<Passes, String> {
+    let mut found = || -> std::result::Result<Culprit, String> {
         let [name] = &finding.profiles[..] else {
             return Err("the code is of several compilers".into());
         };
@@ -334,12 +345,104 @@ fn culprit(finding: &Finding, profiles: &[String], court: &mut Court, stop: &Sto
         let (source, _, outcomes) = finding.smallest();
         let test =
             litmus::read(&Source::new(finding.test.as_str(), source)).map_err(|e| e.to_string())?;
+        let is_gcc = profile.maker() == "gcc";
+        if let [place, ..] = &finding.faults[..] {
+            if is_gcc {
+                return Err("what writes is not looked for in dumps of gcc".into());
+            }
+            // The place is called so in the whole test.
+            let whole = litmus::read(&Source::new(finding.test.as_str(), &*finding.source));
+            let whole = whole.map_err(|e| e.to_string())?;
+            return of_write(&compiler, &whole, place).map_err(|e| e.text());
+        }
+        if is_gcc {
+            return of_gcc(&compiler, &test, finding).map_err(|e| e.text());
+        }
         let shown = &outcomes.forbidden;
-        blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())
+        let passes = blame::blame(&compiler, &test, court, shown).map_err(|e| e.text())?;
+        let mut out = said(&passes);
+        if passes.guilty.is_none() && !out.pass.is_empty() {
+            out.target = profile.arch.name().to_string();
+        }
+        Ok(out)
     };
-    match found() {
-        Ok(passes) => said(&passes),
-        Err(why) => unknown(why),
+    found().unwrap_or_else(unknown)
+}
+
+/// The pass that put in a write to a location which the source only reads.
+fn of_write(
+    compiler: &Compiler,
+    test: &litmus::Test,
+    place: &str,
+) -> std::result::Result<Culprit, Failure> {
+    let Some(guilty) = blame::writer(compiler, test, place)? else {
+        let why = format!("no intermediate code has an instruction that writes to `{place}`");
+        return Ok(Culprit { why, ..Culprit::default() });
+    };
+    Ok(Culprit {
+        pass: guilty.pass,
+        place: "intermediate code".into(),
+        sure: Sure::Likely,
+        why: format!(
+            "likely: the code after it is the first with an instruction that writes to `{place}`, which the \
+             source only reads"
+        ),
+        function: guilty.function,
+        operation: gained_of_code(&guilty.before, &guilty.after),
+        // A target asks for it.
+        target: compiler.profile.arch.name().to_string(),
+        before: guilty.before,
+        after: guilty.after,
+        dump_before: guilty.dump_before,
+        dump_after: guilty.dump_after,
+        ..Culprit::default()
+    })
+}
+
+/// What the dumps of gcc say of a finding.
+fn of_gcc(
+    compiler: &Compiler,
+    test: &litmus::Test,
+    finding: &Finding,
+) -> std::result::Result<Culprit, Failure> {
+    let (frame, dumps) = compiler.written(test)?;
+    let blamed = finding.reduced.as_ref().and_then(|r| r.thread).map(usize::from);
+    let all = frame.threads.iter().map(|(function, _)| function.clone()).enumerate();
+    let threads: Vec<(usize, String)> =
+        all.filter(|(n, _)| blamed.is_none_or(|b| b == *n)).collect();
+    let Some(trail) = gcc::trail(&dumps, &threads) else {
+        let why = "no dump of trees has an atomic operation that orders others".to_string();
+        return Ok(Culprit { why, ..Culprit::default() });
+    };
+    let target = match trail.rtl {
+        true => compiler.profile.arch.name().to_string(),
+        false => String::new(),
+    };
+    let place = match trail.rtl {
+        true => "on RTL, in code generation",
+        false => "on trees",
+    };
+    Ok(Culprit {
+        pass: trail.pass,
+        place: place.into(),
+        sure: sure(trail.sure),
+        why: trail.why.into(),
+        target,
+        function: trail.function,
+        before: trail.before.join("\n"),
+        after: trail.after.join("\n"),
+        dump_before: trail.dump_before,
+        dump_after: trail.dump_after,
+        operation: trail.operation,
+        dumps: trail.dumps,
+        ..Culprit::default()
+    })
+}
+
+fn sure(sure: machine::Sure) -> Sure {
+    match sure {
+        machine::Sure::Likely => Sure::Likely,
+        machine::Sure::Possible => Sure::Possible,
     }
 }
 
@@ -350,10 +453,10 @@ fn said(passes: &Passes) -> Culprit {
     if let Some(refused) = &passes.refused {
         out.notes.push(format!("not understood after {}: {}", refused.pass, refused.why));
     }
-    if let Some(pass) = &passes.lowered {
+    if let Some(lowered) = &passes.lowered {
         out.notes.push(format!(
-            "{pass} makes the code the target's own, which is not simulated: it and the passes behind it \
-             are not excluded"
+            "from {} on, intermediate code is the target's own and excludes no pass: {}",
+            lowered.pass, lowered.why
         ));
     }
     if let Some(guilty) = &passes.guilty {
@@ -362,8 +465,10 @@ fn said(passes: &Passes) -> Culprit {
             true => "no pass had run".into(),
             false => "intermediate code".into(),
         };
+        out.sure = Sure::Shown;
         out.why = "shown: the code after it allows the outcome, and no code before it does".into();
         if passes.refused.is_some() {
+            out.sure = Sure::Likely;
             out.why =
                 "likely: the code after it allows the outcome, and no code before it that is \
                        understood"
@@ -374,6 +479,8 @@ fn said(passes: &Passes) -> Culprit {
         }
         out.function = guilty.function.clone();
         (out.before, out.after) = (guilty.before.clone(), guilty.after.clone());
+        (out.dump_before, out.dump_after) = (guilty.dump_before.clone(), guilty.dump_after.clone());
+        out.operation = lost_of_code(&guilty.before, &guilty.after);
         out.outcomes = guilty.outcomes.clone();
         return out;
     }
@@ -381,16 +488,30 @@ fn said(passes: &Passes) -> Culprit {
         out.why = "no intermediate code allows the outcome, and no machine code was printed".into();
         return out;
     };
-    let (pass, sure) = machine.verdict();
+    let (pass, how_sure, why) = machine.verdict();
     out.pass = pass;
     out.place = "after all passes on intermediate code, in code generation".into();
-    out.why = sure.to_string();
+    out.sure = sure(how_sure);
+    out.why = why.to_string();
+    if let Some(opinion) = &passes.opinion {
+        let supports = opinion.supports(&out.pass, &machine.selection);
+        // Two ways that agree are more than one, and two that do not are less.
+        out.sure = if supports { Sure::Likely } else { Sure::Possible };
+        out.why = match (supports, out.sure == sure(how_sure)) {
+            (_, true) => out.why,
+            (true, false) => "likely: skipping passes names it, too".into(),
+            (false, false) => "possible: skipping passes does not name it".into(),
+        };
+        out.notes.push(opinion.said());
+    }
     for change in &machine.changes {
         out.notes.push(change.said());
     }
     if let Some(change) = machine.suspect() {
         out.function = change.function.clone();
         (out.before, out.after) = (change.before.join("\n"), change.after.join("\n"));
+        (out.dump_before, out.dump_after) = (change.dump_before.clone(), change.dump_after.clone());
+        out.operation = lost_of_accesses(&change.before, &change.after);
     }
     out
 }

@@ -180,8 +180,10 @@ fn run(args: &Args) -> Result<u8> {
         return super::dry::run(&plan, &built, &store, options, args.verbose);
     }
     let listener = listener(args)?;
-    let report =
-        once(&plan, &built, &store, options, &*listener, args.baseline.as_ref(), &args.ask)?;
+    let baseline = args.baseline.as_ref();
+    let ask = &args.ask;
+    let mut report = once(&plan, &built, &store, options, &*listener, baseline, ask, None)?;
+    findings::place(&mut report, &findings::used(&plan), ask.findings.as_deref())?;
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
@@ -225,7 +227,11 @@ pub fn end(store: &Store) {
     }
 }
 
+/// What is found out of the bugs of a report before it is said which of them are known.
+pub type Look<'a> = &'a mut dyn FnMut(&mut Report, &mut Investigator) -> Result<()>;
+
 /// One run of a graph, to its report.
+#[expect(clippy::too_many_arguments, reason = "a run has these parts")]
 pub fn once(
     plan: &Plan,
     built: &Built,
@@ -234,6 +240,7 @@ pub fn once(
     listener: &dyn Listener,
     baseline: Option<&PathBuf>,
     ask: &findings::Ask,
+    look: Option<Look>,
 ) -> Result<Report> {
     if let Some(path) = baseline.filter(|path| !path.exists()) {
         return Err(no_baseline(path));
@@ -276,6 +283,9 @@ pub fn once(
     let (mut report, origins) = found.finish();
     report.compilers = versions::compilers(plan, &built.compilers, store);
     report.coverage = collect::coverage(&ran);
+    if let Some(look) = look {
+        look(&mut report, &mut investigator)?;
+    }
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {
         let known = Baseline::read(path)?;
         // A test that failed was not looked at; in a run that was stopped, any may not have been.
@@ -301,7 +311,6 @@ pub fn once(
     if let Some(gathered) = gathered {
         gathered.end();
     }
-    findings::place(&mut report, &findings::used(plan), ask.findings.as_deref())?;
     report.stopped = common::stopped_status().is_some();
     Ok(report)
 }

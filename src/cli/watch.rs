@@ -15,8 +15,8 @@ use litmake::pipeline::query::Workspace;
 use litmake::stage::{self, Built};
 use notify::{RecursiveMode, Watcher};
 
-use super::common;
 use super::run::{self, Args};
+use super::{common, findings};
 
 /// Editors save in several steps; what comes within this time is one edit.
 const SETTLE: Duration = Duration::from_millis(15);
@@ -56,8 +56,11 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             &*listener,
             args.baseline.as_ref(),
             &args.ask,
+            None,
         ) {
-            Ok(report) => {
+            Ok(mut report) => {
+                let folder = args.ask.findings.as_deref();
+                findings::place(&mut report, &findings::used(&plan), folder)?;
                 run::say(args, &report)?;
                 status = run::heard(args, &*listener).unwrap_or(report.exit_status());
             }

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::cross::{self, Opinion};
 use super::ir;
 use super::judge::{Court, Source, State, is_wrong};
 use super::machine::{self, Suspects};
@@ -26,13 +27,16 @@ pub struct Passes {
     /// The first pass whose code was not understood, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// The pass after which the code is the target's own: fences and intrinsics stand for orders there, so
-    /// that it is no longer measured by the model of intermediate code.
+    /// Where code that is the target's own cannot be measured any more by the model of intermediate code: the pass
+    /// behind which that is so, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lowered: Option<String>,
+    pub lowered: Option<Refused>,
     /// Where no intermediate code is wrong: what the passes on machine code did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Suspects>,
+    /// What skipping passes says of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -53,6 +57,11 @@ pub struct Guilty {
     pub outcomes: Vec<State>,
     pub before: String,
     pub after: String,
+    /// The functions that it changed, as the compiler printed them.
+    #[serde(skip)]
+    pub dump_before: String,
+    #[serde(skip)]
+    pub dump_after: String,
     /// Whether the code is open: `undef` is in it, of which one value was looked at.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
@@ -84,13 +93,76 @@ pub fn blame(
     let (frame, first) = before_passes(compiler, test)?;
     let (_, printed) = compiler.dumps(test)?;
     let dumps = list(&printed);
-    let front = Dump { pass: FRONT_END, on: "", machine: false, text: &first };
-    let steps: Vec<Dump> = std::iter::once(front).chain(dumps.iter().copied()).collect();
+    let steps = steps(&first, &dumps);
     let mut out = through(test, &frame, &steps, court, &source, shown);
     if out.guilty.is_none() {
         out.machine = machine::suspects(&dumps, &frame);
+        // Where it is not known that the machine code is wrong, there is nothing to ask.
+        if !shown.is_empty() && out.machine.is_some() {
+            // What cannot be asked leaves the suspicion as it is.
+            out.opinion = cross::opinion(compiler, test, court, &source, shown).ok();
+        }
+        // Then passes that may be skipped are not needed for it, and those that ran all the same are looked at alone.
+        if out.opinion == Some(Opinion::Always) {
+            let profile = cross::limited(compiler.profile, 0);
+            let least = Compiler { profile: &profile, ..*compiler };
+            if let Ok((frame, printed)) = least.dumps(test) {
+                out.machine = machine::suspects(&list(&printed), &frame).or(out.machine);
+            }
+        }
     }
     Ok(out)
+}
+
+/// All intermediate code of a compilation, what the front end made first.
+fn steps<'a>(first: &'a str, dumps: &[Dump<'a>]) -> Vec<Dump<'a>> {
+    let front = Dump { pass: FRONT_END, on: "", machine: false, text: first };
+    std::iter::once(front).chain(dumps.iter().copied()).collect()
+}
+
+/// The first pass after which the code has an instruction that writes to a location which the source only reads, whether or
+/// not that write can happen: machines write with a compare-exchange that fails.
+pub fn writer(compiler: &Compiler, test: &Test, place: &str) -> Result<Option<Guilty>, Failure> {
+    let (frame, first) = before_passes(compiler, test)?;
+    let (_, printed) = compiler.dumps(test)?;
+    let dumps = list(&printed);
+    let mut before: Option<(Test, &str)> = None;
+    for (number, step) in steps(&first, &dumps).iter().enumerate().filter(|(_, d)| !d.machine) {
+        let made = ir::test(test, &frame, step.text)?;
+        if writes(&code(&made), place) {
+            let old_text = before.as_ref().map_or("", |(_, text)| text);
+            let (dump_before, dump_after) = changed(old_text, step.text);
+            return Ok(Some(Guilty {
+                pass: step.pass.to_string(),
+                number,
+                function: named(step.on, &frame),
+                outcomes: Vec::new(),
+                before: before.as_ref().map(|(test, _)| code(test)).unwrap_or_default(),
+                after: code(&made),
+                dump_before,
+                dump_after,
+                open: false,
+            }));
+        }
+        before = Some((made, step.text));
+    }
+    Ok(None)
+}
+
+/// Whether some instruction of intermediate code can write to a location, whose address is the last operand of a store and
+/// the first one of what reads and writes.
+fn writes(code: &str, place: &str) -> bool {
+    let symbol = format!("@{place}");
+    code.lines().any(|line| {
+        let line = line.trim();
+        let line = line.split_once(" = ").map_or(line, |(_, code)| code);
+        let address = match line.split(' ').next() {
+            Some("store") => line.rsplit(',').next(),
+            Some("atomicrmw" | "cmpxchg") => line.split(',').next(),
+            _ => None,
+        };
+        address.is_some_and(|a| a.split([' ', '(', ')']).any(|word| word == symbol))
+    })
 }
 
 /// The first of some steps after which the code is wrong.
@@ -106,6 +178,8 @@ pub fn through(
     let simulated = court.simulated();
     let mut before: Option<Test> = None;
     let mut last_text = "";
+    let mut before_text = "";
+    let mut lowered = false;
     for (number, step) in steps.iter().enumerate().filter(|(_, d)| !d.machine) {
         out.dumps += usize::from(number > 0);
         if step.text == last_text {
@@ -113,20 +187,30 @@ pub fn through(
         }
         last_text = step.text;
         let made = ir::test(test, frame, step.text);
-        if lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref(), court) {
-            out.lowered = Some(step.pass.to_string());
-            break;
-        }
+        // Fences and intrinsics stand for orders from there on. They mean at most what the target's instructions do, so
+        // that code which forbids the outcome excludes its passes, and code which allows it says nothing.
+        lowered |= lowers(step.pass) && is_lowered(before.as_ref(), made.as_ref());
         let found = made.and_then(|made| {
             let verdict = court.judge(source, &made)?;
             Ok((made, is_wrong(&verdict).then_some(verdict.positive)))
         });
+        let pass = step.pass.to_string();
         match found {
+            Err(why) if lowered => {
+                out.lowered = Some(Refused { pass, why });
+                break;
+            }
+            Ok((_, Some(outcomes))) if lowered && is_shown(&outcomes, shown) => {
+                let why = "its fences and intrinsics can mean more on the target".into();
+                out.lowered = Some(Refused { pass, why });
+                break;
+            }
             Err(why) => {
-                let refused = Refused { pass: step.pass.to_string(), why };
+                let refused = Refused { pass, why };
                 out.refused.get_or_insert(refused);
             }
             Ok((made, Some(outcomes))) if is_shown(&outcomes, shown) => {
+                let (dump_before, dump_after) = changed(before_text, step.text);
                 out.guilty = Some(Guilty {
                     pass: step.pass.to_string(),
                     number,
@@ -134,14 +218,50 @@ pub fn through(
                     outcomes,
                     before: before.as_ref().map(code).unwrap_or_default(),
                     after: code(&made),
+                    dump_before,
+                    dump_after,
                     open: made.info.iter().any(|(key, _)| key == ir::OPEN),
                 });
                 break;
             }
-            Ok((made, _)) => before = Some(made),
+            Ok((made, _)) => {
+                before = Some(made);
+                before_text = step.text;
+            }
         }
     }
     out.simulated = court.simulated() - simulated;
+    out
+}
+
+/// The functions of two modules that are not the same in both.
+fn changed(before: &str, after: &str) -> (String, String) {
+    let (old, new) = (functions(before), functions(after));
+    let only = |list: &[String], other: &[String]| {
+        let own: Vec<&str> =
+            list.iter().filter(|f| !other.contains(f)).map(String::as_str).collect();
+        own.join("\n\n")
+    };
+    (only(&old, &new), only(&new, &old))
+}
+
+/// The functions of a module, each from `define` to the brace that closes it.
+fn functions(module: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in module.lines() {
+        if line.starts_with("define ") {
+            out.push(String::new());
+            open = true;
+        }
+        if let Some(function) = out.last_mut().filter(|_| open) {
+            if !function.is_empty() {
+                function.push('\n');
+            }
+            function.push_str(line);
+        }
+        open &= line != "}";
+    }
     out
 }
 
@@ -151,14 +271,22 @@ fn lowers(pass: &str) -> bool {
 }
 
 /// Whether such a pass has put fences beside accesses, or what only the target knows.
-fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>, court: &mut Court) -> bool {
-    let fences = |test: &Test| code(test).matches(" fence ").count();
+fn is_lowered(before: Option<&Test>, after: Result<&Test, &String>) -> bool {
+    let fences = |text: &str| text.matches(" fence ").count();
+    let intrinsics = |text: &str| TARGETS.iter().any(|target| text.contains(target));
     match after {
         Err(_) => true,
-        Ok(after) if court.code(after).is_err() => true,
-        Ok(after) => before.is_some_and(|before| fences(after) > fences(before)),
+        Ok(after) => {
+            let after = code(after);
+            let fewer = |before: &Test| fences(&after) > fences(&code(before));
+            intrinsics(&after) || before.is_some_and(fewer)
+        }
     }
 }
+
+/// The beginnings of the names of targets' own intrinsics.
+const TARGETS: &[&str] =
+    &["@llvm.aarch64.", "@llvm.arm.", "@llvm.ppc.", "@llvm.riscv.", "@llvm.mips.", "@llvm.x86."];
 
 /// What a pass ran on, by the threads' own names.
 pub(crate) fn named(on: &str, frame: &Frame) -> String {
@@ -170,7 +298,7 @@ pub(crate) fn named(on: &str, frame: &Frame) -> String {
 }
 
 /// Whether outcomes are among those that the code shows in the end.
-fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
+pub(crate) fn is_shown(outcomes: &[State], shown: &[State]) -> bool {
     let agrees = |a: &State, b: &State| a.iter().all(|(k, v)| b.get(k).is_none_or(|w| w == v));
     shown.is_empty() || outcomes.iter().any(|o| shown.iter().any(|s| agrees(o, s)))
 }
@@ -206,4 +334,23 @@ pub fn front_end(
     let verdict = court.judge(&source, &made)?;
     let wrong = if is_wrong(&verdict) { verdict.positive } else { Vec::new() };
     Ok((made, wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::writes;
+
+    #[test]
+    fn an_address_that_is_stored_is_not_written_to() {
+        for (line, expected) in [
+            ("%0 = cmpxchg ptr @k, i128 0, i128 0 seq_cst seq_cst", true),
+            ("%0 = atomicrmw add i32* @k, i32 1 monotonic", true),
+            ("store atomic i32 1, ptr @k release", true),
+            ("store ptr @k, ptr @slot", false),
+            ("%0 = load atomic i128, ptr @k seq_cst", false),
+            ("%0 = cmpxchg ptr @other, ptr @k, ptr null seq_cst seq_cst", false),
+        ] {
+            assert_eq!(writes(line, "k"), expected, "{line}");
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! Judges tests by the outcomes of their source, under the models that `check` asks. It does not know
 //! where the tests came from.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use litmake_base::diag::Result;
+use litmake_base::failure::Failure;
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::{Arch, Test, write};
 use litmake_sim::{Model, Options, Outcomes, Simulator};
@@ -23,6 +25,8 @@ pub struct Court {
     sources: Vec<Model>,
     code: Model,
     simulator: Simulator,
+    /// Of machine code, by their names and its dialect.
+    machines: HashMap<(String, Arch), Model>,
     /// What was found of code, by its text.
     known: HashMap<String, std::result::Result<Code, String>>,
 }
@@ -45,7 +49,7 @@ impl Court {
         let sources = models.iter().map(|m| load(m, Arch::C)).collect::<Result<_>>()?;
         let code = load(Arch::Llvm.default_model(), Arch::Llvm)?;
         let (simulator, known) = (Simulator::default(), HashMap::new());
-        Ok(Court { sources, code, simulator, known })
+        Ok(Court { sources, code, simulator, machines: HashMap::new(), known })
     }
 
     fn outcomes(simulator: &mut Simulator, test: &Test, model: &Model) -> Result<Outcomes> {
@@ -75,6 +79,25 @@ impl Court {
             .map_err(|e| e.message.to_string());
         self.known.insert(text, found.clone());
         found
+    }
+
+    /// What machine code allows under its model and its source forbids.
+    pub fn judge_machine(
+        &mut self,
+        source: &Source,
+        code: &Test,
+        model: &str,
+    ) -> std::result::Result<Verdict, Failure> {
+        let Court { simulator, machines, .. } = self;
+        let model = match machines.entry((model.to_string(), code.arch)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                new.insert(Model::load(&cat::load(model, &LoadOptions::new(code.arch))?)?)
+            }
+        };
+        let target = Allowed::new(code, &Court::outcomes(simulator, code, model)?);
+        let (first, weaker) = source.0.split_first().ok_or("there is no model of the source")?;
+        judge(first, &target, weaker)
     }
 
     /// How many different pieces of code were simulated.

@@ -27,6 +27,11 @@ pub struct Change {
     pub function: String,
     pub before: Vec<String>,
     pub after: Vec<String>,
+    /// The function as the compiler printed it.
+    #[serde(skip)]
+    pub dump_before: String,
+    #[serde(skip)]
+    pub dump_after: String,
 }
 
 /// What a pass did to a list of accesses.
@@ -44,7 +49,7 @@ pub enum How {
 }
 
 impl How {
-    fn of(before: &[String], after: &[String]) -> How {
+    pub(crate) fn of(before: &[String], after: &[String]) -> How {
         let sorted = |list: &[String]| {
             let mut list = list.to_vec();
             list.sort();
@@ -70,6 +75,13 @@ impl How {
     }
 }
 
+/// How sure a suspicion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sure {
+    Likely,
+    Possible,
+}
+
 impl Change {
     /// The change in words.
     pub fn said(&self) -> String {
@@ -84,23 +96,28 @@ impl Suspects {
         self.changes.iter().rev().find(loses).or(self.changes.last())
     }
 
-    /// Who is suspected, and how sure that is.
-    pub fn verdict(&self) -> (String, &'static str) {
+    /// Who is suspected, how sure that is, and why.
+    pub fn verdict(&self) -> (String, Sure, &'static str) {
         let Some(suspect) = self.suspect() else {
-            let sure = "likely: every later pass keeps the order and the kind of all accesses";
-            return (self.selection.clone(), sure);
+            let why = "likely: every later pass keeps the order and the kind of all accesses";
+            return (self.selection.clone(), Sure::Likely, why);
         };
         let loses = self.changes.iter().filter(|c| c.how != How::Replaced).count();
-        let sure = match (suspect.how, loses) {
-            (How::Replaced, _) => {
-                "possible: it replaces accesses by others, and no later pass changes any"
-            }
-            (_, 1) => {
-                "likely: it alone loses, drops or reorders accesses after instruction selection"
-            }
-            _ => "possible: it is the last of several passes that lose, drop or reorder accesses",
+        let (sure, why) = match (suspect.how, loses) {
+            (How::Replaced, _) => (
+                Sure::Possible,
+                "possible: it replaces accesses by others, and no later pass changes any",
+            ),
+            (_, 1) => (
+                Sure::Likely,
+                "likely: it alone loses, drops or reorders accesses after instruction selection",
+            ),
+            _ => (
+                Sure::Possible,
+                "possible: it is the last of several passes that lose, drop or reorder accesses",
+            ),
         };
-        (suspect.pass.clone(), sure)
+        (suspect.pass.clone(), sure, why)
     }
 }
 
@@ -111,19 +128,27 @@ pub fn suspects(dumps: &[Dump], frame: &Frame) -> Option<Suspects> {
     for (thread, (function, _)) in frame.threads.iter().enumerate() {
         let own = dumps.iter().filter(|d| d.machine && of(d.text) == Some(function));
         let mut before: Option<Vec<String>> = None;
+        let mut text = "";
         for dump in own {
             let after = accesses(dump.text);
             match before {
                 None if out.selection.is_empty() => out.selection = dump.pass.to_string(),
                 Some(before) if before != after => out.changes.push(Change {
                     pass: dump.pass.to_string(),
-                    how: How::of(&before, &after),
+                    // What pseudo-instructions become need not say what it accesses.
+                    how: match How::of(&before, &after) {
+                        How::Removed if dump.pass.contains("pseudo") => How::Replaced,
+                        how => how,
+                    },
                     function: format!("P{thread}"),
                     before,
                     after: after.clone(),
+                    dump_before: text.trim().to_string(),
+                    dump_after: dump.text.trim().to_string(),
                 }),
                 _ => {}
             }
+            text = dump.text;
             found = true;
             before = Some(after);
         }
@@ -149,7 +174,7 @@ fn accesses(text: &str) -> Vec<String> {
 }
 
 /// What is said of an access whose result is dropped.
-const DROPPED: &str = ", its result dropped into the zero register";
+pub(crate) const DROPPED: &str = ", its result dropped into the zero register";
 
 fn access(line: &str) -> Option<String> {
     // Some dumps number the instructions: `64B`.

@@ -70,6 +70,11 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     for (t, body) in out.threads.iter_mut().enumerate() {
         let Body::C(f) = body else { return None };
         f.name = format!("P{t}");
+        // Where a constant is put into a local says nothing.
+        let (mut body, rest): (Vec<Stmt>, Vec<Stmt>) =
+            std::mem::take(&mut f.body).into_iter().partition(is_constant);
+        body.extend(rest);
+        f.body = body;
         let mut shadowed = false;
         let mut declared: HashSet<String> = HashSet::new();
         f.each_declarator(&mut |d, _| {
@@ -197,6 +202,15 @@ fn expr(e: &mut Expr, rename: Rename) {
         return;
     }
     e.each_child_mut(&mut |e| expr(e, rename));
+}
+
+/// Whether a statement only declares variables that hold constants.
+pub fn is_constant(s: &Stmt) -> bool {
+    let holds = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+    match &s.kind {
+        StmtKind::Decl(list) => list.iter().all(|d| d.init.as_ref().is_some_and(holds)),
+        _ => false,
+    }
 }
 
 /// The number of times that a function names something.

@@ -256,3 +256,18 @@ exists (0:r1=1)
         assert!(list.iter().all(|t| !litmus::write(t).contains("&e")), "{shared}");
     }
 }
+
+/// Where the expected value of a compare-exchange is declared says nothing of a bug.
+#[test]
+fn a_constant_has_one_place_in_the_normal_form() {
+    let form = |before: &str, between: &str| {
+        let text = format!(
+            "C t\n{{}}\nP0 (atomic_int* x, atomic_int* y) {{\n{before}  atomic_store_explicit(x, 1, \
+             memory_order_relaxed);\n{between}  int r0 = atomic_compare_exchange_strong_explicit(y, &e, 1, \
+             memory_order_release, memory_order_relaxed);\n}}\nexists (0:r0=0)\n"
+        );
+        litmus::write(&normal(&test(&text)))
+    };
+    assert_eq!(form("  int e = 5;\n", ""), form("", "  int e = 5;\n"));
+    assert_ne!(form("  int e = 5;\n", ""), form("  int e = 6;\n", ""));
+}

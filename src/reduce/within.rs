@@ -12,7 +12,7 @@ use litmake_litmus::{Arch, Body, Test};
 
 use super::code::order;
 use super::core::{Core, strengthened};
-use super::normal::{permutations, uses};
+use super::normal::{is_constant, permutations, uses};
 use super::{finish, with_body};
 
 /// As many places in a test are tried.
@@ -113,14 +113,6 @@ fn ops(f: &Function) -> Option<Vec<Op>> {
     let out = some_ops(f);
     let constants = f.body.iter().filter(|s| is_constant(s)).count();
     (out.len() + constants == f.body.len()).then_some(out)
-}
-
-fn is_constant(s: &Stmt) -> bool {
-    let holds = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
-    match &s.kind {
-        StmtKind::Decl(list) => list.iter().all(|d| d.init.as_ref().is_some_and(holds)),
-        _ => false,
-    }
 }
 
 fn some_ops(f: &Function) -> Vec<Op> {

@@ -70,17 +70,18 @@ impl Baseline {
     /// Marks what is known, and adds what was looked for and is fixed. `seen` says what the run
     /// saw of a test with some profiles.
     pub fn apply(&self, report: &mut Report, seen: impl Fn(&str, &[String]) -> Seen) {
-        let ids: BTreeSet<&str> = self.known.iter().map(|f| f.id.as_str()).collect();
+        let ids: BTreeSet<&str> = self.known.iter().flat_map(Finding::ids).collect();
         let by_test: BTreeSet<_> = self.by_test().map(subject).collect();
         for finding in &mut report.findings {
             let class = finding.class;
             let named = |o: &Occurrence| by_test.contains(&(class, &*o.test, &*o.profiles));
-            if ids.contains(finding.id.as_str()) || finding.occurrences.iter().any(named) {
+            if finding.ids().any(|id| ids.contains(id)) || finding.occurrences.iter().any(named) {
                 finding.status = Status::Known;
             }
         }
-        let found: BTreeSet<String> = report.findings.iter().map(|f| f.id.clone()).collect();
-        for old in self.known.iter().filter(|old| !found.contains(&old.id)) {
+        let found: BTreeSet<String> =
+            report.findings.iter().flat_map(Finding::ids).map(str::to_string).collect();
+        for old in self.known.iter().filter(|old| !old.ids().any(|id| found.contains(id))) {
             // It may be among what was not looked into.
             let open = |u: &Unexplored| u.class == old.class && u.family == old.family;
             if !is_by_test(old) && report.not_looked_into.iter().any(open) {
@@ -103,7 +104,7 @@ impl Baseline {
     /// The baseline after a run: what it found, without what it saw fixed; what it did not look
     /// at stays.
     pub fn update(&self, report: &Report) -> Baseline {
-        let seen: BTreeSet<&str> = report.findings.iter().map(|f| f.id.as_str()).collect();
+        let seen: BTreeSet<&str> = report.findings.iter().flat_map(Finding::ids).collect();
         let mut known: Vec<Finding> =
             report.findings.iter().filter(|f| f.status != Status::Fixed).cloned().collect();
         // A bug stands for all findings of its kind on its profiles that were known by their tests.
@@ -114,7 +115,7 @@ impl Baseline {
             })
         };
         let stays = |old: &&Finding| {
-            !(seen.contains(old.id.as_str()) || is_by_test(old) && stands_for(old))
+            !(old.ids().any(|id| seen.contains(id)) || is_by_test(old) && stands_for(old))
         };
         let stay: Vec<Finding> = self.known.iter().filter(stays).cloned().collect();
         known.extend(stay);
@@ -193,6 +194,31 @@ mod tests {
         assert_eq!(after(&|_| Seen::Nothing, false), []);
         // What differs and was not looked into may be that bug.
         assert_eq!(after(&|_| Seen::Clean, true), []);
+    }
+
+    /// A run that looked at passes knows what one without them knew, and the other way round.
+    #[test]
+    fn a_bug_is_known_by_its_root_cause_and_by_its_forms() {
+        let root = |id: &str, forms: &[&str]| Finding {
+            forms: forms.iter().map(|f| f.to_string()).collect(),
+            ..finding(id, &["a"])
+        };
+        for (known, found) in [
+            (root("form", &[]), root("cause", &["form", "another"])),
+            (root("cause", &["form"]), root("form", &[])),
+            (root("cause", &["form"]), root("cause", &["another"])),
+        ] {
+            let baseline = Baseline { baseline: FORMAT, known: vec![known] };
+            let mut report = Report { findings: vec![found], ..Report::default() };
+            baseline.apply(&mut report, |_, _| Seen::Clean);
+            assert_eq!(statuses(&report).len(), 1, "nothing is fixed");
+            assert_eq!(report.findings[0].status, Status::Known);
+            assert_eq!(baseline.update(&report).known.len(), 1);
+        }
+        let baseline = Baseline { baseline: FORMAT, known: vec![root("cause", &["form"])] };
+        let mut report = Report { findings: vec![root("other", &["more"])], ..Report::default() };
+        baseline.apply(&mut report, |_, _| Seen::Differs);
+        assert_eq!(statuses(&report), [("other", Status::New)]);
     }
 
     #[test]

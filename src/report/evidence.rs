@@ -169,6 +169,9 @@ pub struct Reduced {
     pub mix: String,
     pub target: String,
     pub outcomes: Outcomes,
+    /// The thread whose code alone is to blame, where one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u16>,
     /// The same for tests that are equal but for names and layout: findings with equal digests
     /// are most likely one bug.
     pub digest: String,

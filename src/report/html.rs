@@ -9,6 +9,7 @@ use std::fmt::Write;
 use super::bugs::profiles_key;
 use super::evidence::{self, Evidence, presence_lines};
 use super::page::{self, Assets, copied, escaped, part, pre};
+use super::passes::Culprit;
 use super::{
     Compiler, Error, Finding, Outcomes, Report, State, Status, matrix, number, picture, state_text,
     table,
@@ -148,6 +149,9 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
     if let Some(e) = &f.evidence {
         why(f, level, e, out);
     }
+    if let Some(culprit) = &f.pass {
+        pass(f, level, culprit, out);
+    }
     if !f.folder.is_empty() {
         part(level, "Folder", &f.folder, out);
     }
@@ -157,6 +161,35 @@ pub fn body(f: &Finding, level: u8, out: &mut String) {
         copied("the whole test", &f.source, out);
         copied("its code", &f.target, out);
         out.push_str("</details>");
+    }
+}
+
+/// The pass that did it, with the code before and behind it side by side, and what the compiler printed.
+fn pass(f: &Finding, level: u8, culprit: &Culprit, out: &mut String) {
+    let head = match culprit.pass.is_empty() {
+        true => "No pass is named".to_string(),
+        false => format!("The pass that did it: {}", culprit.pass),
+    };
+    let _ = writeln!(out, "<h{level}>{}</h{level}>", escaped(&head));
+    let mut facts = vec![culprit.why.clone()];
+    if !culprit.place.is_empty() {
+        facts.push(culprit.place.clone());
+    }
+    if let Some(root) = &f.root {
+        facts.push(format!("root cause: {}", root.said()));
+    }
+    facts.extend(culprit.notes.iter().cloned());
+    let items: Vec<String> = facts.iter().map(|l| format!("<li>{}</li>", escaped(l))).collect();
+    let _ = writeln!(out, "<ul class=\"facts\">{}</ul>", items.concat());
+    out.push_str("<div class=\"side\">");
+    part(level, "Before it", &culprit.before, out);
+    part(level, "After it", &culprit.after, out);
+    out.push_str("</div>\n");
+    if !culprit.dump_before.is_empty() && !culprit.dump_after.is_empty() {
+        out.push_str("<details><summary>As the compiler prints it</summary>");
+        copied("before it", &culprit.dump_before, out);
+        copied("after it", &culprit.dump_after, out);
+        out.push_str("</details>\n");
     }
 }
 

@@ -6,8 +6,10 @@ pub mod baseline;
 pub mod bugs;
 pub mod coverage;
 pub mod evidence;
+pub mod explorer;
 pub mod github;
 pub mod html;
+pub mod issue;
 pub mod judged;
 pub mod junit;
 pub mod logs;
@@ -17,6 +19,7 @@ pub mod page;
 pub mod passes;
 pub mod picture;
 pub mod plot;
+pub mod root;
 pub mod sarif;
 pub mod table;
 pub mod terminal;
@@ -34,6 +37,7 @@ use judged::BugChange;
 use litmake_base::failure::FailureKind;
 use litmake_base::plain;
 use passes::Culprit;
+use root::Root;
 
 /// One run, as a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -345,6 +349,12 @@ pub struct Finding {
     /// The pass of the compiler that did it, where that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<Culprit>,
+    /// Its root cause, where a pass is shown or likely to be it. Then `id` is made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Root>,
+    /// The ids by which its parts are known where passes are not looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<String>,
     /// Other versions of the compiler, and other compilers of the same code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,
@@ -352,6 +362,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// All ids that it is known by.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.id).chain(&self.forms).map(String::as_str)
+    }
+
     /// The finding with its identity, which is that of a bug of this form.
     pub fn identify(mut self, form: &str) -> Finding {
         self.id = bugs::id(self.class, &self.family, &self.label, form);

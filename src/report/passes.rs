@@ -8,17 +8,50 @@ use serde::{Deserialize, Serialize};
 
 use super::{State, state_text};
 
+/// How sure it is that a pass did it.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Sure {
+    /// No pass is named.
+    #[default]
+    Unknown,
+    /// One of several that could have done it.
+    Possible,
+    /// The only one that is seen to change what matters, where not everything can be seen.
+    Likely,
+    /// The code behind it allows what all code before it forbids.
+    Shown,
+}
+
 /// What is known of the pass that did it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Culprit {
     /// As the compiler calls it; empty where none is named.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pass: String,
-    /// Where in the compiler it is: `front end`, `intermediate code` or `code generation`.
+    /// Where in the compiler it is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
+    #[serde(default)]
+    pub sure: Sure,
     /// What says that it was this pass, and how sure that is.
     pub why: String,
+    /// The machine whose code it works on; empty for passes on intermediate code, which are the same for
+    /// every machine.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
     /// The function that it ran on.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
@@ -27,6 +60,15 @@ pub struct Culprit {
     pub before: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
+    /// The same as the compiler printed it: the functions that the pass changed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dump_before: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dump_after: String,
+    /// The operation that it removed, replaced or moved, with its order and its width in bits:
+    /// `read-modify-write relaxed 32`; empty where that does not show.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub operation: String,
     /// The outcomes of the code behind it that the source forbids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<State>,
@@ -40,10 +82,18 @@ pub struct Culprit {
     pub notes: Vec<String>,
 }
 
+/// What says of LLVM's intermediate code that it is a function.
+const LLVM: &str = "define ";
+
 /// Wider code is put one below the other.
 const WIDEST: usize = 76;
 
 impl Culprit {
+    /// Whether its dumps are LLVM's intermediate code.
+    pub fn is_llvm(&self) -> bool {
+        self.dump_after.lines().any(|line| line.starts_with(LLVM))
+    }
+
     /// It as indented lines.
     pub fn lines(&self) -> String {
         let mut out = String::new();
@@ -70,7 +120,7 @@ impl Culprit {
         if self.dumps > 0 {
             let _ = writeln!(
                 out,
-                "    {} dumps of intermediate code, {} different ones simulated",
+                "    {} dumps of code, {} different ones simulated",
                 self.dumps, self.simulated
             );
         }
@@ -106,6 +156,13 @@ pub fn side_by_side(before: &str, after: &str) -> String {
         }
     }
     out
+}
+
+/// The first thread whose code differs between two texts.
+pub fn changed_thread(before: &str, after: &str) -> Option<u16> {
+    let (left, right) = (parts(before), parts(after));
+    let differs = left.iter().zip(&right).find(|(old, new)| old != new)?;
+    differs.0.first()?.strip_prefix('P')?.strip_suffix(':')?.parse().ok()
 }
 
 /// The lines of each part, which begins with a line that is not indented and names a thread.

@@ -217,6 +217,12 @@ pub fn finding(f: &Finding, style: Style, out: &mut String) {
     if let Some(culprit) = &f.pass {
         out.push_str(&culprit.lines());
     }
+    if let Some(root) = &f.root {
+        let _ = writeln!(out, "  root cause: {}", root.said());
+        if f.forms.len() > 1 {
+            let _ = writeln!(out, "    in {} forms: {}", f.forms.len(), f.forms.join(", "));
+        }
+    }
     if !f.folder.is_empty() {
         let _ = writeln!(out, "  folder: {}", f.folder);
     }

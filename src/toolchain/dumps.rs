@@ -26,6 +26,21 @@ pub struct Dump<'a> {
     pub text: &'a str,
 }
 
+/// The code after one pass of gcc, which writes a file for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Its place among all passes.
+    pub number: u32,
+    pub pass: String,
+    /// Whether it is RTL; else trees.
+    pub rtl: bool,
+    /// All functions of the file.
+    pub text: String,
+}
+
+/// Makes gcc write the code after each pass on trees and on RTL.
+const WRITE: [&str; 2] = ["-fdump-tree-all", "-fdump-rtl-all"];
+
 /// The file in a compilation's folder that takes what the compiler prints.
 const FILE: &str = "dumps.txt";
 
@@ -43,6 +58,9 @@ const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
 const NONE: [&str; 4] =
     ["-Xclang", "-disable-llvm-passes", "-mllvm", "-print-after=pre-isel-intrinsic-lowering"];
 
+/// Skips no pass, and makes a compiler number those that may be skipped.
+const NUMBERS: [&str; 2] = ["-mllvm", "-opt-bisect-limit=-1"];
+
 impl Compiler<'_> {
     /// What the compiler prints of the compilation of a test, pass by pass. Passes on functions that
     /// the test does not run (those that keep variables alive) are left out.
@@ -59,6 +77,27 @@ impl Compiler<'_> {
             Failure::unsupported(format!("{name} prints no code after its passes"))
         })?;
         Ok((frame, text))
+    }
+
+    /// What a compiler of LLVM prints of the passes that may be skipped, each with its number.
+    pub fn numbered(&self, test: &Test) -> Result<(Frame, String), Failure> {
+        self.printed(test, &NUMBERS)
+    }
+
+    /// What gcc writes of the compilation of a test, pass by pass.
+    pub fn written(&self, test: &Test) -> Result<(Frame, Vec<Written>), Failure> {
+        let unit = self.unit(test)?;
+        let frame = self.frame(&unit, 0)?;
+        let text = |header: &str| self.text(header, &[(0, unit.clone())]);
+        let extra = [&self.extra()[..], &WRITE].concat();
+        let out = RefCell::new(Vec::new());
+        let run = |request: &Request| {
+            let ended = process::run(request);
+            *out.borrow_mut() = files(request.dir);
+            ended
+        };
+        Bench::new(self, &extra, self.profile.timeout)?.by(&run).emit(&text)?;
+        Ok((frame, out.into_inner()))
     }
 
     fn printed(&self, test: &Test, when: &[&str]) -> Result<(Frame, String), Failure> {
@@ -87,6 +126,37 @@ impl Compiler<'_> {
         Bench::new(self, &extra, self.profile.timeout)?.by(&run).emit(&text)?;
         Ok((frame, printed.into_inner()))
     }
+}
+
+/// The dumps in a folder, in the order of the passes.
+fn files(folder: &Path) -> Vec<Written> {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut out: Vec<Written> = names
+        .filter_map(|entry| {
+            let (number, rtl, pass) = of_file(&entry.file_name().to_string_lossy())?;
+            let bytes = file::read(&entry.path(), MOST).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Some(Written { number, pass, rtl, text })
+        })
+        .collect();
+    out.sort_by_key(|w| w.number);
+    out
+}
+
+/// The number, the kind and the name of the pass that a file is of: `test.c.253r.expand`.
+fn of_file(name: &str) -> Option<(u32, bool, String)> {
+    let mut parts = name.split('.').skip_while(|part| !is_number(part));
+    let number = parts.next()?;
+    let (number, kind) = number.split_at(number.len() - 1);
+    let pass = parts.collect::<Vec<_>>().join(".");
+    match (kind, pass.is_empty()) {
+        ("t" | "r", false) => Some((number.parse().ok()?, kind == "r", pass)),
+        _ => None,
+    }
+}
+
+fn is_number(part: &str) -> bool {
+    part.len() == 4 && part.is_char_boundary(3) && part[..3].bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Runs a program with a file for what it prints as errors, which may be much.
@@ -174,6 +244,20 @@ mod tests {
             assert_eq!(head(line), Some(expected), "{line}");
         }
         assert_eq!(head("; *** something else ***"), None);
+    }
+
+    #[test]
+    fn files_of_gcc_say_which_pass_they_are_of() {
+        for (name, expected) in [
+            ("test.c.253r.expand", Some((253, true, "expand".to_string()))),
+            ("test.c.005t.original", Some((5, false, "original".to_string()))),
+            ("test.cpp.031t.einline", Some((31, false, "einline".to_string()))),
+            ("test.c.000i.cgraph", None),
+            ("test.c", None),
+            ("test.o", None),
+        ] {
+            assert_eq!(of_file(name), expected, "{name}");
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! result is poison (`nsw`, `inbounds`, `exact`, ...) are passed over: the result that the machine has
 //! is one that poison may be. It does not know the other instructions of the thread.
 
+mod target;
+
 use super::types::{self, Type};
 use crate::microcode::{Emit, Labels, mask};
 use litmake_litmus::Symbols;
@@ -76,6 +78,8 @@ pub(super) struct Lower<'a> {
     symbols: &'a mut dyn Symbols,
     tokens: &'a [&'a str],
     pos: usize,
+    /// The bytes of what an argument points to, where it says so (`elementtype(i32)`).
+    element: Option<u8>,
 }
 
 impl<'a> Lower<'a> {
@@ -88,7 +92,8 @@ impl<'a> Lower<'a> {
         symbols: &'a mut dyn Symbols,
     ) -> Lower<'a> {
         let tokens = &lines[at];
-        Lower { e: Emit::new(), lines, at, block, labels, code, symbols, tokens, pos: 0 }
+        let e = Emit::new();
+        Lower { e, lines, at, block, labels, code, symbols, tokens, pos: 0, element: None }
     }
 
     pub(super) fn instruction(mut self) -> Read<Vec<Op>> {
@@ -805,6 +810,10 @@ impl<'a> Lower<'a> {
                 return Ok(());
             }
             self.pos += 1;
+            if token == "elementtype" && self.peek() == "(" {
+                let bits = self.tokens.get(self.pos + 1).and_then(|t| t.strip_prefix('i'));
+                self.element = bits.and_then(|b| b.parse::<u8>().ok()).map(|bits| bits / 8);
+            }
             if self.peek() == "(" {
                 self.parenthesis()?;
             } else if token == "align" {
@@ -909,6 +918,10 @@ impl<'a> Lower<'a> {
         }
         if let Some(operation) = name.strip_prefix("__atomic_") {
             return self.library(operation, ty, args, literals);
+        }
+        let values: Vec<Vec<Temp>> = args.iter().map(|(_, values)| values.clone()).collect();
+        if let Some(values) = self.of_target(name, &values, literals)? {
+            return Ok(values);
         }
         match name.starts_with("llvm.") {
             true => Err(format!("unsupported: the intrinsic `{name}`")),

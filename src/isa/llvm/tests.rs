@@ -167,3 +167,35 @@ fn what_is_not_understood_is_named() {
         assert!(message.contains(part), "{text}: {message}");
     }
 }
+
+#[test]
+fn intrinsics_of_targets_are_exclusives_and_barriers() {
+    let ops = |text: &str| {
+        let code = Machine::default().code(&Llvm, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        code.insts.iter().flat_map(|i| i.ops.clone()).collect::<Vec<Op>>()
+    };
+    let ordered = tag::C_SC | tag::C_A | tag::EX;
+    for text in [
+        "%r = call i64 @llvm.aarch64.ldaxr.p0(ptr elementtype(i16) null)",
+        "%r = call i64 @llvm.aarch64.ldaxr.p0i16(i16* null)",
+    ] {
+        let loads = |op: &Op| matches!(op, Op::Load { size: 2, tags, .. } if *tags == ordered);
+        assert!(ops(text).iter().any(loads), "{text}");
+    }
+    let stores = |op: &Op, good: u8| matches!(op, Op::StoreEx { size: 4, ok, tags, .. } if *ok == good && tags.meets(tag::C_RLX));
+    let text = "%r = call i32 @llvm.arm.strex.p0(i32 1, ptr elementtype(i32) null)";
+    assert!(ops(text).iter().any(|op| stores(op, 0)), "{text}");
+    let text = "%r = call i32 @llvm.ppc.stwcx(ptr null, i32 1)";
+    assert!(ops(text).iter().any(|op| stores(op, 1)), "{text}");
+    for (text, order) in [
+        ("call void @llvm.arm.dmb(i32 11)", tag::C_SC),
+        ("call void @llvm.ppc.lwsync()", tag::C_ACQ_REL),
+    ] {
+        let fences = |op: &Op| matches!(op, Op::Fence { tags } if *tags == order);
+        assert!(ops(text).iter().any(fences), "{text}");
+    }
+    for name in ["llvm.ppc.cfence.i32", "llvm.arm.dmb", "llvm.aarch64.ldaxp"] {
+        let text = format!("call void @{name}(i32 10)");
+        assert!(refusal(&text).contains(name), "{text}");
+    }
+}

@@ -303,6 +303,10 @@ impl Investigator<'_> {
             source: litmus::write(&best),
             mix: String::new(),
             target,
+            thread: match core.threads[..] {
+                [one] if best.threads.len() > 1 => u16::try_from(one).ok(),
+                _ => None,
+            },
             outcomes: Outcomes {
                 forbidden: verdict.positive,
                 source: verdict.source,
@@ -311,6 +315,15 @@ impl Investigator<'_> {
             digest: canon::canonical_hash(&best).to_hex()[..16].to_string(),
         };
         Some(Smaller { form: form_of(&normal(&test)), reduced, test: best, core })
+    }
+
+    /// The machine that the profiles of a mix make code for.
+    fn target(&self, finding: &Finding) -> String {
+        let own = |p: &&std::sync::Arc<litmake_profile::Profile>| {
+            finding.profiles.first().is_some_and(|name| *name == p.name)
+        };
+        let all = self.plan.nodes.iter().flat_map(|n| n.profile.iter().chain(&n.mixed));
+        all.into_iter().find(own).map_or(String::new(), |p| p.arch.name().to_string())
     }
 
     /// Finds out which wrong mixes are one bug: those of one test, whatever it is called, between
@@ -326,6 +339,7 @@ impl Investigator<'_> {
         for (n, (_, f, _)) in found.mixes.iter().enumerate() {
             let mut key = vec![
                 f.class.name().to_string(),
+                self.target(f),
                 f.family.clone(),
                 f.label.clone(),
                 // What weaker models allow is one bug.
@@ -360,10 +374,12 @@ impl Investigator<'_> {
                     self.mixing(&mut finding, stage);
                 }
             }
+            // Which barriers go together is a convention of each machine.
+            let target = self.target(&finding);
             let bug = add(found, stage, finding, &|f| match (&f.reduced, f.label.is_empty()) {
                 (_, false) => String::new(),
-                (Some(reduced), _) => form(&reduced.source),
-                (None, _) => form(&f.source),
+                (Some(reduced), _) => format!("{target}\n{}", form(&reduced.source)),
+                (None, _) => format!("{target}\n{}", form(&f.source)),
             });
             found.mixes[group[0]].2 = Some(bug);
             for n in &group[1..] {

@@ -178,6 +178,7 @@ impl Investigator<'_> {
             source,
             mix: notation(&case.split, &name),
             target: judged.texts[*test].clone(),
+            thread: None,
             outcomes: Outcomes {
                 forbidden: verdict.positive,
                 source: verdict.source,

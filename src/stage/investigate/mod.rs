@@ -129,7 +129,9 @@ impl<'a> Investigator<'a> {
             if finding.label.is_empty() {
                 self.elsewhere(finding, *node, content);
             }
-            self.explain(finding);
+            if finding.evidence.is_none() {
+                self.explain(finding);
+            }
         }
         for (done, failure) in failures.iter().enumerate() {
             if self.context.stopped() {
@@ -149,7 +151,7 @@ impl<'a> Investigator<'a> {
         let mut counts: BTreeMap<(usize, bool), u64> = BTreeMap::new();
         let mut out = Vec::new();
         for (place, finding) in report.findings.iter().enumerate() {
-            let Some(node) = origins.get(&finding.id) else { continue };
+            let Some(node) = finding.ids().find_map(|id| origins.get(id)) else { continue };
             let Kind::Compare(options) = &self.plan.nodes[*node].kind else { continue };
             let most = options.investigate.as_ref().map_or(FINDINGS, |n| n.value);
             let count = counts.entry((*node, finding.label.is_empty())).or_default();

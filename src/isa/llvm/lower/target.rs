@@ -1,0 +1,125 @@
+//! Intrinsics of targets that compilers put for atomic instructions: load-linked and store-conditional pairs, and
+//! barriers.
+//!
+//! Each has the meaning of what C asks of the target by it, which is at most what the target's instruction does. So code with
+//! these forbids here nothing that it allows on the target; it may allow more. An intrinsic without such a meaning is refused.
+
+use super::{Lower, Read};
+use litmake_ops::{Op, Tags, Temp, tag};
+
+/// What an intrinsic does.
+enum Does {
+    /// A load-linked of so many bytes, or of as many as its argument says.
+    Load(Tags, Option<u8>),
+    /// A store-conditional: where its value and its address are, and what it gives for success.
+    Store {
+        tags: Tags,
+        size: Option<u8>,
+        value: usize,
+        addr: usize,
+        ok: u8,
+    },
+    Fence(Tags),
+    Nothing,
+}
+
+const RELAXED: Tags = tag::C_RLX;
+/// Acquiring and releasing exclusives are what sequentially consistent operations are made of.
+const ORDERED: Tags = tag::C_SC;
+
+fn does(name: &str, literals: &[&str]) -> Option<Does> {
+    let arm = |tags, store| match store {
+        true => Does::Store { tags, size: None, value: 0, addr: 1, ok: 0 },
+        false => Does::Load(tags, None),
+    };
+    let word = name.strip_prefix("llvm.")?;
+    let base = word.split(".p0").next().unwrap_or(word);
+    Some(match base {
+        "aarch64.ldxr" | "arm.ldrex" => arm(RELAXED, false),
+        "aarch64.ldaxr" | "arm.ldaex" => arm(ORDERED, false),
+        "aarch64.stxr" | "arm.strex" => arm(RELAXED, true),
+        "aarch64.stlxr" | "arm.stlex" => arm(ORDERED, true),
+        "aarch64.clrex" | "arm.clrex" => Does::Nothing,
+        // The full barrier, between processors that share memory or of the whole system.
+        "arm.dmb" | "aarch64.dmb" if matches!(literals.first(), Some(&"11" | &"15")) => {
+            Does::Fence(tag::C_SC)
+        }
+        "ppc.sync" => Does::Fence(tag::C_SC),
+        "ppc.lwsync" => Does::Fence(tag::C_ACQ_REL),
+        _ => {
+            let (load, size) = match base {
+                "ppc.lbarx" => (true, 1),
+                "ppc.lharx" => (true, 2),
+                "ppc.lwarx" => (true, 4),
+                "ppc.ldarx" => (true, 8),
+                "ppc.stbcx" => (false, 1),
+                "ppc.sthcx" => (false, 2),
+                "ppc.stwcx" => (false, 4),
+                "ppc.stdcx" => (false, 8),
+                _ => return None,
+            };
+            match load {
+                true => Does::Load(RELAXED, Some(size)),
+                false => Does::Store { tags: RELAXED, size: Some(size), value: 1, addr: 0, ok: 1 },
+            }
+        }
+    })
+}
+
+/// The bytes that the name of an older release's intrinsic says: `llvm.arm.ldrex.p0i32`.
+fn suffix(name: &str) -> Option<u8> {
+    let (_, bits) = name.rsplit_once(".p0i")?;
+    bits.parse::<u8>().ok().map(|bits| bits / 8)
+}
+
+impl Lower<'_> {
+    /// What such an intrinsic gives; none where it is no such intrinsic.
+    pub(super) fn of_target(
+        &mut self,
+        name: &str,
+        args: &[Vec<Temp>],
+        literals: &[&str],
+    ) -> Read<Option<Vec<Temp>>> {
+        let arg = |i: usize| match args.get(i).map(Vec::as_slice) {
+            Some([one]) => Ok(*one),
+            _ => Err(format!("unsupported: these arguments of `{name}`")),
+        };
+        let sized = |size: Option<u8>, element: Option<u8>| {
+            size.or(element)
+                .or_else(|| suffix(name))
+                .filter(|size| matches!(size, 1 | 2 | 4 | 8))
+                .ok_or_else(|| format!("unsupported: `{name}` of unknown size"))
+        };
+        let Some(does) = does(name, literals) else { return Ok(None) };
+        Ok(Some(match does {
+            Does::Nothing => Vec::new(),
+            Does::Fence(tags) => {
+                self.e.op(Op::Fence { tags });
+                Vec::new()
+            }
+            Does::Load(tags, size) => {
+                let (dst, size) = (self.e.temp(), sized(size, self.element)?);
+                let tags = tags | tag::C_A | tag::EX;
+                self.e.op(Op::Load { dst, addr: arg(0)?, size, tags });
+                vec![dst]
+            }
+            Does::Store { tags, size, value, addr, ok } => {
+                let (status, size) = (self.e.temp(), sized(size, self.element)?);
+                let (src, addr) = (arg(value)?, arg(addr)?);
+                let (tags, fail) = (tags | tag::C_A | tag::EX, 1 - ok);
+                self.e.op(Op::StoreEx {
+                    status,
+                    addr,
+                    src,
+                    size,
+                    tags,
+                    ok,
+                    fail,
+                    status_dep: false,
+                    same_size: false,
+                });
+                vec![status]
+            }
+        }))
+    }
+}

@@ -1,0 +1,147 @@
+//! A second opinion on a suspicion against a pass of code generation: with which passes skipped is the machine code right?
+//!
+//! `-opt-bisect-limit=N` has LLVM skip every pass behind the N-th, of those that may be skipped. Halving finds the limit from
+//! which on the code is wrong. A limit also changes what later passes are given, so it was seen to name a wrong pass: what it
+//! says supports a suspicion or weakens it, and is none by itself.
+
+use serde::Serialize;
+
+use super::blame::{is_shown, named};
+use super::judge::{Court, Source, State, is_wrong};
+use litmake_base::failure::Failure;
+use litmake_litmus::Test;
+use litmake_profile::Profile;
+use litmake_toolchain::compile::{Compiler, Frame};
+
+/// What the limits say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Opinion {
+    /// The code is right without this pass and those behind it, and wrong with it: its name, and what it ran on.
+    Names { pass: String, on: String },
+    /// The code is wrong with every pass skipped that may be.
+    Always,
+    /// The code is right with all limits: then skipping itself, or printing, changes it.
+    Never,
+}
+
+impl Opinion {
+    /// It in words.
+    pub fn said(&self) -> String {
+        let limit = "with -opt-bisect-limit, the code";
+        match self {
+            Opinion::Names { pass, on } => {
+                format!("{limit} becomes wrong where {pass} runs on {on}")
+            }
+            Opinion::Always => {
+                format!("{limit} is wrong even where every pass is skipped that may be")
+            }
+            Opinion::Never => format!("{limit} is not wrong with any limit"),
+        }
+    }
+
+    /// Whether it supports the suspicion against a pass, which `selection` is if it cannot be skipped.
+    pub fn supports(&self, pass: &str, selection: &str) -> bool {
+        match self {
+            Opinion::Names { pass: named, .. } => is_called(pass, named),
+            Opinion::Always => pass == selection,
+            Opinion::Never => false,
+        }
+    }
+}
+
+/// Whether a dump's name of a pass, which has the short name behind it, is this one.
+fn is_called(dumped: &str, name: &str) -> bool {
+    dumped.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+}
+
+/// A profile under which LLVM skips the passes behind a limit.
+pub fn limited(profile: &Profile, limit: usize) -> Profile {
+    let mut args = profile.args.clone();
+    args.extend(["-mllvm".to_string(), format!("-opt-bisect-limit={limit}")]);
+    Profile { args, ..profile.clone() }
+}
+
+/// What skipping passes says of a test whose machine code shows some outcomes that its source forbids.
+pub fn opinion(
+    compiler: &Compiler,
+    test: &Test,
+    court: &mut Court,
+    source: &Source,
+    shown: &[State],
+) -> Result<Opinion, Failure> {
+    let (frame, printed) = compiler.numbered(test)?;
+    let passes = numbered(&printed, &frame);
+    let last = passes.len();
+    let mut wrong = |limit: usize| -> Result<bool, Failure> {
+        let profile = limited(compiler.profile, limit);
+        let limited = Compiler { profile: &profile, ..*compiler };
+        let made = limited.compile(std::slice::from_ref(test)).pop();
+        let code = made.unwrap_or_else(|| Err(Failure::stopped()))?;
+        let model = profile.model.as_deref().unwrap_or(profile.arch.default_model());
+        let verdict = court.judge_machine(source, &code, model)?;
+        Ok(is_wrong(&verdict) && is_shown(&verdict.positive, shown))
+    };
+    if wrong(0)? {
+        return Ok(Opinion::Always);
+    }
+    if !wrong(last)? {
+        return Ok(Opinion::Never);
+    }
+    let (mut right, mut bad) = (0, last);
+    while bad - right > 1 {
+        let middle = right + (bad - right) / 2;
+        match wrong(middle)? {
+            true => bad = middle,
+            false => right = middle,
+        }
+    }
+    // The passes are counted from 1.
+    let (pass, on) = passes[bad - 1].clone();
+    Ok(Opinion::Names { pass, on })
+}
+
+/// The passes that may be skipped, in order, with what each ran on: `BISECT: running pass (3) SROAPass on f`.
+fn numbered(printed: &str, frame: &Frame) -> Vec<(String, String)> {
+    let one = |line: &str| {
+        let (_, rest) = line.strip_prefix("BISECT: running pass (")?.split_once(") ")?;
+        let (pass, on) = rest.rsplit_once(" on ").unwrap_or((rest, ""));
+        // Passes on machine code: `on function (f)`.
+        let on = on.strip_prefix("function ").unwrap_or(on).trim_matches(['(', ')']);
+        let pass = pass.strip_suffix(" on function").unwrap_or(pass);
+        Some((pass.to_string(), named(on, frame)))
+    };
+    printed.lines().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_numbered_as_they_are_printed() {
+        let frame = Frame {
+            init: Vec::new(),
+            globals: Vec::new(),
+            threads: vec![("t0_P0".into(), Vec::new())],
+            locals: Vec::new(),
+        };
+        let printed = "BISECT: running pass (1) SimplifyCFGPass on t0_P0\nwarning: something\n\
+                       BISECT: running pass (2) AArch64 Dead register definitions on function (t0_P0)\n";
+        let expected = [("SimplifyCFGPass", "P0"), ("AArch64 Dead register definitions", "P0")];
+        let own = expected.map(|(pass, on)| (pass.to_string(), on.to_string()));
+        assert_eq!(numbered(printed, &frame), own);
+    }
+
+    #[test]
+    fn an_opinion_supports_the_pass_that_it_names() {
+        let names = |pass: &str| Opinion::Names { pass: pass.into(), on: "P0".into() };
+        let dumped = "AArch64 Dead register definitions (aarch64-dead-defs)";
+        assert!(names("AArch64 Dead register definitions").supports(dumped, "Selection"));
+        assert!(!names("AArch64 Dead").supports(dumped, "Selection"));
+        assert!(!names("Machine code sinking").supports(dumped, "Selection"));
+        assert!(Opinion::Always.supports("Selection", "Selection"));
+        assert!(!Opinion::Always.supports(dumped, "Selection"));
+        assert!(!Opinion::Never.supports(dumped, "Selection"));
+    }
+}

@@ -1,0 +1,428 @@
+//! The passes of gcc, whose dumps are not simulated: in which of them the atomic operations of a thread stop being
+//! those that the source asks.
+//!
+//! As trees, an operation is a call with its orders in it (`__atomic_store_4 (x, 1, 3)`), so that each dump says
+//! what is asked. As RTL it is a pattern, with its orders as operands or with barriers beside it. What is said
+//! here is a suspicion, and never more than likely. It does not know models.
+
+use litmake_toolchain::dumps::Written;
+
+use super::machine::{How, Sure};
+
+/// Who is suspected.
+#[derive(Clone, Debug)]
+pub struct Trail {
+    pub pass: String,
+    /// Whether it works on RTL, which is the target's.
+    pub rtl: bool,
+    pub sure: Sure,
+    pub why: &'static str,
+    pub function: String,
+    /// The operation, where only one can be meant.
+    pub operation: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+    pub dump_before: String,
+    pub dump_after: String,
+    /// How many dumps there were.
+    pub dumps: usize,
+}
+
+/// The pass that makes RTL of trees, and the one that writes instructions.
+const EXPAND: &str = "expand";
+const FINAL: &str = "final";
+
+/// What the dumps say of some threads, by the names of their functions; none where they say nothing.
+pub fn trail(dumps: &[Written], threads: &[(usize, String)]) -> Option<Trail> {
+    let mut found: Vec<Trail> =
+        threads.iter().filter_map(|(n, function)| of_thread(dumps, *n, function)).collect();
+    // The thread of which most is known; where threads say the same of different passes, none is likely.
+    found.sort_by_key(|t| (t.sure == Sure::Possible, t.rtl));
+    let passes: std::collections::BTreeSet<&str> =
+        found.iter().filter(|t| t.sure == Sure::Likely).map(|t| &*t.pass).collect();
+    let several = passes.len() > 1;
+    let mut first = found.into_iter().next()?;
+    if several {
+        first.sure = Sure::Possible;
+        first.why = "possible: what other threads ask changes in another pass";
+    }
+    Some(first)
+}
+
+/// A thread's function in one dump.
+struct Step<'a> {
+    dump: &'a Written,
+    text: String,
+    operations: Vec<String>,
+}
+
+fn of_thread(dumps: &[Written], thread: usize, function: &str) -> Option<Trail> {
+    let steps: Vec<Step> = dumps
+        .iter()
+        .filter_map(|dump| {
+            let text = section(&dump.text, function)?;
+            let operations = match dump.rtl {
+                true => patterns(&text)?,
+                false => calls(body(&text)?),
+            };
+            Some(Step { dump, text, operations })
+        })
+        .collect();
+    let asked = &steps.first().filter(|s| !s.dump.rtl)?.operations;
+    // An order that can be lost: not relaxed, and not of a plain access.
+    let ordered: Vec<&String> = asked.iter().filter(|o| is_ordered(o)).collect();
+    if ordered.is_empty() {
+        return None;
+    }
+    let function = format!("P{thread}");
+    let make = |from: &Step, to: &Step, sure, why| Trail {
+        pass: to.dump.pass.clone(),
+        rtl: to.dump.rtl,
+        sure,
+        why,
+        function: function.clone(),
+        operation: match ordered[..] {
+            [one] => one.clone(),
+            _ => String::new(),
+        },
+        before: from.operations.clone(),
+        after: to.operations.clone(),
+        dump_before: from.text.trim().to_string(),
+        dump_after: to.text.trim().to_string(),
+        dumps: dumps.len(),
+    };
+    let mut losses = Vec::new();
+    for pair in steps.windows(2) {
+        let [from, to] = pair else { continue };
+        let differs = from.operations != to.operations;
+        if from.dump.rtl == to.dump.rtl && differs {
+            let how = How::of(&from.operations, &to.operations);
+            if how != How::Replaced || !to.dump.rtl {
+                losses.push((from, to));
+            }
+        }
+    }
+    if let Some((from, to)) = losses.first() {
+        let (sure, why) = match losses.len() {
+            1 => (
+                Sure::Likely,
+                "likely: its dump is the first and only one that lacks or moves operations",
+            ),
+            _ => (
+                Sure::Possible,
+                "possible: its dump is the first of several that lack or move operations",
+            ),
+        };
+        return Some(make(from, to, sure, why));
+    }
+    // No pass loses anything as far as dumps show: RTL was made wrong, or instructions of it.
+    let last_tree = steps.iter().rev().find(|s| !s.dump.rtl)?;
+    let expand = steps.iter().find(|s| s.dump.pass == EXPAND)?;
+    let last = steps.iter().rev().find(|s| s.dump.rtl && s.dump.pass != FINAL)?;
+    let carries = |step: &Step| step.operations.iter().any(|o| carries_order(o));
+    let has_barrier = |step: &Step| step.operations.iter().any(|o| is_barrier(o));
+    Some(match (carries(last), has_barrier(expand)) {
+        (true, false) => {
+            let why = "likely: every dump asks for the orders of the source as operands, up to the instructions that \
+                       are written of them";
+            let written = steps.iter().find(|s| s.dump.pass == FINAL).unwrap_or(last);
+            Trail { pass: FINAL.into(), ..make(last, written, Sure::Likely, why) }
+        }
+        (false, _) => {
+            let why = "likely: every dump of trees asks for the orders of the source, no operand has them in RTL, and no \
+                       later pass loses or moves an access or a barrier";
+            make(last_tree, expand, Sure::Likely, why)
+        }
+        (true, true) => {
+            let why = "possible: the thread has orders as operands and as barriers, and no later pass changes them";
+            make(last_tree, expand, Sure::Possible, why)
+        }
+    })
+}
+
+/// A function's part of a dump.
+fn section(text: &str, function: &str) -> Option<String> {
+    let mut own = false;
+    let mut out = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix(";; Function ") {
+            own = name.split([' ', '(']).next() == Some(function);
+            if own {
+                out.clear();
+            }
+        }
+        if own {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The code of a function in trees, without what a pass says of it; none before it has basic blocks, where a statement can
+/// stand in several places.
+fn body(section: &str) -> Option<&str> {
+    let (_, body) = section.rsplit_once("\n{\n")?;
+    body.contains("<bb ").then_some(body)
+}
+
+/// The orders of C, as gcc numbers them.
+const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
+
+fn order(word: &str) -> Option<&'static str> {
+    // Bits above these are hints of the target.
+    let number: usize = word.trim().parse().ok()?;
+    ORDERS.get(number & 0xff).copied()
+}
+
+/// The atomic operations that a function in trees calls, in order: `store release 32`.
+fn calls(text: &str) -> Vec<String> {
+    text.lines().filter_map(call).collect()
+}
+
+fn call(line: &str) -> Option<String> {
+    // What a name had when the function began.
+    let line = line.replace("(D)", "");
+    let (internal, at) = match (line.find("__atomic_"), line.find(".ATOMIC_COMPARE_EXCHANGE (")) {
+        (Some(at), _) => (false, at),
+        (None, Some(at)) => (true, at),
+        (None, None) => return None,
+    };
+    let (name, rest) = line[at..].split_once(" (")?;
+    let args: Vec<&str> = rest.split_once(')')?.0.split(", ").collect();
+    // A variable of the front end can have such a name; a call has arguments.
+    let from_end = |n: usize| args.len().checked_sub(n).and_then(|i| args.get(i)).copied();
+    if internal {
+        let bytes: u32 = args.get(3)?.parse().ok()?;
+        let (success, failure) = (order(from_end(2)?)?, order(from_end(1)?)?);
+        return Some(format!("compare-exchange {success} {failure} {}", (bytes & 0xff) * 8));
+    }
+    let name = name.strip_prefix("__atomic_")?;
+    if name == "thread_fence" {
+        return Some(format!("fence {}", order(from_end(1)?)?));
+    }
+    let (kind, bytes) = name.rsplit_once('_')?;
+    let bits = bytes.parse::<u32>().ok()? * 8;
+    let last = order(from_end(1)?)?;
+    Some(match kind {
+        "load" | "store" => format!("{kind} {last} {bits}"),
+        "compare_exchange" => {
+            format!("compare-exchange {} {last} {bits}", order(from_end(2)?)?)
+        }
+        _ => format!("read-modify-write {last} {bits}"),
+    })
+}
+
+fn is_ordered(operation: &str) -> bool {
+    ORDERS[1..].iter().any(|order| operation.split(' ').any(|word| word == *order))
+}
+
+/// Parts of the names of patterns that are atomic or that order others.
+const ATOMIC: &[&str] = &[
+    "ATOMIC",
+    "COMPARE_AND_SWAP",
+    "EXCHANGE",
+    "XCHG",
+    "_LL",
+    "_SC",
+    "_LX",
+    "_SX",
+    "LDA",
+    "STL",
+    "CAS",
+    "SWP",
+    "MOVA",
+];
+const BARRIERS: &[&str] = &["SYNC", "FENCE", "BARRIER", "DMB"];
+
+/// The patterns of a function in RTL that access what threads share or that order accesses, in order; none where the
+/// dump does not list all instructions in a row.
+fn patterns(text: &str) -> Option<Vec<String>> {
+    Some(listing(text)?.iter().filter_map(|instruction| pattern(instruction)).collect())
+}
+
+/// The last whole list of a function's instructions: each names the one before it and the one behind it, and 0 stands for none.
+/// Passes print parts of the list, too, between what they say.
+fn listing(text: &str) -> Option<Vec<String>> {
+    let mut done = None;
+    let mut open: Option<Vec<String>> = None;
+    let mut last = 0;
+    let mut whole = false;
+    for line in text.lines().chain([""]) {
+        if let Some(list) = open.as_mut().filter(|_| line.starts_with(' ')) {
+            if let Some(instruction) = list.last_mut() {
+                instruction.push(' ');
+                instruction.push_str(line.trim());
+            }
+            continue;
+        }
+        if whole {
+            done = open.take();
+            whole = false;
+        }
+        let Some((number, before, behind)) = head(line) else { continue };
+        match &mut open {
+            _ if before == 0 => open = Some(vec![line.to_string()]),
+            Some(list) if before == last => list.push(line.to_string()),
+            _ => open = None,
+        }
+        last = number;
+        whole = open.is_some() && behind == 0;
+    }
+    done
+}
+
+/// The number of an instruction, of the one before it and of the one behind it, where a line begins one: `(insn/f 33 32 5
+/// ...`.
+fn head(line: &str) -> Option<(u32, u32, u32)> {
+    let mut words = line.strip_prefix('(')?.split(' ').skip(1);
+    let mut number = || words.next()?.parse().ok();
+    Some((number()?, number()?, number()?))
+}
+
+/// What an instruction does to what threads share: the names of its patterns, with orders that are operands.
+fn pattern(text: &str) -> Option<String> {
+    let names: Vec<&str> = text
+        .split([' ', ')', ']', '('])
+        .filter(|w| w.starts_with("UNSPEC"))
+        .filter(|w| ATOMIC.iter().chain(BARRIERS).any(|part| w.contains(part)))
+        .collect();
+    let volatile = text.contains("(mem/v") && !text.contains("(mem/v:BLK (scratch");
+    match names.first() {
+        None if volatile => {
+            let at = text.find("(mem/v")?;
+            let kind = if text[..at].ends_with("(set ") { "store" } else { "load" };
+            Some(kind.to_string())
+        }
+        None => None,
+        Some(name) => {
+            let at = text.find(name)?;
+            // Operands come before the name: those behind the last register are orders.
+            let operands = text[..at].rsplit("(reg").next().unwrap_or("");
+            let numbers: Vec<&str> = operands
+                .split("(const_int ")
+                .skip(1)
+                .filter_map(|n| n.split([' ', ')']).next())
+                .collect();
+            let compares = ["COMPARE_AND_SWAP", "CMPSW", "CAS"].iter().any(|c| name.contains(c));
+            let most = if compares { 2 } else { 1 };
+            let orders: Vec<&str> =
+                numbers.iter().rev().take(most).rev().filter_map(|n| order(n)).collect();
+            let words = std::iter::once(*name).chain(orders);
+            Some(words.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+fn carries_order(pattern: &str) -> bool {
+    !is_barrier(pattern) && is_ordered(pattern)
+}
+
+fn is_barrier(pattern: &str) -> bool {
+    BARRIERS.iter().any(|b| pattern.contains(b)) && !ATOMIC.iter().any(|a| pattern.contains(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_say_what_is_asked() {
+        for (line, expected) in [
+            ("  __atomic_store_4 (y_4(D), 1, 3); [tail call]", Some("store release 32")),
+            ("  _1 = __atomic_load_8 (x_8, 0);", Some("load relaxed 64")),
+            (
+                "  _3 = __atomic_compare_exchange_4 (y_3, e_5, 2, 0, 3, 2);",
+                Some("compare-exchange release acquire 32"),
+            ),
+            (
+                "  _9 = .ATOMIC_COMPARE_EXCHANGE (y_3, 5, 2, 4, 3, 2);",
+                Some("compare-exchange release acquire 32"),
+            ),
+            ("  __atomic_fetch_add_2 (x_1, 0, 4);", Some("read-modify-write acq_rel 16")),
+            ("  __atomic_thread_fence (5);", Some("fence seq_cst")),
+            ("  atomic_int __atomic_store_tmp;", None),
+        ] {
+            assert_eq!(call(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    fn dump(number: u32, pass: &str, rtl: bool, body: &str) -> Written {
+        let text = format!(";; Function f (f, funcdef_no=0)\n{body}\n;; Function g (g)\nother\n");
+        Written { number, pass: pass.into(), rtl, text }
+    }
+
+    const TREE: &str =
+        "{\n  <bb 2> :\n  __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 3, 2);\n}";
+
+    /// What a pass says of a function, before its code.
+    const REMARKS: &str = "scanning: __atomic_compare_exchange_4 (y_3(D), e_5(D), 2, 0, 0, 0);\n";
+
+    /// As RISC-V has it: the orders are operands.
+    const OPERANDS: &str = "(insn 13 0 0 2 (parallel [\n            (set (reg:SI 78)\n                (mem/v:SI (reg:DI 73) \
+         [-1  S4 A32]))\n            (set (mem/v:SI (reg:DI 73))\n                (unspec_volatile:SI [\n                        \
+         (reg:SI 76)\n                        (const_int 3 [0x3])\n                        (const_int 2 [0x2])\n                    \
+         ] UNSPEC_COMPARE_AND_SWAP))\n        ]) -1\n     (nil))";
+
+    /// As Power has it: a barrier, and a loop.
+    const BARRIER: &str = "(insn 12 0 14 2 (set (mem/v:BLK (scratch:DI) [0  A8])\n        (unspec:BLK [\n                \
+         (mem/v:BLK (scratch:DI) [0  A8])\n            ] UNSPEC_LWSYNC)) -1\n     (nil))\n(insn 14 12 0 4 (set (reg:SI 126)\n        \
+         (unspec_volatile:SI [\n                (mem/v:SI (reg:DI 121) [-1  S4 A32])\n            ] UNSPECV_LL)) -1\n     (nil))";
+
+    fn found(dumps: &[Written]) -> (String, Sure, String) {
+        let trail = trail(dumps, &[(1, "f".to_string())]).expect("there are dumps");
+        assert_eq!(trail.function, "P1");
+        (trail.pass, trail.sure, trail.operation)
+    }
+
+    #[test]
+    fn patterns_say_what_is_asked() {
+        let text = |body: &str| section(&dump(1, "p", true, body).text, "f").expect("a function");
+        let list = |body: &str| patterns(&text(body)).expect("instructions");
+        assert_eq!(list(OPERANDS), ["UNSPEC_COMPARE_AND_SWAP release acquire"]);
+        assert_eq!(list(BARRIER), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
+        // A dump that lists the function twice, and one that lists a part of it.
+        let part =
+            BARRIER.split_once("\n(insn 14").map(|(part, _)| part).expect("two instructions");
+        for body in [format!("{BARRIER}\n{BARRIER}"), format!("{BARRIER}\nsaid:\n{part}\nmore")] {
+            assert_eq!(list(&body), ["UNSPEC_LWSYNC", "UNSPECV_LL"]);
+        }
+        assert_eq!(patterns(&text(part)), None);
+        assert_eq!(patterns(&text("nothing")), None);
+    }
+
+    #[test]
+    fn where_orders_end_is_who_is_suspected() {
+        let operation = "compare-exchange release acquire 32".to_string();
+        let tree = |n| dump(n, "optimized", false, TREE);
+        // The order is gone where RTL begins.
+        let said = dump(1, "modref1", false, &format!("{REMARKS}{TREE}"));
+        let early = dump(0, "original", false, REMARKS);
+        let power = [
+            early,
+            tree(1),
+            said,
+            dump(2, "expand", true, BARRIER),
+            dump(3, "final", true, BARRIER),
+        ];
+        assert_eq!(found(&power), ("expand".into(), Sure::Likely, operation.clone()));
+        // It is there up to the end.
+        let riscv = [tree(1), dump(2, "expand", true, OPERANDS), dump(3, "final", true, OPERANDS)];
+        assert_eq!(found(&riscv), ("final".into(), Sure::Likely, operation.clone()));
+        // A pass on trees weakens it.
+        let weaker = dump(2, "fab1", false, &TREE.replace("3, 2);", "0, 0);"));
+        let last = dump(3, "expand", true, BARRIER);
+        assert_eq!(
+            found(&[tree(1), weaker, last]),
+            ("fab1".into(), Sure::Likely, operation.clone())
+        );
+        // A pass on RTL loses the barrier.
+        let less = BARRIER
+            .split_once("\n(insn 14")
+            .map(|(_, rest)| format!("(insn 14{}", rest.replacen(" 12 ", " 0 ", 1)));
+        let less = dump(3, "combine", true, &less.expect("two instructions"));
+        let row = [tree(1), dump(2, "expand", true, BARRIER), less];
+        assert_eq!(found(&row), ("combine".into(), Sure::Likely, operation));
+        assert!(trail(&row, &[(0, "missing".to_string())]).is_none());
+    }
+}

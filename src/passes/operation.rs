@@ -1,0 +1,167 @@
+//! Which operation a pass removed, replaced or moved: its kind, its order and its width, in the words that
+//! C has for them.
+//!
+//! The same operation has the same words in intermediate code and in machine code, whatever it computes. It
+//! does not know passes or models.
+
+use super::machine::DROPPED;
+
+/// The operations of a thread's intermediate code, in order.
+pub fn of_code(code: &str) -> Vec<String> {
+    code.lines().filter_map(of_line).collect()
+}
+
+/// The operation of a line of intermediate code: `read-modify-write relaxed 32`.
+fn of_line(line: &str) -> Option<String> {
+    let line = line.trim();
+    let code = line.split_once(" = ").map_or(line, |(_, code)| code);
+    let mut words = code.split([' ', ',']).filter(|w| !w.is_empty());
+    let kind = match words.next()? {
+        "load" => "load",
+        "store" => "store",
+        "atomicrmw" => "read-modify-write",
+        "cmpxchg" => "compare-exchange",
+        "fence" => "fence",
+        _ => return None,
+    };
+    let mut orders = Vec::new();
+    let mut width = None;
+    for word in words {
+        match order(word) {
+            Some(order) => orders.push(order),
+            // The first number type is that of the value; pointers have one in older releases only.
+            None => width = width.or_else(|| bits(word)),
+        }
+    }
+    Some(said(kind, &orders, width))
+}
+
+fn bits(word: &str) -> Option<u32> {
+    match word {
+        "ptr" => None,
+        _ => word.strip_prefix('i')?.trim_end_matches('*').parse().ok(),
+    }
+}
+
+/// An order in the words of C.
+fn order(word: &str) -> Option<&str> {
+    Some(match word {
+        "monotonic" => "relaxed",
+        "unordered" | "acquire" | "release" | "acq_rel" | "seq_cst" => word,
+        _ => return None,
+    })
+}
+
+fn said(kind: &str, orders: &[&str], width: Option<u32>) -> String {
+    let width = width.map(|w| w.to_string());
+    let words = std::iter::once(kind).chain(orders.iter().copied());
+    words.chain(width.as_deref()).collect::<Vec<_>>().join(" ")
+}
+
+/// The operation of an access of machine code, as `machine` describes these: `load store release (s32) by
+/// SWPLW`.
+fn of_access(access: &str) -> String {
+    let access = access.trim_end_matches(DROPPED);
+    let (memory, name) = access.split_once(" by ").unwrap_or((access, ""));
+    let words: Vec<&str> = memory.split([' ', '(', ')']).filter(|w| !w.is_empty()).collect();
+    let has = |word: &str| words.contains(&word);
+    let compares = ["CAS", "CMPXCHG", "CMP_SWAP", "CmpSwap"].iter().any(|c| name.contains(c));
+    let kind = match (has("load"), has("store")) {
+        (true, true) if compares => "compare-exchange",
+        (true, true) => "read-modify-write",
+        (true, false) => "load",
+        (false, true) => "store",
+        (false, false) => return format!("barrier {memory}"),
+    };
+    let mut orders: Vec<&str> = words.iter().filter_map(|w| order(w)).collect();
+    if !compares {
+        orders.truncate(1);
+    }
+    // `s32`, or a number of bytes before LLVM 13.
+    let sized = words.iter().find_map(|w| w.strip_prefix('s')?.parse().ok());
+    let bytes = || words.iter().find_map(|w| w.parse::<u32>().ok()).map(|n| n * 8);
+    said(kind, &orders, sized.or_else(bytes))
+}
+
+/// The operation that one list lacks or has elsewhere, of those that the other has.
+fn lost<'a>(before: &'a [String], after: &[String]) -> Option<&'a String> {
+    let mut left = after.to_vec();
+    let mut gone: Vec<&String> = Vec::new();
+    for operation in before {
+        match left.iter().position(|o| o == operation) {
+            Some(at) => drop(left.remove(at)),
+            None => gone.push(operation),
+        }
+    }
+    if gone.is_empty() {
+        let moved = before.iter().zip(after).find(|(a, b)| a != b);
+        return moved.map(|(a, _)| a);
+    }
+    // What updates says more than what reads.
+    gone.into_iter().max_by_key(|o| (o.contains("read-modify") || o.contains("compare"), *o))
+}
+
+/// The operation that intermediate code lost from one text to another; empty where none is seen to be.
+pub fn lost_of_code(before: &str, after: &str) -> String {
+    lost(&of_code(before), &of_code(after)).cloned().unwrap_or_default()
+}
+
+/// The operation that it got instead.
+pub fn gained_of_code(before: &str, after: &str) -> String {
+    lost_of_code(after, before)
+}
+
+/// The same of the accesses of machine code.
+pub fn lost_of_accesses(before: &[String], after: &[String]) -> String {
+    lost(before, after).map(|access| of_access(access)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_has_kind_order_and_width() {
+        for (line, expected) in [
+            ("  %0 = atomicrmw add ptr @y, i32 0 monotonic", Some("read-modify-write relaxed 32")),
+            ("%0 = load atomic i32, ptr @y acquire", Some("load acquire 32")),
+            ("%0 = load i64, i64* @y", Some("load 64")),
+            ("store atomic i16 1, ptr @x release", Some("store release 16")),
+            (
+                "%2 = cmpxchg ptr @x, i32 0, i32 1 acq_rel acquire",
+                Some("compare-exchange acq_rel acquire 32"),
+            ),
+            ("fence seq_cst", Some("fence seq_cst")),
+            ("%3 = add i32 %1, 1", None),
+            ("P0:", None),
+        ] {
+            assert_eq!(of_line(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn machine_code_has_the_same_words() {
+        for (access, expected) in [
+            ("load store release (s32) by SWPLW", "read-modify-write release 32"),
+            ("load store release monotonic (s32) by SWPLW", "read-modify-write release 32"),
+            ("load store acq_rel acquire (s64) by CASALX", "compare-exchange acq_rel acquire 64"),
+            ("store release (s8)", "store release 8"),
+            ("load monotonic 4", "load relaxed 32"),
+            ("DMB 9", "barrier DMB 9"),
+        ] {
+            assert_eq!(of_access(access), expected, "{access}");
+        }
+        let dropped = format!("load store release (s32) by SWPLW{DROPPED}");
+        assert_eq!(of_access(&dropped), "read-modify-write release 32");
+    }
+
+    #[test]
+    fn what_is_lost_is_gone_replaced_or_moved() {
+        let idle = "%0 = atomicrmw add ptr @y, i32 0 monotonic\nfence acquire\n";
+        let load = "%0 = load atomic i32, ptr @y monotonic\nfence acquire\n";
+        assert_eq!(lost_of_code(idle, load), "read-modify-write relaxed 32");
+        assert_eq!(lost_of_code(load, load), "");
+        let turned = "fence acquire\n%0 = load atomic i32, ptr @y monotonic\n";
+        assert_eq!(lost_of_code(load, turned), "load relaxed 32");
+    }
+}

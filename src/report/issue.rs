@@ -1,0 +1,379 @@
+//! The text of an issue about a bug, as the tracker of its compiler wants it.
+//!
+//! LLVM's tracker shows Markdown; that of gcc shows text as it is. It does not know how findings were
+//! made, nor where texts go.
+
+use std::fmt::Write;
+
+use super::evidence::{Event, Execution, Failed, presence_lines};
+use super::github::block;
+use super::{Class, Finding, State, state_text};
+use litmake_base::plain;
+
+/// Where an issue goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracker {
+    /// Markdown.
+    Llvm,
+    /// Bugzilla: plain text.
+    Gcc,
+}
+
+impl Tracker {
+    /// The family of compilers whose tracker it is.
+    pub fn family(self) -> &'static str {
+        match self {
+            Tracker::Llvm => "clang",
+            Tracker::Gcc => "gcc",
+        }
+    }
+}
+
+/// One compilation that a bug is about.
+pub struct Compilation {
+    pub profile: String,
+    /// What the compiler says of its version.
+    pub version: String,
+    /// The command line that compiles the source to assembly.
+    pub command: String,
+    /// What is added to it so that the compiler prints the code after each pass.
+    pub dumps: String,
+    /// The name of the file that it compiles: `source.c`.
+    pub file: String,
+    pub source: String,
+    /// The link that opens it in Compiler Explorer.
+    pub link: String,
+}
+
+/// All that an issue says.
+pub struct Issue<'a> {
+    pub finding: &'a Finding,
+    pub compilations: &'a [Compilation],
+    /// The command that shows it again.
+    pub again: &'a str,
+}
+
+/// A text with headings, which is Markdown or not.
+struct Page {
+    tracker: Tracker,
+    out: String,
+}
+
+impl Page {
+    fn title(&mut self, text: &str) {
+        let _ = match self.tracker {
+            Tracker::Llvm => writeln!(self.out, "# {}\n", plain::line(text)),
+            Tracker::Gcc => writeln!(self.out, "Summary: {}\n", plain::line(text)),
+        };
+    }
+
+    fn head(&mut self, text: &str) {
+        let text = plain::line(text);
+        let _ = match self.tracker {
+            Tracker::Llvm => writeln!(self.out, "## {text}\n"),
+            Tracker::Gcc => writeln!(self.out, "{text}\n{}\n", "-".repeat(text.chars().count())),
+        };
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{}\n", plain::text(text.trim_end()));
+    }
+
+    fn block(&mut self, language: &str, text: &str) {
+        match self.tracker {
+            Tracker::Llvm => block(language, text, &mut self.out),
+            Tracker::Gcc => {
+                for line in plain::text(text.trim_end()).lines() {
+                    let _ = writeln!(self.out, "{}", format!("    {line}").trim_end());
+                }
+                self.out.push('\n');
+            }
+        }
+    }
+
+    /// A heading with a text below it; neither where there is no text.
+    fn part(&mut self, head: &str, language: &str, text: &str) {
+        if !text.trim().is_empty() {
+            self.head(head);
+            self.block(language, text);
+        }
+    }
+}
+
+impl Issue<'_> {
+    pub fn text(&self, tracker: Tracker) -> String {
+        let f = self.finding;
+        let mut page = Page { tracker, out: String::new() };
+        page.title(&self.title());
+        page.paragraph(&format!("{}:", f.claim()));
+        // In the names of the test that is shown.
+        let wrong = match f.reduced.as_ref().map(|r| &r.outcomes.forbidden) {
+            Some(states) if !states.is_empty() => states.iter().map(state_text).collect(),
+            _ => f.wrong(),
+        };
+        page.block("", &wrong.join("\n"));
+        for c in self.compilations.iter().filter(|c| !c.link.is_empty()) {
+            page.paragraph(&format!("Compiler Explorer ({}): {}", c.profile, c.link));
+        }
+        let (_, target, outcomes) = f.smallest();
+        page.part("Litmus test", "c", &f.reproducer);
+        let mut last = "";
+        for c in self.compilations {
+            if c.source != last {
+                page.part(&format!("Source ({})", c.file), "c", &c.source);
+            }
+            last = &c.source;
+        }
+        for c in self.compilations {
+            let version = match c.version.is_empty() {
+                true => String::new(),
+                false => format!("# {}\n", c.version),
+            };
+            let text = format!("{version}{}", c.command);
+            page.part(&format!("Compiled with {}", c.profile), "sh", &text);
+        }
+        page.part("What the compiler makes of it", "", target);
+        self.pass(&mut page);
+        if !outcomes.source.is_empty() {
+            let states =
+                |list: &[State]| list.iter().map(state_text).collect::<Vec<_>>().join("\n");
+            page.part(&format!("Allowed by {}", f.model_source), "", &states(&outcomes.source));
+            page.part(&format!("Allowed by {}", f.model_target), "", &states(&outcomes.target));
+        }
+        self.why(&mut page);
+        page.part("Versions", "", &presence_lines(&f.presence).join("\n"));
+        let mut known: Vec<String> = f.facts();
+        if !f.cause.is_empty() {
+            known.insert(0, f.cause.clone());
+        }
+        page.part("What else is known", "", &known.join("\n"));
+        page.part("Again", "sh", self.again);
+        page.out
+    }
+
+    /// What is wrong, of which part of which compiler, in one line.
+    fn title(&self) -> String {
+        let f = self.finding;
+        if !matches!(f.class, Class::Concurrency | Class::Mixing) || !f.label.is_empty() {
+            return f.title();
+        }
+        let who = match f.pass.as_ref().filter(|c| !c.pass.is_empty()) {
+            Some(culprit) => culprit.pass.clone(),
+            None => f.family.clone(),
+        };
+        let what = match f.class {
+            Class::Mixing => "objects that are compiled differently allow together",
+            _ => "compiled code allows",
+        };
+        format!("{who}: {what} an outcome that C11 forbids [{}]", f.profiles.join(" and "))
+    }
+
+    /// The pass that did it, with the code before and behind it.
+    fn pass(&self, page: &mut Page) {
+        let Some(culprit) = &self.finding.pass else { return };
+        let head = match culprit.pass.is_empty() {
+            true => "Which pass did it is not known".to_string(),
+            false => format!("The pass that did it: {}", culprit.pass),
+        };
+        page.head(&head);
+        let mut said = culprit.why.clone();
+        for note in &culprit.notes {
+            said.push_str(&format!("\n{note}"));
+        }
+        page.paragraph(&said);
+        let dumps = |own: &str, lifted: &str| match own.is_empty() {
+            true => lifted.to_string(),
+            false => own.to_string(),
+        };
+        let language = if culprit.is_llvm() { "llvm" } else { "" };
+        page.part("Before it", language, &dumps(&culprit.dump_before, &culprit.before));
+        page.part("After it", language, &dumps(&culprit.dump_after, &culprit.after));
+        if let Some(c) = self.compilations.first().filter(|c| !c.dumps.is_empty()) {
+            page.part("Printed by", "sh", &format!("{} {}", c.command, c.dumps));
+        }
+    }
+
+    /// Why the source forbids it.
+    fn why(&self, page: &mut Page) {
+        let f = self.finding;
+        let Some(evidence) = &f.evidence else { return };
+        let Some(run) = &evidence.source else {
+            if !f.outcomes.source.is_empty() {
+                page.head(&format!("Why {} forbids it", f.model_source));
+                page.paragraph("No execution of the source shows it, whatever the model.");
+            }
+            return;
+        };
+        for failed in &run.fails {
+            page.head(&format!("Why {} forbids it", f.model_source));
+            page.paragraph(&format!(
+                "{} would need an execution in which all of this holds:",
+                state_text(&evidence.outcome)
+            ));
+            page.block("", &in_words(run, failed).join("\n"));
+            let closed = match failed.is_cycle {
+                true => "This leads back to where it began",
+                false => "This is a pair",
+            };
+            let check = &failed.check;
+            page.paragraph(&format!("{closed}, which `{check}` forbids ({}).", failed.place));
+        }
+    }
+}
+
+/// The edges of a failed check in words: the events that it has, then a sentence an edge.
+pub fn in_words(run: &Execution, failed: &Failed) -> Vec<String> {
+    let has = |id: &str| failed.edges.iter().any(|e| e.from == id || e.to == id);
+    let events = run.events.iter().filter(|e| has(&e.id)).map(named);
+    let edges = failed.edges.iter().map(|e| sentence(&e.edge, &e.from, &e.to));
+    events.chain(edges).collect()
+}
+
+/// An event by its letter, its thread and its code.
+fn named(e: &Event) -> String {
+    let code = e.code.trim().trim_end_matches(';');
+    match e.thread {
+        None => format!("({}) the initial {}", e.id, e.event),
+        Some(t) if code.is_empty() => format!("({}) {} of P{t}", e.id, e.event),
+        Some(t) => format!("({}) `{code}` of P{t}: {}", e.id, e.event),
+    }
+}
+
+/// What an edge says. Its label has the model's relation, and in brackets what that is made of.
+fn sentence(label: &str, from: &str, to: &str) -> String {
+    let (name, made) = match label.split_once(" (") {
+        Some((name, made)) => (name, made.trim_end_matches(')')),
+        None => (label, ""),
+    };
+    let basic = |word: &str| {
+        Some(match word {
+            "po" | "sb" => format!("({from}) comes before ({to}) in the program"),
+            "rf" => format!("({to}) reads what ({from}) writes"),
+            "co" | "mo" => format!("({to}) overwrites ({from})"),
+            "fr" | "rb" => format!("({from}) reads what was there before ({to})"),
+            "sw" => format!("({from}) synchronises with ({to})"),
+            "hb" => format!("({from}) happens before ({to})"),
+            _ => return None,
+        })
+    };
+    match (basic(made), basic(name)) {
+        (Some(said), _) => format!("{said}."),
+        (None, Some(said)) if made.is_empty() => format!("{said}."),
+        (None, Some(said)) => format!("{said}, by {made}."),
+        (None, None) => format!("({from}) is ordered before ({to}), by {label}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{Edge, Evidence, Presence, Shows};
+    use crate::passes::Culprit;
+
+    fn finding() -> Finding {
+        let event = |id: &str, thread, code: &str, event: &str| Event {
+            id: id.into(),
+            thread,
+            line: 1,
+            code: code.into(),
+            event: event.into(),
+        };
+        let edge = |from: &str, edge: &str, to: &str| Edge {
+            from: from.into(),
+            edge: edge.into(),
+            to: to.into(),
+        };
+        let run = Execution {
+            model: "rc11".into(),
+            events: vec![
+                event("a", None, "", "W[x]=0"),
+                event("b", Some(0), "atomic_store(x, 1);", "W(RLX)[x]=1"),
+                event("c", Some(1), "int r = atomic_load(x);", "R(RLX)[x]=0"),
+            ],
+            fails: vec![Failed {
+                check: "coherence".into(),
+                place: "m.cat:3".into(),
+                is_cycle: true,
+                edges: vec![
+                    edge("b", "sw ([fence]; sb; rf)", "c"),
+                    edge("c", "eco (fr)", "b"),
+                    edge("b", "psc-base", "b"),
+                ],
+            }],
+            ..Execution::default()
+        };
+        Finding {
+            id: "1".into(),
+            class: Class::Concurrency,
+            family: "clang".into(),
+            profiles: vec!["p".into()],
+            model_source: "rc11".into(),
+            model_target: "tso".into(),
+            reproducer: "C test".into(),
+            evidence: Some(Evidence { source: Some(run), ..Evidence::default() }),
+            presence: vec![Presence {
+                compiler: "clang 15".into(),
+                shows: Shows::Present,
+                ..Presence::default()
+            }],
+            pass: Some(Culprit {
+                pass: "SomePass".into(),
+                why: "shown: ...".into(),
+                dump_before: "define before".into(),
+                dump_after: "define after".into(),
+                ..Culprit::default()
+            }),
+            ..Finding::default()
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_told_in_words() {
+        let f = finding();
+        let run = f.evidence.as_ref().and_then(|e| e.source.as_ref()).expect("an execution");
+        assert_eq!(
+            in_words(run, &run.fails[0]),
+            [
+                "(b) `atomic_store(x, 1)` of P0: W(RLX)[x]=1",
+                "(c) `int r = atomic_load(x)` of P1: R(RLX)[x]=0",
+                "(b) synchronises with (c), by [fence]; sb; rf.",
+                "(c) reads what was there before (b).",
+                "(b) is ordered before (b), by psc-base.",
+            ]
+        );
+    }
+
+    #[test]
+    fn each_tracker_gets_all_of_it_in_its_form() {
+        let f = finding();
+        let compilation = Compilation {
+            profile: "p".into(),
+            version: "clang version 15".into(),
+            command: "clang -S source.c".into(),
+            dumps: "-mllvm -print-after-all".into(),
+            file: "source.c".into(),
+            source: "int x;".into(),
+            link: "https://example/".into(),
+        };
+        let issue = Issue { finding: &f, compilations: &[compilation], again: "litmake check" };
+        for tracker in [Tracker::Llvm, Tracker::Gcc] {
+            let text = issue.text(tracker);
+            for part in [
+                "SomePass: compiled code allows",
+                "https://example/",
+                "int x;",
+                "clang version 15",
+                "clang -S source.c -mllvm -print-after-all",
+                "define before",
+                "define after",
+                "synchronises with",
+                "present in clang 15",
+                "litmake check",
+            ] {
+                assert!(text.contains(part), "{part} is not in\n{text}");
+            }
+            assert_eq!(text.contains("```"), tracker == Tracker::Llvm, "{text}");
+            assert_eq!(text.starts_with("# "), tracker == Tracker::Llvm, "{text}");
+        }
+    }
+}
