@@ -12,9 +12,10 @@ use litmake::pipeline::plan::{self, Plan};
 use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
+use litmake::stage::collect::Ran;
 
 use super::common::{self, CacheArgs};
-use super::run::{Formats, once};
+use super::run::{Formats, once, once_seen};
 use super::{findings, progress};
 
 /// The name by which errors would call such a pipeline.
@@ -54,20 +55,20 @@ pub struct How {
 
     /// Show no progress
     #[arg(short, long)]
-    quiet: bool,
+    pub quiet: bool,
 
     #[command(flatten)]
-    cache: CacheArgs,
+    pub cache: CacheArgs,
 
     #[command(flatten)]
     pub ask: findings::Ask,
 
     /// Known findings, which are no reason for a status other than 0
     #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
+    pub baseline: Option<PathBuf>,
 
     #[command(flatten)]
-    formats: Formats,
+    pub formats: Formats,
 }
 
 /// Runs a pipeline that nobody wrote; `say` is given its report, and tells it.
@@ -93,6 +94,34 @@ pub fn run(
     Ok(report)
 }
 
+/// One of several pipelines that nobody wrote, run on a cache that is open: its report, and the profiles
+/// that findings name. `look` sees what the run made. What cannot be known about compilers is said
+/// where `notes`.
+pub fn part(
+    pipeline: &serde_json::Value,
+    how: &How,
+    ask: &findings::Ask,
+    store: &Arc<Store>,
+    notes: bool,
+    look: &mut dyn FnMut(&Ran),
+) -> Result<(Report, findings::Used)> {
+    let plan = plan(pipeline)?;
+    let built = match notes {
+        true => common::build(&plan, &**store),
+        false => litmake::stage::build(&plan, &**store),
+    };
+    let built = built.map_err(plain_error)?;
+    let mut options = Options::default();
+    options.context.stop = common::stop();
+    if let Some(jobs) = how.jobs {
+        options.jobs = jobs as usize;
+    }
+    let listener = progress::listener(true);
+    let baseline = how.baseline.as_ref();
+    let report = once_seen(&plan, &built, store, options, &*listener, baseline, ask, look)?;
+    Ok((report, findings::used(&plan)))
+}
+
 /// Prints a report: for programs, or in full for people.
 pub fn print(report: &Report, json: bool) {
     match json {
@@ -105,7 +134,7 @@ pub fn print(report: &Report, json: bool) {
 }
 
 /// Says what the store has to say, and keeps it below its cap.
-fn end(store: &Store) {
+pub fn end(store: &Store) {
     for notice in store.take_notices() {
         eprintln!("litmake: {notice}");
     }

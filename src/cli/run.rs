@@ -214,6 +214,21 @@ pub fn once(
     baseline: Option<&PathBuf>,
     ask: &findings::Ask,
 ) -> Result<Report> {
+    once_seen(plan, built, store, options, listener, baseline, ask, &mut |_| ())
+}
+
+/// The same, with a look at what the run made before anything is found out about it.
+#[expect(clippy::too_many_arguments, reason = "what a run is made of, each once")]
+pub fn once_seen(
+    plan: &Plan,
+    built: &Built,
+    store: &Store,
+    options: Options,
+    listener: &dyn Listener,
+    baseline: Option<&PathBuf>,
+    ask: &findings::Ask,
+    look: &mut dyn FnMut(&Ran),
+) -> Result<Report> {
     if let Some(path) = baseline.filter(|path| !path.exists()) {
         return Err(no_baseline(path));
     }
@@ -221,6 +236,7 @@ pub fn once(
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
     let ran = Ran { plan, built, engine: &engine };
+    look(&ran);
     let mut found = collect::collect(&ran, ask.occurrences());
     for (path, text) in collect::files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
