@@ -122,6 +122,8 @@ struct Kept {
     storage: String,
     hunt: Hunt,
     tally: Tally,
+    /// Tests with differences that were not looked into yet: they come with the next rounds.
+    open: Vec<(String, String)>,
     report: Option<Report>,
 }
 
@@ -153,7 +155,7 @@ fn run(args: &Args) -> Result<u8> {
     }
     args.how.formats.write(&report)?;
     let silent = kept.profiles.iter().any(|p| kept.tally.profiles.get(p).is_none_or(|n| *n == 0));
-    let open = !report.not_looked_into.is_empty();
+    let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
     Ok(common::status_of(match () {
         // Nothing done is never a good sign.
         () if broken || (silent && common::stopped_status().is_none()) => 3,
@@ -179,6 +181,7 @@ fn begin(args: &Args) -> Result<Kept> {
             storage,
             hunt: Hunt::new(args.seed, args.blind),
             tally: Tally::default(),
+            open: Vec::new(),
             report: None,
         });
     }
@@ -299,7 +302,10 @@ fn round(
     let folder = args.state.join("round");
     let known = known(args, kept)?;
     let (tests, proofs) = files(&folder, &drawn, &known)?;
-    let all: Vec<PathBuf> = tests.iter().chain(proofs.iter().map(|(p, _)| p)).cloned().collect();
+    let waiting = waiting(&folder, kept)?;
+    let others = proofs.iter().map(|(p, _)| p).chain(&waiting);
+    let all: Vec<PathBuf> = tests.iter().chain(others).cloned().collect();
+    let again = (proofs.len() + waiting.len()) as u64;
     let mut code = Vec::new();
     let mut shown: Vec<(String, String)> = Vec::new();
     let mut look = |run: &Ran| {
@@ -317,10 +323,15 @@ fn round(
     kept.tally.seconds += started.elapsed().as_secs_f64();
     count_errors(&mut kept.tally, &report, broken);
     for d in &report.differences {
-        kept.tally.compared += d.compared;
-        *kept.tally.profiles.entry(d.profile.clone()).or_default() += d.compared;
+        // What came with the round was counted when it was drawn.
+        let compared = d.compared.saturating_sub(again);
+        kept.tally.compared += compared;
+        *kept.tally.profiles.entry(d.profile.clone()).or_default() += compared;
     }
     take_away(&mut report, &shown);
+    let later: Vec<_> = kept.open.iter().skip(OPEN).cloned().collect();
+    kept.open = still_open(&mut report);
+    kept.open.extend(later);
     let folder = args.how.ask.findings.clone().unwrap_or_else(|| args.state.join("findings"));
     new_folders(kept, &mut report, &used, &folder, args)?;
     let novel = kept.hunt.marks.last().map_or(0, |m| m.novel);
@@ -377,6 +388,45 @@ fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
 }
 
 type Proofs = Vec<(PathBuf, String)>;
+
+/// So many tests that are open come with a round.
+const OPEN: usize = 24;
+
+/// Writes the first of the tests that are open.
+fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for (name, text) in kept.open.iter().take(OPEN) {
+        let path = folder.join(name);
+        write(&path, text)?;
+        out.push(path);
+    }
+    Ok(out)
+}
+
+/// The tests whose differences are open after a round, which are taken out of what the report says was not
+/// looked into.
+fn still_open(report: &mut Report) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for rest in &mut report.not_looked_into {
+        for o in std::mem::take(&mut rest.occurrences) {
+            let path = Path::new(&o.test);
+            let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
+            let text = file::read_text(path, file::MAX_DATA);
+            let (Some(name), Ok(text)) = (name, text) else { continue };
+            rest.count = rest.count.saturating_sub(1);
+            let key = litmake::report::bugs::profiles_key(&o.profiles);
+            if let Some(n) = rest.by_profile.get_mut(&key) {
+                *n = n.saturating_sub(1);
+            }
+            if !out.iter().any(|(n, _)| *n == name) {
+                out.push((name, text));
+            }
+        }
+        rest.by_profile.retain(|_, n| *n > 0);
+    }
+    report.not_looked_into.retain(|rest| rest.count > 0);
+    out
+}
 
 /// Writes the tests of a round, and those of the bugs that are known with their identities.
 fn files(
@@ -563,6 +613,9 @@ fn told(kept: &Kept) -> String {
     );
     let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
     let _ = writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
+    if !kept.open.is_empty() {
+        let _ = writeln!(out, "open: {} tests with differences to look into", kept.open.len());
+    }
     let rates: Vec<String> = hunt.rates().iter().map(|r| format!("{:.0} %", r * 100.0)).collect();
     let _ = writeln!(out, "tests with new code, over the hunt: {}", rates.join(", "));
     let list = |map: &BTreeMap<String, u64>| {

@@ -179,7 +179,7 @@ impl Hunt {
     fn choose(&self, random: &mut Random) -> usize {
         let weight = |arm: &Arm| if self.blind { 1 } else { arm.weight() };
         let all: u64 = self.arms.iter().map(weight).sum();
-        let mut at = random.next() % all.max(1);
+        let mut at = random.number() % all.max(1);
         for (i, arm) in self.arms.iter().enumerate() {
             match at.checked_sub(weight(arm)) {
                 Some(rest) => at = rest,

@@ -14,11 +14,11 @@ impl Random {
     /// Numbers that depend on the seed and on what is drawn for.
     pub fn of(seed: u64, salt: u64) -> Random {
         let mut random = Random(seed ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        random.next();
+        random.number();
         random
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,7 +27,7 @@ impl Random {
 
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        (self.number() % n.max(1) as u64) as usize
     }
 }
 

@@ -27,7 +27,7 @@ pub const FAMILIES: [Family; 7] = [
         name: "c11-aliasing",
         about: "data behind restrict, const and volatile pointers, elements, chosen pointers, and \
                 through another type",
-        axes: &[Axis::Alias],
+        axes: &[Axis::Alias, Axis::Write],
     },
     Family {
         name: "c11-liveness",
@@ -48,7 +48,7 @@ pub const FAMILIES: [Family; 7] = [
     Family {
         name: "c11-loops",
         about: "loops that run once around threads, around data and around synchronisation",
-        axes: &[Axis::Loop],
+        axes: &[Axis::Loop, Axis::Use],
     },
 ];
 

@@ -12,13 +12,14 @@ use super::sync::{self, Way};
 use super::{Axis, Point};
 
 /// Who hands what to whom.
-pub const SHAPES: [&str; 12] = [
+pub const SHAPES: [&str; 14] = [
     "MP", "S", "hand", "back", "ISA2", "lock", "pair", "MP-open", "MP-unused", "SB", "R", "CoRR",
+    "SB-idle", "SB-used",
 ];
 
 /// Shapes of flags alone.
 fn has_data(shape: &str) -> bool {
-    !matches!(shape, "SB" | "R" | "CoRR")
+    !matches!(shape, "SB" | "R" | "CoRR" | "SB-idle" | "SB-used")
 }
 
 /// The test of a point, with its name; none where the choices do not go together.
@@ -104,6 +105,9 @@ impl<'p> Program<'p> {
         // Read-modify-writes of parts of words are loops on some machines, and three of them too much.
         let narrow = matches!(self.flag, "int8_t" | "int16_t");
         if narrow && matches!(self.shape, "lock" | "back" | "ISA2") {
+            return false;
+        }
+        if self.shape.starts_with("SB-") && !self.acquire().is_update() {
             return false;
         }
         if !has_data(self.shape) {
@@ -822,6 +826,29 @@ impl<'p> Program<'p> {
             "SB" => {
                 self.next(false, |p| p.give("x", 0, 1) + &p.take("y", 1).0);
                 self.next(false, |p| p.give("y", 0, 1) + &p.take("x", 1).0);
+            }
+            // Store buffering with an update in between that both threads make of one location: the second
+            // of them reads from the first, so one thread sees what the other wrote.
+            "SB-idle" | "SB-used" => {
+                for (own, other) in [("x", "y"), ("y", "x")] {
+                    self.next(false, |p| {
+                        for flag in [own, other, "z"] {
+                            p.flag_parameter(flag);
+                        }
+                        let store =
+                            format!("atomic_store_explicit({own}, 1, memory_order_relaxed);\n");
+                        let kept = match p.shape {
+                            "SB-used" => Some(p.observed(p.flag)),
+                            _ => None,
+                        };
+                        let update = p.acquire().update("z", kept.as_deref());
+                        let update = p.wrapped(update, "z", kept.as_deref(), "update");
+                        let r = p.observed(p.flag);
+                        let load =
+                            format!("{r} = atomic_load_explicit({other}, memory_order_relaxed);\n");
+                        store + &p.around(update) + &load
+                    });
+                }
             }
             "R" => {
                 self.finals.push("y".into());

@@ -252,6 +252,31 @@ impl Way {
         out
     }
 
+    /// Whether it is an update that orders on both sides.
+    pub fn is_update(&self) -> bool {
+        let updates = matches!(self.operation, Operation::Exchange | Operation::Fetch(_));
+        updates && (self.fence.is_some() || matches!(self.order, "acq_rel" | "seq_cst"))
+    }
+
+    /// An update that leaves a location at 0, ordered on both sides, whose result goes to `kept` or is
+    /// not used.
+    pub fn update(&self, at: &str, kept: Option<&str>) -> String {
+        let order = self.order;
+        let call = match self.operation {
+            Operation::Fetch(op) => {
+                let same = if op == "and" { "-1" } else { "0" };
+                format!("atomic_fetch_{op}_explicit({at}, {same}, memory_order_{order});\n")
+            }
+            _ => format!("atomic_exchange_explicit({at}, 0, memory_order_{order});\n"),
+        };
+        let before = self.fence.map(|_| fence("release")).unwrap_or_default();
+        let after = self.fence.map(fence).unwrap_or_default();
+        match kept {
+            Some(kept) => format!("{before}{kept} = {call}{after}"),
+            None => format!("{before}{call}{after}"),
+        }
+    }
+
     /// Whether taking a lock by it orders what comes after.
     pub fn takes(&self) -> bool {
         self.fence.is_some() || matches!(self.order, "acquire" | "acq_rel" | "seq_cst")
