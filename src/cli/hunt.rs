@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap_complete::engine::ArgValueCompleter;
-use litmake::base::failure::FailureKind;
+use litmake::base::failure::{FailureKind, Fault};
 use litmake::diag::{Diag, Result, Source};
 use litmake::file::{self, write};
 use litmake::hunt::sources::Sources;
@@ -64,6 +64,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     round: u32,
 
+    /// Stop after so many rounds in all, if the time is not over before
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
+
     /// The model of the sources. `rc11-lb` allows load buffering, which is no news
     #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", add = ArgValueCompleter::new(completions::models))]
     source_model: String,
@@ -89,7 +93,7 @@ pub struct Args {
 }
 
 /// Seconds after which the simulation of one test is given up. Tests are many, and most take none.
-const SIMULATE: u64 = 5;
+const SIMULATE: u64 = 2;
 
 /// So many errors are kept as examples.
 const ERRORS: usize = 50;
@@ -141,7 +145,11 @@ fn run(args: &Args) -> Result<u8> {
     let stop = common::stop();
     let mut broken = false;
     let mut first = true;
-    while kept.tally.seconds < args.budget.as_secs_f64() && !stop.asked() {
+    let more = |kept: &Kept| {
+        let rounds = args.rounds.is_none_or(|n| kept.hunt.rounds < n);
+        rounds && kept.tally.seconds < args.budget.as_secs_f64()
+    };
+    while more(&kept) && !stop.asked() {
         if !round(args, &mut kept, &mut sources, &store, first, &mut broken)? {
             break;
         }
@@ -187,7 +195,8 @@ fn begin(args: &Args) -> Result<Kept> {
     }
     let text = file::read_text(&path, file::MAX_DATA)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-    let another = || format!("name another folder with --state, or remove {}", args.state.display());
+    let another =
+        || format!("name another folder with --state, or remove {}", args.state.display());
     let kept: Kept = serde_json::from_str(&text).map_err(|e| {
         Diag::new(format!("{}: this is no hunt: {e}", path.display())).help(another())
     })?;
@@ -200,11 +209,10 @@ fn begin(args: &Args) -> Result<Kept> {
         (!kept.hunt.is_current(), "version of litmake"),
     ];
     match differs.into_iter().find(|(differs, _)| *differs) {
-        Some((_, what)) => Err(Diag::new(format!(
-            "the hunt in {} has another {what}",
-            args.state.display()
-        ))
-        .help(another())),
+        Some((_, what)) => {
+            Err(Diag::new(format!("the hunt in {} has another {what}", args.state.display()))
+                .help(another()))
+        }
         None => Ok(kept),
     }
 }
@@ -250,11 +258,8 @@ fn newest() -> Vec<String> {
 /// is found out without reducing it.
 fn pipeline(kept: &Kept, args: &Args, files: &[PathBuf]) -> serde_json::Value {
     let files: Vec<String> = files.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
-    let profiles: Vec<serde_json::Value> = kept
-        .profiles
-        .iter()
-        .map(|p| serde_json::json!({ "profile": made::plain(p) }))
-        .collect();
+    let profiles: Vec<serde_json::Value> =
+        kept.profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
     let model = made::plain(&kept.source_model);
     serde_json::json!({
         "name": "hunt",
@@ -488,14 +493,16 @@ fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
 
 fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     for error in &report.errors {
+        let is_of = |stage: &str| error.stage.starts_with(stage);
         let why = match error.kind {
-            FailureKind::Unsupported | FailureKind::Refused | FailureKind::Unreadable => "refused",
-            FailureKind::Item | FailureKind::LeftOut if error.stage.starts_with("target") => "given up",
-            FailureKind::Item | FailureKind::LeftOut if error.stage.starts_with("source") => "given up",
+            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken.
+            FailureKind::Broken(Fault::Open) => "refused",
             FailureKind::Broken(_) => {
                 *broken = true;
                 "failed"
             }
+            _ if is_of("code") || error.kind == FailureKind::Unreadable => "refused",
+            _ if is_of("target") || is_of("source") => "given up",
             _ => "failed",
         };
         *tally.not_compared.entry(why.into()).or_default() += 1;
@@ -512,8 +519,9 @@ fn take_away(report: &mut Report, shown: &[(String, String)]) {
             }
         }
         finding.by_profile.retain(|_, n| *n > 0);
-        let is_proof =
-            |test: &str| Path::new(test).file_name().is_some_and(|n| n.to_string_lossy().starts_with("known-"));
+        let is_proof = |test: &str| {
+            Path::new(test).file_name().is_some_and(|n| n.to_string_lossy().starts_with("known-"))
+        };
         finding.occurrences.retain(|o| !is_proof(&o.test));
     }
     // A bug of which nothing but its own test came again was not found again.
@@ -528,9 +536,7 @@ fn new_folders(
     folder: &Path,
     args: &Args,
 ) -> Result<()> {
-    let met = |f: &Finding| {
-        kept.report.iter().flat_map(|r| &r.findings).any(|old| old.id == f.id)
-    };
+    let met = |f: &Finding| kept.report.iter().flat_map(|r| &r.findings).any(|old| old.id == f.id);
     let (old, new): (Vec<Finding>, Vec<Finding>) = report.findings.drain(..).partition(met);
     report.findings = new;
     for finding in &mut report.findings {
@@ -554,12 +560,12 @@ fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
     round.coverage = None;
     for finding in &mut round.findings {
         // What was said of it first stays.
-        if let Some(old) =
-            before.iter().flat_map(|r| &r.findings).find(|old| old.id == finding.id)
+        if let Some(old) = before.iter().flat_map(|r| &r.findings).find(|old| old.id == finding.id)
         {
             let counts = (finding.count, std::mem::take(&mut finding.by_profile));
             let occurrences = std::mem::take(&mut finding.occurrences);
-            *finding = Finding { count: counts.0, by_profile: counts.1, occurrences, ..old.clone() };
+            *finding =
+                Finding { count: counts.0, by_profile: counts.1, occurrences, ..old.clone() };
         }
     }
     let mut out = merge::merge(before.into_iter().chain([round]).collect())?;
@@ -600,7 +606,8 @@ fn told(kept: &Kept) -> String {
     let (hunt, tally) = (&kept.hunt, &kept.tally);
     let mut out = String::new();
     let not: u64 = tally.not_compared.values().sum();
-    let whys: Vec<String> = tally.not_compared.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    let whys: Vec<String> =
+        tally.not_compared.iter().map(|(why, n)| format!("{n} {why}")).collect();
     let _ = writeln!(
         out,
         "\nhunted {:.0} s: {} rounds, {} tests on {} profiles, {} comparisons; {not} not compared{}",
@@ -612,7 +619,8 @@ fn told(kept: &Kept) -> String {
         if whys.is_empty() { String::new() } else { format!(" ({})", whys.join(", ")) },
     );
     let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
-    let _ = writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
+    let _ =
+        writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
     if !kept.open.is_empty() {
         let _ = writeln!(out, "open: {} tests with differences to look into", kept.open.len());
     }

@@ -142,8 +142,7 @@ impl Hunt {
 
     /// Whether this version can go on with it.
     pub fn is_current(&self) -> bool {
-        self.format == FORMAT
-            && self.arms.iter().map(|a| a.name.clone()).eq(Sources::names())
+        self.format == FORMAT && self.arms.iter().map(|a| a.name.clone()).eq(Sources::names())
     }
 
     /// The next tests, no more than `count`. They are drawn when this is called; [`Hunt::learn`] is

@@ -127,8 +127,8 @@ fn token(arch: Arch, word: &str) -> Token {
     };
     // Conditions and shifts are words of the instruction.
     let words = [
-        "lsl", "lsr", "asr", "uxtw", "sxtw", "eq", "ne", "lt", "gt", "le", "ge", "hs", "lo", "hi", "ls",
-        "mi", "pl", "cs", "cc", "sy", "ish", "ishld", "ishst", "r", "w", "rw", "i", "o",
+        "lsl", "lsr", "asr", "uxtw", "sxtw", "eq", "ne", "lt", "gt", "le", "ge", "hs", "lo", "hi",
+        "ls", "mi", "pl", "cs", "cc", "sy", "ish", "ishld", "ishst", "r", "w", "rw", "i", "o",
     ];
     let register = match arch {
         Arch::X86 | Arch::X86_64 if word.starts_with('%') => Some(x86(&lower[1..])),

@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use litmake_base::diag::Source;
+use litmake_generate::Made;
 use litmake_generate::axes::{self, AXES, Axis, Point, Random};
 use litmake_generate::families;
-use litmake_generate::Made;
 use litmake_litmus::Arch;
 
 /// The families that are lists of their own. Those of the grid's axes are drawn from the grid.
@@ -55,9 +55,7 @@ impl Sources {
         match source {
             0 => Some(Place::Grid(axes::draw(random, &[]).0)),
             1 => Some(Place::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
-            n if n < 2 + axes => {
-                Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0))
-            }
+            n if n < 2 + axes => Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0)),
             n => {
                 let family = n - 2 - axes;
                 let count = self.list(family).len();

@@ -7,13 +7,19 @@ fn code(text: &str) -> litmus::Test {
 }
 
 fn x86(first: &str) -> litmus::Test {
-    code(&format!("X86_64 t\n{{ x=0; y=0; }}\n P0 ;\n {first} ;\n movl %ebx,(y) ;\n mfence ;\nexists (x=0)\n"))
+    code(&format!(
+        "X86_64 t\n{{ x=0; y=0; }}\n P0 ;\n {first} ;\n movl %ebx,(y) ;\n mfence ;\nexists (x=0)\n"
+    ))
 }
 
 #[test]
 fn names_of_registers_and_locations_make_no_other_sequence() {
-    let one = code("AArch64 t\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\n ADD W0,W0,#1 ;\n STR W0,[X1] ;\nexists (x=0)\n");
-    let two = code("AArch64 t\n{ 0:X4=y; }\n P0 ;\n LDR W3,[X4] ;\n ADD W3,W3,#7 ;\n STR W3,[X4] ;\nexists (y=0)\n");
+    let one = code(
+        "AArch64 t\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\n ADD W0,W0,#1 ;\n STR W0,[X1] ;\nexists (x=0)\n",
+    );
+    let two = code(
+        "AArch64 t\n{ 0:X4=y; }\n P0 ;\n LDR W3,[X4] ;\n ADD W3,W3,#7 ;\n STR W3,[X4] ;\nexists (y=0)\n",
+    );
     assert_eq!(grams(&one), grams(&two));
     assert_eq!(grams(&one).len(), 1);
     // Another flow of values is another sequence, and so are another width and another order.
@@ -47,7 +53,9 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
         // Stands for code that is new for every third test.
         let code: Vec<(usize, litmus::Test)> = (0..drawn.len())
             .filter(|i| i % 3 == 0)
-            .map(|i| (i, x86(&format!("addl ${},%ebx ;\n nop{}", hunt.tests, hunt.tests as usize + i))))
+            .map(|i| {
+                (i, x86(&format!("addl ${},%ebx ;\n nop{}", hunt.tests, hunt.tests as usize + i)))
+            })
             .collect();
         hunt.learn(sources, &drawn, &code);
         drawn.into_iter().map(|d| (d.name, d.text)).collect::<Vec<_>>()

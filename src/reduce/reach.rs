@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{
-    BinaryOp, Expr, ExprKind, Function, Part, Stmt, StmtKind, UnaryOp,
-};
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Part, Stmt, StmtKind, UnaryOp};
 use litmake_litmus::{Body, InitItem, InitValue, Place, Test, Type};
 
 use super::names;
@@ -232,17 +230,15 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
                 }
             }
             StmtKind::Decl(list) => match &list[..] {
-                [d] if d.init.is_some() => {
-                    match d.init.as_ref().and_then(|e| call(e)) {
-                        Some((body, Some(value))) => {
-                            out.extend(body);
-                            let mut d = d.clone();
-                            d.init = Some(value);
-                            out.push(statement(StmtKind::Decl(vec![d])));
-                        }
-                        _ => out.push(s.clone()),
+                [d] if d.init.is_some() => match d.init.as_ref().and_then(|e| call(e)) {
+                    Some((body, Some(value))) => {
+                        out.extend(body);
+                        let mut d = d.clone();
+                        d.init = Some(value);
+                        out.push(statement(StmtKind::Decl(vec![d])));
                     }
-                }
+                    _ => out.push(s.clone()),
+                },
                 _ => out.push(s.clone()),
             },
             _ => {
@@ -271,10 +267,12 @@ fn scalar(test: &Test, name: &str) -> Option<Test> {
     fn expr(e: &mut Expr, name: &str, at: &mut Option<u128>, one: &mut bool) {
         let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
         let element = match &e.kind {
-            ExprKind::Binary(BinaryOp::Add, a, b) | ExprKind::Index(a, b) if is_it(a) => match &b.kind {
-                ExprKind::Int(n) => Some(n.value),
-                _ => None,
-            },
+            ExprKind::Binary(BinaryOp::Add, a, b) | ExprKind::Index(a, b) if is_it(a) => {
+                match &b.kind {
+                    ExprKind::Int(n) => Some(n.value),
+                    _ => None,
+                }
+            }
             ExprKind::Name(n) if n == name => Some(0),
             _ => {
                 e.each_child_mut(&mut |e| expr(e, name, at, one));

@@ -274,7 +274,8 @@ fn ways_to_the_data_that_do_not_matter_go() {
                 let store = ["*x = 1", "explicit(x, 1", "*(x + 1) = 1"];
                 let called = text.contains("*p = w") && body.contains("put(x, 1");
                 let pointed = body.contains("*p = x") && body.contains("*p = 1");
-                (called || pointed || store.iter().any(|s| body.contains(s))) && body.contains("y, 1, memory_order_release")
+                (called || pointed || store.iter().any(|s| body.contains(s)))
+                    && body.contains("y, 1, memory_order_release")
             };
             tests.iter().map(one).collect()
         });
@@ -282,7 +283,8 @@ fn ways_to_the_data_that_do_not_matter_go() {
     };
     let direct = settled("", "", "*x = 1;");
     assert!(direct.contains("atomic_store_explicit"), "{direct}");
-    let put = "static __attribute__((noinline, cold)) void put(int *__restrict p, int w) { *p = w; }";
+    let put =
+        "static __attribute__((noinline, cold)) void put(int *__restrict p, int w) { *p = w; }";
     assert_eq!(settled("", put, "put(x, 1);"), direct);
     assert_eq!(settled("", "", "int *p = x; *p = 1;"), direct);
     assert_eq!(settled("int x[4];", "", "*(x + 1) = 1;"), direct);

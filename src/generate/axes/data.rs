@@ -125,23 +125,26 @@ pub const CALLS: [&str; 11] = [
 
 /// Plain accesses to memory of the thread alone, around each operation.
 pub const AROUNDS: [&str; 12] = [
-    "none", "stores-8", "stores-16", "stores-32", "stores-64", "loads-8", "loads-16", "loads-32",
-    "loads-64", "copies", "steps", "spans",
+    "none",
+    "stores-8",
+    "stores-16",
+    "stores-32",
+    "stores-64",
+    "loads-8",
+    "loads-16",
+    "loads-32",
+    "loads-64",
+    "copies",
+    "steps",
+    "spans",
 ];
 
 /// What the owner did with the data before.
 pub const EARLIES: [&str; 4] = ["nothing", "read", "read-kept", "written"];
 
 /// Loops that run once, around what a thread does.
-pub const LOOPS: [&str; 7] = [
-    "none",
-    "counted",
-    "while",
-    "do-once",
-    "do-known",
-    "around-data",
-    "breaks",
-];
+pub const LOOPS: [&str; 7] =
+    ["none", "counted", "while", "do-once", "do-known", "around-data", "breaks"];
 
 /// An expression for a value that is not 0, of a type, and different for small different `n`.
 pub fn value(choice: &str, ty: &Type, n: u32, thread: usize) -> String {
@@ -188,7 +191,10 @@ pub fn parts(choice: &str, ty: &Type, of: &str) -> Vec<String> {
         "widened" => vec![format!("(int64_t){of}")],
         "two-parts" => vec![format!("(uint8_t){of}"), format!("(uint8_t)({of} >> {half})")],
         "reassembled" => {
-            vec![format!("({0})(({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})", ty.name)]
+            vec![format!(
+                "({0})(({0})((uint64_t){of} >> {half}) << {half} | (uint8_t){of})",
+                ty.name
+            )]
         }
         "compared" => vec![format!("{of} == 1")],
         "low-bit" => vec![format!("{of} & 1"), format!("{of} == 0")],

@@ -13,8 +13,20 @@ use super::{Axis, Point};
 
 /// Who hands what to whom.
 pub const SHAPES: [&str; 14] = [
-    "MP", "S", "hand", "back", "ISA2", "lock", "pair", "MP-open", "MP-unused", "SB", "R", "CoRR",
-    "SB-idle", "SB-used",
+    "MP",
+    "S",
+    "hand",
+    "back",
+    "ISA2",
+    "lock",
+    "pair",
+    "MP-open",
+    "MP-unused",
+    "SB",
+    "R",
+    "CoRR",
+    "SB-idle",
+    "SB-used",
 ];
 
 /// Shapes of flags alone.
@@ -180,7 +192,9 @@ impl<'p> Program<'p> {
 
     /// A type that holds whatever is kept of the data.
     fn wide(&self) -> &'static str {
-        match self.ty.bits == 64 || self.ty.name == "uint32_t" || self.choice(Axis::Read) == "widened"
+        match self.ty.bits == 64
+            || self.ty.name == "uint32_t"
+            || self.choice(Axis::Read) == "widened"
         {
             true => "int64_t",
             false => "int",
@@ -283,7 +297,9 @@ impl<'p> Program<'p> {
                 let scratch = self.scratch("s", &object);
                 let (head, word) = match self.alias {
                     "restrict-call" => ("static __attribute__((noinline))", "restrict "),
-                    "restrict-inline" => ("static inline __attribute__((always_inline))", "restrict "),
+                    "restrict-inline" => {
+                        ("static inline __attribute__((always_inline))", "restrict ")
+                    }
                     _ => ("static __attribute__((noinline))", ""),
                 };
                 let set = match self.kind {
@@ -359,7 +375,9 @@ impl<'p> Program<'p> {
                 let scratch = self.scratch("s", &object);
                 let (head, word) = match self.alias {
                     "restrict-call" => ("static __attribute__((noinline))", "restrict "),
-                    "restrict-inline" => ("static inline __attribute__((always_inline))", "restrict "),
+                    "restrict-inline" => {
+                        ("static inline __attribute__((always_inline))", "restrict ")
+                    }
                     _ => ("static __attribute__((noinline))", ""),
                 };
                 let set = match self.kind {
@@ -500,7 +518,9 @@ impl<'p> Program<'p> {
                 let _ = wide;
                 let (before, value) = self.load(1);
                 let (again, same) = self.load(1);
-                format!("if (*k) {{\n{before}{r} = {value};\n}} else {{\n{again}{r} = {same};\n}}\n")
+                format!(
+                    "if (*k) {{\n{before}{r} = {value};\n}} else {{\n{again}{r} = {same};\n}}\n"
+                )
             }
             "diamond" => {
                 let r = self.observed(self.wide());
@@ -801,9 +821,7 @@ impl<'p> Program<'p> {
                             "acq_rel" => "release",
                             order => order,
                         };
-                        let give = format!(
-                            "atomic_store_explicit(y, 0, memory_order_{order});\n"
-                        );
+                        let give = format!("atomic_store_explicit(y, 0, memory_order_{order});\n");
                         let give = p.wrapped(give, "y", None, "give");
                         format!("{take}if ({into} == 0) {{\n{read}{write}{give}}}\n")
                     });

@@ -112,12 +112,8 @@ fn make_acquires() -> Vec<Way> {
     for fence in ["acquire", "acq_rel", "seq_cst"] {
         add("load".into(), Operation::Load, "relaxed", Some(fence));
     }
-    let orders: [(&'static str, Option<&'static str>); 4] = [
-        ("acquire", None),
-        ("acq_rel", None),
-        ("seq_cst", None),
-        ("relaxed", Some("acquire")),
-    ];
+    let orders: [(&'static str, Option<&'static str>); 4] =
+        [("acquire", None), ("acq_rel", None), ("seq_cst", None), ("relaxed", Some("acquire"))];
     for (order, fence) in orders {
         add("exchange".into(), Operation::Exchange, order, fence);
         for fetch in FETCHES {

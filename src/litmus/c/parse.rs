@@ -353,8 +353,12 @@ impl<'a> Parser<'a> {
     fn plain_specifiers(&mut self) -> Result<Type> {
         let ty = self.specifiers()?;
         if let Some(span) = self.head.storage {
-            return Err(Diag::at(self.source, span, "variables of their own storage are not supported")
-                .help("shared locations are parameters of the thread; locals live in a call"));
+            return Err(Diag::at(
+                self.source,
+                span,
+                "variables of their own storage are not supported",
+            )
+            .help("shared locations are parameters of the thread; locals live in a call"));
         }
         match self.head.function {
             Some(span) => Err(Diag::at(self.source, span, "only functions have this")

@@ -20,7 +20,9 @@ enum Action {
     Load,
     Store,
     Exchange,
-    Cas { weak: bool },
+    Cas {
+        weak: bool,
+    },
     Fetch(Fetch),
     Fence,
     SignalFence,
@@ -420,9 +422,7 @@ impl Lower<'_> {
             | Action::SignalFence
             | Action::LockFree
             | Action::KillDependency
-            | Action::Expect => {
-                Ok(self.b.void())
-            }
+            | Action::Expect => Ok(self.b.void()),
         }
     }
 
