@@ -230,15 +230,21 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
                 }
             }
             StmtKind::Decl(list) => match &list[..] {
-                [d] if d.init.is_some() => match d.init.as_ref().and_then(|e| call(e)) {
-                    Some((body, Some(value))) => {
-                        out.extend(body);
-                        let mut d = d.clone();
-                        d.init = Some(value);
-                        out.push(statement(StmtKind::Decl(vec![d])));
+                [d] => {
+                    let made = match &d.init {
+                        Some(init) => call(init),
+                        None => None,
+                    };
+                    match made {
+                        Some((body, Some(value))) => {
+                            out.extend(body);
+                            let mut d = d.clone();
+                            d.init = Some(value);
+                            out.push(statement(StmtKind::Decl(vec![d])));
+                        }
+                        _ => out.push(s.clone()),
                     }
-                    _ => out.push(s.clone()),
-                },
+                }
                 _ => out.push(s.clone()),
             },
             _ => {
