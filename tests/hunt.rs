@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use litmake_needs::here;
 use serde_json::Value;
 
 struct Scratch {
@@ -51,15 +52,6 @@ impl Scratch {
         let all: Value = serde_json::from_str(&text).unwrap();
         all["hunt"].clone()
     }
-}
-
-/// Whether a compiler is installed; a test that needs it and does not have it says so.
-fn here(compiler: &str) -> bool {
-    let there = Command::new(compiler).arg("--version").output().is_ok_and(|o| o.status.success());
-    if !there {
-        eprintln!("skipped: there is no {compiler}");
-    }
-    there
 }
 
 const SMALL: [&str; 6] = ["--profile", "clang-22-x86_64-O2", "--round", "6", "--seed", "5"];
