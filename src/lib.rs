@@ -64,6 +64,7 @@ pub use litmake_engine as engine;
 pub use litmake_generate as generate;
 pub use litmake_gpu as gpu;
 pub use litmake_history as history;
+pub use litmake_hunt as hunt;
 pub use litmake_isa as isa;
 pub use litmake_lang as lang;
 pub use litmake_litmus as litmus;

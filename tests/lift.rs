@@ -441,6 +441,35 @@ exists (1:r0=1 /\\ 1:r1=0)
     }
 }
 
+/// Power's loads and stores with update move the register of their address, which is not the one that a test
+/// has a location in.
+#[test]
+fn an_access_that_moves_its_address_leaves_the_location_where_it_is() {
+    let s = Scratch::new();
+    s.write(
+        "t.litmus",
+        "C t
+{ int x[4]; }
+int8_t get(int8_t *p) { return *p; }
+void put(int8_t *p, int8_t w) { *p = w; }
+P0 (int *x) {
+  int r0 = get((int8_t *)(x + 1));
+  put((int8_t *)(x + 1), 1);
+}
+locations [0:r0;]
+exists (0:r0=0 /\\ x[1]=0)
+",
+    );
+    if here("powerpc64le-linux-gnu-gcc-12") {
+        let profile = ["--profile", "gcc-12-ppc64le-O2", "t.litmus"];
+        let (status, text) = s.litmake(&["check", profile[0], profile[1], profile[2]]);
+        assert_eq!(status, 0, "{text}");
+        let (status, text) = s.litmake(&["compile", profile[0], profile[1], profile[2]]);
+        assert_eq!(status, 0, "{text}");
+        assert!(!text.contains("lbzu"), "{text}");
+    }
+}
+
 /// `or $-1` makes a number of what the register held: here an argument, the address of `x`.
 #[test]
 fn a_register_filled_with_ones_is_not_what_it_was() {

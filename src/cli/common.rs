@@ -9,13 +9,14 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use litmake::base::records::Records;
-use litmake::diag::{Diag, Result};
+use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
 use litmake::pipeline::plan::{Plan, profile_folders};
-use litmake::profile::files::Files;
+use litmake::profile::files::{Disk, Files};
 use litmake::profile::{Profile, Profiles};
 use litmake::stage::{self, Built};
 use litmake::stop::{self, Stop};
+use litmake::toolchain::process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
@@ -134,6 +135,34 @@ pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
 pub fn find_profile(files: &dyn Files, name: &str) -> Result<Arc<Profile>> {
     let profiles = Profiles::load(files, &profile_folders(Path::new(".")), &[]);
     profiles.find(files, Path::new("."), name)
+}
+
+/// The names of the profiles that words stand for, in order: a pattern stands for the installed
+/// profiles that match it, in the order of their versions.
+pub fn named_profiles(words: &[String]) -> Result<Vec<String>> {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let mut out: Vec<String> = Vec::new();
+    for word in words {
+        if !word.contains(['*', '?', '{']) {
+            out.push(word.clone());
+            continue;
+        }
+        let glob = globset::Glob::new(word)
+            .map_err(|e| Diag::new(format!("the pattern `{word}`: {e}")))?
+            .compile_matcher();
+        let mut found: Vec<_> = known.iter().filter(|p| glob.is_match(&p.name)).collect();
+        found.retain(|p| process::find(&p.compiler).is_some());
+        found.sort_by(|a, b| a.family.cmp(&b.family).then(a.by_age(b)).then(a.name.cmp(&b.name)));
+        if found.is_empty() {
+            let diag = Diag::new(format!("no installed compiler has a profile `{word}`"));
+            return Err(match nearest(word, known.names()) {
+                Some(near) => diag.help(format!("there is `{near}`")),
+                None => diag.help("`litmake doctor` says what is installed"),
+            });
+        }
+        out.extend(found.into_iter().map(|p| p.name.clone()));
+    }
+    Ok(out)
 }
 
 /// Whether what goes to a terminal should be coloured.

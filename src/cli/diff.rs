@@ -312,28 +312,7 @@ fn no_target(known: &Profiles, tool: &str, target: &str, level: &str) -> Box<Dia
 
 /// The profiles that words stand for, in order.
 fn profiles(words: &[String]) -> Result<Vec<String>> {
-    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
-    let mut out: Vec<String> = Vec::new();
-    for word in words {
-        if !word.contains(['*', '?', '{']) {
-            out.push(word.clone());
-            continue;
-        }
-        let glob = globset::Glob::new(word)
-            .map_err(|e| Diag::new(format!("the pattern `{word}`: {e}")))?
-            .compile_matcher();
-        let mut found: Vec<_> = known.iter().filter(|p| glob.is_match(&p.name)).collect();
-        found.retain(|p| process::find(&p.compiler).is_some());
-        found.sort_by(|a, b| a.family.cmp(&b.family).then(a.by_age(b)).then(a.name.cmp(&b.name)));
-        if found.is_empty() {
-            let diag = Diag::new(format!("no installed compiler has a profile `{word}`"));
-            return Err(match nearest(word, known.names()) {
-                Some(near) => diag.help(format!("there is `{near}`")),
-                None => diag.help("`litmake doctor` says what is installed"),
-            });
-        }
-        out.extend(found.into_iter().map(|p| p.name.clone()));
-    }
+    let out = common::named_profiles(words)?;
     match out.len() {
         0 | 1 => Err(Diag::new("two profiles are needed to tell apart what they make")
             .help("name another --profile, or a pattern such as `clang-*-aarch64-O2`")),

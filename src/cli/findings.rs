@@ -58,6 +58,16 @@ impl Default for Ask {
 }
 
 impl Ask {
+    /// The same for a part of what was asked, whose findings are placed later and whose time is short.
+    pub fn for_part(&self, seconds: u64) -> Ask {
+        Ask {
+            findings: None,
+            occurrences: self.occurrences,
+            details: None,
+            investigate_seconds: self.investigate_seconds.min(seconds),
+        }
+    }
+
     pub fn occurrences(&self) -> Option<usize> {
         self.occurrences.0
     }

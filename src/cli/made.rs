@@ -12,11 +12,12 @@ use litmake::pipeline::plan::{self, Plan};
 use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
+use litmake::stage::collect::Ran;
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
 use super::remote::RemoteArgs;
-use super::run::{Formats, Look, once};
+use super::run::{Eyes, Formats, Look, once};
 use super::{findings, output, pipelines, progress};
 
 /// The name by which errors would call such a pipeline.
@@ -56,10 +57,10 @@ pub struct How {
 
     /// Show no progress and no notes
     #[arg(short, long)]
-    quiet: bool,
+    pub quiet: bool,
 
     #[command(flatten)]
-    cache: CacheArgs,
+    pub cache: CacheArgs,
 
     #[command(flatten)]
     remote: RemoteArgs,
@@ -69,10 +70,10 @@ pub struct How {
 
     /// Known findings, which are no reason for a status other than 0
     #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
+    pub baseline: Option<PathBuf>,
 
     #[command(flatten)]
-    formats: Formats,
+    pub formats: Formats,
 }
 
 impl How {
@@ -109,7 +110,8 @@ pub fn run(
     }
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
-    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask, look)?;
+    let eyes = Eyes { ran: None, report: look };
+    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask, eyes)?;
     say(&mut report, &findings::used(&plan))?;
     how.formats.write(&report)?;
     end(&store);
@@ -125,7 +127,7 @@ pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report>
     options.context.stop = common::stop();
     let built = common::build(&plan, &*store).map_err(plain_error)?;
     let (listener, ask) = (progress::listener(true), findings::Ask::default());
-    let report = once(&plan, &built, &store, options, &*listener, None, &ask, None)?;
+    let report = once(&plan, &built, &store, options, &*listener, None, &ask, Eyes::default())?;
     end(&store);
     Ok(report)
 }
@@ -135,6 +137,37 @@ impl How {
     pub fn place(&self, report: &mut Report, used: &Used) -> Result<()> {
         findings::place(report, used, self.ask.findings.as_deref())
     }
+}
+
+/// One of several pipelines that nobody wrote, run on a cache that is open: its report, and the profiles
+/// that findings name. `look` sees what the run made. What cannot be known about compilers is said
+/// where `notes`.
+pub fn part(
+    pipeline: &serde_json::Value,
+    how: &How,
+    ask: &findings::Ask,
+    store: &Arc<Store>,
+    notes: bool,
+    look: &mut dyn FnMut(&Ran),
+) -> Result<(Report, findings::Used)> {
+    let plan = plan(pipeline)?;
+    let built = match notes {
+        true => common::build(&plan, &**store),
+        false => litmake::stage::build(&plan, &**store),
+    };
+    let built = built.map_err(plain_error)?;
+    let mut options = Options::default();
+    options.context.stop = common::stop();
+    if let Some(jobs) = how.jobs {
+        options.jobs = jobs as usize;
+    }
+    let listener = progress::listener(true);
+    let baseline = how.baseline.as_ref();
+    let eyes = Eyes { ran: Some(look), report: None };
+    let mut report = once(&plan, &built, store, options, &*listener, baseline, ask, eyes)?;
+    let used = findings::used(&plan);
+    findings::place(&mut report, &used, ask.findings.as_deref())?;
+    Ok((report, used))
 }
 
 /// Prints a report: for programs, or in full for people.
@@ -149,7 +182,7 @@ pub fn print(report: &Report, json: bool) {
 }
 
 /// Says what the store has to say, and keeps it below its cap.
-fn end(store: &Store) {
+pub fn end(store: &Store) {
     for notice in store.take_notices() {
         eprintln!("litmake: {notice}");
     }

@@ -26,6 +26,7 @@ mod findings;
 mod generate;
 mod graph;
 mod history;
+mod hunt;
 mod last_runs;
 mod logs;
 mod made;
@@ -90,6 +91,7 @@ enum Command {
     Table(table::Args),
     Baseline(baseline::Args),
     History(history::Args),
+    Hunt(hunt::Args),
     Site(site::Args),
     Cache(cache::Args),
     Doctor(doctor::Args),
@@ -138,6 +140,7 @@ pub fn main() -> ExitCode {
         Command::Table(args) => table::main(args),
         Command::Baseline(args) => baseline::main(args),
         Command::History(args) => history::main(args),
+        Command::Hunt(args) => hunt::main(args),
         Command::Site(args) => site::main(args),
         Command::Cache(args) => cache::main(args),
         Command::Doctor(args) => doctor::main(args),

@@ -182,7 +182,8 @@ fn run(args: &Args) -> Result<u8> {
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let ask = &args.ask;
-    let mut report = once(&plan, &built, &store, options, &*listener, baseline, ask, None)?;
+    let mut report =
+        once(&plan, &built, &store, options, &*listener, baseline, ask, Eyes::default())?;
     findings::place(&mut report, &findings::used(&plan), ask.findings.as_deref())?;
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
@@ -230,6 +231,14 @@ pub fn end(store: &Store) {
 /// What is found out of the bugs of a report before it is said which of them are known.
 pub type Look<'a> = &'a mut dyn FnMut(&mut Report, &mut Investigator) -> Result<()>;
 
+/// Who looks at a run before its report is finished.
+#[derive(Default)]
+pub struct Eyes<'a> {
+    /// At what the run made, before anything is found out about it.
+    pub ran: Option<&'a mut dyn FnMut(&Ran)>,
+    pub report: Option<Look<'a>>,
+}
+
 /// One run of a graph, to its report.
 #[expect(clippy::too_many_arguments, reason = "a run has these parts")]
 pub fn once(
@@ -240,7 +249,7 @@ pub fn once(
     listener: &dyn Listener,
     baseline: Option<&PathBuf>,
     ask: &findings::Ask,
-    look: Option<Look>,
+    eyes: Eyes,
 ) -> Result<Report> {
     if let Some(path) = baseline.filter(|path| !path.exists()) {
         return Err(no_baseline(path));
@@ -249,6 +258,9 @@ pub fn once(
     let engine = Engine::new(&built.graph, store, options, listener)?;
     let finished = engine.run();
     let ran = Ran { plan, built, engine: &engine };
+    if let Some(look) = eyes.ran {
+        look(&ran);
+    }
     let mut found = collect::collect(&ran, ask.occurrences());
     for (path, text) in collect::files(plan, built, &engine) {
         if let Some(folder) = path.parent() {
@@ -283,7 +295,7 @@ pub fn once(
     let (mut report, origins) = found.finish();
     report.compilers = versions::compilers(plan, &built.compilers, store);
     report.coverage = collect::coverage(&ran);
-    if let Some(look) = look {
+    if let Some(look) = eyes.report {
         look(&mut report, &mut investigator)?;
     }
     if let Some(path) = baseline.or(plan.pipeline.baseline.as_ref()) {

@@ -56,7 +56,7 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
             &*listener,
             args.baseline.as_ref(),
             &args.ask,
-            None,
+            run::Eyes::default(),
         ) {
             Ok(mut report) => {
                 let folder = args.ask.findings.as_deref();

@@ -3,6 +3,7 @@
 //! It makes litmus tests of every dialect and knows how instructions are written, but neither
 //! what a model allows (only `distinguish` asks the simulator) nor how tests are stored.
 
+pub mod axes;
 pub mod cycle;
 pub mod dialect;
 pub mod draft;

@@ -51,6 +51,14 @@ pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
     });
     let functions = test.helpers.iter().map(|f| (f, true)).chain(threads.map(|f| (f, false)));
     for (f, helper) in functions {
+        // Rust has no way to promise what these promise.
+        let no_words = ["pure", "const", "leaf", "flatten", "hot", "noclone"];
+        if let Some(word) = f.told.attributes.iter().find(|a| no_words.contains(&a.as_str())) {
+            return refuse(&format!("functions with the attribute `{word}`"));
+        }
+        if f.params.iter().any(|p| p.ty.is_restrict()) {
+            return refuse("pointers with `restrict`");
+        }
         let writer = Writer {
             options,
             helpers: &helpers,
@@ -85,7 +93,9 @@ fn object(ty: &Type) -> Result<String, Failure> {
         (Type::Array(t, _), _) => object(t)?,
         (Type::Void, _) => "u8".to_string(),
         (Type::Named(_), _) => return refuse("such type"),
-        (Type::Atomic(_) | Type::Const(_) | Type::Volatile(_), _) => return refuse("such type"),
+        (Type::Atomic(_) | Type::Const(_) | Type::Volatile(_) | Type::Restrict(_), _) => {
+            return refuse("such type");
+        }
     })
 }
 
@@ -229,8 +239,14 @@ impl Writer<'_> {
         }
         let linkage = if helper { "" } else { "#[no_mangle]\n" };
         let (public, c) = if helper { ("", "") } else { ("pub ", "extern \"C\" ") };
+        let always = f.told.attributes.iter().any(|a| a == "always_inline");
+        let inline = match (f.told.says_inlining(), always) {
+            (true, true) => "#[inline(always)]\n",
+            (true, false) if f.told.inline => "#[inline]\n",
+            _ => "#[inline(never)]\n",
+        };
         self.out = format!(
-            "\n{linkage}#[inline(never)]\n{public}unsafe {c}fn {name}({}){ret} {{\n",
+            "\n{linkage}{inline}{public}unsafe {c}fn {name}({}){ret} {{\n",
             params.join(", ")
         );
         for line in start {

@@ -242,6 +242,8 @@ pub enum Type {
     Atomic(Arc<Type>),
     Const(Arc<Type>),
     Volatile(Arc<Type>),
+    /// A pointer that its holder alone uses for what it points to, as C has it.
+    Restrict(Arc<Type>),
     Void,
     /// `struct` or a name this room has no layout for; kept as written.
     Named(String),
@@ -253,7 +255,7 @@ impl Type {
     /// The type below qualifiers and `_Atomic`.
     pub fn bare(&self) -> &Type {
         match self {
-            Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => t.bare(),
+            Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => t.bare(),
             t => t,
         }
     }
@@ -261,7 +263,7 @@ impl Type {
     pub fn is_atomic(&self) -> bool {
         match self {
             Type::Atomic(_) => true,
-            Type::Const(t) | Type::Volatile(t) => t.is_atomic(),
+            Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => t.is_atomic(),
             _ => false,
         }
     }
@@ -269,7 +271,7 @@ impl Type {
     pub fn is_const(&self) -> bool {
         match self {
             Type::Const(_) => true,
-            Type::Atomic(t) | Type::Volatile(t) => t.is_const(),
+            Type::Atomic(t) | Type::Volatile(t) | Type::Restrict(t) => t.is_const(),
             _ => false,
         }
     }
@@ -277,7 +279,15 @@ impl Type {
     pub fn is_volatile(&self) -> bool {
         match self {
             Type::Volatile(_) => true,
-            Type::Atomic(t) | Type::Const(t) => t.is_volatile(),
+            Type::Atomic(t) | Type::Const(t) | Type::Restrict(t) => t.is_volatile(),
+            _ => false,
+        }
+    }
+
+    pub fn is_restrict(&self) -> bool {
+        match self {
+            Type::Restrict(_) => true,
+            Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => t.is_restrict(),
             _ => false,
         }
     }

@@ -516,7 +516,13 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
         let span = function_extent(s)?;
         let function = c::parse_function(s.source, span)?;
         let head = head_span(s, span);
-        match thread_number(&function.name) {
+        let number = thread_number(&function.name);
+        if number.is_some() && function.told.inline {
+            return Err(s
+                .error(head, "a thread is no inline function")
+                .help("leave `inline` out, or give the function a name other than P0, P1, ..."));
+        }
+        match number {
             Some(n) if n == threads.len() && n < MAX_THREADS => {
                 threads.push(Body::C(function));
             }

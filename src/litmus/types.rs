@@ -117,7 +117,8 @@ pub fn from_tokens(tokens: &[&str], arch: Arch) -> Result<Type, String> {
             "_Atomic" => qualify(ty, true, false, false),
             "const" => qualify(ty, false, true, false),
             "volatile" => qualify(ty, false, false, true),
-            "restrict" | "(" | ")" => ty,
+            "restrict" => Type::Restrict(Arc::new(ty)),
+            "(" | ")" => ty,
             other => return Err(format!("`{other}` cannot stand behind `*` in a type")),
         };
     }
@@ -127,9 +128,13 @@ pub fn from_tokens(tokens: &[&str], arch: Arch) -> Result<Type, String> {
 /// Qualifiers in one order, so that `const volatile` and `volatile const` are one type.
 fn qualify(ty: Type, atomic: bool, constant: bool, volatile: bool) -> Type {
     let (a, c, v) = (ty.is_atomic(), ty.is_const(), ty.is_volatile());
+    let restrict = ty.is_restrict();
     let mut ty = ty.bare().clone();
     if atomic || a {
         ty = Type::Atomic(Arc::new(ty));
+    }
+    if restrict {
+        ty = Type::Restrict(Arc::new(ty));
     }
     if volatile || v {
         ty = Type::Volatile(Arc::new(ty));
@@ -159,6 +164,7 @@ fn normal_text(ty: &Type) -> String {
         },
         Type::Const(t) => qualified(t, "const"),
         Type::Volatile(t) => qualified(t, "volatile"),
+        Type::Restrict(t) => format!("{} restrict", normal_text(t)),
         Type::Void => "void".to_string(),
         Type::Named(name) => name.clone(),
     }
@@ -192,6 +198,7 @@ pub fn normal(ty: &Type) -> Type {
         Type::Atomic(t) => qualify(normal(t), true, false, false),
         Type::Const(t) => qualify(normal(t), false, true, false),
         Type::Volatile(t) => qualify(normal(t), false, false, true),
+        Type::Restrict(t) => qualify(Type::Restrict(Arc::new(normal(t))), false, false, false),
         Type::Pointer(t) => Type::Pointer(Arc::new(normal(t))),
         Type::Array(t, n) => Type::Array(Arc::new(normal(t)), *n),
         Type::Int { .. } | Type::Void | Type::Named(_) => ty.clone(),

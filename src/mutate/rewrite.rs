@@ -255,6 +255,7 @@ fn call_helpers(f: &mut Function, thread: usize, helpers: &mut Vec<Function>) ->
         let inner = std::mem::replace(s, stmt(StmtKind::Expr(Expr::call(&name, args))));
         helpers.push(Function {
             name,
+            told: Default::default(),
             params: used,
             ret: Type::Void,
             body: vec![inner],

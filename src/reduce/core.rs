@@ -96,6 +96,7 @@ fn key(test: &Test, thread: Option<usize>) -> String {
 fn uses_any(body: &[Stmt], name: &str) -> bool {
     let f = Function {
         name: String::new(),
+        told: Default::default(),
         params: Vec::new(),
         ret: Type::Void,
         body: body.to_vec(),

@@ -7,6 +7,7 @@ mod code;
 pub mod core;
 mod names;
 pub mod normal;
+mod reach;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -39,6 +40,7 @@ pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<
     let plainer = |test: &Test| {
         let mut out = smaller(test);
         out.extend(finish(types::plainer(test)));
+        out.extend(finish(reach::simpler(test)));
         out
     };
     descend(test, budget, &plainer, shows)
@@ -63,9 +65,13 @@ fn descend(
             }
             let chunk = &chunk[..chunk.len().min(left)];
             left -= chunk.len();
-            seen.extend(chunk.iter().map(canon::canonical_hash));
-            if let Some(i) = shows(chunk).iter().position(|s| *s) {
+            let shown = shows(chunk);
+            // One that shows and is not taken may be a candidate of the next test, too.
+            let not = chunk.iter().zip(&shown).filter(|(_, shows)| !**shows);
+            seen.extend(not.map(|(c, _)| canon::canonical_hash(c)));
+            if let Some(i) = shown.iter().position(|s| *s) {
                 best = chunk[i].clone();
+                seen.insert(canon::canonical_hash(&best));
                 continue 'smaller;
             }
         }

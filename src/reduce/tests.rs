@@ -271,3 +271,36 @@ fn a_constant_has_one_place_in_the_normal_form() {
     assert_eq!(form("  int e = 5;\n", ""), form("", "  int e = 5;\n"));
     assert_ne!(form("  int e = 5;\n", ""), form("  int e = 6;\n", ""));
 }
+
+/// Tests that reach their data through functions, elements and pointers end where others end, so that a
+/// bug that they show has the same form.
+#[test]
+fn ways_to_the_data_that_do_not_matter_go() {
+    let settled = |init: &str, helper: &str, write: &str| {
+        let text = format!(
+            "C t\n{{ {init} }}\n{helper}\nP0(int *x, atomic_int *y) {{\n{write}\n\
+             atomic_store_explicit(y, 1, memory_order_release);\n}}\nexists (x=0)\n"
+        );
+        // A store of 1 to x before the release, in whatever way it is written.
+        let out = settle(&test(&text), 5000, &mut |tests| {
+            let one = |t: &Test| {
+                let text = litmus::write(t);
+                let body = text.split("P0(").nth(1).unwrap_or("");
+                let store = ["*x = 1", "explicit(x, 1", "*(x + 1) = 1"];
+                let called = text.contains("*p = w") && body.contains("put(x, 1");
+                let pointed = body.contains("*p = x") && body.contains("*p = 1");
+                (called || pointed || store.iter().any(|s| body.contains(s)))
+                    && body.contains("y, 1, memory_order_release")
+            };
+            tests.iter().map(one).collect()
+        });
+        canon::canonical_text(&normal(&out))
+    };
+    let direct = settled("", "", "*x = 1;");
+    assert!(direct.contains("atomic_store_explicit"), "{direct}");
+    let put =
+        "static __attribute__((noinline, cold)) void put(int *__restrict p, int w) { *p = w; }";
+    assert_eq!(settled("", put, "put(x, 1);"), direct);
+    assert_eq!(settled("", "", "int *p = x; *p = 1;"), direct);
+    assert_eq!(settled("int x[4];", "", "*(x + 1) = 1;"), direct);
+}

@@ -59,7 +59,7 @@ fn plain(ty: &Type) -> Type {
 
 fn unqualified(ty: &Type) -> Type {
     match ty {
-        Type::Const(of) | Type::Volatile(of) => unqualified(of),
+        Type::Const(of) | Type::Volatile(of) | Type::Restrict(of) => unqualified(of),
         Type::Atomic(of) => Type::Atomic(Arc::new(unqualified(of))),
         _ => ty.clone(),
     }

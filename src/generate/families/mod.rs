@@ -6,6 +6,7 @@ mod shapes;
 
 use std::ops::ControlFlow;
 
+use super::axes;
 use super::cycle::Shape;
 use super::dialect;
 use super::edge::{Edge, RmwOp};
@@ -17,7 +18,7 @@ use litmake_litmus::{self as litmus, Arch, canon};
 use rustc_hash::FxHashSet;
 
 /// Names of families, and what each is.
-pub const NAMES: [(&str, &str); 15] = [
+pub const NAMES: [(&str, &str); 22] = [
     (
         "telechat-table3",
         "the constructs of Telechat's Table III in integers of 8 to 64 bits: atomics with fences \
@@ -57,7 +58,18 @@ pub const NAMES: [(&str, &str); 15] = [
     ),
     ("c11-helpers", "fences and accesses inside helper functions that are not inlined"),
     ("c11-pointers", "objects that are published by a pointer and accessed through it"),
+    of_axes(0),
+    of_axes(1),
+    of_axes(2),
+    of_axes(3),
+    of_axes(4),
+    of_axes(5),
+    of_axes(6),
 ];
+
+const fn of_axes(at: usize) -> (&'static str, &'static str) {
+    (axes::FAMILIES[at].name, axes::FAMILIES[at].about)
+}
 
 /// Says what is wrong with a name that is none of a family.
 pub fn check(name: &Source) -> Result<()> {
@@ -115,7 +127,10 @@ pub fn each(name: &Source, f: &mut dyn FnMut(Made) -> ControlFlow<()>) -> Result
         "c11-struct" => run.structures(),
         "c11-plain" => run.plain(&ways(&|w| !matches!(w, Way::Const | Way::Volatile))),
         "c11-helpers" => run.helpers(&ways(&|w| *w != Way::Volatile)),
-        _ => run.pointers()?,
+        name => match axes::FAMILIES.iter().find(|f| f.name == name) {
+            Some(family) => run.axes(family)?,
+            None => run.pointers()?,
+        },
     };
     Ok(run.tally)
 }
@@ -355,6 +370,28 @@ impl Run<'_> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn axes(&mut self, family: &axes::Family) -> Result<ControlFlow<()>> {
+        let mut wrong = None;
+        let flow = axes::each(family, &mut |_, name, text| {
+            self.tally.cycles += 1;
+            let test = match litmus::read(&Source::new(family.name, text)) {
+                Ok(test) => test,
+                Err(e) => {
+                    wrong = Some(e);
+                    return ControlFlow::Break(());
+                }
+            };
+            let hash = short(&canon::canonical_hash(&test));
+            if !self.seen.insert(hash) {
+                self.tally.drop(REPEATED);
+                return ControlFlow::Continue(());
+            }
+            self.tally.tests += 1;
+            (self.f)(Made::new(Arch::C, name, &litmus::write(&test), hash))
+        });
+        wrong.map_or(Ok(flow), Err)
     }
 
     fn telechat(&mut self) -> Result<ControlFlow<()>> {

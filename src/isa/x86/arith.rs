@@ -132,8 +132,11 @@ impl Lower<'_> {
             return Err(two_operands());
         }
         let place = self.place(dst)?;
-        // A register minus itself is how zero is written; hardware sees no dependency there.
-        let zeroes = matches!(op, Alu::Xor | Alu::Sub) && dst == src && matches!(dst, Arg::Reg(_));
+        // A register minus itself is how zero is written, and with a borrow how -1 or 0 is made of that: what
+        // it held does not matter, and it need not have been set.
+        let zeroes = matches!(op, Alu::Xor | Alu::Sub | Alu::Sbb)
+            && dst == src
+            && matches!(dst, Arg::Reg(_));
         let (a, b) = if zeroes {
             (self.e.int(0), self.e.int(0))
         } else {

@@ -178,6 +178,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     };
     let mut out = Function {
         name: name.to_string(),
+        told: f.told.clone(),
         params: Vec::new(),
         ret: match outs.is_empty() {
             true => f.ret.clone(),
@@ -234,7 +235,7 @@ pub fn emit_body(f: &Function, name: &str, options: &EmitOptions) -> String {
     }
 }
 
-/// A helper function, not inlined unless the options allow it.
+/// A helper function, not inlined unless it asks for that or the options allow it.
 fn emit_helper(test: &Test, f: &Function, options: &EmitOptions) -> String {
     let mut types = variable_types(f);
     let mut out = format!("{} {{\n", helper_head(f, options));
@@ -275,11 +276,12 @@ fn helper_head(f: &Function, options: &EmitOptions) -> String {
         false => params.join(", "),
     };
     let head = format!("{}({params})", options.function_name(&f.name));
-    let attribute = match options.inline_helpers {
+    // A function that does not say itself whether it is inlined is not.
+    let attribute = match options.inline_helpers || f.told.says_inlining() {
         true => "",
         false => "__attribute__((noinline)) ",
     };
-    format!("static {attribute}{}", print_declaration(&options.spelt(&f.ret), &head))
+    format!("static {attribute}{}{}", f.told, print_declaration(&options.spelt(&f.ret), &head))
 }
 
 /// The locals that a test's condition, filter and locations look at, by thread.

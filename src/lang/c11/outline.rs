@@ -152,6 +152,7 @@ impl Pass<'_> {
         let helper = format!("do_{}_{}", self.thread, self.helpers.len());
         self.helpers.push(Function {
             name: helper.clone(),
+            told: Default::default(),
             params,
             ret,
             body: vec![Stmt::new(body, Span::default())],

@@ -11,10 +11,61 @@ use litmake_base::diag::Span;
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
+    /// What compilers are told of it.
+    pub told: Told,
     pub params: Vec<Param>,
     pub ret: Type,
     pub body: Vec<Stmt>,
     pub span: Span,
+}
+
+/// What a function's head tells compilers beside its type. It changes nothing of the meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub inline: bool,
+    /// Words of `__attribute__((...))`, in order.
+    pub attributes: Vec<String>,
+}
+
+impl Told {
+    /// The attributes that may be told: those that promise something of the function, and those that
+    /// ask for a way to compile it.
+    pub const ATTRIBUTES: [&str; 12] = [
+        "always_inline",
+        "cold",
+        "const",
+        "flatten",
+        "hot",
+        "leaf",
+        "noclone",
+        "noinline",
+        "nothrow",
+        "pure",
+        "unused",
+        "used",
+    ];
+
+    /// Whether it says if the function is to be inlined.
+    pub fn says_inlining(&self) -> bool {
+        self.inline || self.attributes.iter().any(|a| a == "noinline" || a == "always_inline")
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.inline && self.attributes.is_empty()
+    }
+}
+
+impl std::fmt::Display for Told {
+    /// As it stands before the type, with a blank at its end.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.inline {
+            write!(f, "inline ")?;
+        }
+        match self.attributes.is_empty() {
+            true => Ok(()),
+            false => write!(f, "__attribute__(({})) ", self.attributes.join(", ")),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -615,6 +666,7 @@ impl Stmt {
 impl PartialEq for Function {
     fn eq(&self, other: &Function) -> bool {
         self.name == other.name
+            && self.told == other.told
             && self.params == other.params
             && self.ret == other.ret
             && self.body == other.body

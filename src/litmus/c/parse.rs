@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind};
+use super::ast::{Declarator, Expr, Function, Param, Stmt, StmtKind, Told};
 use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::Type;
@@ -38,11 +38,23 @@ pub(super) struct Parser<'a> {
     /// Never past the last token.
     at: usize,
     pub depth: u32,
+    /// What the specifiers that were read last say beside the type.
+    head: Head,
+}
+
+/// Words among specifiers that are no part of a type.
+#[derive(Default)]
+struct Head {
+    told: Told,
+    /// A word that only functions can have.
+    function: Option<Span>,
+    /// A word of storage that gives a variable a life of its own.
+    storage: Option<Span>,
 }
 
 impl<'a> Parser<'a> {
     pub fn new(source: &'a Source, span: Span) -> Result<Parser<'a>> {
-        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0 })
+        Ok(Parser { source, tokens: tokens(source, span)?, at: 0, depth: 0, head: Head::default() })
     }
 
     // Tokens.
@@ -194,6 +206,7 @@ impl<'a> Parser<'a> {
     /// The words before a declarator: `const unsigned long`, `_Atomic(int*)`, `struct s`.
     fn specifiers(&mut self) -> Result<Type> {
         let start = self.span();
+        self.head = Head::default();
         let (mut constant, mut volatile, mut atomic) = (false, false, false);
         let mut base: Option<Type> = None;
         let (mut signed, mut size, mut longs, mut plain) = (None, None, 0, false);
@@ -201,9 +214,18 @@ impl<'a> Parser<'a> {
             match w {
                 "const" | "__const" => constant = true,
                 "volatile" | "__volatile__" | "__volatile" => volatile = true,
-                "static" | "extern" | "register" | "auto" | "inline" | "__inline"
-                | "__inline__" | "restrict" | "__restrict" | "_Thread_local" => {}
+                // Locals are where a compiler likes to have them.
+                "register" | "auto" => {}
+                "static" | "extern" | "_Thread_local" => self.head.storage = Some(self.span()),
+                "inline" | "__inline" | "__inline__" => {
+                    self.head.told.inline = true;
+                    self.head.function = Some(self.span());
+                }
+                "restrict" | "__restrict" | "__restrict__" => {
+                    return Err(self.unexpected("a type").help("`restrict` stands behind the `*`"));
+                }
                 "__attribute__" => {
+                    self.head.function = Some(self.span());
                     self.attribute()?;
                     continue;
                 }
@@ -295,30 +317,59 @@ impl<'a> Parser<'a> {
         Ok(qualify(ty, constant, volatile, atomic))
     }
 
-    /// `__attribute__((...))`, which says nothing that matters here.
+    /// `__attribute__((...))`, with attributes that leave the meaning as it is: each reaches the
+    /// compiler.
     fn attribute(&mut self) -> Result<()> {
         self.skip();
-        if !self.is("(") {
-            return Err(self.unexpected("`(` after `__attribute__`"));
-        }
-        let mut open = 0usize;
-        loop {
-            match self.peek() {
-                Tok::Punct("(") => open += 1,
-                Tok::Punct(")") => open -= 1,
-                Tok::End => return Err(self.unexpected("`)` at the end of the attribute")),
-                _ => {}
+        self.expect("(", "after `__attribute__`")?;
+        self.expect("(", "after `__attribute__(`")?;
+        while !self.is(")") {
+            let Tok::Word(word, _) = self.peek() else {
+                return Err(self.unexpected("an attribute"));
+            };
+            // `__pure__` is `pure`.
+            let bare = word.strip_prefix("__").and_then(|w| w.strip_suffix("__")).unwrap_or(word);
+            let Some(known) = Told::ATTRIBUTES.iter().find(|a| **a == bare) else {
+                let message = format!("the attribute `{word}` is not known");
+                let help = match nearest(bare, Told::ATTRIBUTES) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("attributes are {}", Told::ATTRIBUTES.join(", ")),
+                };
+                return Err(Diag::at(self.source, self.span(), message).help(help));
+            };
+            if !self.head.told.attributes.iter().any(|a| a == known) {
+                self.head.told.attributes.push(known.to_string());
             }
             self.skip();
-            if open == 0 {
-                return Ok(());
+            if !self.eat(",") && !self.is(")") {
+                return Err(self.unexpected("`,` or `)` after an attribute"));
             }
+        }
+        self.expect(")", "after the attributes")?;
+        self.expect(")", "after the attributes")
+    }
+
+    /// The specifiers of what is no function.
+    fn plain_specifiers(&mut self) -> Result<Type> {
+        let ty = self.specifiers()?;
+        if let Some(span) = self.head.storage {
+            return Err(Diag::at(
+                self.source,
+                span,
+                "variables of their own storage are not supported",
+            )
+            .help("shared locations are parameters of the thread; locals live in a call"));
+        }
+        match self.head.function {
+            Some(span) => Err(Diag::at(self.source, span, "only functions have this")
+                .help("leave it out, or write it before the function's type")),
+            None => Ok(ty),
         }
     }
 
     /// A type without a name.
     pub fn type_name(&mut self) -> Result<Type> {
-        let base = self.specifiers()?;
+        let base = self.plain_specifiers()?;
         let (ty, name) = self.declarator(base, 0)?;
         match name {
             None => Ok(ty),
@@ -340,17 +391,22 @@ impl<'a> Parser<'a> {
             }
             self.skip();
             let (mut constant, mut volatile, mut atomic) = (false, false, false);
+            let mut restrict = false;
             while let Tok::Word(w, _) = self.peek() {
                 match w {
                     "const" => constant = true,
                     "volatile" => volatile = true,
                     "_Atomic" => atomic = true,
-                    "restrict" | "__restrict" => {}
+                    "restrict" | "__restrict" | "__restrict__" => restrict = true,
                     _ => break,
                 }
                 self.skip();
             }
-            base = qualify(Type::Pointer(Arc::new(base)), constant, volatile, atomic);
+            base = Type::Pointer(Arc::new(base));
+            if restrict {
+                base = Type::Restrict(Arc::new(base));
+            }
+            base = qualify(base, constant, volatile, atomic);
         }
         // In parentheses: a declarator whose base is known only after them.
         if self.is("(") && matches!(self.peek_at(1), Tok::Punct("*" | "(")) {
@@ -399,7 +455,9 @@ impl<'a> Parser<'a> {
         // `P0(...)` without a return type, as tests have it.
         let bare = matches!(self.peek(), Tok::Word(w, Kind::Name) if w != "__attribute__")
             && matches!(self.peek_at(1), Tok::Punct("("));
+        self.head = Head::default();
         let base = if bare { Type::Void } else { self.specifiers()? };
+        let mut head = std::mem::take(&mut self.head);
         let mut ret = base;
         for _ in 0..MAX_DECLARATOR {
             if !self.eat("*") {
@@ -407,18 +465,22 @@ impl<'a> Parser<'a> {
             }
             ret = Type::Pointer(Arc::new(ret));
         }
+        self.head.told = head.told;
         while self.is_word("__attribute__") {
             self.attribute()?;
         }
+        head.told = std::mem::take(&mut self.head.told);
         let (name, _) = self.name("the name of the function")?;
         self.expect("(", "after the function's name")?;
         let params = self.params()?;
+        self.head.told = head.told;
         while self.is_word("__attribute__") {
             self.attribute()?;
         }
+        let told = std::mem::take(&mut self.head.told);
         self.expect("{", "before the function's body")?;
         let body = self.statements_to_brace()?;
-        Ok(Function { name, params, ret, body, span: start.to(self.last_span()) })
+        Ok(Function { name, told, params, ret, body, span: start.to(self.last_span()) })
     }
 
     fn params(&mut self) -> Result<Vec<Param>> {
@@ -431,7 +493,7 @@ impl<'a> Parser<'a> {
         }
         loop {
             let start = self.span();
-            let base = self.specifiers()?;
+            let base = self.plain_specifiers()?;
             let (ty, name) = self.declarator(base, 0)?;
             let Some((name, name_span)) = name else {
                 return Err(self.unexpected("the name of the parameter"));
@@ -598,7 +660,7 @@ impl<'a> Parser<'a> {
     }
 
     fn declaration(&mut self) -> Result<StmtKind> {
-        let base = self.specifiers()?;
+        let base = self.plain_specifiers()?;
         let mut out = Vec::new();
         loop {
             let start = self.span();
@@ -636,6 +698,7 @@ fn fill(ty: &Type, base: &Type) -> Type {
         Type::Atomic(t) => Type::Atomic(Arc::new(fill(t, base))),
         Type::Const(t) => Type::Const(Arc::new(fill(t, base))),
         Type::Volatile(t) => Type::Volatile(Arc::new(fill(t, base))),
+        Type::Restrict(t) => Type::Restrict(Arc::new(fill(t, base))),
         t => t.clone(),
     }
 }

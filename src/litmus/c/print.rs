@@ -15,7 +15,8 @@ pub fn print_function(f: &Function) -> String {
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     let params: Vec<String> = f.params.iter().map(|p| print_declaration(&p.ty, &p.name)).collect();
     let head = format!("{}({})", f.name, params.join(", "));
-    if thread && f.ret == Type::Void {
+    let _ = write!(out, "{}", f.told);
+    if thread && f.ret == Type::Void && f.told.is_empty() {
         out.push_str(&head);
     } else {
         out.push_str(&print_declaration(&f.ret, &head));
@@ -51,6 +52,8 @@ fn split(ty: &Type, inner: String) -> (String, String) {
             for (has, word) in [
                 (ty.is_const(), "const"),
                 (ty.is_volatile(), "volatile"),
+                // Both C and C++ compilers know this spelling.
+                (ty.is_restrict(), "__restrict"),
                 (ty.is_atomic(), "_Atomic"),
             ] {
                 if has {

@@ -97,6 +97,7 @@ const TYPE_WORDS: &[&str] = &[
     "inline",
     "restrict",
     "__restrict",
+    "__restrict__",
     "__int128",
     "__signed__",
     "__volatile__",
@@ -175,17 +176,21 @@ pub fn is_bool(ty: &Type) -> bool {
 }
 
 /// The type below, with these qualifiers added to the ones it has, in the one order that this
-/// room writes them: const, volatile, atomic.
+/// room writes them: const, volatile, restrict, atomic.
 pub fn qualify(ty: Type, constant: bool, volatile: bool, atomic: bool) -> Type {
-    let qualified = matches!(ty, Type::Atomic(_) | Type::Const(_) | Type::Volatile(_));
+    let qualified = !std::ptr::eq(ty.bare(), &ty);
     if !(constant || volatile || atomic || qualified) {
         return ty;
     }
     let (constant, volatile, atomic) =
         (constant || ty.is_const(), volatile || ty.is_volatile(), atomic || ty.is_atomic());
+    let restrict = ty.is_restrict();
     let mut out = ty.bare().clone();
     if atomic {
         out = Type::Atomic(Arc::new(out));
+    }
+    if restrict {
+        out = Type::Restrict(Arc::new(out));
     }
     if volatile {
         out = Type::Volatile(Arc::new(out));
@@ -208,6 +213,7 @@ pub fn erase(ty: &Type) -> Type {
         Type::Atomic(t) => Type::Atomic(Arc::new(erase(t))),
         Type::Const(t) => Type::Const(Arc::new(erase(t))),
         Type::Volatile(t) => Type::Volatile(Arc::new(erase(t))),
+        Type::Restrict(t) => Type::Restrict(Arc::new(erase(t))),
         t => t.clone(),
     }
 }
@@ -217,7 +223,7 @@ fn names(ty: &Type) -> bool {
     match ty {
         Type::Named(_) => true,
         Type::Pointer(t) | Type::Array(t, _) => names(t),
-        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => names(t),
+        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => names(t),
         Type::Int { .. } | Type::Void => false,
     }
 }
@@ -228,7 +234,7 @@ pub fn size_of(ty: &Type) -> Option<u64> {
         Type::Int { bytes, .. } => Some(u64::from(*bytes)),
         Type::Pointer(_) => Some(8),
         Type::Array(t, n) => size_of(t)?.checked_mul(*n),
-        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) => size_of(t),
+        Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => size_of(t),
         Type::Named(_) if is_bool(ty) => Some(1),
         Type::Void | Type::Named(_) => None,
     }

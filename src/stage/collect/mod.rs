@@ -353,6 +353,16 @@ impl Ran<'_> {
         finding
     }
 
+    /// Calls `f` for the code that each profile made of each test: the profile, the test's name, and
+    /// the code as a test.
+    pub fn each_code(&self, f: &mut dyn FnMut(&Profile, &str, &str)) {
+        for (i, node) in self.plan.nodes.iter().enumerate() {
+            let (Kind::Compile(_), Some(profile)) = (&node.kind, &node.profile) else { continue };
+            let text = |bytes: &[u8]| Ok(String::from_utf8_lossy(bytes).into_owned());
+            each_row(self.engine, self.built.node_of[i], text, |name, text| f(profile, name, text));
+        }
+    }
+
     /// What the run saw of a test with some profiles, in a node of the plan.
     pub fn saw(&self, i: usize, test: &str) -> Seen {
         let node = self.built.node_of[i];

@@ -20,7 +20,9 @@ enum Action {
     Load,
     Store,
     Exchange,
-    Cas { weak: bool },
+    Cas {
+        weak: bool,
+    },
     Fetch(Fetch),
     Fence,
     SignalFence,
@@ -29,6 +31,8 @@ enum Action {
     FlagClear,
     LockFree,
     KillDependency,
+    /// What a compiler is told about how likely a value is.
+    Expect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +51,8 @@ enum Style {
     /// As `__atomic_load`: values through pointers.
     GccPointer,
 }
+
+const LONG: ValueType = ValueType::Int { bytes: 8, signed: true };
 
 #[derive(Clone, Copy, Debug)]
 struct Builtin {
@@ -156,6 +162,9 @@ fn find(name: &str) -> Option<Builtin> {
             }
         };
     }
+    if name == "__builtin_expect" {
+        return builtin(Action::Expect, Style::GccValue);
+    }
     let (core, explicit) = match name.strip_suffix("_explicit") {
         Some(core) => (core, true),
         None => (name, false),
@@ -207,7 +216,11 @@ pub(in crate::c11) fn gives(name: &str) -> Option<Gives> {
         Action::Cas { .. } | Action::FlagSet => Some(Gives::Truth),
         Action::Store | Action::Fence | Action::FlagClear => Some(Gives::Nothing),
         // A fence for the compiler alone orders nothing across a call that it would not without.
-        Action::SignalFence | Action::Init | Action::LockFree | Action::KillDependency => None,
+        Action::SignalFence
+        | Action::Init
+        | Action::LockFree
+        | Action::KillDependency
+        | Action::Expect => None,
     }
 }
 
@@ -234,6 +247,7 @@ impl Builtin {
             Action::FlagSet | Action::FlagClear => (1, explicit),
             Action::LockFree => (1 + usize::from(name.starts_with("__")), 0),
             Action::KillDependency => (1, 0),
+            Action::Expect => (2, 0),
         }
     }
 }
@@ -288,6 +302,7 @@ impl Lower<'_> {
             },
             Action::Cas { .. } | Action::FlagSet | Action::LockFree => ValueType::Bool,
             Action::KillDependency => self.type_of(&args[0])?,
+            Action::Expect => LONG,
             Action::Store
             | Action::Fence
             | Action::SignalFence
@@ -316,6 +331,11 @@ impl Lower<'_> {
             }
             Action::LockFree => return Ok(self.b.constant(ValueType::Bool, 1)),
             Action::KillDependency => return self.expr(&args[0]),
+            Action::Expect => {
+                let value = self.expr(&args[0])?;
+                self.expr(&args[1])?;
+                return self.convert(&value, &LONG);
+            }
             _ => {}
         }
         // Operands are evaluated in any order; they are named here from left to right.
@@ -398,9 +418,11 @@ impl Lower<'_> {
                 };
                 self.compare_exchange(&cas, args[1].span)
             }
-            Action::Fence | Action::SignalFence | Action::LockFree | Action::KillDependency => {
-                Ok(self.b.void())
-            }
+            Action::Fence
+            | Action::SignalFence
+            | Action::LockFree
+            | Action::KillDependency
+            | Action::Expect => Ok(self.b.void()),
         }
     }
 

@@ -421,7 +421,7 @@ proptest! {
             ty: match ty { Type::Array(t, _) => Type::Pointer(t), t => t },
             span: Span::default(),
         });
-        let f = Function { name: "f".into(), params: params.collect(), ret, body, span: Span::default() };
+        let f = Function { name: "f".into(), told: Default::default(), params: params.collect(), ret, body, span: Span::default() };
         let text = print_function(&f);
         match parse(&text) {
             Ok(g) => {
@@ -456,7 +456,7 @@ proptest! {
     /// Trees that no text need have are lowered or refused.
     #[test]
     fn arbitrary_trees(body in prop::collection::vec(some_statement(), 0..4)) {
-        let f = Function { name: "P0".into(), params: Vec::new(), ret: Type::Void, body, span: Span::default() };
+        let f = Function { name: "P0".into(), told: Default::default(), params: Vec::new(), ret: Type::Void, body, span: Span::default() };
         let (source, _) = source("");
         let _ = thread_with(&source, &f, &[], &mut Names::default(), Options::default());
     }

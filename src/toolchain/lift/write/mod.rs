@@ -539,6 +539,9 @@ impl Writer<'_> {
         };
         let mut d = d.clone();
         let named = self.decide.named_address(i);
+        if named {
+            plain_access(self.target.arch, &mut d);
+        }
         let mut swap = false;
         let turned = match self.world.image.big {
             true => self.world.turned(self.target.arch, &d, &self.analysis.facts[i].accesses),
@@ -870,4 +873,18 @@ enum Text {
     Plain(String),
     Goto(usize),
     Branch(Decoded, usize),
+}
+
+/// On Power, the mnemonic says that an access moves its base register. Where the access is written by
+/// name, the base is the register of the location, which stays; what is moved follows by itself.
+fn plain_access(arch: Arch, d: &mut Decoded) {
+    let moves = |o: &Operand| matches!(o, Operand::Mem(m) if m.update != Update::None);
+    if arch != Arch::Ppc || !d.operands.iter().any(moves) {
+        return;
+    }
+    let plain = match d.mnemonic.strip_suffix("ux") {
+        Some(stem) => Some(format!("{stem}x")),
+        None => d.mnemonic.strip_suffix('u').map(String::from),
+    };
+    d.mnemonic = plain.unwrap_or_else(|| d.mnemonic.clone());
 }

@@ -1,0 +1,644 @@
+//! `litmake hunt`: looks for bugs that nobody knows, for as long as it is given.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap_complete::engine::ArgValueCompleter;
+use litmake::base::failure::{FailureKind, Fault};
+use litmake::diag::{Diag, Result, Source};
+use litmake::file::{self, write};
+use litmake::hunt::sources::Sources;
+use litmake::hunt::{Drawn, Hunt};
+use litmake::litmus;
+use litmake::pipeline::plan::profile_folders;
+use litmake::profile::Profiles;
+use litmake::profile::files::Disk;
+use litmake::profile::types::Storage;
+use litmake::report::baseline::{Baseline, Seen};
+use litmake::report::terminal::Style;
+use litmake::report::{Class, Finding, Report, Status, merge};
+use litmake::stage::collect::Ran;
+use litmake::stop::Stopping;
+use litmake::toolchain::process;
+use serde::{Deserialize, Serialize};
+
+use super::compile::StorageArg;
+use super::{common, completions, findings, made};
+
+/// Look for bugs that nobody knows: draw tests, compile, compare, learn, and go on.
+///
+/// A test whose code has a sequence of instructions that was not seen before leads to tests beside it; a
+/// source of tests whose code is all known is left. Each bug is reduced and written as it is found. The
+/// hunt is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on.
+///
+/// Exit status: 0, nothing new was found; 1, new bugs, or differences that were not looked into; 2, bad
+/// input; 3, something needed failed, or a compiler made nothing of any test.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake hunt --budget 8h                                     the newest compilers, every target
+  litmake hunt --budget 30m --profile 'clang-22-*-O2' --profile 'gcc-12-riscv64-O?'
+  litmake hunt --budget 1h --profile gcc-12-ppc64le-O2 --state ppc --baseline known.json
+  litmake hunt --budget 16h                                    eight hours more than the first")]
+pub struct Args {
+    /// How long the hunt may take in all, what was done before an interrupt included: 90s, 30m, 8h
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    budget: Duration,
+
+    /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for the
+    /// installed ones [default: the newest version of each compiler of C for each target, at O2]
+    #[arg(long, value_name = "NAME|FILE|PATTERN", add = ArgValueCompleter::new(completions::profiles))]
+    profile: Vec<String>,
+
+    /// What the tests are drawn by; the same seed gives the same tests as long as the code is the same
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// The folder in which the hunt is kept
+    #[arg(long, value_name = "DIR", default_value = "hunt")]
+    state: PathBuf,
+
+    /// Tests in a round
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    round: u32,
+
+    /// Stop after so many rounds in all, if the time is not over before
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
+
+    /// The model of the sources. `rc11-lb` allows load buffering, which is no news
+    #[arg(long, alias = "model", value_name = "MODEL", default_value = "rc11-lb", add = ArgValueCompleter::new(completions::models))]
+    source_model: String,
+
+    /// Where the shared locations are: behind pointers that threads are given, or variables
+    #[arg(long, value_enum, default_value = "pointers")]
+    storage: StorageArg,
+
+    /// Reduce at most so many differences of each profile and round to the bugs that they are
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    investigate: u64,
+
+    /// Learn nothing for drawing: what steering is measured against
+    #[arg(long)]
+    blind: bool,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    how: made::How,
+}
+
+/// Seconds after which the simulation of one test is given up. Tests are many, and most take none.
+const SIMULATE: u64 = 2;
+
+/// So many errors are kept as examples.
+const ERRORS: usize = 50;
+
+/// A round looks into differences no longer than this, in seconds; what is left is open.
+const LOOK: u64 = 120;
+
+/// What a hunt came to, beside its report.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tally {
+    seconds: f64,
+    /// Tests with a profile that were compared.
+    compared: u64,
+    /// Those that were not, by why: `refused` by the lifting, the readers or a compiler, `given up` by the
+    /// simulation, or `failed`.
+    not_compared: BTreeMap<String, u64>,
+    /// By profile, how many tests were compared.
+    profiles: BTreeMap<String, u64>,
+    /// When each bug was first seen: seconds and tests.
+    first_seen: BTreeMap<String, (f64, u64)>,
+}
+
+/// What is kept of a hunt.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    profiles: Vec<String>,
+    source_model: String,
+    storage: String,
+    hunt: Hunt,
+    tally: Tally,
+    /// Tests with differences that were not looked into yet: they come with the next rounds.
+    open: Vec<(String, String)>,
+    report: Option<Report>,
+}
+
+pub fn main(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(status) => ExitCode::from(status),
+        Err(e) => common::fail(&e),
+    }
+}
+
+fn run(args: &Args) -> Result<u8> {
+    let mut kept = begin(args)?;
+    let mut sources = Sources::default();
+    let store = std::sync::Arc::new(args.how.cache.open()?);
+    let stop = common::stop();
+    let mut broken = false;
+    let mut first = true;
+    let more = |kept: &Kept| {
+        let rounds = args.rounds.is_none_or(|n| kept.hunt.rounds < n);
+        rounds && kept.tally.seconds < args.budget.as_secs_f64()
+    };
+    while more(&kept) && !stop.asked() {
+        if !round(args, &mut kept, &mut sources, &store, first, &mut broken)? {
+            break;
+        }
+        first = false;
+    }
+    made::end(&store);
+    let report = kept.report.clone().unwrap_or_default();
+    match args.json {
+        true => print!("{}", json(&kept, &report)),
+        false => say(&kept, &report),
+    }
+    args.how.formats.write(&report)?;
+    let silent = kept.profiles.iter().any(|p| kept.tally.profiles.get(p).is_none_or(|n| *n == 0));
+    let open = !report.not_looked_into.is_empty() || !kept.open.is_empty();
+    Ok(common::status_of(match () {
+        // Nothing done is never a good sign.
+        () if broken || (silent && common::stopped_status().is_none()) => 3,
+        () => u8::from(report.count(Status::New) > 0 || open),
+    }))
+}
+
+fn place(args: &Args) -> PathBuf {
+    args.state.join("hunt.json")
+}
+
+/// The hunt as it was left, or a new one.
+fn begin(args: &Args) -> Result<Kept> {
+    let storage = format!("{:?}", Storage::from(args.storage)).to_lowercase();
+    let profiles = profiles(args)?;
+    let path = place(args);
+    if !path.exists() {
+        std::fs::create_dir_all(&args.state)
+            .map_err(|e| Diag::new(format!("cannot make {}: {e}", args.state.display())))?;
+        return Ok(Kept {
+            profiles,
+            source_model: args.source_model.clone(),
+            storage,
+            hunt: Hunt::new(args.seed, args.blind),
+            tally: Tally::default(),
+            open: Vec::new(),
+            report: None,
+        });
+    }
+    let text = file::read_text(&path, file::MAX_DATA)
+        .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
+    let another =
+        || format!("name another folder with --state, or remove {}", args.state.display());
+    let kept: Kept = serde_json::from_str(&text).map_err(|e| {
+        Diag::new(format!("{}: this is no hunt: {e}", path.display())).help(another())
+    })?;
+    let differs = [
+        (kept.profiles != profiles, "profiles"),
+        (kept.hunt.seed != args.seed, "seed"),
+        (kept.hunt.blind != args.blind, "way to draw"),
+        (kept.source_model != args.source_model, "model of the sources"),
+        (kept.storage != storage, "storage"),
+        (!kept.hunt.is_current(), "version of litmake"),
+    ];
+    match differs.into_iter().find(|(differs, _)| *differs) {
+        Some((_, what)) => {
+            Err(Diag::new(format!("the hunt in {} has another {what}", args.state.display()))
+                .help(another()))
+        }
+        None => Ok(kept),
+    }
+}
+
+/// The profiles that are asked for, or those of the newest compilers.
+fn profiles(args: &Args) -> Result<Vec<String>> {
+    let mut out = match args.profile.is_empty() {
+        false => common::named_profiles(&args.profile)?,
+        true => newest(),
+    };
+    let mut seen = BTreeSet::new();
+    out.retain(|name| seen.insert(name.clone()));
+    match out.is_empty() {
+        true => Err(Diag::new("no compiler of C is installed for which there is a profile")
+            .help("`litmake doctor` says what is missing, and how to get it")),
+        false => Ok(out),
+    }
+}
+
+/// The installed profiles of C at O2 of which no newer version is installed.
+fn newest() -> Vec<String> {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let mut best: BTreeMap<String, &litmake::profile::Profile> = BTreeMap::new();
+    let mut installed: BTreeMap<&str, bool> = BTreeMap::new();
+    for profile in known.iter() {
+        let Some(family) = profile.unversioned().filter(|f| f.ends_with("-O2")) else { continue };
+        let is_c = profile.language == litmake::lang::Language::C;
+        let there = installed
+            .entry(&profile.compiler)
+            .or_insert_with(|| process::find(&profile.compiler).is_some());
+        if !is_c || !*there {
+            continue;
+        }
+        let place = best.entry(family).or_insert(profile);
+        if profile.by_age(place).is_gt() {
+            *place = profile;
+        }
+    }
+    best.into_values().map(|p| p.name.clone()).collect()
+}
+
+/// The stages of a round. The tests of bugs that are known come with it, so that what shows one of them
+/// is found out without reducing it.
+fn pipeline(kept: &Kept, args: &Args, files: &[PathBuf]) -> serde_json::Value {
+    let files: Vec<String> = files.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
+    let profiles: Vec<serde_json::Value> =
+        kept.profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
+    let model = made::plain(&kept.source_model);
+    serde_json::json!({
+        "name": "hunt",
+        "stages": [
+            { "name": "tests", "generate": { "files": files } },
+            { "name": "source", "simulate": { "from": "tests", "model": model, "timeout": SIMULATE } },
+            {
+                "name": "code",
+                "foreach": profiles,
+                "compile": {
+                    "from": "tests",
+                    "profile": "${profile}",
+                    "storage": Storage::from(args.storage),
+                },
+            },
+            { "name": "target", "simulate": { "from": "code", "timeout": SIMULATE } },
+            {
+                "name": "compare",
+                "compare": {
+                    "source": "source",
+                    "target": "target",
+                    "investigate": args.investigate,
+                },
+            },
+        ],
+    })
+}
+
+/// One round; says whether it came to its end. What an interrupt cuts short is done again.
+fn round(
+    args: &Args,
+    kept: &mut Kept,
+    sources: &mut Sources,
+    store: &std::sync::Arc<litmake::engine::store::Store>,
+    first: bool,
+    broken: &mut bool,
+) -> Result<bool> {
+    let started = Instant::now();
+    let left = args.budget.as_secs_f64() - kept.tally.seconds;
+    let mut hunt = kept.hunt.clone();
+    let drawn = hunt.draw(sources, count(args, kept, left));
+    if drawn.is_empty() {
+        return Err(Diag::new("no more tests can be drawn").help("try another --seed"));
+    }
+    let folder = args.state.join("round");
+    let known = known(args, kept)?;
+    let (tests, proofs) = files(&folder, &drawn, &known)?;
+    let waiting = waiting(&folder, kept)?;
+    let others = proofs.iter().map(|(p, _)| p).chain(&waiting);
+    let all: Vec<PathBuf> = tests.iter().chain(others).cloned().collect();
+    let again = (proofs.len() + waiting.len()) as u64;
+    let mut code = Vec::new();
+    let mut shown: Vec<(String, String)> = Vec::new();
+    let mut look = |run: &Ran| {
+        code = learned(run, &tests);
+        shown = seen(run, &proofs);
+    };
+    let pipeline = pipeline(kept, args, &all);
+    let ask = args.how.ask.for_part(LOOK.min(left.max(10.0) as u64));
+    let (mut report, used) = made::part(&pipeline, &args.how, &ask, store, first, &mut look)?;
+    if report.stopped {
+        return Ok(false);
+    }
+    hunt.learn(sources, &drawn, &code);
+    kept.hunt = hunt;
+    kept.tally.seconds += started.elapsed().as_secs_f64();
+    count_errors(&mut kept.tally, &report, broken);
+    for d in &report.differences {
+        // What came with the round was counted when it was drawn.
+        let compared = d.compared.saturating_sub(again);
+        kept.tally.compared += compared;
+        *kept.tally.profiles.entry(d.profile.clone()).or_default() += compared;
+    }
+    take_away(&mut report, &shown);
+    let later: Vec<_> = kept.open.iter().skip(OPEN).cloned().collect();
+    kept.open = still_open(&mut report);
+    kept.open.extend(later);
+    let folder = args.how.ask.findings.clone().unwrap_or_else(|| args.state.join("findings"));
+    new_folders(kept, &mut report, &used, &folder, args)?;
+    let novel = kept.hunt.marks.last().map_or(0, |m| m.novel);
+    if !args.how.quiet {
+        eprintln!(
+            "round {}: {} tests, {novel} new code; {} sequences, {} of {} sources left, {} bugs{}",
+            kept.hunt.rounds,
+            drawn.len(),
+            kept.hunt.sequences(),
+            kept.hunt.arms.iter().filter(|a| a.is_left()).count(),
+            kept.hunt.arms.len(),
+            kept.tally.first_seen.len(),
+            match kept.tally.seconds {
+                s if s < 120.0 => format!(", {s:.0} s"),
+                s => format!(", {:.0} min", s / 60.0),
+            }
+        );
+    }
+    kept.report = Some(joined(kept.report.take(), report)?);
+    let text = serde_json::to_string(kept).unwrap_or_default();
+    write(&place(args), text)?;
+    Ok(true)
+}
+
+/// How many tests the next round has: as many as asked for, or as the time that is left is likely to be
+/// enough for.
+fn count(args: &Args, kept: &Kept, left: f64) -> usize {
+    let most = args.round as usize;
+    match kept.hunt.tests {
+        // The first round tells how long tests take.
+        0 => most.min(16),
+        tests => {
+            let each = kept.tally.seconds / tests as f64;
+            most.min((left / each.max(1e-6)).ceil() as usize).max(1)
+        }
+    }
+}
+
+/// The bugs that are known, by the baseline or by this hunt, with the smallest test of each.
+fn known(args: &Args, kept: &Kept) -> Result<Vec<(String, String)>> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let baseline = match &args.how.baseline {
+        Some(path) if path.exists() => Baseline::read(path)?.known,
+        _ => Vec::new(),
+    };
+    let found = kept.report.iter().flat_map(|r| &r.findings);
+    for f in baseline.iter().chain(found) {
+        let test = f.class == Class::Concurrency && f.reduced.is_some();
+        if test && f.label.is_empty() && !out.iter().any(|(id, _)| *id == f.id) {
+            out.push((f.id.clone(), f.reproducer.clone()));
+        }
+    }
+    Ok(out)
+}
+
+type Proofs = Vec<(PathBuf, String)>;
+
+/// So many tests that are open come with a round.
+const OPEN: usize = 24;
+
+/// Writes the first of the tests that are open.
+fn waiting(folder: &Path, kept: &Kept) -> Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for (name, text) in kept.open.iter().take(OPEN) {
+        let path = folder.join(name);
+        write(&path, text)?;
+        out.push(path);
+    }
+    Ok(out)
+}
+
+/// The tests whose differences are open after a round, which are taken out of what the report says was not
+/// looked into.
+fn still_open(report: &mut Report) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for rest in &mut report.not_looked_into {
+        for o in std::mem::take(&mut rest.occurrences) {
+            let path = Path::new(&o.test);
+            let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
+            let text = file::read_text(path, file::MAX_DATA);
+            let (Some(name), Ok(text)) = (name, text) else { continue };
+            rest.count = rest.count.saturating_sub(1);
+            let key = litmake::report::bugs::profiles_key(&o.profiles);
+            if let Some(n) = rest.by_profile.get_mut(&key) {
+                *n = n.saturating_sub(1);
+            }
+            if !out.iter().any(|(n, _)| *n == name) {
+                out.push((name, text));
+            }
+        }
+        rest.by_profile.retain(|_, n| *n > 0);
+    }
+    report.not_looked_into.retain(|rest| rest.count > 0);
+    out
+}
+
+/// Writes the tests of a round, and those of the bugs that are known with their identities.
+fn files(
+    folder: &Path,
+    drawn: &[Drawn],
+    known: &[(String, String)],
+) -> Result<(Vec<PathBuf>, Proofs)> {
+    let failed = |e: std::io::Error| Diag::new(format!("cannot make {}: {e}", folder.display()));
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut tests = Vec::new();
+    for test in drawn {
+        let path = folder.join(format!("{}.litmus", test.name));
+        write(&path, &test.text)?;
+        tests.push(path);
+    }
+    let mut proofs = Vec::new();
+    for (id, text) in known {
+        let path = folder.join(format!("known-{id}.litmus"));
+        write(&path, text)?;
+        proofs.push((path, id.clone()));
+    }
+    Ok((tests, proofs))
+}
+
+/// The code of the drawn tests, by their places.
+fn learned(run: &Ran, tests: &[PathBuf]) -> Vec<(usize, litmus::Test)> {
+    let places: BTreeMap<String, usize> =
+        tests.iter().enumerate().map(|(i, p)| (p.to_string_lossy().into_owned(), i)).collect();
+    let mut out = Vec::new();
+    run.each_code(&mut |_, name, text| {
+        if let Some(at) = places.get(name)
+            && let Ok(code) = litmus::read(&Source::new(name, text))
+        {
+            out.push((*at, code));
+        }
+    });
+    out
+}
+
+/// Which tests of known bugs showed a difference with which profile.
+fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for (i, node) in run.plan.nodes.iter().enumerate() {
+        let Some(profile) = &node.profile else { continue };
+        if !node.kind.options().judges() {
+            continue;
+        }
+        for (path, id) in proofs {
+            if run.saw(i, &path.to_string_lossy()) == Seen::Differs {
+                out.push((id.clone(), profile.name.clone()));
+            }
+        }
+    }
+    out
+}
+
+fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
+    for error in &report.errors {
+        let is_of = |stage: &str| error.stage.starts_with(stage);
+        let why = match error.kind {
+            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken.
+            FailureKind::Broken(Fault::Open) => "refused",
+            FailureKind::Broken(_) => {
+                *broken = true;
+                "failed"
+            }
+            _ if is_of("code") || error.kind == FailureKind::Unreadable => "refused",
+            _ if is_of("target") || is_of("source") => "given up",
+            _ => "failed",
+        };
+        *tally.not_compared.entry(why.into()).or_default() += 1;
+    }
+}
+
+/// Takes the tests of known bugs out of the counts: they are there so that bugs are known again.
+fn take_away(report: &mut Report, shown: &[(String, String)]) {
+    for finding in &mut report.findings {
+        for (_, profile) in shown.iter().filter(|(id, _)| *id == finding.id) {
+            finding.count = finding.count.saturating_sub(1);
+            if let Some(n) = finding.by_profile.get_mut(profile) {
+                *n = n.saturating_sub(1);
+            }
+        }
+        finding.by_profile.retain(|_, n| *n > 0);
+        let is_proof = |test: &str| {
+            Path::new(test).file_name().is_some_and(|n| n.to_string_lossy().starts_with("known-"))
+        };
+        finding.occurrences.retain(|o| !is_proof(&o.test));
+    }
+    // A bug of which nothing but its own test came again was not found again.
+    report.findings.retain(|f| f.count > 0 || f.status == Status::Fixed);
+}
+
+/// Writes the folders of the bugs that this hunt has not found before.
+fn new_folders(
+    kept: &mut Kept,
+    report: &mut Report,
+    used: &findings::Used,
+    folder: &Path,
+    args: &Args,
+) -> Result<()> {
+    let met = |f: &Finding| kept.report.iter().flat_map(|r| &r.findings).any(|old| old.id == f.id);
+    let (old, new): (Vec<Finding>, Vec<Finding>) = report.findings.drain(..).partition(met);
+    report.findings = new;
+    for finding in &mut report.findings {
+        finding.file.clear();
+        let when = (kept.tally.seconds, kept.hunt.tests);
+        kept.tally.first_seen.insert(finding.id.clone(), when);
+    }
+    findings::place(report, used, Some(folder))?;
+    for finding in report.findings.iter().filter(|f| f.status == Status::New) {
+        if !args.how.quiet {
+            eprintln!("new: {} in {}", finding.id, finding.folder);
+        }
+    }
+    report.findings.extend(old);
+    Ok(())
+}
+
+/// The report of the hunt with that of one more round.
+fn joined(before: Option<Report>, mut round: Report) -> Result<Report> {
+    // Which tests were judged is kept by the hunt itself.
+    round.coverage = None;
+    for finding in &mut round.findings {
+        // What was said of it first stays.
+        if let Some(old) = before.iter().flat_map(|r| &r.findings).find(|old| old.id == finding.id)
+        {
+            let counts = (finding.count, std::mem::take(&mut finding.by_profile));
+            let occurrences = std::mem::take(&mut finding.occurrences);
+            *finding =
+                Finding { count: counts.0, by_profile: counts.1, occurrences, ..old.clone() };
+        }
+    }
+    let mut out = merge::merge(before.into_iter().chain([round]).collect())?;
+    out.errors.truncate(ERRORS);
+    Ok(out)
+}
+
+/// The report with what the hunt covers.
+fn json(kept: &Kept, report: &Report) -> String {
+    let out = serde_json::json!({
+        "hunt": {
+            "seed": kept.hunt.seed,
+            "rounds": kept.hunt.rounds,
+            "tests": kept.hunt.tests,
+            "tally": kept.tally,
+            "sequences": kept.hunt.by_arch().collect::<BTreeMap<_, _>>(),
+            "novelty": kept.hunt.rates(),
+            "sources": kept.hunt.arms,
+            "cover": kept.hunt.cover,
+        },
+        "report": report,
+    });
+    let mut text = serde_json::to_string_pretty(&out).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn say(kept: &Kept, report: &Report) {
+    let style = Style { color: common::stdout_color(), quiet: true, ..Style::default() };
+    let mut shown = report.clone();
+    shown.errors.clear();
+    super::run::say_summary(&shown, style);
+    super::output::raw(&litmake::plain::text(&told(kept)));
+}
+
+/// What the hunt covers, as text.
+fn told(kept: &Kept) -> String {
+    let (hunt, tally) = (&kept.hunt, &kept.tally);
+    let mut out = String::new();
+    let not: u64 = tally.not_compared.values().sum();
+    let whys: Vec<String> =
+        tally.not_compared.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    let _ = writeln!(
+        out,
+        "\nhunted {:.0} s: {} rounds, {} tests on {} profiles, {} comparisons; {not} not compared{}",
+        tally.seconds,
+        hunt.rounds,
+        hunt.tests,
+        kept.profiles.len(),
+        tally.compared,
+        if whys.is_empty() { String::new() } else { format!(" ({})", whys.join(", ")) },
+    );
+    let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
+    let _ =
+        writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
+    if !kept.open.is_empty() {
+        let _ = writeln!(out, "open: {} tests with differences to look into", kept.open.len());
+    }
+    let rates: Vec<String> = hunt.rates().iter().map(|r| format!("{:.0} %", r * 100.0)).collect();
+    let _ = writeln!(out, "tests with new code, over the hunt: {}", rates.join(", "));
+    let list = |map: &BTreeMap<String, u64>| {
+        map.iter().map(|(word, n)| format!("{word} {n}")).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(out, "orders: {}", list(&hunt.cover.orders));
+    let _ = writeln!(out, "widths: {}", list(&hunt.cover.widths));
+    let _ = writeln!(out, "constructs: {}", list(&hunt.cover.constructs));
+    let _ = writeln!(out, "sources, with how many of their tests were new:");
+    for arm in &hunt.arms {
+        let left = if arm.is_left() { ", left" } else { "" };
+        let _ = writeln!(out, "  {}: {} of {}{left}", arm.name, arm.novel, arm.drawn);
+    }
+    for (id, (seconds, tests)) in &tally.first_seen {
+        let _ = writeln!(out, "bug {id}: first after {seconds:.0} s and {tests} tests");
+    }
+    out
+}

@@ -1,0 +1,74 @@
+//! Points by chance, and the points beside one: what the hunt draws and where it goes from there.
+
+use super::{Axis, Point};
+
+/// Numbers by chance that are the same for the same seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Numbers that depend on the seed and on what is drawn for.
+    pub fn of(seed: u64, salt: u64) -> Random {
+        let mut random = Random(seed ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        random.number();
+        random
+    }
+
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.number() % n.max(1) as u64) as usize
+    }
+}
+
+/// A point in which these axes are special, and a few others by chance. The shape and the ways to
+/// hand over are always drawn.
+pub fn draw(random: &mut Random, axes: &[Axis]) -> Point {
+    loop {
+        let mut point = Point::default();
+        for axis in [Axis::Shape, Axis::Release, Axis::Acquire] {
+            // Half of the points have the plain way, so that what is odd is odd alone.
+            if axis == Axis::Shape || random.below(2) == 0 {
+                point = point.with(axis, random.below(axis.choices()));
+            }
+        }
+        for axis in axes {
+            if axis.choices() > 1 {
+                point = point.with(*axis, 1 + random.below(axis.choices() - 1));
+            }
+        }
+        while random.below(2) == 0 {
+            let axis = Axis::ALL[3 + random.below(Axis::ALL.len() - 3)];
+            point = point.with(axis, random.below(axis.choices()));
+        }
+        if super::text(&point).is_some() {
+            return point;
+        }
+    }
+}
+
+/// Points that differ from one on one axis, each axis in turn, by chance.
+pub fn neighbours(random: &mut Random, point: &Point, count: usize) -> Vec<Point> {
+    let mut out: Vec<Point> = Vec::new();
+    for _ in 0..count * 8 {
+        if out.len() >= count {
+            break;
+        }
+        let axis = Axis::ALL[random.below(Axis::ALL.len())];
+        let next = point.with(axis, random.below(axis.choices()));
+        if next != *point && !out.contains(&next) && super::text(&next).is_some() {
+            out.push(next);
+        }
+    }
+    out
+}

@@ -1,0 +1,170 @@
+//! Tests of what optimisers act on around synchronisation: a point of a grid says, axis by axis, how
+//! the data is made, reached, kept alive and handed over, and each point is one test.
+//!
+//! Every test is free of races by construction: either the data is atomic, or a thread touches it
+//! only while a flag or a lock says that it is the thread's own. It does not know which points are
+//! worth a test: families and the hunt choose.
+
+mod data;
+mod draw;
+mod families;
+mod program;
+mod sync;
+
+#[cfg(test)]
+mod tests;
+
+pub use draw::{Random, draw, neighbours};
+pub use families::{FAMILIES, Family, each};
+pub use program::text;
+
+/// What one number of a point chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Axis {
+    Shape,
+    Release,
+    Acquire,
+    Type,
+    Flag,
+    Kind,
+    Value,
+    Read,
+    Alias,
+    Write,
+    Use,
+    Sync,
+    Call,
+    Around,
+    Early,
+    Loop,
+}
+
+pub const AXES: usize = 16;
+
+impl Axis {
+    pub const ALL: [Axis; AXES] = [
+        Axis::Shape,
+        Axis::Release,
+        Axis::Acquire,
+        Axis::Type,
+        Axis::Flag,
+        Axis::Kind,
+        Axis::Value,
+        Axis::Read,
+        Axis::Alias,
+        Axis::Write,
+        Axis::Use,
+        Axis::Sync,
+        Axis::Call,
+        Axis::Around,
+        Axis::Early,
+        Axis::Loop,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Axis::Shape => "shape",
+            Axis::Release => "release",
+            Axis::Acquire => "acquire",
+            Axis::Type => "type",
+            Axis::Flag => "flag",
+            Axis::Kind => "kind",
+            Axis::Value => "value",
+            Axis::Read => "read",
+            Axis::Alias => "alias",
+            Axis::Write => "write",
+            Axis::Use => "use",
+            Axis::Sync => "sync",
+            Axis::Call => "call",
+            Axis::Around => "around",
+            Axis::Early => "early",
+            Axis::Loop => "loop",
+        }
+    }
+
+    /// How many choices it has; the first is the plain one.
+    pub fn choices(self) -> usize {
+        match self {
+            Axis::Shape => program::SHAPES.len(),
+            Axis::Release => sync::releases().len(),
+            Axis::Acquire => sync::acquires().len(),
+            Axis::Type => data::TYPES.len(),
+            Axis::Flag => data::FLAGS.len(),
+            Axis::Kind => data::KINDS.len(),
+            Axis::Value => data::VALUES.len(),
+            Axis::Read => data::READS.len(),
+            Axis::Alias => data::ALIASES.len(),
+            Axis::Write => data::WRITES.len(),
+            Axis::Use => data::USES.len(),
+            Axis::Sync => sync::WRAPS.len(),
+            Axis::Call => data::CALLS.len(),
+            Axis::Around => data::AROUNDS.len(),
+            Axis::Early => data::EARLIES.len(),
+            Axis::Loop => data::LOOPS.len(),
+        }
+    }
+
+    /// The name of a choice.
+    pub fn choice(self, at: usize) -> &'static str {
+        let name = match self {
+            Axis::Shape => program::SHAPES.get(at),
+            Axis::Release => return sync::releases().get(at).map_or("", |w| &w.name),
+            Axis::Acquire => return sync::acquires().get(at).map_or("", |w| &w.name),
+            Axis::Type => return data::TYPES.get(at).map_or("", |t| t.name),
+            Axis::Flag => data::FLAGS.get(at),
+            Axis::Kind => data::KINDS.get(at),
+            Axis::Value => data::VALUES.get(at),
+            Axis::Read => data::READS.get(at),
+            Axis::Alias => data::ALIASES.get(at),
+            Axis::Write => data::WRITES.get(at),
+            Axis::Use => data::USES.get(at),
+            Axis::Sync => sync::WRAPS.get(at),
+            Axis::Call => data::CALLS.get(at),
+            Axis::Around => data::AROUNDS.get(at),
+            Axis::Early => data::EARLIES.get(at),
+            Axis::Loop => data::LOOPS.get(at),
+        };
+        name.copied().unwrap_or("")
+    }
+}
+
+/// A choice on each axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point(pub [u8; AXES]);
+
+impl Point {
+    pub fn get(&self, axis: Axis) -> usize {
+        self.0[axis as usize].into()
+    }
+
+    pub fn choice(&self, axis: Axis) -> &'static str {
+        axis.choice(self.get(axis))
+    }
+
+    pub fn with(mut self, axis: Axis, at: usize) -> Point {
+        self.0[axis as usize] = at as u8;
+        self
+    }
+
+    /// The axes on which it is not plain, those that every test has left out.
+    pub fn special(&self) -> impl Iterator<Item = Axis> {
+        Axis::ALL.into_iter().skip(3).filter(|a| self.get(*a) > 0)
+    }
+
+    /// A name that says every choice which is not the plain one.
+    pub fn name(&self) -> String {
+        let mut out = self.choice(Axis::Shape).to_string();
+        for axis in [Axis::Release, Axis::Acquire] {
+            out.push('+');
+            out.push_str(self.choice(axis));
+        }
+        for axis in self.special() {
+            out.push('+');
+            out.push_str(axis.name());
+            out.push('.');
+            out.push_str(self.choice(axis));
+        }
+        out
+    }
+}

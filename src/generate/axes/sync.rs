@@ -1,0 +1,295 @@
+//! The ways to hand data over and to take it: each names its operation, its orders and its fence.
+
+use std::sync::LazyLock;
+
+/// How the operation on the flag is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Store,
+    Load,
+    Exchange,
+    /// `atomic_fetch_*`; for taking, with an operand that changes nothing.
+    Fetch(&'static str),
+    /// A compare-exchange; for taking, one that fails or one that writes what is there.
+    Cas {
+        weak: bool,
+        failure: &'static str,
+        hits: bool,
+    },
+}
+
+/// A way to release or to acquire.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub name: String,
+    pub operation: Operation,
+    pub order: &'static str,
+    /// The fence before a release, or after an acquire.
+    pub fence: Option<&'static str>,
+    /// Whether the result of a release is observed.
+    pub used: bool,
+}
+
+/// Where the operation on the flag stands.
+pub const WRAPS: [&str; 7] =
+    ["straight", "diamond", "loop", "noinline", "inline", "expected", "with-data"];
+
+static RELEASES: LazyLock<Vec<Way>> = LazyLock::new(make_releases);
+static ACQUIRES: LazyLock<Vec<Way>> = LazyLock::new(make_acquires);
+
+pub fn releases() -> &'static [Way] {
+    &RELEASES
+}
+
+pub fn acquires() -> &'static [Way] {
+    &ACQUIRES
+}
+
+const FETCHES: [&str; 5] = ["add", "sub", "or", "xor", "and"];
+
+fn short(order: &str) -> &str {
+    match order {
+        "relaxed" => "rlx",
+        "acquire" => "acq",
+        "release" => "rel",
+        "acq_rel" => "ar",
+        _ => "sc",
+    }
+}
+
+fn make_releases() -> Vec<Way> {
+    let mut out = Vec::new();
+    let mut add = |text: String, operation, order, fence: Option<&'static str>, used: bool| {
+        let fence_name = fence.map_or(String::new(), |f| format!("fence{}-", short(f)));
+        let unused = match (operation, used) {
+            (Operation::Store, _) | (_, true) => "",
+            _ => "-unused",
+        };
+        let name = format!("{fence_name}{text}-{}{unused}", short(order));
+        out.push(Way { name, operation, order, fence, used });
+    };
+    for order in ["release", "seq_cst"] {
+        add("store".into(), Operation::Store, order, None, false);
+    }
+    for fence in ["release", "acq_rel", "seq_cst"] {
+        add("store".into(), Operation::Store, "relaxed", Some(fence), false);
+    }
+    let orders: [(&'static str, Option<&'static str>); 5] = [
+        ("release", None),
+        ("acq_rel", None),
+        ("seq_cst", None),
+        ("relaxed", Some("release")),
+        ("relaxed", Some("seq_cst")),
+    ];
+    for (order, fence) in orders {
+        for used in [false, true] {
+            add("exchange".into(), Operation::Exchange, order, fence, used);
+            for fetch in &FETCHES[..4] {
+                add(format!("fetch-{fetch}"), Operation::Fetch(fetch), order, fence, used);
+            }
+            for weak in [false, true] {
+                let name = if weak { "weak" } else { "strong" };
+                for failure in ["relaxed", "acquire", "seq_cst"] {
+                    let operation = Operation::Cas { weak, failure, hits: true };
+                    add(format!("cas-{name}-{}", short(failure)), operation, order, fence, used);
+                }
+            }
+        }
+    }
+    out
+}
+
+fn make_acquires() -> Vec<Way> {
+    let mut out = Vec::new();
+    let mut add = |text: String, operation, order, fence: Option<&'static str>| {
+        let fence_name = fence.map_or(String::new(), |f| format!("-fence{}", short(f)));
+        let name = format!("{text}-{}{fence_name}", short(order));
+        out.push(Way { name, operation, order, fence, used: true });
+    };
+    for order in ["acquire", "seq_cst"] {
+        add("load".into(), Operation::Load, order, None);
+    }
+    for fence in ["acquire", "acq_rel", "seq_cst"] {
+        add("load".into(), Operation::Load, "relaxed", Some(fence));
+    }
+    let orders: [(&'static str, Option<&'static str>); 4] =
+        [("acquire", None), ("acq_rel", None), ("seq_cst", None), ("relaxed", Some("acquire"))];
+    for (order, fence) in orders {
+        add("exchange".into(), Operation::Exchange, order, fence);
+        for fetch in FETCHES {
+            add(format!("fetch-{fetch}"), Operation::Fetch(fetch), order, fence);
+        }
+    }
+    for weak in [false, true] {
+        let name = if weak { "weak" } else { "strong" };
+        for success in ["relaxed", "acquire", "release", "acq_rel", "seq_cst"] {
+            // One that fails is ordered by the order of failure.
+            for failure in ["acquire", "seq_cst"] {
+                let operation = Operation::Cas { weak, failure, hits: false };
+                add(format!("cas-{name}-miss-{}", short(failure)), operation, success, None);
+            }
+            let operation = Operation::Cas { weak, failure: "relaxed", hits: false };
+            add(format!("cas-{name}-miss-rlx"), operation, success, Some("acquire"));
+        }
+        for success in ["acquire", "acq_rel", "seq_cst"] {
+            for failure in ["relaxed", "acquire", "seq_cst"] {
+                let operation = Operation::Cas { weak, failure, hits: true };
+                add(format!("cas-{name}-hit-{}", short(failure)), operation, success, None);
+            }
+        }
+        let operation = Operation::Cas { weak, failure: "relaxed", hits: true };
+        add(format!("cas-{name}-hit-rlx"), operation, "relaxed", Some("acquire"));
+    }
+    out
+}
+
+fn fence(order: &str) -> String {
+    format!("atomic_thread_fence(memory_order_{order});\n")
+}
+
+impl Way {
+    /// Statements that set `flag` from `old` to `new`. A result that is used goes to a local of the
+    /// flag's type, which is named `kept`.
+    pub fn release(&self, flag: &str, ty: &str, old: u32, new: u32, kept: &str) -> String {
+        let mut out = self.fence.map(fence).unwrap_or_default();
+        let order = self.order;
+        let call = match self.operation {
+            Operation::Exchange => {
+                format!("atomic_exchange_explicit({flag}, {new}, memory_order_{order})")
+            }
+            Operation::Fetch(op) => {
+                let operand = match op {
+                    "add" => format!("{}", new - old),
+                    "sub" => format!("-{}", new - old),
+                    "or" => format!("{}", old ^ new),
+                    _ => format!("{}", old ^ new),
+                };
+                // An `or` cannot take bits away; what it sets is another number then.
+                format!("atomic_fetch_{op}_explicit({flag}, {operand}, memory_order_{order})")
+            }
+            Operation::Cas { weak, failure, .. } => {
+                let name = if weak { "weak" } else { "strong" };
+                let expected = format!("{kept}e");
+                out.push_str(&format!("{ty} {expected} = {old};\n"));
+                format!(
+                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {new}, \
+                     memory_order_{order}, memory_order_{failure})"
+                )
+            }
+            Operation::Store | Operation::Load => {
+                format!("atomic_store_explicit({flag}, {new}, memory_order_{order})")
+            }
+        };
+        match self.used && self.operation != Operation::Store {
+            true => out.push_str(&format!("{kept} = {call};\n")),
+            false => out.push_str(&format!("{call};\n")),
+        }
+        out
+    }
+
+    /// Statements after which `into`, a local of the flag's type, is what `flag` was. `set` is the
+    /// value that is waited for.
+    pub fn acquire(&self, flag: &str, ty: &str, set: u32, into: &str) -> String {
+        let order = self.order;
+        let mut out = match self.operation {
+            Operation::Exchange => {
+                // What is exchanged is what is hoped for: the flag keeps its value then.
+                format!("{into} = atomic_exchange_explicit({flag}, {set}, memory_order_{order});\n")
+            }
+            Operation::Fetch(op) => {
+                let same = if op == "and" { "-1" } else { "0" };
+                format!(
+                    "{into} = atomic_fetch_{op}_explicit({flag}, {same}, memory_order_{order});\n"
+                )
+            }
+            Operation::Cas { weak, failure, hits } => {
+                let name = if weak { "weak" } else { "strong" };
+                let expected = format!("{into}e");
+                let (hope, new) = if hits { (set, set) } else { (77, 78) };
+                let call = format!(
+                    "atomic_compare_exchange_{name}_explicit({flag}, &{expected}, {new}, \
+                     memory_order_{order}, memory_order_{failure})"
+                );
+                let start = format!("{ty} {expected} = {hope};\n");
+                match hits {
+                    true => format!("{start}{into} = {call} ? {set} : 0;\n"),
+                    false => format!("{start}{call};\n{into} = {expected};\n"),
+                }
+            }
+            Operation::Store | Operation::Load => {
+                format!("{into} = atomic_load_explicit({flag}, memory_order_{order});\n")
+            }
+        };
+        out.push_str(&self.fence.map(fence).unwrap_or_default());
+        out
+    }
+
+    /// An attempt to take a lock that is free at 0: `into` is 0 where it was taken. The way decides
+    /// the operation and its order; a load, which takes nothing, becomes an exchange.
+    pub fn take(&self, lock: &str, ty: &str, into: &str) -> String {
+        let order = self.order;
+        let mut out = match self.operation {
+            Operation::Fetch("or" | "and") => {
+                format!("{into} = atomic_fetch_or_explicit({lock}, 1, memory_order_{order});\n")
+            }
+            Operation::Fetch("add" | "sub") => {
+                format!("{into} = atomic_fetch_add_explicit({lock}, 1, memory_order_{order});\n")
+            }
+            Operation::Cas { weak, failure, .. } => {
+                let name = if weak { "weak" } else { "strong" };
+                format!(
+                    "{ty} {into}e = 0;\n{into} = !atomic_compare_exchange_{name}_explicit({lock}, \
+                     &{into}e, 1, memory_order_{order}, memory_order_{failure});\n"
+                )
+            }
+            _ => format!("{into} = atomic_exchange_explicit({lock}, 1, memory_order_{order});\n"),
+        };
+        out.push_str(&self.fence.map(fence).unwrap_or_default());
+        out
+    }
+
+    /// Whether it is an update that orders on both sides.
+    pub fn is_update(&self) -> bool {
+        let updates = matches!(self.operation, Operation::Exchange | Operation::Fetch(_));
+        updates && (self.fence.is_some() || matches!(self.order, "acq_rel" | "seq_cst"))
+    }
+
+    /// An update that leaves a location at 0, ordered on both sides, whose result goes to `kept` or is
+    /// not used.
+    pub fn update(&self, at: &str, kept: Option<&str>) -> String {
+        let order = self.order;
+        let call = match self.operation {
+            Operation::Fetch(op) => {
+                let same = if op == "and" { "-1" } else { "0" };
+                format!("atomic_fetch_{op}_explicit({at}, {same}, memory_order_{order});\n")
+            }
+            _ => format!("atomic_exchange_explicit({at}, 0, memory_order_{order});\n"),
+        };
+        let before = self.fence.map(|_| fence("release")).unwrap_or_default();
+        let after = self.fence.map(fence).unwrap_or_default();
+        match kept {
+            Some(kept) => format!("{before}{kept} = {call}{after}"),
+            None => format!("{before}{call}{after}"),
+        }
+    }
+
+    /// Whether taking a lock by it orders what comes after.
+    pub fn takes(&self) -> bool {
+        self.fence.is_some() || matches!(self.order, "acquire" | "acq_rel" | "seq_cst")
+    }
+
+    /// An operation on the flag of which nobody uses the result, where it is one that changes
+    /// something: `into` stays as it is.
+    pub fn unused(&self, flag: &str, change: u32) -> Option<String> {
+        let order = self.order;
+        let call = match self.operation {
+            Operation::Exchange => format!("atomic_exchange_explicit({flag}, {change}, "),
+            Operation::Fetch(op @ ("add" | "or" | "xor")) => {
+                format!("atomic_fetch_{op}_explicit({flag}, {change}, ")
+            }
+            _ => return None,
+        };
+        let after = self.fence.map(fence).unwrap_or_default();
+        Some(format!("{call}memory_order_{order});\n{after}"))
+    }
+}

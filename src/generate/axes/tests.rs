@@ -1,0 +1,92 @@
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::*;
+use litmake_base::diag::Source;
+use litmake_litmus as litmus;
+
+fn all(family: &Family) -> Vec<(Point, String, String)> {
+    let mut out = Vec::new();
+    let _ = each(family, &mut |point, name, text| {
+        out.push((point, name, text));
+        ControlFlow::Continue(())
+    });
+    out
+}
+
+#[test]
+fn every_test_of_every_family_can_be_read_and_printed_again() {
+    for family in &FAMILIES {
+        let tests = all(family);
+        assert!(tests.len() > 300, "{} has {} tests", family.name, tests.len());
+        for (_, name, text) in tests.iter().step_by(7) {
+            let test = litmus::read(&Source::new(name.clone(), text.clone()));
+            let test = test.unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let again = litmus::write(&test);
+            let read = litmus::read(&Source::new(name.clone(), again.clone()));
+            assert_eq!(litmus::write(&read.unwrap_or_else(|e| panic!("{e}\n{again}"))), again);
+        }
+    }
+}
+
+#[test]
+fn every_choice_of_every_axis_is_in_some_test() {
+    let mut random = Random::new(5);
+    let mut missing: BTreeSet<(Axis, usize)> =
+        Axis::ALL.into_iter().flat_map(|a| (0..a.choices()).map(move |at| (a, at))).collect();
+    for _ in 0..4000 {
+        for axis in Axis::ALL {
+            let point = draw(&mut random, &[axis]);
+            for axis in Axis::ALL {
+                missing.remove(&(axis, point.get(axis)));
+            }
+        }
+    }
+    let missing: Vec<_> = missing.into_iter().map(|(a, at)| (a, a.choice(at))).collect();
+    assert!(missing.is_empty(), "never drawn: {missing:?}");
+}
+
+#[test]
+fn names_tell_points_apart() {
+    let mut random = Random::new(9);
+    let mut names = std::collections::HashMap::new();
+    for _ in 0..3000 {
+        let point = draw(&mut random, &[]);
+        let (name, _) = text(&point).unwrap_or_default();
+        assert_eq!(*names.entry(name).or_insert(point), point);
+    }
+    assert!(names.len() > 1000);
+}
+
+#[test]
+fn draws_depend_on_the_seed_alone() {
+    let drawn = |seed| {
+        let mut random = Random::new(seed);
+        (0..50).map(|_| draw(&mut random, &[Axis::Alias])).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(3), drawn(3));
+    assert_ne!(drawn(3), drawn(4));
+    assert!(drawn(3).iter().all(|p| p.get(Axis::Alias) > 0));
+}
+
+#[test]
+fn neighbours_differ_on_one_axis() {
+    let mut random = Random::new(2);
+    let point = draw(&mut random, &[Axis::Value]);
+    let beside = neighbours(&mut random, &point, 8);
+    assert_eq!(beside.len(), 8);
+    for next in beside {
+        let differ = Axis::ALL.into_iter().filter(|a| next.get(*a) != point.get(*a)).count();
+        assert_eq!(differ, 1);
+    }
+}
+
+/// Plain data is touched by one thread at a time: without a guard there is no plain data.
+#[test]
+fn what_no_flag_guards_is_atomic() {
+    let shape = |name: &str| (0..Axis::Shape.choices()).find(|at| Axis::Shape.choice(*at) == name);
+    for name in ["MP-open", "MP-unused"] {
+        let point = Point::default().with(Axis::Shape, shape(name).unwrap_or(0));
+        assert_eq!(text(&point), None);
+    }
+}

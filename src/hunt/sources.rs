@@ -1,0 +1,134 @@
+//! Where the tests of a hunt come from: the grid of axes, an axis at a time, and the families of C tests.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use litmake_base::diag::Source;
+use litmake_generate::Made;
+use litmake_generate::axes::{self, AXES, Axis, Point, Random};
+use litmake_generate::families;
+use litmake_litmus::Arch;
+
+/// The families that are lists of their own. Those of the grid's axes are drawn from the grid.
+const LISTED: [&str; 11] = [
+    "c11-constructs",
+    "c11-cas",
+    "c11-unused",
+    "c11-idle",
+    "c11-volatile",
+    "c11-const",
+    "c11-array",
+    "c11-struct",
+    "c11-plain",
+    "c11-helpers",
+    "c11-pointers",
+];
+
+/// Which test of a source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Place {
+    /// A choice on each axis.
+    Grid([u8; AXES]),
+    /// A family, and the place in its list.
+    Listed(usize, usize),
+}
+
+/// The sources, with the lists that were made.
+#[derive(Default)]
+pub struct Sources {
+    lists: HashMap<usize, Vec<Made>>,
+}
+
+impl Sources {
+    /// The names of all sources, in order.
+    pub fn names() -> Vec<String> {
+        let any = ["anything".to_string(), "sync".to_string()];
+        let axes = Axis::ALL.into_iter().skip(3).map(|a| format!("axis {}", a.name()));
+        any.into_iter().chain(axes).chain(LISTED.map(String::from)).collect()
+    }
+
+    /// A test of a source by chance.
+    pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Place> {
+        let axes = AXES - 3;
+        match source {
+            0 => Some(Place::Grid(axes::draw(random, &[]).0)),
+            1 => Some(Place::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
+            n if n < 2 + axes => Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0)),
+            n => {
+                let family = n - 2 - axes;
+                let count = self.list(family).len();
+                (count > 0).then(|| Place::Listed(family, random.below(count)))
+            }
+        }
+    }
+
+    /// The name and the text of a test.
+    pub fn test(&mut self, place: &Place) -> Option<(String, String)> {
+        match place {
+            Place::Grid(point) => {
+                let (name, text) = axes::text(&Point(*point))?;
+                Some((file_name(&name), text))
+            }
+            Place::Listed(family, at) => {
+                let made = self.list(*family).get(*at)?;
+                let name = format!("{}.{}", LISTED[*family], made.name);
+                Some((file_name(&name), made.text(Arch::C)))
+            }
+        }
+    }
+
+    /// Tests beside one: on the grid, those with another choice on one axis; in a list, those that stand
+    /// near, which differ in the order, the operation or the use of a result.
+    pub fn beside(&mut self, place: &Place, random: &mut Random, count: usize) -> Vec<Place> {
+        match place {
+            Place::Grid(point) => axes::neighbours(random, &Point(*point), count)
+                .into_iter()
+                .map(|p| Place::Grid(p.0))
+                .collect(),
+            Place::Listed(family, at) => {
+                let last = self.list(*family).len().saturating_sub(1);
+                let mut out: Vec<Place> = Vec::new();
+                for _ in 0..count * 4 {
+                    let near = (at + random.below(24)).saturating_sub(12).min(last);
+                    let place = Place::Listed(*family, near);
+                    if near != *at && !out.contains(&place) && out.len() < count {
+                        out.push(place);
+                    }
+                }
+                out
+            }
+        }
+    }
+
+    fn list(&mut self, family: usize) -> &[Made] {
+        self.lists.entry(family).or_insert_with(|| {
+            let mut all = Vec::new();
+            let name = LISTED.get(family).copied().unwrap_or("");
+            // A list that cannot be made is empty, and then nothing is drawn from it.
+            let _ = families::each(&Source::new("hunt", name), &mut |made| {
+                all.push(made);
+                ControlFlow::Continue(())
+            });
+            all
+        })
+    }
+}
+
+/// Names of files have a limit.
+const LONGEST: usize = 150;
+
+fn file_name(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c == '/' || c == '*' || c == '?' { '_' } else { c }).collect();
+    if plain.len() <= LONGEST {
+        return plain;
+    }
+    let digest = litmake_base::digest::Digest::of(name.as_bytes()).short();
+    let mut end = LONGEST - 13;
+    while !plain.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}-{digest}", &plain[..end])
+}

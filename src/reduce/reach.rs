@@ -1,0 +1,324 @@
+//! Simpler ways to the data: what words, functions, elements and pointers a test can do without.
+
+use std::collections::HashMap;
+
+use litmake_base::diag::Span;
+use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Part, Stmt, StmtKind, UnaryOp};
+use litmake_litmus::{Body, InitItem, InitValue, Place, Test, Type};
+
+use super::names;
+
+/// Tests that reach the same in a simpler way: each is a try.
+pub fn simpler(test: &Test) -> Vec<Test> {
+    let mut out = Vec::new();
+    if test.helpers.iter().any(|h| !h.told.is_empty()) {
+        let mut next = test.clone();
+        next.helpers.iter_mut().for_each(|h| h.told = Default::default());
+        out.push(next);
+    }
+    let called = |name: &str| {
+        let in_thread = test.threads.iter().any(|body| match body {
+            Body::C(f) => calls(f, name),
+            Body::Asm(_) => false,
+        });
+        in_thread || test.helpers.iter().any(|h| h.name != name && calls(h, name))
+    };
+    if test.helpers.iter().any(|h| !called(&h.name)) {
+        let mut next = test.clone();
+        next.helpers.retain(|h| called(&h.name));
+        out.push(next);
+    }
+    out.extend(without_pointers(test));
+    out.extend(test.helpers.iter().filter_map(|h| inlined(test, h)));
+    let arrays = test.init.iter().filter_map(|i| match (&i.place, &i.ty) {
+        (Place::Mem { name, index: None }, Some(Type::Array(..))) => Some(name.clone()),
+        _ => None,
+    });
+    out.extend(arrays.filter_map(|name| scalar(test, &name)));
+    // Where a thread says what a location is, and it holds nothing at first, the declaration says no more.
+    let said = |item: &InitItem| match &item.place {
+        Place::Mem { name, index: None } => {
+            item.value.is_none()
+                && !matches!(item.ty, Some(Type::Array(..)))
+                && test.threads.iter().any(|body| match body {
+                    Body::C(f) => f.params.iter().any(|p| p.name == *name),
+                    Body::Asm(_) => false,
+                })
+        }
+        _ => false,
+    };
+    if test.init.iter().any(said) {
+        let mut next = test.clone();
+        next.init.retain(|item| !said(item));
+        out.push(next);
+    }
+    out
+}
+
+fn each_body(test: &mut Test, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
+    for body in &mut test.threads {
+        if let Body::C(function) = body {
+            f(&mut function.body);
+        }
+    }
+    test.helpers.iter_mut().for_each(|h| f(&mut h.body));
+}
+
+fn each_expr(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+    s.each_part_mut(&mut |part| match part {
+        Part::Expr(e) => f(e),
+        Part::Stmt(s) => each_expr(s, f),
+    });
+}
+
+/// Puts expressions in the place of names.
+fn replace(e: &mut Expr, with: &HashMap<String, Expr>) {
+    if let ExprKind::Name(n) = &e.kind {
+        if let Some(new) = with.get(n) {
+            *e = new.clone();
+        }
+        return;
+    }
+    e.each_child_mut(&mut |e| replace(e, with));
+    // What is at the address of something is that.
+    if let ExprKind::Unary(UnaryOp::Deref, to) = &e.kind
+        && let ExprKind::Unary(UnaryOp::Addr, of) = &to.kind
+    {
+        *e = (**of).clone();
+    }
+}
+
+/// Whether a name is written in a body, or its address taken.
+fn is_written(body: &[Stmt], name: &str) -> bool {
+    let mut found = false;
+    for s in &mut body.to_vec() {
+        each_expr(s, &mut |e| {
+            found |= e.any(&mut |e| match &e.kind {
+                ExprKind::Assign(_, t, _)
+                | ExprKind::Step { target: t, .. }
+                | ExprKind::Unary(UnaryOp::Addr, t) => {
+                    matches!(&t.kind, ExprKind::Name(n) if n == name)
+                }
+                _ => false,
+            });
+        });
+    }
+    found
+}
+
+/// The test without locals that hold one pointer all the time.
+fn without_pointers(test: &Test) -> Option<Test> {
+    let mut next = test.clone();
+    let mut changed = false;
+    each_body(&mut next, &mut |body| {
+        let mut held: HashMap<String, Expr> = HashMap::new();
+        for s in body.iter() {
+            if let StmtKind::Decl(list) = &s.kind
+                && let [d] = &list[..]
+                && matches!(d.ty.bare(), Type::Pointer(_))
+                && let Some(init) = &d.init
+                && matches!(init.kind, ExprKind::Name(_))
+                && !is_written(body, &d.name)
+            {
+                let mut init = init.clone();
+                replace(&mut init, &held);
+                held.insert(d.name.clone(), init);
+            }
+        }
+        if held.is_empty() {
+            return;
+        }
+        changed = true;
+        body.retain(|s| {
+            !matches!(&s.kind, StmtKind::Decl(list) if list.iter().any(|d| held.contains_key(&d.name)))
+        });
+        body.iter_mut().for_each(|s| each_expr(s, &mut |e| replace(e, &held)));
+    });
+    changed.then_some(next)
+}
+
+/// The test with the body of a function in the place of its calls, where they stand alone or give a value
+/// to something.
+fn inlined(test: &Test, helper: &Function) -> Option<Test> {
+    let (rest, result) = match helper.body.split_last() {
+        Some((Stmt { kind: StmtKind::Return(Some(e)), .. }, rest)) => (rest, Some(e.clone())),
+        _ => (&helper.body[..], None),
+    };
+    let simple = |s: &Stmt| matches!(s.kind, StmtKind::Expr(_) | StmtKind::Decl(_));
+    let written = helper.params.iter().any(|p| is_written(&helper.body, &p.name));
+    if !rest.iter().all(simple) || written {
+        return None;
+    }
+    let mut next = test.clone();
+    let mut count = 0;
+    let call = |e: &Expr, count: &mut usize| -> Option<(Vec<Stmt>, Option<Expr>)> {
+        let ExprKind::Call(name, args) = &e.kind else { return None };
+        if *name != helper.name || args.len() != helper.params.len() {
+            return None;
+        }
+        *count += 1;
+        let mut with: HashMap<String, Expr> =
+            helper.params.iter().map(|p| p.name.clone()).zip(args.iter().cloned()).collect();
+        helper.each_declarator(&mut |d, _| {
+            with.insert(d.name.clone(), Expr::name(&format!("{}_{count}", d.name)));
+        });
+        let mut body = rest.to_vec();
+        for s in &mut body {
+            if let StmtKind::Decl(list) = &mut s.kind {
+                for d in list {
+                    d.name = format!("{}_{count}", d.name);
+                }
+            }
+            each_expr(s, &mut |e| replace(e, &with));
+        }
+        let mut value = result.clone();
+        if let Some(value) = &mut value {
+            replace(value, &with);
+        }
+        Some((body, value))
+    };
+    for body in &mut next.threads {
+        if let Body::C(f) = body {
+            f.body = inline_list(&f.body, &mut |e| call(e, &mut count));
+        }
+    }
+    if count == 0 {
+        return None;
+    }
+    let still = next.threads.iter().any(|body| match body {
+        Body::C(f) => calls(f, &helper.name),
+        Body::Asm(_) => false,
+    }) || next.helpers.iter().any(|h| calls(h, &helper.name));
+    if !still {
+        next.helpers.retain(|h| h.name != helper.name);
+    }
+    Some(next)
+}
+
+fn calls(f: &Function, name: &str) -> bool {
+    let mut found = false;
+    f.each_expr(&mut |e| {
+        found |= e.any(&mut |e| matches!(&e.kind, ExprKind::Call(n, _) if n == name));
+    });
+    found
+}
+
+type Call<'c> = &'c mut dyn FnMut(&Expr) -> Option<(Vec<Stmt>, Option<Expr>)>;
+
+fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
+    let statement = |kind| Stmt::new(kind, Span::default());
+    let mut out = Vec::new();
+    for s in body {
+        match &s.kind {
+            StmtKind::Expr(e) => {
+                let (target, inner) = match &e.kind {
+                    ExprKind::Assign(None, t, v) => (Some(t), &**v),
+                    _ => (None, e),
+                };
+                match (call(inner), target) {
+                    (Some((list, Some(value))), Some(t)) => {
+                        out.extend(list);
+                        let kind = ExprKind::Assign(None, t.clone(), Box::new(value));
+                        out.push(statement(StmtKind::Expr(Expr::new(kind, Span::default()))));
+                    }
+                    (Some((list, None)), None) => out.extend(list),
+                    (Some((list, Some(value))), None) => {
+                        out.extend(list);
+                        out.push(statement(StmtKind::Expr(value)));
+                    }
+                    _ => out.push(s.clone()),
+                }
+            }
+            StmtKind::Decl(list) => match &list[..] {
+                [d] => {
+                    let made = match &d.init {
+                        Some(init) => call(init),
+                        None => None,
+                    };
+                    match made {
+                        Some((body, Some(value))) => {
+                            out.extend(body);
+                            let mut d = d.clone();
+                            d.init = Some(value);
+                            out.push(statement(StmtKind::Decl(vec![d])));
+                        }
+                        _ => out.push(s.clone()),
+                    }
+                }
+                _ => out.push(s.clone()),
+            },
+            _ => {
+                let mut s = s.clone();
+                s.each_part_mut(&mut |part| {
+                    if let Part::Stmt(inner) = part {
+                        let list = match &inner.kind {
+                            StmtKind::Block(list) => inline_list(list, call),
+                            _ => inline_list(std::slice::from_ref(inner), call),
+                        };
+                        *inner = statement(StmtKind::Block(list));
+                    }
+                });
+                out.push(s);
+            }
+        }
+    }
+    out
+}
+
+/// The test with one object in the place of an array of which every access is to the same element.
+fn scalar(test: &Test, name: &str) -> Option<Test> {
+    let mut next = test.clone();
+    let mut at: Option<u128> = None;
+    let mut one = true;
+    fn expr(e: &mut Expr, name: &str, at: &mut Option<u128>, one: &mut bool) {
+        let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
+        let element = match &e.kind {
+            ExprKind::Binary(BinaryOp::Add, a, b) | ExprKind::Index(a, b) if is_it(a) => {
+                match &b.kind {
+                    ExprKind::Int(n) => Some(n.value),
+                    _ => None,
+                }
+            }
+            ExprKind::Name(n) if n == name => Some(0),
+            _ => {
+                e.each_child_mut(&mut |e| expr(e, name, at, one));
+                return;
+            }
+        };
+        *one &= element.is_some() && at.is_none_or(|known| Some(known) == element);
+        *at = at.or(element);
+        let whole = Expr::name(name);
+        *e = match &e.kind {
+            ExprKind::Index(..) => {
+                Expr::new(ExprKind::Unary(UnaryOp::Deref, Box::new(whole)), Span::default())
+            }
+            _ => whole,
+        };
+    }
+    for body in &mut next.threads {
+        if let Body::C(f) = body {
+            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| expr(e, name, &mut at, &mut one)));
+        }
+    }
+    let at = at.filter(|_| one)?;
+    // What holds no value at first needs no declaration.
+    let is_it = |place: &Place| matches!(place, Place::Mem { name: n, .. } if n == name);
+    let holds = |value: &Option<InitValue>| match value {
+        None => false,
+        Some(InitValue::Array(list)) => !list.is_empty(),
+        Some(InitValue::One(_)) => true,
+    };
+    if next.init.iter().any(|item| is_it(&item.place) && holds(&item.value)) {
+        return None;
+    }
+    next.init.retain(|item| !is_it(&item.place));
+    let moved = |place: &Place| match place {
+        Place::Mem { name: n, index } if n == name => {
+            let same = index.map_or(0, u128::from) == at;
+            same.then(|| Place::Mem { name: n.clone(), index: None })
+        }
+        other => Some(other.clone()),
+    };
+    names::keep(&mut next, &moved);
+    Some(next)
+}
