@@ -179,8 +179,7 @@ fn packages_have_the_program_and_all_that_belongs_to_it() {
     }
     let dir = tempfile::tempdir().unwrap();
     let mut make = Command::new(Path::new(ROOT).join("scripts/package"));
-    let target = program().parent().and_then(Path::parent).unwrap();
-    make.args(["--profile", "dev", "--to"]).arg(dir.path()).env("CARGO_TARGET_DIR", target);
+    make.arg("--binary").arg(program()).arg("--to").arg(dir.path());
     ok(make.output().unwrap());
     let made: Vec<PathBuf> =
         std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();

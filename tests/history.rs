@@ -108,6 +108,23 @@ fn a_record_is_kept_listed_and_noted_in() {
     assert!(said.starts_with("pages/index.html: 8 files"), "{said}");
 }
 
+/// Runs of one second stand in the order in which they were added.
+#[test]
+fn runs_of_one_second_stay_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let versions: Vec<String> = (10..20).map(|n| format!("{n}.0.1")).collect();
+    for version in &versions {
+        write(dir.path(), "run.json", version, true);
+        let args = ["history", "add", "run.json", "--date", "2026-11-21", "--host", ""];
+        assert_eq!(litmake(dir.path(), &args).0, 0);
+    }
+    let folder = litmake::history::folder::Folder::new(&dir.path().join("history"));
+    let history = litmake::history::lives::History::of(folder.read().unwrap().kept);
+    let told: Vec<String> = history.runs.iter().map(litmake::history::tell::compilers).collect();
+    let expected: Vec<String> = versions.iter().map(|v| format!("clang {v}")).collect();
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn wrong_input_is_told_what_to_do() {
     let dir = tempfile::tempdir().unwrap();

@@ -164,7 +164,7 @@ fn the_judgement_reads_well_in_a_terminal_and_as_a_comment() {
     let s = Scratch::new(SOUND, BUGGY);
     let args =
         ["diff", "--old", "./old", "--new", "./new", "sb.litmus", "--markdown", "comment.md"];
-    let (status, text, err) = s.litmake(&[&args[..], &["--report", "r.json", "-q"]].concat());
+    let (status, text, err) = s.litmake(&[&args[..], &["--report", "r.json"]].concat());
     assert_eq!(status, 1, "{text}{err}");
     for part in [
         "gcc-x86_64-O2@./old -> gcc-x86_64-O2@./new: other code: 2 of 2 distinct threads, in 1 of 1 test\n",

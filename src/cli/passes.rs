@@ -130,7 +130,7 @@ fn run(args: &Args) -> Run<u8> {
                     (serde_json::json!(steps), news(&test.name, &steps))
                 })
             }
-            _ => blame::blame(&compiler, &test, &mut court, &[]).map(|mut passes| {
+            _ => blame::survey(&compiler, &test, &mut court).map(|mut passes| {
                 // Machine code is asked where something is wrong with it.
                 passes.machine = None;
                 table.add(&steps(&passes));

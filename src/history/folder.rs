@@ -75,7 +75,8 @@ impl Folder {
         Ok(path)
     }
 
-    /// Adds a run. The run is there when its own file is, which comes last.
+    /// Adds a run. The run is there when its own file is, which comes last. It is later than those that there are,
+    /// though one be of the same second.
     pub fn add(&self, report: &Report, about: &Circumstances) -> Result<Run> {
         let before = match self.exists() {
             true => History::of(self.read()?.kept),
@@ -94,7 +95,13 @@ impl Folder {
                 file::write(&path, json(&example(finding)))?;
             }
         }
-        run.id = name(run.date, &json(&run));
+        let id = |run: &Run| name(run.date, &json(run));
+        // A report that is added again, with its date, is the same run.
+        let is_known = before.runs.iter().any(|r| r.id == id(&run));
+        while !is_known && before.runs.iter().any(|r| r.date == run.date) {
+            run.date = Date(run.date.0 + 1);
+        }
+        run.id = id(&run);
         let path = self.make(RUNS)?.join(format!("{}.json", run.id));
         file::write(&path, json(&run))?;
         Ok(run)

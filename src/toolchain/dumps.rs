@@ -53,6 +53,16 @@ const WHOLE: [&str; 2] = ["-mllvm", "-print-module-scope"];
 /// Makes a compiler print after each pass, on intermediate and on machine code.
 const ALL: [&str; 2] = ["-mllvm", "-print-after-all"];
 
+/// Makes a compiler print what it begins with and what each pass of the optimiser changes, and at two points of code
+/// generation: where atomic operations are expanded, and after what may move accesses before
+/// instructions are selected. To print after all passes costs much more than compiling, since compilers
+/// write that a word at a time.
+const CHANGED: [&str; 4] =
+    ["-mllvm", "-print-changed", "-mllvm", "-print-after=atomic-expand,codegenprepare"];
+
+/// What stands for the pass in front of what a compiler begins with.
+pub const START: &str = "";
+
 /// Has no pass of the optimiser run, and makes a compiler print once: after the first step of code
 /// generation, which changes no code that tests have.
 const NONE: [&str; 4] =
@@ -66,6 +76,12 @@ impl Compiler<'_> {
     /// the test does not run (those that keep variables alive) are left out.
     pub fn dumps(&self, test: &Test) -> Result<(Frame, String), Failure> {
         self.printed(test, &ALL)
+    }
+
+    /// What the compiler begins with, the code after each pass of its optimiser that changed some, and the code at two
+    /// points of code generation.
+    pub fn changes(&self, test: &Test) -> Result<(Frame, String), Failure> {
+        self.printed(test, &CHANGED)
     }
 
     /// The module as the compiler's front end makes it, which no pass has seen.
@@ -115,7 +131,8 @@ impl Compiler<'_> {
         let only = format!("-filter-print-funcs={}", functions.join(","));
         let text = |header: &str| self.text(header, &[(0, unit.clone())]);
         // What is printed once is a module that other tools can read, with all that it declares.
-        let filter: &[&str] = if when == ALL { &["-mllvm", &only] } else { &[] };
+        let is_once = when == NONE || when == NUMBERS;
+        let filter: &[&str] = if is_once { &[] } else { &["-mllvm", &only] };
         let extra = [&self.extra()[..], &WHOLE, when, filter].concat();
         let printed = RefCell::new(String::new());
         let run = |request: &Request| {
@@ -188,11 +205,13 @@ pub fn list(printed: &str) -> Vec<Dump<'_>> {
     let mut open: Option<(Dump, usize)> = None;
     for line in printed.split_inclusive('\n') {
         let next = at + line.len();
-        if let Some((pass, on, machine)) = head(line.trim_end()) {
+        // Some of these lines only say that a pass changed nothing; the code before them ends there, too.
+        if line.trim_start_matches(['#', ';', ' ']).starts_with("*** IR ") {
             if let Some((dump, from)) = open.take() {
                 out.push(Dump { text: &printed[from..at], ..dump });
             }
-            open = Some((Dump { pass, on, machine, text: "" }, next));
+            let head = head(line.trim_end());
+            open = head.map(|(pass, on, machine)| (Dump { pass, on, machine, text: "" }, next));
         }
         at = next;
     }
@@ -201,6 +220,9 @@ pub fn list(printed: &str) -> Vec<Dump<'_>> {
     }
     // A pass that removes what it ran on prints nothing.
     out.retain(|d| !d.text.trim().is_empty());
+    for dump in &mut out {
+        dump.machine |= dump.text.trim_start().starts_with("# Machine code");
+    }
     out
 }
 
@@ -209,8 +231,11 @@ pub fn list(printed: &str) -> Vec<Dump<'_>> {
 /// `# *** IR Dump After Machine code sinking (machine-sink) ***:`.
 fn head(line: &str) -> Option<(&str, &str, bool)> {
     let machine = line.starts_with('#');
-    let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR Dump After ")?;
-    let (name, behind) = rest.rsplit_once("***")?;
+    let rest = line.trim_start_matches(['#', ';', ' ']).strip_prefix("*** IR Dump ")?;
+    if rest.starts_with("At Start") {
+        return Some((START, "", false));
+    }
+    let (name, behind) = rest.strip_prefix("After ")?.rsplit_once("***")?;
     let name = name.trim();
     if let Some((pass, on)) = name.split_once(" on ") {
         return Some((pass, on.trim_end_matches(" (invalidated)"), machine));
@@ -243,7 +268,9 @@ mod tests {
         ] {
             assert_eq!(head(line), Some(expected), "{line}");
         }
+        assert_eq!(head("*** IR Dump At Start ***"), Some((START, "", false)));
         assert_eq!(head("; *** something else ***"), None);
+        assert_eq!(head("*** IR Pass PassManager<Function> on f ignored ***"), None);
     }
 
     #[test]
@@ -267,5 +294,19 @@ mod tests {
         let dumps = list(printed);
         let texts: Vec<_> = dumps.iter().map(|d| (d.pass, d.text)).collect();
         assert_eq!(texts, [("A", "one\n"), ("C", "two\nthree\n")]);
+    }
+
+    #[test]
+    fn lines_about_passes_that_changed_nothing_are_no_code() {
+        let printed = "*** IR Dump At Start ***\none\n*** IR Dump After A on f omitted because no change ***\n\
+                       *** IR Dump After B on f ***\ntwo\n*** IR Pass C on f ignored ***\n\
+                       *** IR Dump After D (d) on f ***\n# Machine code for function f:\n";
+        let dumps = list(printed);
+        let told: Vec<_> = dumps.iter().map(|d| (d.pass, d.machine, d.text)).collect();
+        let machine = "# Machine code for function f:\n";
+        assert_eq!(
+            told,
+            [(START, false, "one\n"), ("B", false, "two\n"), ("D (d)", true, machine)]
+        );
     }
 }
