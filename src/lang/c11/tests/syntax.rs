@@ -121,7 +121,7 @@ fn printing() {
         print_function(
             &parse("static inline int f(void) { return 1; }").unwrap_or_else(|e| panic!("{e}"))
         ),
-        "int f() {\n  return 1;\n}\n"
+        "inline int f() {\n  return 1;\n}\n"
     );
 }
 
