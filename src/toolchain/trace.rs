@@ -180,6 +180,12 @@ impl Follower {
                 }
                 continue;
             }
+            if end.is_some() {
+                // It had been started and had not shown itself when the first program ended.
+                // SAFETY: it is followed and stopped, so its number is its own.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                continue;
+            }
             let signal = self.stopped(pid, status);
             // SAFETY: a signal's number in place of data, as this request wants it.
             unsafe { ptrace(libc::PTRACE_SYSCALL, pid, 0, signal as usize) };
@@ -586,6 +592,17 @@ mod tests {
         // It is gone, or dead and not yet taken notice of by whoever has to.
         let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
+
+    /// The first program may end before a child of it has shown itself for the first time.
+    #[test]
+    fn a_child_that_was_only_just_started_is_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let many = "sleep 1000 & ".repeat(20);
+        for _ in 0..20 {
+            let (ended, _) = follow(&many, dir.path());
+            assert!(matches!(ended, Ended::Exit { code: 0, .. }), "{ended:?}");
+        }
     }
 
     #[test]
