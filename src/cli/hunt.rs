@@ -44,7 +44,7 @@ use super::{common, completions, findings, made};
   litmake hunt --budget 16h                                    eight hours more than the first")]
 pub struct Args {
     /// How long the hunt may take in all, what was done before an interrupt included: 90s, 30m, 8h
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
     budget: Duration,
 
     /// Profiles to compile with: names, files, or patterns such as `clang-22-*-O2`, which stand for the
@@ -129,6 +129,14 @@ struct Kept {
     /// Tests with differences that were not looked into yet: they come with the next rounds.
     open: Vec<(String, String)>,
     report: Option<Report>,
+}
+
+fn budget(text: &str) -> std::result::Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("in no time nothing is found; 30m and 8h are budgets".into()),
+        Ok(time) => Ok(time),
+        Err(e) => Err(format!("{e}; 30m and 8h are budgets")),
+    }
 }
 
 pub fn main(args: Args) -> ExitCode {

@@ -152,7 +152,7 @@ fn run(args: &Args) -> Run<u8> {
             }
         }
     }
-    if !args.json {
+    if !args.json && !table.passes.is_empty() {
         print!("{}", table.text());
     }
     Ok(common::status_of(match () {
@@ -200,10 +200,10 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
         let same = |tool: &String| tool.ends_with(&format!("-{version}"));
         args.tool.as_ref().is_none_or(same).then_some((version, tool))
     };
-    let (version, tool) = VERSIONS
-        .rev()
-        .find_map(of_version)
-        .ok_or_else(|| missing("no version of LLVM with both `opt` and clang".into()))?;
+    let (version, tool) = VERSIONS.rev().find_map(of_version).ok_or_else(|| {
+        let opt = args.tool.as_deref().unwrap_or("opt");
+        missing(format!("`{opt}` beside a clang of its version"))
+    })?;
     Ok((profile(&format!("clang-{version}-x86_64-O2"))?, Some(tool)))
 }
 
