@@ -275,6 +275,25 @@ impl<'p> Program<'p> {
         }
     }
 
+    /// The parameter through which an object is reached, whether it is read or written.
+    fn pointer(&self, object: &str) -> String {
+        match self.alias {
+            "volatile-once" if self.kind != "volatile" => format!("volatile {object} *p"),
+            "other-sign" if self.kind == "volatile" => format!("volatile {} *p", self.ty.other),
+            "other-sign" => format!("{} *p", self.ty.other),
+            _ => format!("{object} *p"),
+        }
+    }
+
+    /// How a function that has two pointers begins, and the word that its pointers have.
+    fn head_of_call(&self) -> (&'static str, &'static str) {
+        match self.alias {
+            "restrict-call" => ("static __attribute__((noinline))", "restrict "),
+            "restrict-inline" => ("static inline __attribute__((always_inline))", "restrict "),
+            _ => ("static __attribute__((noinline))", ""),
+        }
+    }
+
     /// A load of the data: what stands before, and the value's expression.
     fn load(&mut self, which: usize) -> (String, String) {
         let mut before = String::new();
@@ -287,21 +306,12 @@ impl<'p> Program<'p> {
         // What is reached through a cast is handed on as that.
         let parameter = match self.alias {
             "const" => format!("const {object} *p"),
-            "volatile-once" if self.kind != "volatile" => format!("volatile {object} *p"),
-            "other-sign" if self.kind == "volatile" => format!("volatile {} *p", self.ty.other),
-            "other-sign" => format!("{} *p", self.ty.other),
-            _ => format!("{object} *p"),
+            _ => self.pointer(&object),
         };
         match self.alias {
             "restrict-call" | "restrict-inline" | "may-alias-call" => {
                 let scratch = self.scratch("s", &object);
-                let (head, word) = match self.alias {
-                    "restrict-call" => ("static __attribute__((noinline))", "restrict "),
-                    "restrict-inline" => {
-                        ("static inline __attribute__((always_inline))", "restrict ")
-                    }
-                    _ => ("static __attribute__((noinline))", ""),
-                };
+                let (head, word) = self.head_of_call();
                 let set = match self.kind {
                     "atomic" => "atomic_store_explicit(q, 5, memory_order_relaxed)",
                     _ => "*q = 5",
@@ -364,22 +374,11 @@ impl<'p> Program<'p> {
             "atomic" => "atomic_store_explicit(p, w, memory_order_relaxed)",
             _ => "*p = w",
         };
-        let parameter = match self.alias {
-            "volatile-once" if self.kind != "volatile" => format!("volatile {object} *p"),
-            "other-sign" if self.kind == "volatile" => format!("volatile {} *p", self.ty.other),
-            "other-sign" => format!("{} *p", self.ty.other),
-            _ => format!("{object} *p"),
-        };
+        let parameter = self.pointer(&object);
         match self.alias {
             "restrict-call" | "restrict-inline" | "may-alias-call" => {
                 let scratch = self.scratch("s", &object);
-                let (head, word) = match self.alias {
-                    "restrict-call" => ("static __attribute__((noinline))", "restrict "),
-                    "restrict-inline" => {
-                        ("static inline __attribute__((always_inline))", "restrict ")
-                    }
-                    _ => ("static __attribute__((noinline))", ""),
-                };
+                let (head, word) = self.head_of_call();
                 let set = match self.kind {
                     "atomic" => "atomic_store_explicit(q, w, memory_order_relaxed)",
                     _ => "*q = w",
