@@ -15,6 +15,7 @@ use std::time::Instant;
 use litmake::diag::Source;
 use litmake::litmus::{self, Test};
 use litmake::mix::link::link;
+use litmake::mix::symmetry::symmetries;
 use litmake::mix::{By, split};
 
 const PROFILES: usize = 10;
@@ -56,11 +57,17 @@ fn main() {
         let (linked, tests) = link(&six, &parts, &made, None, &|| false).expect("nobody stops it");
         let seconds = start.elapsed().as_secs_f64();
         let all = linked.table.assignments();
+        let start = Instant::now();
+        let counted = linked.table.up_to(&symmetries(&six, &parts));
+        let counting = start.elapsed().as_secs_f64();
         println!(
-            "{distinct:>2} mappings: {all} mixes, {} combinations, {} tests in {seconds:.3} s: {:.0} a second",
+            "{distinct:>2} mappings: {all} mixes, {} combinations, {} tests in {seconds:.3} s: {:.0} mixes \
+             and {:.0} tests a second; {counted} combinations up to symmetry, counted in {:.1} us",
             linked.table.combinations(),
             tests.len(),
-            all as f64 / seconds
+            all as f64 / seconds,
+            tests.len() as f64 / seconds,
+            counting * 1e6
         );
     }
 }

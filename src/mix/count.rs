@@ -47,6 +47,35 @@ impl Table {
             .fold(1, u128::saturating_mul)
     }
 
+    /// How many combinations [`Table::each`] goes through, without going through them: by Burnside's
+    /// lemma, the mean over all symmetries of how many combinations each leaves as they are. Such a
+    /// combination has one sequence for all parts that the symmetry moves to each other. The symmetries
+    /// with the identity are a group.
+    pub fn up_to(&self, symmetries: &[Vec<usize>]) -> u128 {
+        let choices: Vec<BTreeSet<u32>> =
+            (0..self.sequences.len()).map(|i| self.distinct(i)).collect();
+        let fixed = |symmetry: &Vec<usize>| {
+            let mut all = 1u128;
+            let mut seen = vec![false; choices.len()];
+            for first in 0..choices.len() {
+                let mut common = choices[first].clone();
+                let mut part = first;
+                while !seen[part] {
+                    seen[part] = true;
+                    common.retain(|sequence| choices[part].contains(sequence));
+                    part = symmetry[part];
+                    if part == first {
+                        all = all.saturating_mul(common.len() as u128);
+                    }
+                }
+            }
+            all
+        };
+        let identity: Vec<usize> = (0..choices.len()).collect();
+        let sum = symmetries.iter().map(fixed).fold(fixed(&identity), u128::saturating_add);
+        sum / (symmetries.len() as u128 + 1)
+    }
+
     /// What comes out where one profile compiles everything.
     pub fn uniform(&self, profile: usize) -> Combination {
         (0..self.sequences.len())

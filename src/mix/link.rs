@@ -132,7 +132,10 @@ pub fn link(
     });
     if too_many {
         messages.insert(format!(
-            "there are over {MAX_TESTS} mixes that differ, or {MAX_COMBINATIONS} combinations"
+            "of {} combinations of code that differs, the first {} were looked at: one test has at \
+             most {MAX_TESTS} mixes and {MAX_COMBINATIONS} combinations",
+            table.up_to(&symmetries),
+            at.len()
         ));
     }
     (!stopped).then_some((out, texts))

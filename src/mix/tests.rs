@@ -389,4 +389,25 @@ proptest! {
             true
         });
     }
+
+    #[test]
+    fn counting_is_going_through_all(
+        pair in prop::collection::vec(prop::collection::vec(0u32..4, 3), 2),
+        one in prop::collection::vec(0u32..4, 3),
+    ) {
+        let count = |rows: &[&Vec<u32>], symmetries: &[Vec<usize>]| {
+            let sequences: Vec<Vec<u32>> = rows.iter().map(|r| r.to_vec()).collect();
+            let table = Table { chosen: vec![true; sequences.len()], sequences };
+            let mut seen = 0u128;
+            table.each(symmetries, &mut |_| { seen += 1; true });
+            assert_eq!(table.up_to(symmetries), seen);
+        };
+        count(&[&pair[0], &pair[1], &one], &[]);
+        count(&[&pair[0], &pair[1], &pair[0], &pair[1]], &[vec![2, 3, 0, 1]]);
+        // Three threads that can all change places.
+        let mut all = vec![vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 0, 1], vec![2, 1, 0]];
+        count(&[&one, &one, &one], &all);
+        all.iter_mut().for_each(|s| s.push(3));
+        count(&[&one, &one, &one, &pair[0]], &all);
+    }
 }

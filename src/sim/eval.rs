@@ -58,6 +58,11 @@ impl Choices {
                 }
             }
         }
+        for (a, b) in &skeleton.ordered {
+            let (a, b) = (usize::from(*a), usize::from(*b));
+            choices.co_lower.insert(a, b);
+            choices.co_upper.remove(b, a);
+        }
         choices
     }
 }

@@ -22,6 +22,7 @@ mod small;
 mod solver;
 mod specialise;
 pub mod steps;
+mod symmetry;
 mod theory;
 pub mod unfold;
 mod valuation;
@@ -55,6 +56,7 @@ use results::{EarlyEnd, Outcome, Results, Stats, holds};
 use search::Search;
 use skeleton::{Cells, Skeleton};
 use steps::CompiledModel;
+use symmetry::Symmetry;
 use theory::Theory;
 use unfold::{Limits, Obstacle, Unfolder};
 use visible::{Private, Visible};
@@ -291,8 +293,14 @@ impl Simulator {
         } else {
             domain::feasible(program, exprs, &paths)
         };
+        // The reference assumes nothing.
+        let symmetry = match options.engine {
+            Engine::Exhaustive => Symmetry::default(),
+            _ => Symmetry::of(program),
+        };
         let mut look = |picked: Vec<&Path>, results: &mut Results| {
             let mut skeleton = Skeleton::new(program, &cells, picked, visible.early);
+            skeleton.ordered = symmetry.ordered(&skeleton);
             if let Some(domains) = &domains {
                 skeleton.compare_values(exprs, domains);
             }
@@ -333,6 +341,9 @@ impl Simulator {
             stopped(result, test, model, options, results)
         };
         each_choice(&paths, &mut |picked| {
+            if !symmetry.keeps(&picked) {
+                return Ok(());
+            }
             // If an allowed execution takes a path with an error, that is the result of the test.
             if let Some(error) = picked.iter().find_map(|path| path.error.as_deref()) {
                 let mut aside = Results { stats: results.stats, ..Results::default() };
@@ -415,8 +426,11 @@ fn unfold_all(
             let unfolder =
                 Unfolder { program, limits, private: &private, thread, cut: Flag::new(false) };
             match unfolder.run(exprs) {
-                Ok(paths) => {
+                Ok(mut paths) => {
                     cut |= paths.cut;
+                    for (number, path) in paths.paths.iter_mut().enumerate() {
+                        path.number = number;
+                    }
                     all.push(paths.paths);
                 }
                 Err(Obstacle::NotPrivate(loc)) => {

@@ -99,6 +99,8 @@ impl PathEvent {
 
 #[derive(Clone, Debug)]
 pub struct Path {
+    /// Which path of its thread it is. Threads with equal code have equal paths under equal numbers.
+    pub number: usize,
     pub events: Vec<PathEvent>,
     /// The path is taken if each of these values is true (not 0), or false.
     pub constraints: Vec<(ExprId, bool)>,

@@ -218,6 +218,8 @@ pub struct Skeleton<'p> {
     threads: Vec<std::ops::Range<usize>>,
     /// Which events have different values, for models that ask.
     values: Option<Values>,
+    /// Pairs of writes of a cell whose order in coherence may be taken for granted, transitively.
+    pub ordered: Vec<(u16, u16)>,
 }
 
 /// The pairs of events with different values, and those for which this is open.
@@ -345,7 +347,7 @@ impl<'p> Skeleton<'p> {
                 read.candidates.retain(|w| events[usize::from(*w)].kind != Kind::LockWrite);
             }
         }
-        Skeleton { paths, events, reads, writes, first, threads, values: None }
+        Skeleton { paths, events, reads, writes, first, threads, values: None, ordered: Vec::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -587,8 +589,13 @@ impl<'p> Skeleton<'p> {
         }
     }
 
+    /// The events of a thread, in program order.
+    pub fn thread_events(&self, thread: usize) -> std::ops::Range<usize> {
+        self.threads[thread].clone()
+    }
+
     fn thread_range(&self, e: &Event) -> std::ops::Range<usize> {
-        e.thread.map_or(0..0, |t| self.threads[usize::from(t)].clone())
+        e.thread.map_or(0..0, |t| self.thread_events(usize::from(t)))
     }
 
     /// The events of the same execution of an instruction.

@@ -211,6 +211,12 @@ impl<'s> Solver<'s> {
                     }
                 }
             }
+            for (a, b) in skeleton.ordered.iter().filter(|(a, _)| rest.contains(a)) {
+                let lit = self.co[&(*a, *b)];
+                self.clause(vec![lit]);
+                self.lower.co.insert(usize::from(*a), usize::from(*b));
+                self.upper.co.remove(usize::from(*b), usize::from(*a));
+            }
             for w in writes {
                 let w = usize::from(*w);
                 if self.upper.co.row(w).iter().all(|x| *x == 0) {

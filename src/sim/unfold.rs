@@ -225,7 +225,7 @@ impl<'p> Unfolder<'p> {
                 finals.push((i, state.regs[usize::from(reg)].value));
             }
         }
-        Path { events: state.events, constraints: state.constraints, finals, error }
+        Path { number: 0, events: state.events, constraints: state.constraints, finals, error }
     }
 
     fn error(&self, state: &State, message: impl Into<String>) -> Obstacle {
