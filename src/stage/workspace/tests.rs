@@ -1,5 +1,7 @@
 //! What a change makes of the graph: which stages' keys are computed again, and which are not.
 
+#![allow(clippy::disallowed_methods, reason = "tests look at files and programs")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
