@@ -24,16 +24,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use litmake::base::digest::Digest;
-use litmake::base::records::{Put, Records};
+use litmake::base::records::Nowhere;
 use litmake::litmus::{Arch, list, pack};
 use litmake::pipeline::kinds::Kind;
-use litmake::pipeline::load::load;
-use litmake::pipeline::plan::plan;
+use litmake::pipeline::query;
 use litmake::profile::Profiles;
 use litmake::profile::files::Files;
 use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::{Report, github, junit, merge, terminal};
-use litmake::stage;
+use litmake::stage::workspace::Workspace;
 use litmake::stats::results::Results;
 use litmake::toolchain::image::Image;
 use litmake::toolchain::image::library::Library;
@@ -237,8 +236,9 @@ fn mutated(seeds: &[String], random: &mut Random) -> String {
 struct Memory(BTreeMap<PathBuf, Arc<str>>);
 
 impl Files for Memory {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        self.0.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    fn content(&self, path: &Path, _: u64) -> io::Result<Arc<[u8]>> {
+        let text = self.0.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(text.as_bytes().into())
     }
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
         self.0.keys().filter(|p| p.parent() == Some(folder)).cloned().collect()
@@ -248,19 +248,6 @@ impl Files for Memory {
     }
 }
 
-/// Remembers nothing.
-struct Nothing;
-
-impl Records for Nothing {
-    fn has(&self, keys: &[Digest]) -> Vec<bool> {
-        vec![false; keys.len()]
-    }
-    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
-        vec![None; keys.len()]
-    }
-    fn put(&self, _: &[Put]) {}
-}
-
 fn pipeline(text: &str, other: &str) -> bool {
     let files = Memory(BTreeMap::from([
         ("p.yaml".into(), text.into()),
@@ -268,15 +255,18 @@ fn pipeline(text: &str, other: &str) -> bool {
         ("profiles/x.yaml".into(), other.into()),
     ]));
     let set = [("x".to_string(), "a, b".to_string())];
-    let planned = load(&files, Path::new("p.yaml"), &[])
-        .or_else(|_| load(&files, Path::new("p.yaml"), &set))
-        .and_then(|p| plan(&files, p, &[]));
-    let Ok(plan) = planned else { return false };
+    let files = Arc::new(files);
+    let of = |sets: &[_]| query::Workspace::over(files.clone(), Path::new("p.yaml"), sets, &[]);
+    let all = [of(&[]), of(&set)].into_iter().map(Workspace::from);
+    let Some((mut workspace, plan)) = all.into_iter().find_map(|w| w.plan().ok().map(|p| (w, p)))
+    else {
+        return false;
+    };
     let _ = (plan.dot(false), plan.mermaid(true));
     // Compilers and devices are asked for when a graph is built; the rest is only read.
     let quiet = |k: &Kind| !matches!(k.name(), "compile" | "link" | "layout" | "run");
     if plan.nodes.len() < 50 && plan.nodes.iter().all(|n| quiet(&n.kind)) {
-        let _ = stage::build(&plan, &Nothing);
+        let _ = workspace.prepare(&Nowhere);
     }
     true
 }

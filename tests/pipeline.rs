@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use litmake::pipeline::kinds::Kind;
 use litmake::pipeline::load::load;
-use litmake::pipeline::plan::{Plan, plan};
+use litmake::pipeline::plan::Plan;
+use litmake::pipeline::query::Workspace;
 use litmake::profile::files::Files;
 use litmake::profile::types::Observe;
 use proptest::prelude::*;
 
 /// A file system in memory.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Memory(BTreeMap<PathBuf, String>);
 
 impl Memory {
@@ -27,9 +28,9 @@ impl Memory {
 }
 
 impl Files for Memory {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+    fn content(&self, path: &Path, _: u64) -> io::Result<Arc<[u8]>> {
         match self.0.get(path) {
-            Some(text) => Ok(text.as_str().into()),
+            Some(text) => Ok(text.as_bytes().into()),
             None => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
         }
     }
@@ -45,9 +46,9 @@ fn planned(files: &Memory, sets: &[(&str, &str)], targets: &[&str]) -> Result<Pl
     let sets: Vec<(String, String)> =
         sets.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
     let targets: Vec<String> = targets.iter().map(|t| t.to_string()).collect();
-    load(files, Path::new("p.yaml"), &sets)
-        .and_then(|p| plan(files, p, &targets))
-        .map_err(|e| e.to_string())
+    let files = Arc::new(files.clone());
+    let workspace = Workspace::over(files, Path::new("p.yaml"), &sets, &targets);
+    workspace.plan().map(|plan| Plan::clone(&plan)).map_err(|e| e.to_string())
 }
 
 fn error(text: &str) -> String {

@@ -34,6 +34,7 @@ const STAMP_LEN: usize = 48;
 pub struct Stamp([u8; STAMP_LEN]);
 
 impl Stamp {
+    /// What tells a later version of a file from this one: place, size and times.
     pub fn of(meta: &Metadata) -> Stamp {
         let fields = [
             meta.dev(),
@@ -50,6 +51,7 @@ impl Stamp {
         Stamp(out)
     }
 
+    /// As it is stored.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

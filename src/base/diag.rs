@@ -11,7 +11,9 @@ use super::failure::FailureKind;
 /// A named text that diagnostics point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
+    /// What diagnostics call it: a path, or words.
     pub name: Arc<str>,
+    /// All of it.
     pub text: Arc<str>,
     /// Where the text stands in another.
     within: Option<Arc<(Source, Span)>>,
@@ -20,6 +22,7 @@ pub struct Source {
 }
 
 impl Source {
+    /// A text that stands for itself.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Source {
         Source { name: name.into(), text: text.into(), within: None, nameless: false }
     }
@@ -59,25 +62,32 @@ impl Source {
 /// A range of bytes in a [`Source`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
+    /// The first byte.
     pub start: u32,
+    /// The byte behind the last.
     pub end: u32,
 }
 
 impl Span {
+    /// From a byte to the one behind the last.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
 
+    /// The least range that has both in it.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
 /// One error about one text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diag {
+    /// What is wrong, or what was expected, without a place.
     pub message: String,
+    /// The text that it is about, where it is about one.
     pub source: Option<Source>,
+    /// The part of that text which is underlined.
     pub span: Option<Span>,
     /// What to do about it.
     pub help: Option<String>,
@@ -85,9 +95,11 @@ pub struct Diag {
     pub kind: FailureKind,
 }
 
+/// What reading and loading give: a value, or one error for people.
 pub type Result<T> = std::result::Result<T, Box<Diag>>;
 
 impl Diag {
+    /// An error that has no place yet.
     #[cold]
     pub fn new(message: impl Into<String>) -> Box<Diag> {
         Box::new(Diag {
@@ -99,17 +111,20 @@ impl Diag {
         })
     }
 
+    /// An error about a part of a text.
     #[cold]
     pub fn at(source: &Source, span: Span, message: impl Into<String>) -> Box<Diag> {
         Diag::new(message).or_at(source, span)
     }
 
+    /// The same error of another kind.
     #[cold]
     pub fn kind(mut self: Box<Self>, kind: FailureKind) -> Box<Diag> {
         self.kind = kind;
         self
     }
 
+    /// The same error with what to do about it.
     #[cold]
     pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Diag> {
         self.help = Some(help.into());

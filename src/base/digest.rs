@@ -13,10 +13,12 @@ impl Digest {
     /// The name of the digest function; stores carry it in their headers.
     pub const FUNCTION: &'static str = "blake3";
 
+    /// The digest of some content.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest(*blake3::hash(bytes).as_bytes())
     }
 
+    /// A digest that was stored; none where its length is another.
     pub fn from_slice(bytes: &[u8]) -> Option<Digest> {
         Some(Digest(bytes.try_into().ok()?))
     }
@@ -26,6 +28,7 @@ impl Digest {
         u64::from_be_bytes(self.0[..8].try_into().expect("eight bytes"))
     }
 
+    /// All of it, without the name of the function.
     pub fn hex(&self) -> String {
         self.0.iter().map(|b| format!("{b:02x}")).collect()
     }
@@ -35,6 +38,7 @@ impl Digest {
         self.0[..6].iter().map(|b| format!("{b:02x}")).collect()
     }
 
+    /// Reads what [`Digest::hex`] writes, with or without the name of the function before it.
     pub fn parse(text: &str) -> Option<Digest> {
         let hex = text.strip_prefix("blake3:").unwrap_or(text);
         if hex.len() != 64 || !hex.is_ascii() {
@@ -79,15 +83,18 @@ impl fmt::Debug for Digest {
 pub struct Keyer(blake3::Hasher);
 
 impl Keyer {
+    /// Begins a key for some purpose. Keys for different purposes are never equal.
     pub fn new(what: &str) -> Keyer {
         Keyer(blake3::Hasher::new()).field("key", what.as_bytes())
     }
 
+    /// The key with one more field.
     pub fn field(mut self, name: &str, bytes: &[u8]) -> Keyer {
         self.add(name, bytes);
         self
     }
 
+    /// See [`Keyer::field`].
     pub fn add(&mut self, name: &str, bytes: &[u8]) {
         self.0.update(&(name.len() as u64).to_le_bytes());
         self.0.update(name.as_bytes());
@@ -95,6 +102,7 @@ impl Keyer {
         self.0.update(bytes);
     }
 
+    /// The digest of all fields so far.
     pub fn finish(&self) -> Digest {
         Digest(*self.0.finalize().as_bytes())
     }

@@ -73,6 +73,7 @@ impl FailureKind {
         matches!(self, FailureKind::Broken(Fault::Crashed(_) | Fault::Hung))
     }
 
+    /// How long a result with such a failure may stay in the cache.
     pub fn lasting(self) -> Lasting {
         match self {
             FailureKind::Unreadable
@@ -92,6 +93,7 @@ const NAMELESS: &str = "@";
 /// be lost: [`Failure::of`] says more of it, and whoever shows it asks for its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
+    /// What decisions go by.
     pub kind: FailureKind,
     /// For people.
     message: String,
@@ -121,9 +123,11 @@ impl Form {
     }
 }
 
+/// What work on an item gives.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
+    /// A failure, and what people are told.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into(), form: Form::Plain, thread: None }
     }
@@ -138,18 +142,22 @@ impl Failure {
         Failure::new(FailureKind::Unsupported, format!("unsupported: {what}"))
     }
 
+    /// An item that is left out on purpose.
     pub fn left_out(why: impl Into<String>) -> Failure {
         Failure::new(FailureKind::LeftOut, why)
     }
 
+    /// A tool or a machine that failed.
     pub fn broken(fault: Fault, message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Broken(fault), message)
     }
 
+    /// A machine that failed in a way that says nothing of the item.
     pub fn machine(message: impl Into<String>) -> Failure {
         Failure::broken(Fault::Machine, message)
     }
 
+    /// Work that a stop ended.
     pub fn stopped() -> Failure {
         Failure::new(FailureKind::Stopped, "stopped")
     }
@@ -200,18 +208,22 @@ impl Failure {
         }
     }
 
+    /// Whether the message is about one thread of the test.
     pub fn is_of_thread(&self) -> bool {
         self.thread.is_some()
     }
 
+    /// Whether another run may fare better without a change to the item.
     pub fn is_broken(&self) -> bool {
         matches!(self.kind, FailureKind::Broken(_))
     }
 
+    /// Whether a stop is the reason.
     pub fn is_stopped(&self) -> bool {
         self.kind == FailureKind::Stopped
     }
 
+    /// As it is stored.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

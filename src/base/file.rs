@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::diag::{Diag, Result};
 
@@ -55,14 +56,23 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The error of a file that has more bytes than are read.
 pub fn too_large(most: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", most >> 20))
 }
 
 /// [`read`] for texts.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?)
-        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+    String::from_utf8(read(path, most)?).map_err(|_| not_utf8())
+}
+
+/// What was read, as a text.
+pub fn text(content: Arc<[u8]>) -> io::Result<Arc<str>> {
+    std::str::from_utf8(&content).map(Arc::from).map_err(|_| not_utf8())
+}
+
+fn not_utf8() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")
 }
 
 /// Writes a file as a whole. A link stays a link, and what it leads to is written; a device or a

@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The option and the variable that forbid it.
 pub const OPTION: &str = "no-local";
+/// See [`OPTION`].
 pub const VARIABLE: &str = "LITMAKE_NO_LOCAL";
 
 static FORBIDDEN: AtomicBool = AtomicBool::new(false);
@@ -20,6 +21,7 @@ pub fn forbid() {
     FORBIDDEN.store(true, Ordering::Relaxed);
 }
 
+/// Whether the option or the variable was given.
 pub fn is_forbidden() -> bool {
     let by_variable = || std::env::var_os(VARIABLE).is_some_and(|v| !v.is_empty() && v != "0");
     FORBIDDEN.load(Ordering::Relaxed) || by_variable()

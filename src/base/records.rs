@@ -19,8 +19,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// In the order of their bytes.
     pub const ALL: [Kind; 4] = [Kind::Action, Kind::Blob, Kind::Manifest, Kind::Alias];
 
+    /// As statistics call them.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Action => "actions",
@@ -30,6 +32,7 @@ impl Kind {
         }
     }
 
+    /// What [`Kind`] a stored byte stands for.
     pub fn from_byte(byte: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|k| *k as u8 == byte)
     }
@@ -37,15 +40,21 @@ impl Kind {
 
 /// One record to be put.
 pub struct Put<'a> {
+    /// What it is.
     pub kind: Kind,
+    /// What it is found by.
     pub key: Digest,
+    /// What is remembered.
     pub value: &'a [u8],
 }
 
 /// The batched interface that the engine works through.
 pub trait Records: Send + Sync {
+    /// For each key, whether a record is there.
     fn has(&self, keys: &[Digest]) -> Vec<bool>;
+    /// For each key, its record where one is there.
     fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>>;
+    /// Remembers. A record under a key that is there already is the same one.
     fn put(&self, records: &[Put]);
 }
 

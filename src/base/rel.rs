@@ -108,6 +108,7 @@ pub mod rows {
         }
     }
 
+    /// `a^-1`.
     pub fn inverse(out: &mut [u64], a: &[u64], words: usize) {
         out.fill(0);
         if words == 1 {
@@ -172,12 +173,14 @@ pub mod rows {
         }
     }
 
+    /// `~a`, among `n` events.
     pub fn complement(out: &mut [u64], a: &[u64], n: usize, words: usize) {
         for (i, (out, a)) in out.iter_mut().zip(a).enumerate() {
             *out = !a & mask(n, i % words);
         }
     }
 
+    /// `a * b` of two sets.
     pub fn cross(out: &mut [u64], a: &[u64], b: &[u64]) {
         out.fill(0);
         for i in ones(a) {
@@ -185,6 +188,7 @@ pub mod rows {
         }
     }
 
+    /// `[s]`, the identity on a set.
     pub fn identity_on(out: &mut [u64], set: &[u64]) {
         out.fill(0);
         for e in ones(set) {
@@ -223,6 +227,7 @@ pub mod rows {
         }
     }
 
+    /// The events that are related to something.
     pub fn domain(out: &mut [u64], a: &[u64]) {
         let words = out.len();
         out.fill(0);
@@ -232,6 +237,7 @@ pub mod rows {
         }
     }
 
+    /// The events that something is related to.
     pub fn range(out: &mut [u64], a: &[u64]) {
         let words = out.len();
         out.fill(0);
@@ -242,6 +248,7 @@ pub mod rows {
         }
     }
 
+    /// Whether no event is related to itself.
     pub fn is_irreflexive(bits: &[u64], words: usize) -> bool {
         bits.chunks_exact(words).enumerate().all(|(e, row)| row[e / 64] >> (e % 64) & 1 == 0)
     }
@@ -298,14 +305,17 @@ impl Set {
         Set { n: 0, bits: Vec::new() }
     }
 
+    /// No event of `n`.
     pub fn empty(n: usize) -> Set {
         Set { n: n as u32, bits: vec![0; words_for(n)] }
     }
 
+    /// All of `n` events.
     pub fn full(n: usize) -> Set {
         Set { n: n as u32, bits: (0..words_for(n)).map(|w| mask(n, w)).collect() }
     }
 
+    /// Some of `n` events.
     pub fn of(n: usize, events: impl IntoIterator<Item = usize>) -> Set {
         let mut set = Set::empty(n);
         for e in events {
@@ -314,67 +324,83 @@ impl Set {
         set
     }
 
+    /// How many events there are, in the set or not.
     pub fn universe(&self) -> usize {
         self.n as usize
     }
 
+    /// Puts an event in.
     pub fn insert(&mut self, e: usize) {
         debug_assert!(e < self.n as usize);
         self.bits[e / 64] |= 1 << (e % 64);
     }
 
+    /// Takes an event out.
     pub fn remove(&mut self, e: usize) {
         self.bits[e / 64] &= !(1 << (e % 64));
     }
 
+    /// Whether an event is in it.
     pub fn contains(&self, e: usize) -> bool {
         self.bits[e / 64] >> (e % 64) & 1 != 0
     }
 
+    /// Whether no event is in it.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|w| *w == 0)
     }
 
+    /// Whether all of it is in the other.
     pub fn subset_of(&self, other: &Set) -> bool {
         rows::within(&self.bits, &other.bits)
     }
 
+    /// How many events are in it.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
 
+    /// The events in it, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         ones(&self.bits)
     }
 
+    /// The bits: event `e` is bit `e % 64` of word `e / 64`.
     pub fn words(&self) -> &[u64] {
         &self.bits
     }
 
+    /// See [`Set::words`]. No bit above the last event may be set.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.bits
     }
 
+    /// Takes all events out.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
+    /// Becomes another set over as many events, without an allocation.
     pub fn copy_from(&mut self, other: &Set) {
         self.bits.copy_from_slice(&other.bits);
     }
 
+    /// `a | b`.
     pub fn union(&self, other: &Set) -> Set {
         self.zip(other, |a, b| a | b)
     }
 
+    /// `a & b`.
     pub fn inter(&self, other: &Set) -> Set {
         self.zip(other, |a, b| a & b)
     }
 
+    /// `a \ b`.
     pub fn diff(&self, other: &Set) -> Set {
         self.zip(other, |a, b| a & !b)
     }
 
+    /// `~a`.
     pub fn complement(&self) -> Set {
         Set::full(self.n as usize).diff(self)
     }
@@ -385,14 +411,17 @@ impl Set {
         out
     }
 
+    /// Becomes `a | b`.
     pub fn set_union(&mut self, a: &Set, b: &Set) {
         self.set_zip(a, b, |a, b| a | b);
     }
 
+    /// Becomes `a & b`.
     pub fn set_inter(&mut self, a: &Set, b: &Set) {
         self.set_zip(a, b, |a, b| a & b);
     }
 
+    /// Becomes `a \ b`.
     pub fn set_diff(&mut self, a: &Set, b: &Set) {
         self.set_zip(a, b, |a, b| a & !b);
     }
@@ -416,21 +445,25 @@ impl Rel {
         Rel { n: 0, words: 1, bits: Vec::new() }
     }
 
+    /// Relates none of `n` events.
     pub fn empty(n: usize) -> Rel {
         let words = words_for(n);
         Rel { n: n as u32, words: words as u32, bits: vec![0; words * n] }
     }
 
+    /// Relates each of `n` events to each.
     pub fn full(n: usize) -> Rel {
         let mut rel = Rel::empty(n);
         rel.set_cross(&Set::full(n), &Set::full(n));
         rel
     }
 
+    /// Relates each of `n` events to itself.
     pub fn identity(n: usize) -> Rel {
         Rel::of(n, (0..n).map(|e| (e, e)))
     }
 
+    /// Some pairs of `n` events.
     pub fn of(n: usize, pairs: impl IntoIterator<Item = (usize, usize)>) -> Rel {
         let mut rel = Rel::empty(n);
         for (a, b) in pairs {
@@ -439,6 +472,7 @@ impl Rel {
         rel
     }
 
+    /// How many events there are, related or not.
     pub fn universe(&self) -> usize {
         self.n as usize
     }
@@ -453,21 +487,25 @@ impl Rel {
         self.words as usize
     }
 
+    /// What an event is related to, as the words of a set.
     pub fn row(&self, a: usize) -> &[u64] {
         let w = self.words as usize;
         &self.bits[a * w..(a + 1) * w]
     }
 
+    /// See [`Rel::row`]. No bit above the last event may be set.
     pub fn row_mut(&mut self, a: usize) -> &mut [u64] {
         let w = self.words as usize;
         &mut self.bits[a * w..(a + 1) * w]
     }
 
+    /// Relates `a` to `b`.
     pub fn insert(&mut self, a: usize, b: usize) {
         debug_assert!(b < self.n as usize);
         self.row_mut(a)[b / 64] |= 1 << (b % 64);
     }
 
+    /// Relates `a` to `b` no more.
     pub fn remove(&mut self, a: usize, b: usize) {
         self.row_mut(a)[b / 64] &= !(1 << (b % 64));
     }
@@ -480,24 +518,29 @@ impl Rel {
         }
     }
 
+    /// Relates `a` to no event of a range any more.
     pub fn remove_range(&mut self, a: usize, range: std::ops::Range<usize>) {
         for (w, out) in self.row_mut(a).iter_mut().enumerate() {
             *out &= !(mask(range.end, w) & !mask(range.start, w));
         }
     }
 
+    /// Whether `a` is related to `b`.
     pub fn contains(&self, a: usize, b: usize) -> bool {
         self.row(a)[b / 64] >> (b % 64) & 1 != 0
     }
 
+    /// Whether nothing is related.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|w| *w == 0)
     }
 
+    /// How many pairs there are.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
 
+    /// What an event is related to, in ascending order.
     pub fn successors(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
         ones(self.row(a))
     }
@@ -507,26 +550,32 @@ impl Rel {
         (0..self.n as usize).flat_map(move |a| self.successors(a).map(move |b| (a, b)))
     }
 
+    /// Takes all pairs out.
     pub fn clear(&mut self) {
         self.bits.fill(0);
     }
 
+    /// Becomes another relation over as many events, without an allocation.
     pub fn copy_from(&mut self, other: &Rel) {
         self.bits.copy_from_slice(&other.bits);
     }
 
+    /// Whether all pairs are in the other.
     pub fn subset_of(&self, other: &Rel) -> bool {
         rows::within(&self.bits, &other.bits)
     }
 
+    /// Becomes `a | b`.
     pub fn set_union(&mut self, a: &Rel, b: &Rel) {
         self.set_zip(a, b, |a, b| a | b);
     }
 
+    /// Becomes `a & b`.
     pub fn set_inter(&mut self, a: &Rel, b: &Rel) {
         self.set_zip(a, b, |a, b| a & b);
     }
 
+    /// Becomes `a \ b`.
     pub fn set_diff(&mut self, a: &Rel, b: &Rel) {
         self.set_zip(a, b, |a, b| a & !b);
     }
@@ -537,6 +586,7 @@ impl Rel {
         }
     }
 
+    /// Becomes `a | b`, this relation being `a`.
     pub fn add(&mut self, other: &Rel) {
         for (out, b) in self.bits.iter_mut().zip(&other.bits) {
             *out |= b;
@@ -548,6 +598,7 @@ impl Rel {
         rows::seq(&mut self.bits, &a.bits, &b.bits, self.words as usize);
     }
 
+    /// Becomes `a^-1`.
     pub fn set_inverse(&mut self, a: &Rel) {
         rows::inverse(&mut self.bits, &a.bits, self.words as usize);
     }
@@ -557,22 +608,26 @@ impl Rel {
         rows::close(&mut self.bits, self.words as usize);
     }
 
+    /// Relates each event to itself, too.
     pub fn add_identity(&mut self) {
         for e in 0..self.n as usize {
             self.insert(e, e);
         }
     }
 
+    /// Relates no event to itself any more.
     pub fn remove_identity(&mut self) {
         for e in 0..self.n as usize {
             self.remove(e, e);
         }
     }
 
+    /// Becomes `~a`.
     pub fn set_complement(&mut self, a: &Rel) {
         rows::complement(&mut self.bits, &a.bits, self.n as usize, self.words as usize);
     }
 
+    /// Becomes `a * b` of two sets.
     pub fn set_cross(&mut self, a: &Set, b: &Set) {
         rows::cross(&mut self.bits, &a.bits, &b.bits);
     }
@@ -592,38 +647,46 @@ impl Rel {
         rows::restrict_range(&mut self.bits, &a.bits, &s.bits);
     }
 
+    /// The events that are related to something.
     pub fn domain(&self) -> Set {
         let mut set = Set::empty(self.n as usize);
         rows::domain(&mut set.bits, &self.bits);
         set
     }
 
+    /// The events that something is related to.
     pub fn range(&self) -> Set {
         let mut set = Set::empty(self.n as usize);
         rows::range(&mut set.bits, &self.bits);
         set
     }
 
+    /// Whether no event is related to itself.
     pub fn is_irreflexive(&self) -> bool {
         rows::is_irreflexive(&self.bits, self.words as usize)
     }
 
+    /// Whether no event reaches itself.
     pub fn is_acyclic(&self) -> bool {
         rows::is_acyclic(&self.bits, self.words as usize)
     }
 
+    /// `a | b`.
     pub fn union(&self, b: &Rel) -> Rel {
         self.binary(b, Rel::set_union)
     }
 
+    /// `a & b`.
     pub fn inter(&self, b: &Rel) -> Rel {
         self.binary(b, Rel::set_inter)
     }
 
+    /// `a \ b`.
     pub fn diff(&self, b: &Rel) -> Rel {
         self.binary(b, Rel::set_diff)
     }
 
+    /// `a; b`.
     pub fn seq(&self, b: &Rel) -> Rel {
         self.binary(b, Rel::set_seq)
     }
@@ -634,30 +697,35 @@ impl Rel {
         out
     }
 
+    /// `a^-1`.
     pub fn inverse(&self) -> Rel {
         let mut out = Rel::empty(self.n as usize);
         out.set_inverse(self);
         out
     }
 
+    /// `~a`.
     pub fn complement(&self) -> Rel {
         let mut out = Rel::empty(self.n as usize);
         out.set_complement(self);
         out
     }
 
+    /// `a+`.
     pub fn closure(&self) -> Rel {
         let mut out = self.clone();
         out.close();
         out
     }
 
+    /// `a * b` of two sets.
     pub fn cross(a: &Set, b: &Set) -> Rel {
         let mut out = Rel::empty(a.universe());
         out.set_cross(a, b);
         out
     }
 
+    /// `[s]`, the identity on a set.
     pub fn identity_on(s: &Set) -> Rel {
         let mut out = Rel::empty(s.universe());
         out.set_identity_on(s);

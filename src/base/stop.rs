@@ -40,6 +40,7 @@ impl Stop {
         }
     }
 
+    /// Asks for a stop, and wakes whoever waits for one.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
         if let Some(event) = &self.0.event {
@@ -58,6 +59,7 @@ pub fn of_the_process() -> &'static Stop {
 
 /// What can be asked whether to stop.
 pub trait Stopping: Sync {
+    /// Whether somebody wants the work to end.
     fn asked(&self) -> bool;
 
     /// What can be read once a stop is asked for; nothing where nobody asks during a wait.

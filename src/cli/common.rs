@@ -11,10 +11,11 @@ use std::time::Duration;
 use litmake::base::records::Records;
 use litmake::diag::{Diag, Result, nearest};
 use litmake::engine::store::{GcOptions, Store, StoreOptions};
-use litmake::pipeline::plan::{Plan, profile_folders};
-use litmake::profile::files::{Disk, Files};
+use litmake::pipeline::plan::profile_folders;
+use litmake::profile::family::Library;
+use litmake::profile::files::Disk;
 use litmake::profile::{Profile, Profiles};
-use litmake::stage::{self, Built};
+use litmake::stage::workspace::{Prepared, Workspace};
 use litmake::stop::{self, Stop};
 use litmake::toolchain::process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -132,9 +133,9 @@ pub fn part(text: &str) -> std::result::Result<(u32, u32), String> {
     }
 }
 
-pub fn find_profile(files: &dyn Files, name: &str) -> Result<Arc<Profile>> {
-    let profiles = Profiles::load(files, &profile_folders(Path::new(".")), &[]);
-    profiles.find(files, Path::new("."), name)
+pub fn find_profile(library: &dyn Library, name: &str) -> Result<Arc<Profile>> {
+    let profiles = Profiles::load(library, &profile_folders(Path::new(".")), &[]);
+    profiles.find(library, Path::new("."), name)
 }
 
 /// The names of the profiles that words stand for, in order: a pattern stands for the installed
@@ -176,13 +177,14 @@ pub fn stdout_color() -> bool {
     color(std::io::stdout().is_terminal())
 }
 
-/// The graph of a plan. What cannot be known and may decide results is said, once a run.
-pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
-    let built = stage::build(plan, records)?;
-    for note in built.compilers.notes() {
+/// The plan and the graph of a pipeline. What cannot be known and may decide results is said, once
+/// a run.
+pub fn prepare(workspace: &mut Workspace, records: &dyn Records) -> Result<Prepared> {
+    let prepared = workspace.prepare(records)?;
+    for note in workspace.compilers().notes() {
         note!("{note}");
     }
-    Ok(built)
+    Ok(prepared)
 }
 
 /// Says what is wrong and ends with the status of wrong input.

@@ -5,14 +5,12 @@ use litmake::engine::events::Silent;
 use litmake::engine::graph::Work;
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
-use litmake::pipeline::plan::Plan;
-use litmake::stage::Built;
+use litmake::stage::workspace::Prepared;
 
 use super::last_runs::{LAST, LastRun};
 
 pub fn run(
-    plan: &Plan,
-    built: &Built,
+    Prepared { plan, built }: &Prepared,
     store: &Store,
     options: Options,
     verbose: bool,

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
-use litmake::pipeline::load::load;
-use litmake::pipeline::plan::{self, Plan};
 use litmake::profile::files::{Disk, Files};
 use litmake::report::Report;
 use litmake::report::terminal::Style;
 use litmake::stage::collect::Ran;
+use litmake::stage::workspace::Workspace;
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
@@ -29,15 +28,15 @@ pub const SUITE: &str = "litmake's own suite";
 
 /// The file system, with a pipeline and the suite beside it.
 struct Made {
-    text: Arc<str>,
+    text: Arc<[u8]>,
 }
 
 impl Files for Made {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+    fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
         match path.to_str() {
             Some(NAME) => Ok(self.text.clone()),
-            Some(SUITE) => Ok(pipelines::text("suite.yaml").unwrap_or_default().into()),
-            _ => Disk.read(path),
+            Some(SUITE) => Ok(pipelines::text("suite.yaml").unwrap_or_default().as_bytes().into()),
+            _ => Disk.content(path, most),
         }
     }
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
@@ -94,7 +93,7 @@ pub fn run(
     say: impl FnOnce(&mut Report, &Used) -> Result<()>,
 ) -> Result<Report> {
     how.hush();
-    let plan = plan(pipeline)?;
+    let mut workspace = workspace(pipeline)?;
     let store = Arc::new(how.cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
@@ -104,15 +103,16 @@ pub fn run(
     };
     options.remote = remote.cache();
     let stop = options.context.stop.clone();
-    let built = common::build(&plan, &*store).map_err(plain_error)?;
+    let prepared = common::prepare(&mut workspace, &*store).map_err(plain_error)?;
     if let Some(jobs) = how.jobs {
         options.jobs = jobs as usize;
     }
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: None, report: look };
-    let mut report = once(&plan, &built, &store, options, &*listener, baseline, &how.ask, eyes)?;
-    say(&mut report, &findings::used(&plan))?;
+    let (listener, ask) = (&*listener, &how.ask);
+    let mut report = once(&workspace, &prepared, &store, options, listener, baseline, ask, eyes)?;
+    say(&mut report, &findings::used(&prepared.plan))?;
     how.formats.write(&report)?;
     end(&store);
     remote.end(&stop, how.quiet);
@@ -121,13 +121,14 @@ pub fn run(
 
 /// The report of a pipeline that nobody wrote, where nothing is said of how it goes.
 pub fn answer(pipeline: &serde_json::Value, cache: &CacheArgs) -> Result<Report> {
-    let plan = plan(pipeline)?;
+    let mut workspace = workspace(pipeline)?;
     let store = Arc::new(cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
-    let built = common::build(&plan, &*store).map_err(plain_error)?;
+    let prepared = common::prepare(&mut workspace, &*store).map_err(plain_error)?;
     let (listener, ask) = (progress::listener(true), findings::Ask::default());
-    let report = once(&plan, &built, &store, options, &*listener, None, &ask, Eyes::default())?;
+    let eyes = Eyes::default();
+    let report = once(&workspace, &prepared, &store, options, &*listener, None, &ask, eyes)?;
     end(&store);
     Ok(report)
 }
@@ -150,12 +151,12 @@ pub fn part(
     notes: bool,
     look: &mut dyn FnMut(&Ran),
 ) -> Result<(Report, findings::Used)> {
-    let plan = plan(pipeline)?;
-    let built = match notes {
-        true => common::build(&plan, &**store),
-        false => litmake::stage::build(&plan, &**store),
+    let mut workspace = workspace(pipeline)?;
+    let prepared = match notes {
+        true => common::prepare(&mut workspace, &**store),
+        false => workspace.prepare(&**store),
     };
-    let built = built.map_err(plain_error)?;
+    let prepared = prepared.map_err(plain_error)?;
     let mut options = Options::default();
     options.context.stop = common::stop();
     if let Some(jobs) = how.jobs {
@@ -164,8 +165,8 @@ pub fn part(
     let listener = progress::listener(true);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: Some(look), report: None };
-    let mut report = once(&plan, &built, store, options, &*listener, baseline, ask, eyes)?;
-    let used = findings::used(&plan);
+    let mut report = once(&workspace, &prepared, store, options, &*listener, baseline, ask, eyes)?;
+    let used = findings::used(&prepared.plan);
     findings::place(&mut report, &used, ask.findings.as_deref())?;
     Ok((report, used))
 }
@@ -189,11 +190,12 @@ pub fn end(store: &Store) {
     super::run::end(store);
 }
 
-/// The plan of a pipeline that nobody wrote.
-fn plan(pipeline: &serde_json::Value) -> Result<Plan> {
-    let made = Made { text: pipeline.to_string().into() };
-    let pipeline = load(&made, Path::new(NAME), &[])?;
-    plan::plan(&made, pipeline, &[]).map_err(plain_error)
+/// A pipeline that nobody wrote, where it can be planned.
+fn workspace(pipeline: &serde_json::Value) -> Result<Workspace> {
+    let made = Made { text: pipeline.to_string().into_bytes().into() };
+    let workspace = Workspace::over(Arc::new(made), Path::new(NAME));
+    workspace.plan().map_err(plain_error)?;
+    Ok(workspace)
 }
 
 /// Errors point into the command's own pipeline, which nobody wrote.

@@ -16,16 +16,15 @@ use litmake::engine::remote::Gathered;
 use litmake::engine::run::{Engine, Options};
 use litmake::engine::store::Store;
 use litmake::file::write;
-use litmake::pipeline::plan::{Plan, profiles};
-use litmake::pipeline::query::Workspace;
+use litmake::pipeline::plan::Plan;
 use litmake::plain;
-use litmake::profile::files::Disk;
 use litmake::report::baseline::{Baseline, Seen};
 use litmake::report::terminal::{Style, summary};
 use litmake::report::{Report, Status, github, html, junit, sarif};
 use litmake::stage::collect::Ran;
 use litmake::stage::investigate::Investigator;
-use litmake::stage::{Built, collect, versions};
+use litmake::stage::workspace::{Prepared, Workspace};
+use litmake::stage::{collect, versions};
 
 use super::common::{self, CacheArgs};
 use super::remote::RemoteArgs;
@@ -132,8 +131,8 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
-    pub fn plan(&self) -> Result<Plan> {
-        Arc::unwrap_or_clone(self.workspace().plan())
+    pub fn plan(&self) -> Result<Arc<Plan>> {
+        self.workspace().plan()
     }
 }
 
@@ -148,8 +147,9 @@ fn run(args: &Args) -> Result<u8> {
     if args.quiet {
         output::hush();
     }
-    let workspace = args.plan.workspace();
-    let plan = Arc::unwrap_or_clone(workspace.plan())?;
+    let mut workspace = args.plan.workspace();
+    // What is wrong with the pipeline is said before anything is opened.
+    workspace.plan()?;
     let store = Arc::new(args.cache.open()?);
     let mut options = Options {
         context: Context { records: Some(store.clone()), ..Context::default() },
@@ -175,16 +175,16 @@ fn run(args: &Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let built = common::build(&plan, &*store)?;
+    let prepared = common::prepare(&mut workspace, &*store)?;
     if args.dry_run {
-        return super::dry::run(&plan, &built, &store, options, args.verbose);
+        return super::dry::run(&prepared, &store, options, args.verbose);
     }
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
-    let ask = &args.ask;
-    let mut report =
-        once(&plan, &built, &store, options, &*listener, baseline, ask, Eyes::default())?;
-    findings::place(&mut report, &findings::used(&plan), ask.findings.as_deref())?;
+    let (ask, eyes) = (&args.ask, Eyes::default());
+    let mut report = once(&workspace, &prepared, &store, options, &*listener, baseline, ask, eyes)?;
+    let used = findings::used(&prepared.plan);
+    findings::place(&mut report, &used, ask.findings.as_deref())?;
     say(args, &report)?;
     let added = args.history.as_ref().map(|folder| history::add(folder, &report, &args.about));
     end(&store);
@@ -242,8 +242,8 @@ pub struct Eyes<'a> {
 /// One run of a graph, to its report.
 #[expect(clippy::too_many_arguments, reason = "a run has these parts")]
 pub fn once(
-    plan: &Plan,
-    built: &Built,
+    workspace: &Workspace,
+    Prepared { plan, built }: &Prepared,
     store: &Store,
     options: Options,
     listener: &dyn Listener,
@@ -273,7 +273,6 @@ pub fn once(
     if !stopped {
         super::last_runs::keep(plan, built, &engine, store);
     }
-    let profiles = profiles(&Disk, &plan.pipeline)?;
     let context = &engine.options.context;
     let gathered = engine.options.remote.as_deref().map(|remote| {
         let mut about = Keyer::new("investigation/1");
@@ -286,14 +285,13 @@ pub fn once(
         Some(gathered) => gathered,
         None => store,
     };
-    let mut investigator =
-        Investigator::new(plan, &built.compilers, records, context, &profiles, listener);
+    let mut investigator = Investigator::new(workspace, plan, records, context, listener)?;
     investigator.bugs(&mut found, &ran, ask.budget());
     if let Some(path) = &ask.details {
         details::write(path, &ran, &found)?;
     }
     let (mut report, origins) = found.finish();
-    report.compilers = versions::compilers(plan, &built.compilers, store);
+    report.compilers = versions::compilers(plan, workspace.compilers(), store);
     report.coverage = collect::coverage(&ran);
     if let Some(look) = eyes.report {
         look(&mut report, &mut investigator)?;

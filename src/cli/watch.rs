@@ -1,19 +1,19 @@
 //! `litmake run --watch`: stays, and runs again what a saved edit touches.
+//!
+//! What an edit touches, the workspace says: whatever was read for the plan and its graph counts, and nothing else.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
-use litmake::litmus::list::is_test;
-use litmake::pipeline::plan::Plan;
-use litmake::pipeline::query::Workspace;
-use litmake::stage::{self, Built};
-use notify::{RecursiveMode, Watcher};
+use litmake::pipeline::query::absolute;
+use litmake::stage::files::Folders;
+use litmake::stage::workspace::Workspace;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::run::{self, Args};
 use super::{common, findings};
@@ -22,8 +22,7 @@ use super::{common, findings};
 const SETTLE: Duration = Duration::from_millis(15);
 
 pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Options) -> Result<u8> {
-    let mut plan = Arc::unwrap_or_clone(workspace.plan())?;
-    let mut built = common::build(&plan, store)?;
+    let mut prepared = common::prepare(&mut workspace, store)?;
     let (send, receive) = channel();
     let stop = options.context.stop.clone();
     let stopped = send.clone();
@@ -31,26 +30,22 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         stop.wait();
         let _ = stopped.send(None);
     });
-    let mut watcher = notify::recommended_watcher(move |event| {
+    let watcher = notify::recommended_watcher(move |event| {
         let _ = send.send(Some(event));
-    })
-    .map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
-    let mut watched: BTreeSet<PathBuf> = BTreeSet::new();
+    });
+    let watcher = watcher.map_err(|e| Diag::new(format!("cannot watch files: {e}")))?;
+    let mut watched = Watched::new(watcher);
     let mut status;
-    let cache = std::path::absolute(store.dir()).unwrap_or_else(|_| store.dir().to_path_buf());
-    let cache = litmake::profile::files::normal(&cache);
+    let mut failed = false;
+    let cache = absolute(store.dir());
     let listener = run::listener(args)?;
     loop {
-        built.files().iter().for_each(|f| f.watch());
-        for folder in folders(&plan, &built) {
-            if folder.is_dir() && watched.insert(folder.clone()) {
-                let _ = watcher.watch(&folder, RecursiveMode::Recursive);
-            }
-        }
+        prepared.built.files().iter().for_each(|f| f.watch());
+        watched.add(workspace.folders(&prepared.built));
         let start = Instant::now();
         match run::once(
-            &plan,
-            &built,
+            &workspace,
+            &prepared,
             store,
             options.clone(),
             &*listener,
@@ -60,8 +55,10 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         ) {
             Ok(mut report) => {
                 let folder = args.ask.findings.as_deref();
-                findings::place(&mut report, &findings::used(&plan), folder)?;
+                findings::place(&mut report, &findings::used(&prepared.plan), folder)?;
                 run::say(args, &report)?;
+                // A compiler may have been exchanged under the run; it is asked before the next one.
+                failed = !report.errors.is_empty();
                 status = run::heard(args, &*listener).unwrap_or(report.exit_status());
             }
             Err(e) => {
@@ -74,27 +71,97 @@ pub fn run(args: &Args, mut workspace: Workspace, store: &Store, options: Option
         loop {
             let Some(mut changed) = changes(&receive) else { return Ok(common::status_of(status)) };
             changed.retain(|p| !p.starts_with(&cache));
-            let mut tests = false;
-            for files in built.files() {
-                tests |= files.touched(changed.iter());
+            changed.extend(watched.come());
+            let mut again = false;
+            for files in prepared.built.files() {
+                again |= files.touched(changed.iter());
             }
-            let has = |extension: &str| {
-                changed.iter().any(|p| p.extension().is_some_and(|e| e == extension))
-            };
-            let only_tests = changed.iter().all(|p| is_test(p));
-            if !only_tests && (workspace.refresh() || has("cat")) {
-                // The pipeline, a profile or a model: plan again, from what is there now.
-                let planned = Arc::unwrap_or_clone(workspace.plan());
-                match planned.and_then(|p| Ok((stage::build(&p, store)?, p))) {
-                    Ok((b, p)) => (plan, built) = (p, b),
+            if workspace.changed(&changed) || (again && failed) {
+                match workspace.prepare(store) {
+                    Ok(now) => {
+                        again |= !now.is(&prepared);
+                        prepared = now;
+                    }
                     Err(e) => eprintln!("{e}\nlitmake: going on with what was there before"),
                 }
-                break;
+                // What was looked at to find that out may lie elsewhere.
+                watched.add(workspace.folders(&prepared.built));
             }
-            if tests {
+            if again {
                 break;
             }
         }
+    }
+}
+
+/// The folders in which changes are told of.
+struct Watched {
+    watcher: RecommendedWatcher,
+    whole: BTreeSet<PathBuf>,
+    own: BTreeSet<PathBuf>,
+    /// Those that are not there yet.
+    awaited: Folders,
+}
+
+impl Watched {
+    fn new(watcher: RecommendedWatcher) -> Watched {
+        Watched {
+            watcher,
+            whole: BTreeSet::new(),
+            own: BTreeSet::new(),
+            awaited: Folders::default(),
+        }
+    }
+
+    fn add(&mut self, folders: Folders) {
+        for folder in folders.whole {
+            if !folder.is_dir() {
+                self.await_in(&folder);
+                self.awaited.whole.insert(folder);
+            } else if !self.has(&folder)
+                && self.watcher.watch(&folder, RecursiveMode::Recursive).is_ok()
+            {
+                self.whole.insert(folder);
+            }
+        }
+        for folder in folders.own {
+            if !folder.is_dir() {
+                self.await_in(&folder);
+                self.awaited.own.insert(folder);
+            } else {
+                self.add_own(&folder);
+            }
+        }
+    }
+
+    /// The awaited folders that have come, which are watched from now on. What is in them came unseen.
+    fn come(&mut self) -> BTreeSet<PathBuf> {
+        let awaited = std::mem::take(&mut self.awaited);
+        let all = awaited.whole.iter().chain(&awaited.own);
+        let out = all.filter(|folder| folder.is_dir()).cloned().collect();
+        self.add(awaited);
+        out
+    }
+
+    /// Watches the folder in which another, or one above that, would appear.
+    fn await_in(&mut self, folder: &Path) {
+        if let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir()) {
+            self.add_own(above);
+        }
+    }
+
+    fn add_own(&mut self, folder: &Path) {
+        if !self.has(folder)
+            && !self.own.contains(folder)
+            && self.watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
+        {
+            self.own.insert(folder.to_path_buf());
+        }
+    }
+
+    /// Whether a folder is watched with all that is below it.
+    fn has(&self, folder: &Path) -> bool {
+        folder.ancestors().any(|above| self.whole.contains(above))
     }
 }
 
@@ -103,28 +170,22 @@ fn changes(receive: &Receiver<Option<notify::Result<notify::Event>>>) -> Option<
     let mut out = BTreeSet::new();
     while out.is_empty() {
         let event = receive.recv().ok()??;
-        out.extend(event.into_iter().filter(is_change).flat_map(|e| e.paths));
+        out.extend(event.into_iter().flat_map(paths));
     }
     let start = Instant::now();
     while start.elapsed() < 10 * SETTLE
         && let Ok(event) = receive.recv_timeout(SETTLE)
     {
-        out.extend(event?.into_iter().filter(is_change).flat_map(|e| e.paths));
+        out.extend(event?.into_iter().flat_map(paths));
     }
     Some(out)
 }
 
-fn is_change(event: &notify::Event) -> bool {
-    !matches!(event.kind, notify::EventKind::Access(_))
-}
-
-fn folders(plan: &Plan, built: &Built) -> Vec<PathBuf> {
-    let mut out = vec![plan.pipeline.dir.clone()];
-    out.extend(plan.nodes.iter().map(|n| n.dir.clone()));
-    out.extend(litmake::pipeline::plan::profile_folders(&plan.pipeline.dir));
-    out.push("models".into());
-    for files in built.files() {
-        out.extend(files.folders());
+/// What an event tells of: where some were lost, of everything.
+fn paths(event: notify::Event) -> Vec<PathBuf> {
+    match event.kind {
+        _ if event.need_rescan() => vec![PathBuf::from("/")],
+        notify::EventKind::Access(_) => Vec::new(),
+        _ => event.paths,
     }
-    out
 }

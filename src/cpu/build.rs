@@ -31,6 +31,7 @@ const BARE_C: &str = include_str!("harness/bare.c");
 /// A program on disk, with the folder that it goes away with.
 #[derive(Debug)]
 pub struct Program {
+    /// The file to run.
     pub path: PathBuf,
     folder: Arc<Scratch>,
 }
@@ -42,8 +43,11 @@ impl Program {
     }
 }
 
+/// Builds programs for a machine with a profile's compiler.
 pub struct Builder {
+    /// The machine.
     pub machine: Machine,
+    /// The profile.
     pub profile: Arc<Profile>,
     compiler: PathBuf,
     /// What programs for an emulator are linked with in place of a C library.
@@ -57,6 +61,7 @@ pub struct Builder {
 type Built = Result<(Arc<Program>, usize), Failure>;
 
 impl Builder {
+    /// An error where the compiler is not there.
     pub fn new(machine: Machine, profile: Arc<Profile>) -> Result<Builder, String> {
         let compiler = process::find(&profile.compiler)
             .ok_or_else(|| not_installed(&profile.compiler).text())?;

@@ -21,12 +21,14 @@ pub const MAX_COLUMNS: usize = 32;
 /// Values up to this count as numbers of their own wherever all values are small.
 const SMALL: u128 = 31;
 
+/// How the outcomes of a test are numbered: a digit for each thing that is observed.
 #[derive(Clone, Debug)]
 pub struct Columns {
     /// For each observed thing of the program, the values that have numbers.
     pub values: Vec<Vec<Val>>,
     /// What a step in each column is worth.
     pub weight: Vec<u64>,
+    /// How many numbers there are.
     pub outcomes: u64,
 }
 
@@ -70,6 +72,7 @@ impl Columns {
         Ok(Columns { values, weight, outcomes })
     }
 
+    /// How many digits a column has: one for each value, and one for all others.
     pub fn radix(&self, column: usize) -> u64 {
         self.values[column].len() as u64 + 1
     }

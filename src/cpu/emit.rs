@@ -14,7 +14,9 @@ use litmake_litmus::{Arch, Body, Line, Test, Type};
 use litmake_ops::Val;
 use litmake_sim::program::{ObservedPlace, Program};
 
+/// Threads that a test may have; the harness has room for so many.
 pub const MAX_ROLES: usize = 8;
+/// Locations that a test may have; the harness has room for so many.
 pub const MAX_LOCATIONS: usize = 16;
 
 /// The C code of one test.

@@ -48,6 +48,7 @@ impl Models {
         }
     }
 
+    /// The name of the model for a dialect.
     pub fn name(&self, arch: Arch) -> String {
         self.wanted.clone().unwrap_or_else(|| arch.default_model().to_string())
     }
@@ -77,8 +78,11 @@ impl Models {
 /// What a model allows.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
+    /// Its name.
     pub model: String,
+    /// The final states that it allows.
     pub allowed: BTreeSet<State>,
+    /// Those that some interleaving gives.
     pub interleaved: BTreeSet<State>,
     /// The test has undefined behaviour: nothing is forbidden.
     pub undefined: bool,
@@ -87,6 +91,7 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// What a state is to it.
     pub fn class(&self, state: &State) -> Class {
         if self.interleaved.contains(state) && self.allowed.contains(state) {
             Class::Interleaved
@@ -106,23 +111,29 @@ impl Expected {
 /// An outcome that showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
+    /// How often.
     pub count: u64,
     /// Whether the proposition of the condition holds.
     pub holds: bool,
+    /// What it is to the model.
     pub class: Class,
 }
 
 /// What a test showed, in one environment or in several.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
+    /// How many there was time for.
     pub rounds: u64,
+    /// How long they took.
     pub seconds: f64,
+    /// The final states that showed.
     pub states: BTreeMap<State, Seen>,
     /// Outcomes with so many different unexpected values that they were not kept apart.
     pub lost: u64,
 }
 
 impl Tally {
+    /// Instances that ran.
     pub fn total(&self) -> u64 {
         self.states.values().map(|s| s.count).sum::<u64>() + self.lost
     }
@@ -141,10 +152,12 @@ impl Tally {
         self.sum(|s| s.class == Class::Weak)
     }
 
+    /// Instances that the model forbids.
     pub fn forbidden(&self) -> u64 {
         self.sum(|s| s.class == Class::Forbidden) + self.lost
     }
 
+    /// Takes in what the same test showed elsewhere.
     pub fn add(&mut self, other: Tally) {
         self.rounds += other.rounds;
         self.seconds += other.seconds;
@@ -241,6 +254,7 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
+    /// What follows for an outcome, where the test is defined.
     pub fn new(allowed: bool, seen: bool) -> Conclusion {
         match (allowed, seen) {
             (true, true) => Conclusion::Agrees,
@@ -250,6 +264,7 @@ impl Conclusion {
         }
     }
 
+    /// As tables call it.
     pub fn words(self) -> &'static str {
         match self {
             Conclusion::Agrees => "agrees",

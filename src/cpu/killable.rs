@@ -34,6 +34,7 @@ pub enum Fate {
 
 /// Judges mutants for one machine and one compiler.
 pub struct Judge {
+    /// The machine's model, by its name.
     pub model: String,
     loaded: Model,
     simulator: Simulator,
@@ -47,6 +48,7 @@ pub fn model_name(profile: &Profile) -> &str {
 }
 
 impl Judge {
+    /// For the machine that a profile's programs run on.
     pub fn new(profile: &Profile) -> Result<Judge> {
         let model = model_name(profile).to_string();
         let loaded = Model::load(&cat::load(&model, &LoadOptions::new(profile.arch))?)?;

@@ -29,9 +29,11 @@ pub fn host() -> Option<Arch> {
 /// What runs programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
+    /// The dialect of the code that it runs.
     pub arch: Arch,
     /// As the processor calls itself.
     pub name: String,
+    /// How many threads run at once.
     pub processors: u64,
     /// The program that runs foreign code. What shows under it is the emulator's doing: values
     /// and crashes mean something, rates and weak outcomes nothing.
@@ -66,6 +68,7 @@ impl Machine {
         }
     }
 
+    /// As results and keys have it.
     pub fn json(&self) -> Value {
         let mut out = json!({
             "name": self.name,

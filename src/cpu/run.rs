@@ -15,19 +15,24 @@ use litmake_toolchain::process::{self, Ended};
 /// What to run: a test in some environments, one after the other.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
+    /// Which test of the program.
     pub test: usize,
+    /// In this order.
     pub environments: &'a [Environment],
     /// In each.
     pub seconds: f64,
     /// Rounds in each, at most; 0: as many as there is time for.
     pub rounds: u64,
+    /// What all that is random follows from.
     pub seed: u64,
 }
 
 /// What was counted in one environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
+    /// How many there was time for.
     pub rounds: u64,
+    /// How long they took.
     pub seconds: f64,
     /// Numbers of outcomes, and how often they showed.
     pub outcomes: Vec<(u64, u64)>,
@@ -60,6 +65,7 @@ const MEMORY_MIB: u64 = 1 << 16;
 /// An emulator reserves more addresses than it uses.
 const EMULATED_MIB: u64 = 1 << 20;
 
+/// Runs a program, and reads what it counted, an entry for each environment.
 pub fn run(
     machine: &Machine,
     program: &Program,

@@ -28,13 +28,18 @@ pub struct Prepared {
     pub key: String,
     /// The mutator that made it; `None` for tests that are to show no violation.
     pub mutator: Option<String>,
+    /// The test.
     pub test: Test,
+    /// The same as the simulator sees it.
     pub program: Program,
+    /// How its outcomes are numbered.
     pub columns: Columns,
+    /// What the model allows.
     pub expected: Expected,
 }
 
 impl Prepared {
+    /// Simulates it, to know what may show.
     pub fn new(test: &Test, models: &mut Models) -> Result<Prepared> {
         let info = |key: &str| test.info.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
         let expected =
@@ -53,6 +58,7 @@ impl Prepared {
         })
     }
 
+    /// Whether it counts for the mutation score.
     pub fn is_mutant(&self) -> bool {
         self.mutator.is_some()
     }
@@ -63,6 +69,7 @@ impl Prepared {
         holds(&self.program.condition, &self.program, &outcome)
     }
 
+    /// Its C code, as the test of this number in a program.
     pub fn code(&self, n: usize) -> Result<Code> {
         emit::emit(&self.test, &self.program, &self.columns, n)
     }
@@ -71,6 +78,7 @@ impl Prepared {
 /// How tests are run, apart from the environments.
 #[derive(Clone, Debug)]
 pub struct Setup {
+    /// How many there are.
     pub environments: u32,
     /// Rounds in each environment; 0: as many as there is time for.
     pub rounds: u64,
@@ -81,6 +89,7 @@ pub struct Setup {
     pub focus: f64,
     /// Without the environments that are known to be good.
     pub drawn: bool,
+    /// What all that is random follows from.
     pub seed: String,
     /// Takes the place of the drawn parameters.
     pub overrides: Vec<(String, u32)>,
@@ -153,7 +162,9 @@ impl Setup {
 
 /// A machine, and a compiler for it.
 pub struct Session {
+    /// The machine.
     pub machine: Machine,
+    /// What builds programs for it.
     pub profile: Arc<Profile>,
     builder: Builder,
 }

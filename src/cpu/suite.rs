@@ -19,6 +19,7 @@ const X86_SIZE: usize = 6;
 
 /// A mutant, or, without a disruptor, the test that mutants come from.
 pub struct Weakened {
+    /// The test, with its condition.
     pub test: Test,
     /// What was done, and the name of the test that it was done to.
     pub by: Option<(String, String)>,

@@ -25,11 +25,17 @@ pub fn key(session: &Session) -> Key {
     }
 }
 
+/// Tests of which a search looks for the best environments, on a machine.
 pub struct OnMachine<'a> {
+    /// The machine and its compiler.
     pub session: &'a Session,
+    /// What is searched for.
     pub tests: &'a [(Prepared, Ready)],
+    /// What is searched.
     pub environments: &'a [Environment],
+    /// How tests are run.
     pub setup: &'a Setup,
+    /// What can end it.
     pub stop: &'a dyn Stopping,
     /// What went wrong, by test.
     pub failures: Vec<(String, Failure)>,
@@ -40,6 +46,7 @@ pub struct OnMachine<'a> {
 const MAX_FAILURES: usize = 100;
 
 impl<'a> OnMachine<'a> {
+    /// Nothing has run yet.
     pub fn new(
         session: &'a Session,
         tests: &'a [(Prepared, Ready)],

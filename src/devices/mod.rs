@@ -17,10 +17,12 @@ pub enum Class {
     Interleaved,
     /// Of none, and allowed.
     Weak,
+    /// Of none, and forbidden: a bug of the device, its compiler or the model.
     Forbidden,
 }
 
 impl Class {
+    /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             Class::Sequential => "seq",

@@ -35,10 +35,12 @@ macro_rules! environment {
             /// The same as fields.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
+            /// All parameters, in the order of their names in [`Self::NAMES`].
             pub fn values(&self) -> Vec<u32> {
                 vec![$(self.$field),*]
             }
 
+            /// The parameters as result files have them.
             pub fn params(&self) -> serde_json::Map<String, serde_json::Value> {
                 let mut out = serde_json::Map::new();
                 $(out.insert($name.into(), self.$field.into());)*

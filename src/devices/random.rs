@@ -10,6 +10,7 @@ pub struct SeedRandom {
 }
 
 impl SeedRandom {
+    /// The numbers that follow from a text.
     pub fn new(seed: &str) -> SeedRandom {
         let mut key: Vec<u8> = Vec::new();
         let mut smear: u32 = 0;
@@ -79,6 +80,7 @@ impl SeedRandom {
 pub struct Rng(u64);
 
 impl Rng {
+    /// The numbers that follow from a number.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
@@ -99,6 +101,7 @@ impl Rng {
         clippy::should_implement_trait,
         reason = "it never ends, and is asked for one at a time"
     )]
+    /// The next number, any of 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

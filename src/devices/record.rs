@@ -10,13 +10,19 @@ use litmake_stats::results::{Counts, Environment as Row, Results};
 /// What one test did in one environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
+    /// Instances that ran as if one thread had run after the other.
     pub seq: u64,
+    /// Instances that ran as some interleaving.
     pub interleaved: u64,
+    /// Instances that showed what the test looks for.
     pub weak: u64,
+    /// How long it took, with the time that the host was at work.
     #[serde(rename = "durationSeconds")]
     pub seconds: f64,
+    /// How long the device was at work, where it tells.
     #[serde(rename = "deviceSeconds", default, skip_serializing_if = "Option::is_none")]
     pub device_seconds: Option<f64>,
+    /// How many times all instances ran.
     pub iterations: u64,
     /// How often work was given to the device; 0 where it is not given in parts.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -35,6 +41,7 @@ fn is_zero(n: &u32) -> bool {
 pub const UNKNOWN: &str = "other values";
 
 impl Cell {
+    /// What the statistics count.
     pub fn counts(&self) -> Counts {
         Counts {
             seq: self.seq,
@@ -44,6 +51,7 @@ impl Cell {
         }
     }
 
+    /// How many instances ran.
     pub fn instances(&self) -> u64 {
         self.outcomes.values().sum()
     }
@@ -52,11 +60,16 @@ impl Cell {
 /// One test's results over all environments, as a pipeline stores them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
+    /// The test's name in the pipeline.
     pub test: String,
+    /// The test's name in result files.
     pub key: String,
+    /// What made it, for a mutant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutator: Option<String>,
+    /// What ran it, for people.
     pub device: String,
+    /// How it ran, as the key of the result has it.
     pub setup: Value,
     /// The model that judged, where tests of a list are judged by several.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -66,6 +79,7 @@ pub struct Record {
     /// Outcomes that showed and are forbidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<BTreeMap<String, String>>,
+    /// Outcomes that the model allows, where some that it forbids showed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<BTreeMap<String, String>>,
     /// The test was ended by a signal, or did not end.
@@ -77,6 +91,7 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether it counts for the mutation score.
     pub fn is_mutant(&self) -> bool {
         self.mutator.is_some()
     }

@@ -12,11 +12,17 @@ use litmake_stats::search::Found;
 /// Whose results these are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
+    /// The vendor's number, as Vulkan has it; 0 for a processor.
     pub vendor: u32,
+    /// The vendor's number for the device.
     pub device: u32,
+    /// As the driver calls it.
     pub name: String,
+    /// The driver's name.
     pub driver: String,
+    /// The driver's version.
     pub driver_info: String,
+    /// How tests were compiled.
     pub variant: String,
 }
 
@@ -36,27 +42,35 @@ impl Key {
 pub struct Best {
     /// Whether the goal was reached in it.
     pub reached: bool,
+    /// How often the test was killed in it.
     pub kills: u64,
+    /// How long it ran.
     pub seconds: f64,
+    /// The parameters of the environment.
     pub params: Map<String, Value>,
 }
 
 impl Best {
+    /// Kills a second.
     pub fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.kills as f64 / self.seconds } else { 0.0 }
     }
 }
 
+/// What tuning one device for one goal came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
+    /// The device.
     pub key: Key,
     /// The goal: percent, and the seconds within which it is to be reached.
     pub rep: f64,
+    /// See `rep`.
     pub budget: f64,
     /// By the name of the test in results.
     pub tests: BTreeMap<String, Best>,
 }
 
+/// The best environments of devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Database {
     /// Oldest first.
@@ -66,24 +80,32 @@ pub struct Database {
 /// A test that does other than it did under another driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
+    /// The test's name.
     pub test: String,
+    /// Kills a second under the other driver.
     pub before: f64,
+    /// Kills a second now.
     pub after: f64,
+    /// Whether it reached the goal then, and does not now; else the other way round.
     pub lost: bool,
+    /// The other driver.
     pub driver: String,
 }
 
 impl Database {
+    /// Reads what [`Database::write`] wrote.
     pub fn read(text: &str) -> Result<Database, String> {
         serde_json::from_str(text).map_err(|e| format!("this is no tuning database: {e}"))
     }
 
+    /// As JSON, for a file that people may look at.
     pub fn write(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
+    /// What is known of exactly this device and driver.
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.iter().find(|e| e.key == *key)
     }

@@ -29,7 +29,9 @@ pub struct Folder {
 /// A record that was read, and what in it could not be.
 #[derive(Debug, Default)]
 pub struct ReadBack {
+    /// Runs, examples and notes.
     pub kept: Kept,
+    /// Which files could not be read, and why.
     pub warnings: Vec<String>,
 }
 
@@ -55,10 +57,12 @@ fn example(finding: &Finding) -> Finding {
 }
 
 impl Folder {
+    /// A record that is there, or will be.
     pub fn new(path: &Path) -> Folder {
         Folder { path: path.to_path_buf() }
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

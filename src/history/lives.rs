@@ -35,6 +35,7 @@ pub enum State {
 }
 
 impl State {
+    /// As pages and lists call it.
     pub fn name(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -48,12 +49,16 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
+    /// No run before showed it.
     New,
+    /// The last profile that showed it does so no more.
     Fixed,
+    /// It was fixed, and some profile shows it again.
     Reopened,
 }
 
 impl Change {
+    /// As pages and lists call it.
     pub fn name(self) -> &'static str {
         match self {
             Change::New => "new",
@@ -66,20 +71,27 @@ impl Change {
 /// A bug and all that is known of it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Bug {
+    /// As reports have it.
     pub id: String,
+    /// What kind of bug it is.
     pub class: Class,
+    /// The compiler, without a version.
     pub family: String,
+    /// What weakens it to no bug of its own, where something does.
     pub label: String,
     /// In a few words.
     pub title: String,
+    /// Whether it is open.
     pub state: State,
     /// The runs that showed it first and last, by their places.
     #[serde(skip)]
     pub first: usize,
+    /// See `first`.
     #[serde(skip)]
     pub last: usize,
     /// When that was.
     pub first_seen: Date,
+    /// See `first_seen`.
     pub last_seen: Date,
     /// In which runs it appeared, went and came back.
     pub changes: Vec<(Date, Change)>,
@@ -92,8 +104,10 @@ pub struct Bug {
     pub profiles: BTreeMap<String, Life>,
     /// By compiler and version, or device.
     pub compilers: BTreeMap<String, bool>,
+    /// Who looks after it, as a note says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Where it is reported: a number or an address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
     /// What people said of it, with when.
@@ -124,9 +138,11 @@ pub struct Life {
 /// The runs and bugs of a record.
 #[derive(Clone, Debug, Default)]
 pub struct History {
+    /// In the order of their dates.
     pub runs: Vec<Run>,
     /// By their names.
     pub bugs: Vec<Bug>,
+    /// A finding for each bug, by the bug's name.
     pub examples: BTreeMap<String, Finding>,
 }
 
@@ -302,6 +318,7 @@ impl History {
         out
     }
 
+    /// The bug of a name.
     pub fn bug(&self, id: &str) -> Option<&Bug> {
         self.bugs.binary_search_by(|b| b.id.as_str().cmp(id)).ok().map(|i| &self.bugs[i])
     }

@@ -87,7 +87,9 @@ impl schemars::JsonSchema for Date {
 /// What is known of a run that its report does not say.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
+    /// When it began.
     pub date: Date,
+    /// Where it ran.
     pub host: Option<String>,
     /// The commit of what was tested.
     pub commit: Option<String>,
@@ -101,16 +103,22 @@ pub struct Run {
     /// Its name, which is that of its file.
     #[serde(default)]
     pub id: String,
+    /// When it began.
     pub date: Date,
+    /// Where it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The commit of what was tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The version of litmake.
     pub litmake: String,
+    /// The pipeline's name.
     pub pipeline: String,
     /// The compilers that were asked, a profile each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compilers: Vec<Compiler>,
+    /// What it came to.
     pub counts: Counts,
     /// How long its work took, the sum over all workers; missing where the report does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +140,7 @@ pub struct Run {
 /// A bug that a run showed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shown {
+    /// As its report has it.
     pub id: String,
     /// It was in the run's baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -148,15 +157,20 @@ pub struct Shown {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Counts {
+    /// Tasks that the run had.
     pub tasks: u64,
+    /// Those that were not in the cache, where the report says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<u64>,
+    /// Those that failed.
     pub failed: u64,
     /// Compiled tests that were compared with their sources.
     pub compared: u64,
+    /// Bugs that showed.
     pub bugs: u64,
     /// Differences of which it is not known which bug they are.
     pub not_looked_into: u64,
+    /// Errors in its report.
     pub errors: u64,
 }
 
@@ -166,13 +180,17 @@ pub struct Counts {
 pub struct Note {
     /// The version of this form.
     pub history: u32,
+    /// When it was said.
     pub date: Date,
+    /// The bug's name.
     pub bug: String,
+    /// Who looks after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Where the bug is reported: a number or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker: Option<String>,
+    /// Words for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

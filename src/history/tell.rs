@@ -14,9 +14,12 @@ use crate::record::Run;
 /// The forms in which something is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
+    /// For a terminal.
     #[default]
     Text,
+    /// For a comment or a file.
     Markdown,
+    /// For programs.
     Json,
 }
 

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 /// In how many tests something was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cover {
+    /// Statements and operators of C.
     pub constructs: BTreeMap<String, u64>,
+    /// Memory orders.
     pub orders: BTreeMap<String, u64>,
+    /// Types of locations.
     pub widths: BTreeMap<String, u64>,
 }
 

@@ -38,16 +38,20 @@ const RECENT: u32 = 32;
 pub struct Drawn {
     /// Its name, which can be that of a file.
     pub name: String,
+    /// The test, in C.
     pub text: String,
     /// The source that it came from, or that the test came from which it is beside.
     pub source: usize,
+    /// Where in its source it was drawn.
     pub place: Place,
 }
 
 /// What became of the tests of one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
+    /// What reports call the source.
     pub name: String,
+    /// How many tests were drawn from it.
     pub drawn: u64,
     /// Those of which some code was new.
     pub novel: u64,
@@ -91,6 +95,7 @@ struct Lead {
 /// How far a hunt was after some tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
+    /// How many tests there were until then.
     pub tests: u64,
     /// Tests of which some code was new, since the mark before.
     pub novel: u64,
@@ -103,12 +108,16 @@ pub struct Mark {
 #[serde(deny_unknown_fields)]
 pub struct Hunt {
     format: u32,
+    /// What all draws follow from.
     pub seed: u64,
     /// Nothing is learned for drawing: what steering is measured against.
     pub blind: bool,
+    /// Rounds that came to their end.
     pub rounds: u64,
+    /// Tests that were tried in them.
     pub tests: u64,
     draws: u64,
+    /// What became of each source, in the order of the sources.
     pub arms: Vec<Arm>,
     leads: BTreeSet<Lead>,
     next_lead: u64,
@@ -116,11 +125,14 @@ pub struct Hunt {
     seen: BTreeMap<String, BTreeSet<u64>>,
     /// Tests that were drawn, by their texts.
     done: BTreeSet<u64>,
+    /// How it went on.
     pub marks: Vec<Mark>,
+    /// What was in the tests.
     pub cover: Cover,
 }
 
 impl Hunt {
+    /// A hunt that has tried nothing yet.
     pub fn new(seed: u64, blind: bool) -> Hunt {
         let arm = |name: String| Arm { name, ..Arm::default() };
         Hunt {
@@ -240,6 +252,7 @@ impl Hunt {
         self.seen.iter().map(|(arch, seen)| (arch.as_str(), seen.len()))
     }
 
+    /// How many tests beside such as were new wait to be tried.
     pub fn leads(&self) -> usize {
         self.leads.len()
     }

@@ -10,6 +10,7 @@ use litmake_litmus::c::print_declaration;
 use litmake_litmus::c::types::{is_bool, qualify};
 use litmake_litmus::{Body, Test, Type};
 
+/// What every translation unit begins with, where the target has a C++ library.
 pub const HEADER: &str = "#include <atomic>\n#include <cstddef>\n#include <cstdint>\n\
                           using namespace std;\n\n";
 

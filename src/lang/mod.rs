@@ -14,20 +14,26 @@ use litmake_litmus::Test;
 /// A language that compilers are given tests in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
+    /// C11.
     #[default]
     C,
+    /// C++, with `std::atomic`.
     Cpp,
+    /// Rust without its standard library, with `core::sync::atomic`.
     Rust,
 }
 
 impl Language {
+    /// What profiles call each.
     pub const NAMES: [(&'static str, Language); 3] =
         [("c", Language::C), ("c++", Language::Cpp), ("rust", Language::Rust)];
 
+    /// The language of a name.
     pub fn named(name: &str) -> Option<Language> {
         Language::NAMES.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
     }
 
+    /// As profiles call it.
     pub fn name(self) -> &'static str {
         Language::NAMES.iter().find(|(_, l)| *l == self).map_or("", |(n, _)| n)
     }

@@ -17,6 +17,7 @@ use litmake_litmus::c::ast::{
 use litmake_litmus::c::types::{ValueType, size_of};
 use litmake_litmus::{Body, Test, Type};
 
+/// What every translation unit begins with.
 pub const HEADER: &str = "#![no_std]\n#![allow(warnings)]\nuse core::sync::atomic::*;\n\
                           use core::sync::atomic::Ordering::*;\n\n";
 

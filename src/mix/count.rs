@@ -22,6 +22,7 @@ pub type Combination = Vec<u32>;
 pub type Assignment = Vec<usize>;
 
 impl Table {
+    /// How many profiles there are: each gives a sequence for every part.
     pub fn profiles(&self) -> usize {
         self.sequences.first().map_or(0, Vec::len)
     }
@@ -214,6 +215,7 @@ fn subsets(from: &[usize], size: usize, f: &mut dyn FnMut(&[usize])) {
 pub struct Interner<K: Ord>(BTreeMap<K, u32>);
 
 impl<K: Ord> Interner<K> {
+    /// The number of a sequence, which is the next one where it is new.
     pub fn number(&mut self, key: K) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(key).or_insert(next)

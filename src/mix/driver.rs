@@ -14,7 +14,9 @@ use litmake_lang::compiled::{declare, locations, out_name};
 use litmake_litmus::c::types::size_of;
 use litmake_litmus::{self as litmus, Body, InitItem, Place, Test};
 
+/// The program that calls the parts of a test, as a compiler gets it.
 pub struct Driver {
+    /// C, or the language of the profile that compiles it.
     pub text: String,
     /// The function of each thread.
     pub functions: Vec<String>,

@@ -26,6 +26,7 @@ pub const NONE: u32 = u32::MAX;
 pub struct Linked {
     /// The profiles that compile all of the test. The table counts these.
     pub usable: Vec<usize>,
+    /// Which sequence each profile has for each part.
     pub table: Table,
     /// The test of each combination, in the order in which [`Table::each`] goes through them.
     pub at: Vec<u32>,

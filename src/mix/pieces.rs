@@ -18,10 +18,13 @@ use litmake_litmus::{Body, Test, Type};
 const MAX_PIECES: usize = 256;
 
 /// What is compiled on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum By {
+    /// The test.
     Whole,
+    /// Each thread.
     Thread,
+    /// Each statement and each condition.
     Instruction,
 }
 
@@ -30,6 +33,7 @@ pub enum By {
 pub struct Piece {
     /// As the paper names it: `P0_1`, or `P0` for a whole thread.
     pub name: String,
+    /// The thread that it is part of; the first, where it is all of the test.
     pub thread: usize,
     /// The statement or condition, as the source has it.
     pub source: String,
@@ -78,8 +82,11 @@ pub fn operation(f: &Function, source: &str) -> Option<String> {
 /// What a thread does, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// Runs a part.
     Piece(usize),
+    /// Where jumps to this number go.
     Label(usize),
+    /// Goes to a label.
     Jump(usize),
     /// Jumps where this location holds 0.
     Unless(String, usize),
@@ -90,7 +97,9 @@ pub enum Step {
 pub struct Split {
     /// The test is one part.
     pub whole: bool,
+    /// In the order of the source.
     pub pieces: Vec<Piece>,
+    /// How each thread goes through its parts.
     pub threads: Vec<Vec<Step>>,
     /// Locations that stand for locals and conditions, by the thread that has them.
     pub own: Vec<(usize, String, Type)>,

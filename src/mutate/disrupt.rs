@@ -9,6 +9,7 @@ use litmake_generate::dialect::Dialect;
 use litmake_generate::edge::{Atom, Dir, Edge, Kind, Sd};
 use litmake_generate::syntax;
 
+/// One weakening: an edge, and what may stand in its place.
 #[derive(Clone, Debug)]
 pub struct Disruptor {
     from: Vec<Edge>,
@@ -18,6 +19,7 @@ pub struct Disruptor {
 }
 
 impl Disruptor {
+    /// Reads `DMB.SYd** -> Pod**`, with the edges of a dialect.
     pub fn read(dialect: &Dialect, source: &Source) -> Result<Disruptor> {
         let whole = Span::new(0, source.text.len());
         let Some((from, to)) = source.text.split_once("->") else {

@@ -26,6 +26,7 @@ pub enum Mutator {
 }
 
 impl Mutator {
+    /// Those of the paper first.
     pub const ALL: [Mutator; 5] = [
         Mutator::ReversingPoLoc,
         Mutator::WeakeningPoLoc,
@@ -62,9 +63,11 @@ pub enum Suite {
 }
 
 impl Suite {
+    /// In the order in which the command lists them.
     pub const ALL: [Suite; 5] =
         [Suite::Mutants, Suite::Conformance, Suite::Scope, Suite::Orders, Suite::All];
 
+    /// As the command line and pipelines call it.
     pub fn name(self) -> &'static str {
         match self {
             Suite::Mutants => "mutants",
@@ -75,6 +78,7 @@ impl Suite {
         }
     }
 
+    /// Makes the tests; an error is a mistake in a template.
     pub fn tests(self) -> Result<Vec<Mutant>> {
         Ok(match self {
             Suite::Mutants => mutants()?,
@@ -92,6 +96,7 @@ pub struct Mutant {
     /// In the C dialect; its condition is the target. It has the name, and as info lines the
     /// mutator, the key and what it mutates.
     pub test: Test,
+    /// What was disrupted, or would be in a conformance test.
     pub mutator: Mutator,
     /// The name under which the paper's artifact keeps its results, where it has such a test.
     pub key: String,

@@ -9,6 +9,7 @@ use litmake_litmus::c::ast::{
 };
 use litmake_litmus::{Arch, Body, Test, Type};
 
+/// A change to the source of a test that changes nothing that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rewriting {
     /// Branches that are never taken, with stores that therefore never happen.
@@ -26,6 +27,7 @@ pub enum Rewriting {
 }
 
 impl Rewriting {
+    /// What pipelines call each.
     pub const NAMES: [(&'static str, Rewriting); 6] = [
         ("dead-code", Rewriting::DeadCode),
         ("register-pressure", Rewriting::Pressure),
@@ -35,6 +37,7 @@ impl Rewriting {
         ("helpers", Rewriting::Helpers),
     ];
 
+    /// As pipelines call it.
     pub fn name(self) -> &'static str {
         Rewriting::NAMES.iter().find(|(_, r)| *r == self).map_or("", |(n, _)| n)
     }

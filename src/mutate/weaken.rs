@@ -6,6 +6,7 @@ use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
 use litmake_litmus::c::orders::{Kind, orders};
 use litmake_litmus::{Arch, Body, Test};
 
+/// A change to the source of a test after which it allows all that it did, and perhaps more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Weakening {
     /// Each memory order is one step weaker; the weakest fences are dropped.
@@ -17,12 +18,14 @@ pub enum Weakening {
 }
 
 impl Weakening {
+    /// What pipelines call each.
     pub const NAMES: [(&'static str, Weakening); 3] = [
         ("orders", Weakening::Orders),
         ("relaxed", Weakening::Relaxed),
         ("fences", Weakening::Fences),
     ];
 
+    /// As pipelines call it.
     pub fn name(self) -> &'static str {
         Weakening::NAMES.iter().find(|(_, w)| *w == self).map_or("", |(n, _)| n)
     }

@@ -5,6 +5,8 @@
 //! is a short list of ops over temporaries that are local to it and assigned once. Dependencies
 //! are the flow of values through temporaries and registers; nothing else states them.
 
+#![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
+
 pub mod eval;
 
 use litmake_base::diag::Span;
@@ -20,16 +22,20 @@ pub type Reg = u16;
 pub struct Tags(pub u128);
 
 impl Tags {
+    /// No annotation.
     pub const NONE: Tags = Tags(0);
 
+    /// The annotations of both.
     pub const fn with(self, other: Tags) -> Tags {
         Tags(self.0 | other.0)
     }
 
+    /// Those that the other has not.
     pub const fn without(self, other: Tags) -> Tags {
         Tags(self.0 & !other.0)
     }
 
+    /// Whether both have one in common.
     pub const fn meets(self, other: Tags) -> bool {
         self.0 & other.0 != 0
     }
@@ -154,11 +160,13 @@ impl Annotations {
         true
     }
 
+    /// The bit of a name that was added.
     pub fn get(&self, name: &str) -> Option<Tags> {
         let i = self.names.iter().position(|n| n == name)?;
         Some(Tags(1 << (Self::FIRST + i as u32)))
     }
 
+    /// All that were added, in that order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -168,6 +176,7 @@ impl Annotations {
         self.names().filter(move |n| self.get(n).is_some_and(|t| t.meets(tags)))
     }
 
+    /// Whether the model brings none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -178,9 +187,12 @@ const _: () = assert!(TAG_TABLE.len() <= Annotations::FIRST as usize);
 /// Where a register read's value goes inside its instruction; herd's cat files ask for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Port {
+    /// Into neither.
     #[default]
     None,
+    /// Into an address.
     Addr,
+    /// Into what is written.
     Data,
 }
 
@@ -198,6 +210,7 @@ pub enum Val {
 }
 
 impl Val {
+    /// What a register holds that nothing set.
     pub const ZERO: Val = Val::Int(0);
 }
 
@@ -206,26 +219,26 @@ pub fn mask(bits: u8) -> u128 {
     if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
+/// One-operand arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnOp {
     /// Bitwise complement within the width.
     Not,
+    /// The negative, modulo the width.
     Neg,
     /// Sign extension of the low `from` bits to the width.
-    SignExt {
-        from: u8,
-    },
+    SignExt { from: u8 },
     /// Keeps the low `from` bits.
-    ZeroExt {
-        from: u8,
-    },
+    ZeroExt { from: u8 },
     /// 1 where the operand is zero, else 0.
     IsZero,
+    /// How many bits above the highest one are 0.
     Clz,
     /// Reverses the bytes of the width.
     ByteSwap,
     /// Reverses the bits of the width.
     BitReverse,
+    /// How many bits are 1.
     PopCount,
 }
 
@@ -266,68 +279,33 @@ pub enum BinOp {
 /// Target of a branch: an index into [`Code::insts`]; the length of the code means "end".
 pub type Label = u32;
 
+/// A micro-op: one step of what an instruction does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    Const {
-        dst: Temp,
-        val: Val,
-    },
-    ReadReg {
-        dst: Temp,
-        reg: Reg,
-        port: Port,
-    },
-    WriteReg {
-        reg: Reg,
-        src: Temp,
-    },
+    /// Gives a constant.
+    Const { dst: Temp, val: Val },
+    /// Takes what a register holds.
+    ReadReg { dst: Temp, reg: Reg, port: Port },
+    /// Sets a register.
+    WriteReg { reg: Reg, src: Temp },
     /// `width` is in bits, 1 to 128; the operands and the result are taken modulo 2^width
     /// (the result of a comparison is 0 or 1).
-    Un {
-        dst: Temp,
-        op: UnOp,
-        a: Temp,
-        width: u8,
-    },
-    Bin {
-        dst: Temp,
-        op: BinOp,
-        a: Temp,
-        b: Temp,
-        width: u8,
-    },
+    Un { dst: Temp, op: UnOp, a: Temp, width: u8 },
+    /// The same of two operands.
+    Bin { dst: Temp, op: BinOp, a: Temp, b: Temp, width: u8 },
     /// A conditional select: `dst` depends on the chosen operand by data and on `cond` by
     /// control inside the instruction (a "pick" dependency), not by data.
-    Select {
-        dst: Temp,
-        cond: Temp,
-        yes: Temp,
-        no: Temp,
-    },
+    Select { dst: Temp, cond: Temp, yes: Temp, no: Temp },
     /// 0 or 1, either way (a spurious failure).
-    Choose {
-        dst: Temp,
-    },
+    Choose { dst: Temp },
     /// Drops the path where `cond` is 0. It is no event and gives no dependency.
-    Assume {
-        cond: Temp,
-    },
+    Assume { cond: Temp },
     /// A read event of `size` bytes, a power of two up to 16, single-copy atomic as a whole;
     /// `dst` is zero-extended. `tags` holds X or EX where it is half of an atomic access.
-    Load {
-        dst: Temp,
-        addr: Temp,
-        size: u8,
-        tags: Tags,
-    },
+    Load { dst: Temp, addr: Temp, size: u8, tags: Tags },
     /// A write event. With tag X it pairs with the latest X load of its instruction at the
     /// same address (`amo`).
-    Store {
-        addr: Temp,
-        src: Temp,
-        size: u8,
-        tags: Tags,
-    },
+    Store { addr: Temp, src: Temp, size: u8, tags: Tags },
     /// A store-conditional: succeeds or fails either way; it can succeed only where the thread's
     /// latest EX load has the same address and no other store-conditional came between.
     /// `status` is `ok` or `fail`. `status_dep`: the status depends on the write (RISC-V, Power).
@@ -345,51 +323,26 @@ pub enum Op {
     },
     /// A read-modify-write that is one event, both read and write (C11): `dst` is the old value;
     /// `new` is computed by the ops of `body`, which may use `dst` and may not access memory.
-    Rmw {
-        dst: Temp,
-        addr: Temp,
-        size: u8,
-        tags: Tags,
-        body: Vec<Op>,
-        new: Temp,
-    },
-    Fence {
-        tags: Tags,
-    },
+    Rmw { dst: Temp, addr: Temp, size: u8, tags: Tags, body: Vec<Op>, new: Temp },
+    /// An event that orders others, as its annotations say.
+    Fence { tags: Tags },
     /// An event at a place that neither reads nor writes it (a lock is asked for, a grace period
     /// waited for).
-    Touch {
-        addr: Temp,
-        size: u8,
-        tags: Tags,
-    },
+    Touch { addr: Temp, size: u8, tags: Tags },
     /// What is executed from here on depends by control on no branch that comes after the
     /// entry of the same depth. `enter` is that entry. Only structured code has it: elsewhere all
     /// that comes after a branch depends on it.
-    Control {
-        depth: u16,
-        enter: bool,
-    },
+    Control { depth: u16, enter: bool },
     /// Executes one list or the other; what is inside depends on `cond` by control inside the
     /// instruction. A temporary that both sides assign is usable after.
-    If {
-        cond: Temp,
-        yes: Vec<Op>,
-        no: Vec<Op>,
-    },
+    If { cond: Temp, yes: Vec<Op>, no: Vec<Op> },
     /// Goes to `target` where `cond` is not 0. Everything after depends on `cond` by control.
-    Branch {
-        cond: Temp,
-        target: Label,
-    },
-    Jump {
-        target: Label,
-    },
+    Branch { cond: Temp, target: Label },
+    /// Goes to `target`, whatever holds.
+    Jump { target: Label },
     /// Goes to the instruction whose [`Val::Code`] address `addr` is; an address that is not one
     /// (a return to the caller) ends the thread.
-    JumpTo {
-        addr: Temp,
-    },
+    JumpTo { addr: Temp },
     /// Ends the thread.
     Halt,
 }
@@ -397,25 +350,31 @@ pub enum Op {
 /// One instruction (or C statement).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inst {
+    /// Its micro-ops, in the order in which they run.
     pub ops: Vec<Op>,
     /// As it is shown to people.
     pub text: String,
+    /// Where it stands in the test.
     pub span: Span,
 }
 
 /// What one thread runs, and its registers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Code {
+    /// In the order in which they stand.
     pub insts: Vec<Inst>,
+    /// What [`Reg`] is an index into.
     pub regs: Vec<RegInfo>,
     /// Initial values; registers that are not listed hold 0.
     pub reg_init: Vec<(Reg, Val)>,
 }
 
+/// What is known of a register, or of a local of C.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegInfo {
     /// The canonical name, as states print it (`X0`, `R1`, `rax`, `r0`, `$4`).
     pub name: String,
+    /// Its width.
     pub bits: u8,
     /// How a final value is read where no type was declared: C locals by their type, machine
     /// registers as herd prints them.
@@ -423,6 +382,7 @@ pub struct RegInfo {
 }
 
 impl Code {
+    /// The register of this name, where the thread has one.
     pub fn find_reg(&self, name: &str) -> Option<Reg> {
         self.regs.iter().position(|r| r.name == name).map(|i| i as Reg)
     }

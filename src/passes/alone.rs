@@ -24,6 +24,7 @@ use litmake_toolchain::trouble;
 pub struct Step {
     /// As `opt` calls it.
     pub pass: String,
+    /// What it did.
     #[serde(flatten)]
     pub effect: Effect,
 }
@@ -39,16 +40,20 @@ pub enum Effect {
     /// The code before has a race, so that it may have any outcome.
     Open,
     /// The code has outcomes that it did not have.
+    #[expect(missing_docs, reason = "tests of the code before the pass and after it")]
     Adds { outcomes: Vec<State>, before: String, after: String },
     /// The code is not understood.
+    #[expect(missing_docs, reason = "words for people")]
     Refused { why: String },
 }
 
 /// A program that runs passes.
 pub struct Opt<'a> {
+    /// The program, `opt` of some version.
     pub program: &'a Path,
     /// The passes, in the notation of `opt -passes`.
     pub passes: &'a str,
+    /// What can end it.
     pub stop: &'a dyn Stopping,
 }
 

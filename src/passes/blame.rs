@@ -20,6 +20,7 @@ use litmake_toolchain::kind::Kind;
 pub struct Passes {
     /// How many dumps there are of intermediate code, and how many different ones were simulated.
     pub dumps: usize,
+    /// See `dumps`.
     pub simulated: usize,
     /// The first pass after which there is an outcome that the source forbids.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,9 +40,12 @@ pub struct Passes {
     pub opinion: Option<Opinion>,
 }
 
+/// Code that is not followed, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
+    /// The pass that made it.
     pub pass: String,
+    /// What is not understood, for people.
     pub why: String,
 }
 
@@ -52,14 +56,18 @@ pub struct Guilty {
     pub pass: String,
     /// Which pass it is, by order, of those that were dumped.
     pub number: usize,
+    /// The function that it changed.
     pub function: String,
     /// The outcomes that it adds.
     pub outcomes: Vec<State>,
+    /// The test of the code before the pass.
     pub before: String,
+    /// The test of the code after it.
     pub after: String,
     /// The functions that it changed, as the compiler printed them.
     #[serde(skip)]
     pub dump_before: String,
+    /// The same after the pass.
     #[serde(skip)]
     pub dump_after: String,
     /// Whether the code is open: `undef` is in it, of which one value was looked at.

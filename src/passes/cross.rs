@@ -18,6 +18,7 @@ use litmake_toolchain::compile::{Compiler, Frame};
 #[serde(rename_all = "lowercase")]
 pub enum Opinion {
     /// The code is right without this pass and those behind it, and wrong with it: its name, and what it ran on.
+    #[expect(missing_docs, reason = "they are as the compiler calls them")]
     Names { pass: String, on: String },
     /// The code is wrong with every pass skipped that may be.
     Always,

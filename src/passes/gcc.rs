@@ -12,17 +12,25 @@ use super::machine::{How, Sure};
 /// Who is suspected.
 #[derive(Clone, Debug)]
 pub struct Trail {
+    /// As gcc calls it.
     pub pass: String,
     /// Whether it works on RTL, which is the target's.
     pub rtl: bool,
+    /// How much there is to say that it is this one.
     pub sure: Sure,
+    /// What speaks for it, in words.
     pub why: &'static str,
+    /// The function in which that is seen.
     pub function: String,
     /// The operation, where only one can be meant.
     pub operation: String,
+    /// The operations before the pass.
     pub before: Vec<String>,
+    /// The operations after it.
     pub after: Vec<String>,
+    /// The function as gcc printed it before the pass.
     pub dump_before: String,
+    /// The same after it.
     pub dump_after: String,
     /// How many dumps there were.
     pub dumps: usize,

@@ -34,6 +34,7 @@ pub struct Court {
 /// What intermediate code may do.
 #[derive(Clone, Debug)]
 pub struct Code {
+    /// Its outcomes.
     pub allowed: Allowed,
     /// Whether some read races with a write, so that it gives `undef`.
     pub races: bool,
@@ -57,6 +58,7 @@ impl Court {
         simulator.simulate(test, model, &options)
     }
 
+    /// What a C test may do; none of its compiled forms may do more.
     pub fn source(&mut self, test: &Test) -> Result<Source> {
         let Court { sources, simulator, .. } = self;
         let each = sources.iter().map(|model| {

@@ -20,16 +20,23 @@ pub struct Suspects {
     pub changes: Vec<Change>,
 }
 
+/// A pass on machine code that changed accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
+    /// As LLVM calls it.
     pub pass: String,
+    /// What it did to them.
     pub how: How,
+    /// The function that it changed.
     pub function: String,
+    /// The accesses before it.
     pub before: Vec<String>,
+    /// The accesses after it.
     pub after: Vec<String>,
     /// The function as the compiler printed it.
     #[serde(skip)]
     pub dump_before: String,
+    /// The same after the pass.
     #[serde(skip)]
     pub dump_after: String,
 }
@@ -78,7 +85,9 @@ impl How {
 /// How sure a suspicion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sure {
+    /// Much speaks for it.
     Likely,
+    /// Nothing speaks against it.
     Possible,
 }
 

@@ -12,8 +12,10 @@ use litmake_isa::llvm::types::skip;
 /// Longer dumps have no litmus tests in them.
 const MOST_FUNCTIONS: usize = 4096;
 
+/// Intermediate code as a compiler printed it, as tokens.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// By name, with the sigil.
     pub functions: BTreeMap<String, Function>,
     /// The tokens of each variable's declaration behind `=`.
     pub variables: BTreeMap<String, Vec<String>>,
@@ -21,17 +23,21 @@ pub struct Module {
     pub types: BTreeMap<String, Vec<String>>,
 }
 
+/// A function that has a body.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// The names of the parameters, with their sigil.
     pub params: Vec<String>,
+    /// The first is where it begins.
     pub blocks: Vec<Block>,
 }
 
+/// Instructions that run one after the other.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Its name with the sigil that branches write.
     pub name: String,
+    /// The tokens of each; calls that do nothing are left out.
     pub instructions: Vec<Vec<String>>,
 }
 
@@ -46,6 +52,7 @@ const MARKS: &[&str] = &[
 ];
 
 impl Module {
+    /// Reads a dump; the error is for people.
     pub fn read(text: &str) -> Result<Module, String> {
         let mut module = Module::default();
         let mut lines = text.lines();

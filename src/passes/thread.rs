@@ -20,6 +20,7 @@ const MOST_LINES: usize = 4096;
 /// A function as a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
+    /// Its code, in the dialect of intermediate code.
     pub lines: Vec<Line>,
     /// The locations that it has beside those of the test.
     pub init: Vec<InitItem>,
@@ -29,7 +30,9 @@ pub struct Thread {
 
 /// What a function becomes a thread with.
 pub struct Given<'a> {
+    /// Where the functions are that it calls.
     pub module: &'a Module,
+    /// Which thread of the test it is.
     pub thread: usize,
     /// The location behind each parameter.
     pub params: &'a [String],

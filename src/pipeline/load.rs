@@ -22,8 +22,9 @@ const MAX_INCLUDES: usize = 1000;
 const MAX_INCLUDED: usize = 32 << 20;
 
 /// A stage as it was read, with the file it stands in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LoadedStage {
+    /// The file.
     pub source: Source,
     /// The folder that its relative paths start from.
     pub dir: PathBuf,
@@ -34,18 +35,25 @@ pub struct LoadedStage {
 }
 
 /// A pipeline with its includes taken in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
+    /// As reports call it: the file's name, where it has none.
     pub name: String,
+    /// What it is for, for people.
     pub about: Option<String>,
+    /// The folder that the pipeline's own paths start from.
     pub dir: PathBuf,
+    /// The file, without what it includes.
     pub source: Source,
+    /// Variables with their values, those of the command line put in.
     pub vars: BTreeMap<String, Setting>,
     /// Declared environment variables and their values, where set.
     pub env: BTreeMap<String, Option<String>>,
     /// Profile files and globs, with the folder that each is relative to.
     pub profiles: Vec<(PathBuf, Sp<String>, Source)>,
+    /// The findings that are known.
     pub baseline: Option<PathBuf>,
+    /// In the order in which they stand, those of included files first.
     pub stages: Vec<LoadedStage>,
 }
 

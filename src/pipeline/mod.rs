@@ -9,4 +9,6 @@ pub mod load;
 pub mod plan;
 pub mod query;
 pub mod reference;
+pub mod slice;
+pub mod stages;
 pub mod types;

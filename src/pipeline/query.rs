@@ -1,34 +1,56 @@
-//! Planning as queries: what is read is an input, and the plan is derived from it, so that a
-//! change replans only where a file that the plan read has other content.
+//! Planning as queries: what is read is an input, and each part of the plan is derived from the inputs
+//! that it uses. So a change plans again what uses the changed file, and nothing else.
 //!
-//! This file does not know what runs. Compilers and devices never run inside a query.
+//! This file does not know what runs. Compilers and devices never run inside a query, and what else is
+//! outside of files ([`Db::others`]) is the business of the rooms above.
 
-use std::collections::HashMap;
+#![allow(
+    missing_docs,
+    unused_lifetimes,
+    reason = "salsa makes functions of inputs, and asks for the lifetime of what is interned"
+)]
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use salsa::Setter;
+use salsa::{Database as _, DatabaseKeyIndex, EventKind, Setter};
 
 use super::load::load;
-use super::plan::{Plan, plan};
+use super::plan::{self, Plan};
+use super::slice::{Asked, Instance, Slice, of_stage};
+use super::stages::Stages;
 use litmake_base::diag::Result;
-use litmake_profile::files::{Disk, Files};
+use litmake_profile::family::{self, Family, Keys, Library};
+use litmake_profile::files::{Disk, Files, folder_of, normal};
+use litmake_profile::{Profile, Profiles};
 
-/// A file that planning looked at; the text, or why there is none.
+/// What a file holds, or why that is not known.
+pub type Content = std::result::Result<Arc<[u8]>, (io::ErrorKind, String)>;
+
+/// A file that somebody looked at, whether or not it is there.
 #[salsa::input]
 pub struct File {
+    /// As somebody named it.
     #[returns(ref)]
     pub path: PathBuf,
+    /// More bytes than this were not read.
+    #[returns(copy)]
+    pub most: u64,
+    /// What it holds.
     #[returns(ref)]
-    pub text: std::result::Result<Arc<str>, (io::ErrorKind, String)>,
+    pub content: Content,
 }
 
-/// A folder that planning listed.
+/// A folder that somebody listed.
 #[salsa::input]
 pub struct Folder {
+    /// As somebody named it.
     #[returns(ref)]
     pub path: PathBuf,
+    /// What is in it, sorted.
     #[returns(ref)]
     pub files: Vec<PathBuf>,
 }
@@ -36,27 +58,90 @@ pub struct Folder {
 /// What is to be planned.
 #[salsa::input]
 pub struct Request {
+    /// The file.
     #[returns(ref)]
     pub pipeline: PathBuf,
+    /// Values that the command line gives to variables.
     #[returns(ref)]
     pub sets: Vec<(String, String)>,
+    /// What is wanted; all, where there are none.
     #[returns(ref)]
     pub targets: Vec<String>,
 }
 
+/// A stage of what is to be planned, by its name.
+#[salsa::interned]
+pub struct StageName<'db> {
+    /// What is to be planned.
+    #[returns(copy)]
+    pub request: Request,
+    /// The stage's name.
+    #[returns(ref)]
+    pub name: String,
+}
+
+/// One of a stage's instances.
+#[salsa::interned]
+pub struct Part<'db> {
+    /// The stage.
+    #[returns(copy)]
+    pub stage: StageName<'db>,
+    /// Which of its instances.
+    #[returns(copy)]
+    pub nth: usize,
+}
+
+/// A profile as a file in a folder names it.
+#[salsa::interned]
+pub struct ProfileName<'db> {
+    /// What is to be planned.
+    #[returns(copy)]
+    pub request: Request,
+    /// The folder that the name is relative to.
+    #[returns(ref)]
+    pub dir: PathBuf,
+    /// A profile's name, or its file.
+    #[returns(ref)]
+    pub name: String,
+}
+
+/// Where queries find their inputs. An input is made when somebody asks for it first.
 #[salsa::db]
 pub trait Db: salsa::Database {
-    fn file(&self, path: &Path) -> File;
+    /// A file of which at most so many bytes are read.
+    fn file(&self, path: &Path, most: u64) -> File;
+    /// What is in a folder.
     fn folder(&self, path: &Path) -> Folder;
+    /// An environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+    /// Inputs that are no files.
+    fn others(&self) -> &Others;
+}
+
+/// The inputs of rooms above, found by the type of what finds them.
+#[derive(Default)]
+pub struct Others(Mutex<HashMap<TypeId, Box<dyn Any + Send>>>);
+
+impl Others {
+    /// Looks at what finds them, which is made where it is new.
+    pub fn of<T: Any + Default + Send, R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
+        let mut all = lock(&self.0);
+        let found = all.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        look(found.downcast_mut().expect("what is kept under a type is of it"))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Files through the database, so that what is read is noted.
-struct Tracked<'db>(&'db dyn Db);
+pub struct Noted<'db>(pub &'db dyn Db);
 
-impl Files for Tracked<'_> {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        match self.0.file(path).text(self.0) {
-            Ok(text) => Ok(text.clone()),
+impl Files for Noted<'_> {
+    fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
+        match self.0.file(path, most).content(self.0) {
+            Ok(content) => Ok(content.clone()),
             Err((kind, message)) => Err(io::Error::new(*kind, message.clone())),
         }
     }
@@ -65,28 +150,163 @@ impl Files for Tracked<'_> {
         self.0.folder(folder).files(self.0).clone()
     }
 
-    // The environment of a process is fixed when it starts.
     fn env(&self, name: &str) -> Option<String> {
-        Disk.env(name)
+        self.0.env(name)
     }
 }
 
-type Planned = Arc<Result<Plan>>;
-
-#[salsa::tracked(returns(clone), no_eq)]
-fn planned(db: &dyn Db, request: Request) -> Planned {
-    let files = Tracked(db);
-    let made = load(&files, request.pipeline(db), request.sets(db))
-        .and_then(|pipeline| plan(&files, pipeline, request.targets(db)));
-    Arc::new(made)
+/// Profile files through the database, so that each is read once.
+struct Remembered<'db> {
+    db: &'db dyn Db,
+    files: Noted<'db>,
 }
+
+impl<'db> Remembered<'db> {
+    fn new(db: &'db dyn Db) -> Remembered<'db> {
+        Remembered { db, files: Noted(db) }
+    }
+
+    fn file(&self, path: &Path) -> File {
+        self.db.file(path, litmake_base::file::MAX_TEXT)
+    }
+}
+
+impl Library for Remembered<'_> {
+    fn files(&self) -> &dyn Files {
+        &self.files
+    }
+
+    fn own(&self, path: &Path) -> Result<Arc<Keys>> {
+        profile_file(self.db, self.file(path))
+    }
+
+    fn chain(&self, path: &Path) -> Result<Arc<Keys>> {
+        profile_chain(self.db, self.file(path))
+    }
+
+    fn family(&self, path: &Path) -> Result<Family> {
+        profile_family(self.db, self.file(path))
+    }
+}
+
+/// The keys of a profile file.
+#[salsa::tracked(returns(clone))]
+fn profile_file(db: &dyn Db, file: File) -> Result<Arc<Keys>> {
+    family::own(&Noted(db), file.path(db)).map(Arc::new)
+}
+
+/// The keys of a profile file, with those of what it extends under them.
+#[salsa::tracked(returns(clone), cycle_result = in_circle)]
+fn profile_chain(db: &dyn Db, file: File) -> Result<Arc<Keys>> {
+    family::chain(&Remembered::new(db), file.path(db)).map(Arc::new)
+}
+
+fn in_circle(db: &dyn Db, _: salsa::Id, file: File) -> Result<Arc<Keys>> {
+    let own = profile_file(db, file)?;
+    let place = own.file.extends.as_ref().map(|base| base.span).unwrap_or_default();
+    Err(family::circle().or_at(&own.source, place))
+}
+
+/// The profiles that a file stands for.
+#[salsa::tracked(returns(clone))]
+fn profile_family(db: &dyn Db, file: File) -> Result<Family> {
+    family::expand(&Noted(db), &*profile_chain(db, file)?)
+}
+
+/// The pipeline with its includes.
+#[salsa::tracked(returns(clone))]
+fn stages(db: &dyn Db, request: Request) -> Result<Arc<Stages>> {
+    let pipeline = load(&Noted(db), request.pipeline(db), request.sets(db))?;
+    Stages::new(Arc::new(pipeline)).map(Arc::new)
+}
+
+/// All profiles that the pipeline can name.
+#[salsa::tracked(returns(clone))]
+fn profiles(db: &dyn Db, request: Request) -> Result<Arc<Profiles>> {
+    let stages = stages(db, request)?;
+    plan::profiles(&Remembered::new(db), &stages.pipeline).map(Arc::new)
+}
+
+/// One profile. Whoever uses it does not depend on the others.
+#[salsa::tracked(returns(clone))]
+fn profile<'db>(db: &'db dyn Db, of: ProfileName<'db>) -> Result<Arc<Profile>> {
+    profiles(db, of.request(db))?.find(&Remembered::new(db), of.dir(db), of.name(db))
+}
+
+/// The instances of one stage.
+#[salsa::tracked(returns(clone))]
+fn slice<'db>(db: &'db dyn Db, of: StageName<'db>) -> Result<Arc<Slice>> {
+    let request = of.request(db);
+    let stages = stages(db, request)?;
+    let Some(at) = stages.names.get(of.name(db)) else { return Ok(Arc::default()) };
+    let asked = Asked {
+        slice: &|stage| slice(db, StageName::new(db, request, stages.name(stage).to_string())),
+        profile: &|dir, name| {
+            profile(db, ProfileName::new(db, request, dir.to_path_buf(), name.to_string()))
+        },
+    };
+    of_stage(&stages, *at, &asked).map(Arc::new)
+}
+
+/// The whole plan, before what no target needs is left out.
+#[salsa::tracked(returns(clone))]
+fn whole(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
+    let stages = stages(db, request)?;
+    // What is wrong with profiles is said where no stage uses any, too.
+    profiles(db, request)?;
+    let slice = |stage| slice(db, StageName::new(db, request, stages.name(stage).to_string()));
+    Plan::new(&stages, &slice).map(Arc::new)
+}
+
+/// The plan of what targets need.
+#[salsa::tracked(returns(clone))]
+pub fn planned(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
+    let whole = whole(db, request)?;
+    if request.targets(db).is_empty() {
+        return Ok(whole);
+    }
+    let mut plan = Plan::clone(&whole);
+    plan.keep(request.targets(db))?;
+    Ok(Arc::new(plan))
+}
+
+/// One instance as the plan has it. Whoever uses it does not depend on the others.
+#[salsa::tracked(returns(clone))]
+pub fn instance<'db>(db: &'db dyn Db, of: Part<'db>) -> Option<Arc<Instance>> {
+    let node = node(db, of)?;
+    Some(node.0)
+}
+
+/// The instances that one consumes.
+#[salsa::tracked(returns(clone))]
+pub fn consumed<'db>(db: &'db dyn Db, of: Part<'db>) -> Vec<Arc<Instance>> {
+    node(db, of).map(|node| node.1).unwrap_or_default()
+}
+
+fn node<'db>(db: &'db dyn Db, of: Part<'db>) -> Option<(Arc<Instance>, Vec<Arc<Instance>>)> {
+    let (stage, nth) = (of.stage(db), of.nth(db));
+    let stages = stages(db, stage.request(db)).ok()?;
+    let whole = whole(db, stage.request(db)).ok()?;
+    let node = whole.node(*stages.names.get(stage.name(db))?, nth)?;
+    let inputs = node.inputs.iter().map(|j| whole.nodes[*j].instance.clone()).collect();
+    Some((node.instance.clone(), inputs))
+}
+
+/// The part that an instance of a plan is.
+pub fn part<'db>(db: &'db dyn Db, request: Request, instance: &Instance) -> Part<'db> {
+    Part::new(db, StageName::new(db, request, instance.stage.clone()), instance.nth)
+}
+
+type Executed = Arc<Mutex<Vec<DatabaseKeyIndex>>>;
 
 #[salsa::db]
 #[derive(Clone)]
 struct Database {
     storage: salsa::Storage<Database>,
-    files: Arc<Mutex<HashMap<PathBuf, File>>>,
+    source: Arc<dyn Files + Send + Sync>,
+    files: Arc<Mutex<HashMap<(PathBuf, u64), File>>>,
     folders: Arc<Mutex<HashMap<PathBuf, Folder>>>,
+    others: Arc<Others>,
 }
 
 #[salsa::db]
@@ -94,107 +314,176 @@ impl salsa::Database for Database {}
 
 #[salsa::db]
 impl Db for Database {
-    fn file(&self, path: &Path) -> File {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        *files
-            .entry(path.to_path_buf())
-            .or_insert_with(|| File::new(self, path.to_path_buf(), read(path)))
+    fn file(&self, path: &Path, most: u64) -> File {
+        let mut files = lock(&self.files);
+        *files.entry((path.to_path_buf(), most)).or_insert_with(|| {
+            File::new(self, path.to_path_buf(), most, content(&*self.source, path, most))
+        })
     }
 
     fn folder(&self, path: &Path) -> Folder {
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = lock(&self.folders);
         *folders
             .entry(path.to_path_buf())
-            .or_insert_with(|| Folder::new(self, path.to_path_buf(), Disk.list(path)))
+            .or_insert_with(|| Folder::new(self, path.to_path_buf(), self.source.list(path)))
+    }
+
+    // The environment of a process is fixed when it starts.
+    fn env(&self, name: &str) -> Option<String> {
+        self.source.env(name)
+    }
+
+    fn others(&self) -> &Others {
+        &self.others
     }
 }
 
-fn read(path: &Path) -> std::result::Result<Arc<str>, (io::ErrorKind, String)> {
-    Disk.read(path).map_err(|e| (e.kind(), e.to_string()))
+fn content(source: &dyn Files, path: &Path, most: u64) -> Content {
+    source.content(path, most).map_err(|e| (e.kind(), e.to_string()))
+}
+
+/// A path as events name it: from the root, without `.` and `..`.
+pub fn absolute(path: &Path) -> PathBuf {
+    normal(&std::path::absolute(path).unwrap_or(path.into()))
 }
 
 /// A pipeline that is planned again and again.
 pub struct Workspace {
     db: Database,
     request: Request,
+    executed: Option<Executed>,
 }
 
 impl Workspace {
+    /// One that reads from the disk.
     pub fn new(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Workspace {
+        Workspace::over(Arc::new(Disk), pipeline, sets, targets)
+    }
+
+    /// One whose files come from elsewhere.
+    pub fn over(
+        source: Arc<dyn Files + Send + Sync>,
+        pipeline: &Path,
+        sets: &[(String, String)],
+        targets: &[String],
+    ) -> Workspace {
+        let storage = salsa::Storage::default();
+        Workspace::with(storage, None, source, (pipeline, sets, targets))
+    }
+
+    /// One that notes which queries are computed, for [`Workspace::executed`].
+    pub fn noting(source: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
+        let executed = Executed::default();
+        let note = executed.clone();
+        let storage = salsa::Storage::new(Some(Box::new(move |event| {
+            if let EventKind::WillExecute { database_key } = event.kind {
+                lock(&note).push(database_key);
+            }
+        })));
+        Workspace::with(storage, Some(executed), source, (pipeline, &[], &[]))
+    }
+
+    fn with(
+        storage: salsa::Storage<Database>,
+        executed: Option<Executed>,
+        source: Arc<dyn Files + Send + Sync>,
+        (pipeline, sets, targets): (&Path, &[(String, String)], &[String]),
+    ) -> Workspace {
         let db = Database {
-            storage: salsa::Storage::default(),
+            storage,
+            source,
             files: Arc::default(),
             folders: Arc::default(),
+            others: Arc::default(),
         };
         let request = Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec());
-        Workspace { db, request }
+        Workspace { db, request, executed }
+    }
+
+    /// The database, for queries of rooms above.
+    pub fn db(&self) -> &dyn Db {
+        &self.db
+    }
+
+    /// The database for whoever sets inputs of its own. No query may be under way.
+    pub fn db_mut(&mut self) -> &mut dyn Db {
+        &mut self.db
+    }
+
+    /// What is planned.
+    pub fn request(&self) -> Request {
+        self.request
     }
 
     /// The plan of what was read last. The same plan comes back while nothing in it changes.
-    pub fn plan(&self) -> Arc<Result<Plan>> {
+    pub fn plan(&self) -> Result<Arc<Plan>> {
         planned(&self.db, self.request)
     }
 
-    /// Reads again what the plan was made from; gives whether any of it is not as it was. Only
-    /// other content counts as a change: setting an input to an equal value would.
-    pub fn refresh(&mut self) -> bool {
-        let mut changed = false;
-        let files: Vec<File> = {
-            let files = self.db.files.lock().unwrap_or_else(PoisonError::into_inner);
-            files.values().copied().collect()
+    /// The profiles that the pipeline can name.
+    pub fn profiles(&self) -> Result<Arc<Profiles>> {
+        profiles(&self.db, self.request)
+    }
+
+    /// Looks again at what was read, where it may be at one of these paths; gives whether any of it is
+    /// not as it was. Only other content counts as a change: setting an input to an equal value would.
+    pub fn changed(&mut self, paths: &BTreeSet<PathBuf>) -> bool {
+        let at = |path: &Path| {
+            let path = absolute(path);
+            // Whatever was below a folder that came or went did so too.
+            path.ancestors().any(|above| paths.contains(above))
         };
+        let listed = |folder: &Path| {
+            let folder = absolute(folder);
+            paths.iter().any(|path| path.parent() == Some(&folder))
+        };
+        let files: Vec<File> = lock(&self.db.files).values().copied().collect();
+        let folders: Vec<Folder> = lock(&self.db.folders).values().copied().collect();
+        let mut changed = false;
         for file in files {
-            let now = read(file.path(&self.db));
-            if *file.text(&self.db) != now {
-                let _ = file.set_text(&mut self.db).to(now);
+            let (path, most) = (file.path(&self.db), file.most(&self.db));
+            if !at(path) {
+                continue;
+            }
+            let now = content(&*self.db.source, path, most);
+            if *file.content(&self.db) != now {
+                drop(file.set_content(&mut self.db).to(now));
                 changed = true;
             }
         }
-        let folders: Vec<Folder> = {
-            let folders = self.db.folders.lock().unwrap_or_else(PoisonError::into_inner);
-            folders.values().copied().collect()
-        };
         for folder in folders {
-            let now = Disk.list(folder.path(&self.db));
+            let path = folder.path(&self.db);
+            if !at(path) && !listed(path) {
+                continue;
+            }
+            let now = self.db.source.list(path);
             if *folder.files(&self.db) != now {
-                let _ = folder.set_files(&mut self.db).to(now);
+                drop(folder.set_files(&mut self.db).to(now));
                 changed = true;
             }
         }
         changed
     }
+
+    /// The folders in which a change could matter: those of what was read.
+    pub fn folders(&self) -> BTreeSet<PathBuf> {
+        let files = lock(&self.db.files);
+        let files = files.keys().map(|(path, _)| folder_of(path));
+        let folders = lock(&self.db.folders);
+        files.chain(folders.keys().cloned()).map(|path| absolute(&path)).collect()
+    }
+
+    /// The queries that were computed since this was asked last, each by its name and what it was
+    /// asked about. Only where they are noted.
+    pub fn executed(&self) -> Vec<(String, salsa::Id)> {
+        let keys = self.executed.as_ref().map(|keys| std::mem::take(&mut *lock(keys)));
+        let name = |key: DatabaseKeyIndex| {
+            let query = self.db.ingredient_debug_name(key.ingredient_index()).into_owned();
+            (query, key.key_index())
+        };
+        keys.unwrap_or_default().into_iter().map(name).collect()
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_other_content_plans_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        write("p.yaml", "include: q.yaml\nstages:\n  - {name: s, simulate: {from: t}}\n");
-        write("q.yaml", "stages:\n  - {name: t, generate: {files: a}}\n");
-        let mut workspace = Workspace::new(&dir.path().join("p.yaml"), &[], &[]);
-        let first = workspace.plan();
-        assert_eq!(first.as_ref().as_ref().unwrap().nodes.len(), 2);
-        // Nothing, a touch, and a file that the plan does not read.
-        write("q.yaml", "stages:\n  - {name: t, generate: {files: a}}\n");
-        write("a.litmus", "C a");
-        assert!(!workspace.refresh());
-        assert!(Arc::ptr_eq(&workspace.plan(), &first), "not planned again");
-        write("q.yaml", "stages:\n  - {name: u, generate: {files: a}}\n");
-        assert!(workspace.refresh());
-        let second = workspace.plan();
-        assert!(!Arc::ptr_eq(&second, &first));
-        let error = second.as_ref().as_ref().unwrap_err().to_string();
-        assert!(error.contains("there is no stage `t`"), "{error}");
-        // A file that was missing appears.
-        write("p.yaml", "include: [q.yaml, r.yaml]\nstages: []\n");
-        workspace.refresh();
-        assert!(workspace.plan().is_err());
-        write("r.yaml", "stages: []\n");
-        workspace.refresh();
-        assert!(workspace.plan().is_ok());
-    }
-}
+mod tests;

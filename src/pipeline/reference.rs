@@ -55,6 +55,7 @@ fn variables_too(schema: &mut Value) {
     }
 }
 
+/// `docs/reference.md`.
 pub fn reference() -> String {
     let mut out = HEAD.to_string();
     for (title, schema) in [

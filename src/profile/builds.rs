@@ -106,7 +106,7 @@ mod tests {
     struct Tree(&'static [&'static str]);
 
     impl Files for Tree {
-        fn read(&self, _: &Path) -> io::Result<Arc<str>> {
+        fn content(&self, _: &Path, _: u64) -> io::Result<Arc<[u8]>> {
             Err(io::ErrorKind::NotFound.into())
         }
         fn list(&self, folder: &Path) -> Vec<PathBuf> {

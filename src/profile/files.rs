@@ -11,9 +11,17 @@ use litmake_base::file;
 
 /// Where planning reads from.
 pub trait Files {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>>;
+    /// The content of a file of at most so many bytes.
+    fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>>;
+
+    /// The text of a pipeline, a profile or a model.
+    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
+        file::text(self.content(path, file::MAX_TEXT)?)
+    }
+
     /// The files of a folder, sorted; nothing where there is no such folder.
     fn list(&self, folder: &Path) -> Vec<PathBuf>;
+    /// The value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
 }
 
@@ -21,8 +29,8 @@ pub trait Files {
 pub struct Disk;
 
 impl Files for Disk {
-    fn read(&self, path: &Path) -> io::Result<Arc<str>> {
-        file::read_text(path, file::MAX_TEXT).map(Into::into)
+    fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
+        file::read(path, most).map(Into::into)
     }
 
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
@@ -58,6 +66,7 @@ pub fn normal(path: &Path) -> PathBuf {
     out
 }
 
+/// The folder that a file is in, as relative paths in the file mean it.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),

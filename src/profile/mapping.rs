@@ -56,13 +56,18 @@ pub struct Table {
 /// One operation: name, order, order on failure, and width in bits (0 for fences).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
+    /// One of [`OPERATIONS`].
     pub name: &'static str,
+    /// One of [`ORDERS`], by its number.
     pub order: u8,
+    /// The order of a compare-exchange that fails; else as `order`.
     pub failure: u8,
+    /// One of [`WIDTHS`], or 0.
     pub width: u8,
 }
 
 impl Table {
+    /// Reads the table of a profile.
     pub fn read(mapping: &BTreeMap<String, Vec<String>>) -> Result<Table, String> {
         let mut out = Table::default();
         for (key, code) in mapping {
@@ -84,6 +89,7 @@ impl Table {
         Ok(out)
     }
 
+    /// Whether all is left to the compiler.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && !self.refuses
     }

@@ -20,22 +20,30 @@ use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 /// The name under which [`Sp`] asks for a value and its place.
 pub const PLACED: &str = "$placed";
 
+/// A value of YAML as it was written, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
+    /// The value.
     pub what: What,
+    /// Where it stands.
     pub span: Span,
 }
 
+/// A value of YAML.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
+    /// `null`, or nothing at all.
     Nothing,
     /// A text as it was written; whether YAML takes it for a number or a boolean.
     Text(String, bool),
+    /// A list.
     List(Vec<Tree>),
+    /// Keys with their values, in the order in which they stand.
     Map(Vec<(Sp<String>, Tree)>),
 }
 
 impl Tree {
+    /// The value of a key; none where this is no map.
     pub fn get(&self, key: &str) -> Option<&Tree> {
         let What::Map(entries) = &self.what else { return None };
         entries.iter().find(|(k, _)| k.value == key).map(|(_, v)| v)
@@ -61,6 +69,7 @@ pub enum Vars<'a> {
     /// They are not known yet: texts stay as they are, and what is no text gets some value of
     /// its type.
     Later,
+    /// They are put in.
     In(&'a Scope<'a>),
 }
 

@@ -13,7 +13,7 @@ use super::yaml::{Scalar, Sp, Words};
 use litmake_litmus::Arch;
 
 /// A profile, or a family of them: compiler, flags, target and model.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
     /// The name. In a family it says how the names are made, such as `clang-${version}-O2`.
@@ -82,6 +82,7 @@ pub struct ProfileFile {
 
 /// A litmus dialect, as herd's users write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum Dialect {
     AArch64,
     ARM,
@@ -94,6 +95,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// The dialect that it names.
     pub fn arch(self) -> Arch {
         match self {
             Dialect::AArch64 => Arch::AArch64,
@@ -112,6 +114,7 @@ impl Dialect {
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, serde::Serialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum Storage {
     #[default]
     Pointers,
@@ -122,6 +125,7 @@ pub enum Storage {
 /// Which locals are kept alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum Observe {
     #[default]
     Condition,

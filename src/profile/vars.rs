@@ -16,6 +16,7 @@ const MAX_DEPTH: usize = 8;
 pub enum Setting {
     /// A text, a number or a boolean, as it was written.
     Text(String),
+    /// A list, which only a list may hold.
     List(Vec<String>),
 }
 
@@ -34,7 +35,9 @@ impl Setting {
 
 /// What `${...}` may stand for.
 pub struct Scope<'a> {
+    /// Variables of the pipeline and of the stage's instance.
     pub vars: &'a BTreeMap<String, Setting>,
+    /// Environment variables that the pipeline declares.
     pub env: &'a BTreeMap<String, Option<String>>,
 }
 

@@ -18,11 +18,14 @@ use litmake_base::diag::{Diag, Result, Source, Span};
 /// A value and where it stands in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sp<T> {
+    /// The value.
     pub value: T,
+    /// Where it stands.
     pub span: Span,
 }
 
 impl<T> Sp<T> {
+    /// A value that stands in no file.
     pub fn nowhere(value: T) -> Sp<T> {
         Sp { value, span: Span::default() }
     }
@@ -86,10 +89,12 @@ fn span_of(at: Location) -> Span {
 pub struct Words(pub Vec<Sp<String>>);
 
 impl Words {
+    /// Each of them.
     pub fn iter(&self) -> std::slice::Iter<'_, Sp<String>> {
         self.0.iter()
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

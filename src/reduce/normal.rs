@@ -32,6 +32,7 @@ pub fn normal(test: &Test) -> Test {
     best.map_or_else(|| test.clone(), |(_, test)| test)
 }
 
+/// Every order of some numbers.
 pub fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

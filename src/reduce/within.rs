@@ -342,16 +342,19 @@ impl Needs {
         Needs(ops.fold(0, |all, op| all | bit(op)))
     }
 
+    /// What all threads of a test have together.
     pub fn of(test: &Test) -> Needs {
         let threads = 0..test.threads.len();
         Needs::of_ops(threads.filter_map(|t| function(test, t)).flat_map(some_ops))
     }
 
+    /// What a core needs: only its threads that matter count.
     pub fn of_core(core: &Core) -> Needs {
         let threads = core.threads.iter();
         Needs::of_ops(threads.filter_map(|t| function(&core.test, *t)).flat_map(some_ops))
     }
 
+    /// Whether everything that is needed is there.
     pub fn has(self, needed: Needs) -> bool {
         self.0 & needed.0 == needed.0
     }

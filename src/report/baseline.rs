@@ -35,11 +35,13 @@ fn subject(f: &Finding) -> (Class, &str, &[String]) {
     (f.class, &f.test, &f.profiles)
 }
 
+/// Findings that are known, as a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// The format's version.
     pub baseline: u32,
+    /// One for each bug.
     pub known: Vec<Finding>,
 }
 
@@ -133,6 +135,7 @@ impl Baseline {
         self.known.iter().filter(|f| is_by_test(f))
     }
 
+    /// As the file has it.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');

@@ -17,19 +17,24 @@ pub const OCCURRENCES: usize = 20;
 /// A test that shows a bug where some profiles compile it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Occurrence {
+    /// The test's name.
     pub test: String,
+    /// What compiled it: one profile, or those that were mixed.
     pub profiles: Vec<String>,
+    /// What differs.
     pub outcomes: Outcomes,
 }
 
 /// Differences of which it was not found out within the budget which bug they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Unexplored {
+    /// What kind of bug they would be.
     pub class: Class,
     /// The compilers without their versions.
     pub family: String,
     /// How many there are, and by profiles.
     pub count: u64,
+    /// See `count`.
     pub by_profile: BTreeMap<String, u64>,
     /// The first of them, by their tests' names.
     pub occurrences: Vec<Occurrence>,
@@ -106,6 +111,7 @@ impl Kept {
 /// which small tests have, then short names.
 pub type Rank = (usize, usize);
 
+/// That of an occurrence; the least is the best.
 pub fn rank(test: &str, outcomes: &Outcomes) -> Rank {
     (outcomes.source.len() + outcomes.target.len(), test.len())
 }
@@ -141,6 +147,7 @@ impl Bugs {
         self.by_id.get(id).copied()
     }
 
+    /// One bug as it is so far.
     pub fn finding(&self, bug: usize) -> &Finding {
         &self.list[bug].finding
     }
@@ -228,10 +235,12 @@ pub struct Rest {
 }
 
 impl Rest {
+    /// Nothing yet; of each group, so many occurrences will be kept.
     pub fn new(limit: Option<usize>) -> Rest {
         Rest { limit, groups: BTreeMap::new() }
     }
 
+    /// Counts an occurrence, whose outcomes are asked for where it is kept.
     pub fn add(
         &mut self,
         (class, family): (Class, &str),
@@ -243,6 +252,7 @@ impl Rest {
         kept.add(test, profiles, self.limit, outcomes);
     }
 
+    /// All groups.
     pub fn finish(self) -> Vec<Unexplored> {
         let one =
             |((class, family), (by_profile, kept)): ((Class, String), (BTreeMap<_, u64>, Kept))| {

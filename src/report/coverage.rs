@@ -56,12 +56,14 @@ fn mark(test: &str) -> u64 {
 pub struct Coverage {
     /// Every test that was judged with some profile.
     pub tests: Tests,
+    /// What became of them, a profile or a choice of mixed ones each.
     pub profiles: Vec<Share>,
 }
 
 /// What became of these tests with one profile, or with the mixes of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Share {
+    /// One profile, or those that were mixed.
     pub profiles: Vec<String>,
     /// The profiles were mixed, so that it stands for each choice among them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -136,6 +138,7 @@ impl Places {
 }
 
 impl Gather {
+    /// Takes a test in, where it is new.
     pub fn test(&mut self, name: &str) -> Known {
         self.known(mark(name))
     }
@@ -175,6 +178,7 @@ impl Gather {
         }
     }
 
+    /// What there is to tell; nothing where there are too many tests.
     pub fn finish(self) -> Option<Coverage> {
         let Gather { marks, of, .. } = self;
         let picked = |which: &dyn Fn(usize) -> bool| -> BTreeSet<u64> {

@@ -12,6 +12,7 @@ use super::{Outcomes, State};
 /// model forbids it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
+    /// The final state.
     pub outcome: State,
     /// What the target does, under its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,9 +23,12 @@ pub struct Evidence {
     pub source: Option<Execution>,
 }
 
+/// What the threads of a test did, and in which order memory saw it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Execution {
+    /// The model that judges it.
     pub model: String,
+    /// By thread, each in its order; initial writes first.
     pub events: Vec<Event>,
     /// Which write each read reads from, by the events' letters.
     pub rf: Vec<(String, String)>,
@@ -35,8 +39,10 @@ pub struct Execution {
     pub fails: Vec<Failed>,
 }
 
+/// One access or fence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {
+    /// The letter by which relations name it.
     pub id: String,
     /// `None` for an initial write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,27 +60,35 @@ pub struct Event {
 /// A check of a model that an execution fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Failed {
+    /// As the model calls it.
     pub check: String,
     /// Where the model says so.
     pub place: String,
     /// Its edges lead back to where they began; otherwise from one event to another.
     pub is_cycle: bool,
+    /// In order: each begins where the one before ends.
     pub edges: Vec<Edge>,
 }
 
+/// Two events in a relation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Edge {
+    /// The letter of the first event.
     pub from: String,
+    /// The relation, as models call it.
     pub edge: String,
+    /// The letter of the second event.
     pub to: String,
 }
 
 /// Whether another compiler, or another version of one, shows a positive difference too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Presence {
+    /// The profile.
     pub profile: String,
     /// The compiler as people call it: `clang 16`.
     pub compiler: String,
+    /// Whether it does.
     pub shows: Shows,
     /// Why that cannot be said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -94,10 +108,14 @@ pub struct Presence {
     Deserialize,
     schemars::JsonSchema,
 )]
+/// Whether a compiler shows something.
 #[serde(rename_all = "lowercase")]
 pub enum Shows {
+    /// It does.
     Present,
+    /// It does not.
     Absent,
+    /// Something failed.
     #[default]
     Unknown,
 }
@@ -163,11 +181,14 @@ fn ranges(tried: &[(&str, Shows)], shows: Shows) -> Vec<String> {
 /// A smaller test that shows a positive difference too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reduced {
+    /// The test, in C.
     pub source: String,
     /// The mix of it that is wrong.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mix: String,
+    /// What was made of it.
     pub target: String,
+    /// What differs.
     pub outcomes: Outcomes,
     /// The thread whose code alone is to blame, where one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,9 +201,11 @@ pub struct Reduced {
 /// A barrier that, in all that one profile makes of an operation, makes every mix right.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mend {
+    /// Whose code it would be put into.
     pub profile: String,
     /// Such as `load seq_cst 32`.
     pub operation: String,
+    /// The instruction.
     pub barrier: String,
     /// Before the operation's code; else behind it.
     pub before: bool,
@@ -191,18 +214,23 @@ pub struct Mend {
 /// What the comparisons of one stage came to, tests counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Differences {
+    /// The `compare` stage, with the values of its variables.
     pub stage: String,
+    /// The profile, or those that were mixed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
     /// The compiler without its version (`gcc`), and the dialect of its code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
+    /// See `compiler`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arch: String,
     /// What tells the profile from the others of its family.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+    /// The model of the sources.
     pub model_source: String,
+    /// Tests of which both sides are known.
     pub compared: u64,
     /// Tests with outcomes that the source forbids; those of undefined sources are not counted.
     pub positive: u64,
@@ -213,15 +241,20 @@ pub struct Differences {
     pub negative: u64,
     /// Tests whose source has undefined behaviour, and how many of them differ.
     pub undefined: u64,
+    /// See `undefined`.
     pub undefined_positive: u64,
 }
 
 /// What changed from one compiler to another, tests counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changes {
+    /// The `diff` stage, with the values of its variables.
     pub stage: String,
+    /// The profile of the first side.
     pub before: String,
+    /// The profile of the second side.
     pub after: String,
+    /// Tests of which both sides are known.
     pub compared: u64,
     /// Tests whose code differs.
     pub code: u64,
@@ -229,6 +262,7 @@ pub struct Changes {
     pub outcomes: u64,
     /// Tests with outcomes that only the second allows, and only the first.
     pub gained: u64,
+    /// See `gained`.
     pub lost: u64,
     /// The code of threads, where both were compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,6 +277,7 @@ pub struct Changes {
 pub struct Threads {
     /// Threads that both compiled, and those of which the code differs.
     pub compared: u64,
+    /// See `compared`.
     pub changed: u64,
     /// The same of the threads that have an operation, such as `exchange relaxed 32`, for each operation
     /// that is in a changed one.
@@ -250,6 +285,7 @@ pub struct Threads {
     pub constructs: BTreeMap<String, Share>,
     /// In the changed threads: instructions of the lifted code, and how many of these are barriers.
     pub instructions: Moved,
+    /// See `instructions`.
     pub barriers: Moved,
 }
 
@@ -258,7 +294,9 @@ pub struct Threads {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Share {
+    /// Those that changed.
     pub changed: u64,
+    /// All.
     pub compared: u64,
 }
 
@@ -267,7 +305,9 @@ pub struct Share {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Moved {
+    /// With the first compiler.
     pub before: u64,
+    /// With the second.
     pub after: u64,
 }
 
@@ -280,17 +320,23 @@ impl std::fmt::Display for Moved {
     }
 }
 
+/// A test whose code or outcomes changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changed {
+    /// The test's name.
     pub test: String,
+    /// Whether its code differs.
     pub code: bool,
+    /// Outcomes that only the second compiler's code allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gained: Vec<State>,
+    /// Outcomes that only the first compiler's code allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<State>,
     /// The code of both, for the first few.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code_before: String,
+    /// See `code_before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code_after: String,
 }

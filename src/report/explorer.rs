@@ -13,9 +13,11 @@ const SITE: &str = "https://godbolt.org/clientstate/";
 pub struct Given<'a> {
     /// `c`, `c++` or `rust`.
     pub language: &'a str,
+    /// What is compiled.
     pub source: &'a str,
     /// As the site calls it; where it has none that is known, the flags are in a comment.
     pub compiler: Option<String>,
+    /// The compiler's flags.
     pub args: &'a [String],
 }
 

@@ -31,6 +31,7 @@ impl Tracker {
 
 /// One compilation that a bug is about.
 pub struct Compilation {
+    /// The profile's name.
     pub profile: String,
     /// What the compiler says of its version.
     pub version: String,
@@ -40,6 +41,7 @@ pub struct Compilation {
     pub dumps: String,
     /// The name of the file that it compiles: `source.c`.
     pub file: String,
+    /// What is in that file.
     pub source: String,
     /// The link that opens it in Compiler Explorer.
     pub link: String,
@@ -47,7 +49,9 @@ pub struct Compilation {
 
 /// All that an issue says.
 pub struct Issue<'a> {
+    /// The bug.
     pub finding: &'a Finding,
+    /// One for each profile that the example has.
     pub compilations: &'a [Compilation],
     /// The command that shows it again.
     pub again: &'a str,
@@ -101,6 +105,7 @@ impl Page {
 }
 
 impl Issue<'_> {
+    /// The text, as a tracker's readers expect it.
     pub fn text(&self, tracker: Tracker) -> String {
         let f = self.finding;
         let mut page = Page { tracker, out: String::new() };

@@ -16,11 +16,14 @@ use super::{Finding, Report, Status, number, state_text};
 /// What became of a bug from one compiler to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BugChange {
+    /// The bug's, as findings have it.
     pub id: String,
+    /// What became of it.
     pub change: Change,
     /// The profiles of either side that show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
+    /// See `before`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
 }
@@ -38,6 +41,7 @@ pub struct BugChange {
     Deserialize,
     schemars::JsonSchema,
 )]
+/// How the profiles that show a bug differ between two compilers.
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// No profile showed it before.
@@ -45,6 +49,7 @@ pub enum Change {
     New,
     /// Some showed it, and now a profile does that did not.
     Wider,
+    /// The same profiles show it.
     Same,
     /// Some do not show it any more.
     Narrower,
@@ -53,6 +58,7 @@ pub enum Change {
 }
 
 impl Change {
+    /// As tables call it.
     pub fn name(self) -> &'static str {
         match self {
             Change::New => "new",

@@ -10,7 +10,9 @@ use serde::Serialize;
 
 /// A log and what to call it.
 pub struct Log {
+    /// What to call it.
     pub name: String,
+    /// In the order of the log.
     pub entries: Vec<LogEntry>,
 }
 
@@ -25,8 +27,10 @@ pub struct Comparison {
     pub totals: Vec<Totals>,
 }
 
+/// What each log says of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
+    /// The test's name.
     pub test: String,
     /// What it asks: `Allowed`, `Forbidden`, `Required`, or `Final` where that is not said.
     pub kind: &'static str,
@@ -37,15 +41,19 @@ pub struct Row {
 /// What a log says of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
+    /// `Ok`, `No` or `Undef`, or nothing where the log does not say.
     pub verdict: &'static str,
     /// Of the condition's proposition: `Never`, `Sometimes`, `Always`, or nothing.
     pub observation: &'static str,
+    /// How many final states it has.
     pub states: usize,
     /// How often states were seen; 0 in logs of simulators.
     pub seen: u64,
+    /// How these stand to those of the first log.
     pub relation: Relation,
     /// States that the first log lacks, and states that only it has.
     pub more: Vec<String>,
+    /// See `more`.
     pub fewer: Vec<String>,
 }
 
@@ -55,8 +63,11 @@ pub struct Cell {
 pub enum Relation {
     /// It is the first log, or the first log lacks the test.
     Alone,
+    /// The same states.
     Equal,
+    /// All of the first log's, and others.
     More,
+    /// Some of the first log's, and no others.
     Fewer,
     /// Some states more and some fewer, or undefined in one of them alone.
     Both,
@@ -67,10 +78,15 @@ pub enum Relation {
 /// How many tests of a log stand how to the first log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
+    /// Tests with the same states.
     pub equal: usize,
+    /// Tests with states that the first log lacks.
     pub more: usize,
+    /// Tests that lack states of the first log.
     pub fewer: usize,
+    /// Tests with some more and some fewer.
     pub both: usize,
+    /// Tests of which the logs speak under one name and mean two.
     pub other_test: usize,
     /// Tests that only one of the two logs has.
     pub missing: usize,
@@ -84,10 +100,12 @@ pub enum Rows {
     Differing,
     /// Those in which a log has states that the first lacks: a machine shows what a model forbids.
     More,
+    /// All rows.
     All,
 }
 
 impl Comparison {
+    /// Compares them with the first.
     pub fn new(logs: &[Log]) -> Comparison {
         let mut order: Vec<&str> = Vec::new();
         let mut by_test: BTreeMap<&str, Vec<Option<&LogEntry>>> = BTreeMap::new();
@@ -220,6 +238,7 @@ impl Comparison {
         out
     }
 
+    /// For programs.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }

@@ -44,7 +44,9 @@ use root::Root;
 pub struct Report {
     /// The version that made it.
     pub litmake: String,
+    /// The pipeline's name.
     pub pipeline: String,
+    /// What was done, an instance of a stage each.
     pub stages: Vec<Stage>,
     /// Bugs, one each.
     pub findings: Vec<Finding>,
@@ -54,6 +56,7 @@ pub struct Report {
     /// As many occurrences of each bug are in the report; all where this is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_occurrences: Option<usize>,
+    /// What failed.
     pub errors: Vec<Error>,
     /// The compilers that made the code, a profile each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,9 +88,11 @@ pub struct Report {
 /// The compiler behind a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compiler {
+    /// The profile's name.
     pub profile: String,
     /// As people call it: `clang 16`.
     pub compiler: String,
+    /// The dialect of its code.
     pub arch: String,
     /// What it says of its version: `Debian clang version 16.0.6`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -101,6 +106,7 @@ pub struct Compiler {
 /// The mixes of one test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mixes {
+    /// The test's name.
     pub test: String,
     /// Profiles to the power of parts; a text, since it can be beyond what JSON's readers hold.
     pub assignments: String,
@@ -133,14 +139,21 @@ fn is_zero(n: &u64) -> bool {
 pub struct Compatibility {
     /// The `compare` stage.
     pub stage: String,
+    /// What was compiled on its own: `thread` or `instruction`.
     pub split: String,
+    /// The model of the sources.
     pub model_source: String,
+    /// The model of the machine on which all of the code runs.
     pub model_target: String,
+    /// Those that were mixed.
     pub profiles: Vec<String>,
+    /// Tests of which mixes were judged.
     pub tests: u64,
     /// Sums over all tests.
     pub assignments: String,
+    /// See `assignments`.
     pub combinations: String,
+    /// Mixes that differ as tests, over all tests.
     pub mixes: u64,
     /// Profiles that never make a sequence which those before them do not make.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -149,6 +162,7 @@ pub struct Compatibility {
     pub judged: Vec<Judged>,
     /// Within which bounds: the most threads and parts that a test had.
     pub threads: usize,
+    /// See `threads`.
     pub parts: usize,
     /// What profiles make of each operation: `store seq_cst 32`.
     pub mappings: BTreeMap<String, Vec<Coded>>,
@@ -157,18 +171,22 @@ pub struct Compatibility {
 /// The instructions of an operation, and the profiles that make them of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Coded {
+    /// The instructions.
     pub code: String,
+    /// In the order in which they were named.
     pub profiles: Vec<String>,
 }
 
 /// A profile, or two, and what was found of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judged {
+    /// One or two.
     pub profiles: Vec<String>,
     /// Tests in which all of them took part.
     pub tests: u64,
     /// Tests with a finding, and the first of these.
     pub found: u64,
+    /// See `found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
 }
@@ -176,6 +194,7 @@ pub struct Judged {
 /// A part that profiles make differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Clash {
+    /// Its name: `P0_1`.
     pub part: String,
     /// The statement.
     pub source: String,
@@ -183,23 +202,30 @@ pub struct Clash {
     pub code: BTreeMap<String, String>,
 }
 
+/// What an instance of a stage did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stage {
+    /// The stage's name, with the values of its variables.
     pub name: String,
+    /// What it does: `compile`, `simulate`, ...
     pub kind: String,
+    /// How many results there were to have.
     pub tasks: u64,
     /// What tells of the run and not of its results; left out of a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<u64>,
+    /// See `executed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
     /// Of the cached ones, those that came from the remote cache; left out where none was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched: Option<u64>,
+    /// Tasks that failed.
     pub failed: u64,
     /// Tasks whose input came to nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped: u64,
+    /// How long its work took, the sum over all workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// What the tests of the stage were chosen or made from: files, cycles, tests.
@@ -224,18 +250,26 @@ pub struct Stage {
     Deserialize,
     schemars::JsonSchema,
 )]
+/// What kind of bug a finding is.
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
+    /// Compiled code allows what its source forbids.
     #[default]
     Concurrency,
+    /// Each compiler's code is right alone, and together they are not.
     Mixing,
+    /// Compilers do not agree on the layout of a type.
     AbiLayout,
+    /// Compiled code crashes, or would where memory cannot be written.
     RuntimeCrash,
+    /// A model and a machine do not agree.
     Model,
+    /// A device shows what the model forbids.
     Conformance,
 }
 
 impl Class {
+    /// As reports write it.
     pub fn name(self) -> &'static str {
         match self {
             Class::Concurrency => "concurrency",
@@ -251,15 +285,19 @@ impl Class {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
+/// What a baseline says of a finding.
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    /// It is not in the baseline.
     #[default]
     New,
+    /// It is in the baseline.
     Known,
     /// In the baseline, looked for, and not there any more.
     Fixed,
 }
 
+/// A final state: values by the names of registers, locals and locations.
 pub type State = BTreeMap<String, String>;
 
 /// The outcomes that make a finding, and both sets that they come from.
@@ -267,15 +305,19 @@ pub type State = BTreeMap<String, String>;
 pub struct Outcomes {
     /// What the target allows and the source forbids.
     pub forbidden: Vec<State>,
+    /// All that the source allows.
     pub source: Vec<State>,
+    /// All that the target allows.
     pub target: Vec<State>,
 }
 
+/// A bug, with an example of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The same for the same bug in each run, whichever profiles, versions of a compiler and tests
     /// show it.
     pub id: String,
+    /// What kind of bug it is.
     pub class: Class,
     /// The compilers that have it, without their versions; or the device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -286,6 +328,7 @@ pub struct Finding {
     /// How many tests show it with some profiles, and how many with each.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub count: u64,
+    /// See `count`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_profile: BTreeMap<String, u64>,
     /// The first tests and profiles that show it, in order of the tests' names.
@@ -301,6 +344,7 @@ pub struct Finding {
     pub folder: String,
     /// The source test's text.
     pub source: String,
+    /// What compiled the example: one profile, or those that were mixed.
     pub profiles: Vec<String>,
     /// How the test was put to the compiler, where that is not behind pointers alone.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -317,8 +361,11 @@ pub struct Finding {
     /// Barriers of which each alone would mend a mix, the weakest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mends: Vec<Mend>,
+    /// The model of the source.
     pub model_source: String,
+    /// The model of the target.
     pub model_target: String,
+    /// What differs.
     pub outcomes: Outcomes,
     /// Further models of the source, weaker ones, that allow all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -344,6 +391,7 @@ pub struct Finding {
     /// Why the outcome is wrong; of the reduced test, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// A smaller test, where one was looked for and found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduced: Option<Reduced>,
     /// The pass of the compiler that did it, where that was looked for.
@@ -358,6 +406,7 @@ pub struct Finding {
     /// Other versions of the compiler, and other compilers of the same code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub presence: Vec<Presence>,
+    /// What the baseline says of it.
     pub status: Status,
 }
 
@@ -469,6 +518,7 @@ impl Finding {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
+/// Who has to do something about an error.
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// A test or another input is wrong.
@@ -478,11 +528,16 @@ pub enum Cause {
     Run,
 }
 
+/// Something that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Error {
+    /// In which instance of a stage.
     pub stage: String,
+    /// With which test.
     pub test: String,
+    /// What is wrong, for people.
     pub message: String,
+    /// What the exit status follows.
     pub cause: Cause,
     /// For decisions of the run itself; reports have the words.
     #[serde(skip)]
@@ -589,12 +644,14 @@ impl Report {
         self
     }
 
+    /// As the file has it.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
+    /// How many findings the baseline says that of.
     pub fn count(&self, status: Status) -> usize {
         self.findings.iter().filter(|f| f.status == status).count()
     }

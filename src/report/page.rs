@@ -108,6 +108,7 @@ pub fn facts(facts: &[(&str, String)], out: &mut String) {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
+    /// Words, which rows are sorted by as such.
     Text,
     /// Numbers, under each other.
     Number,

@@ -44,6 +44,7 @@ pub struct Culprit {
     /// Where in the compiler it is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
+    /// How sure that is.
     #[serde(default)]
     pub sure: Sure,
     /// What says that it was this pass, and how sure that is.
@@ -58,11 +59,13 @@ pub struct Culprit {
     /// What it was given, and what it made of that.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub before: String,
+    /// See `before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
     /// The same as the compiler printed it: the functions that the pass changed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dump_before: String,
+    /// See `dump_before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dump_after: String,
     /// The operation that it removed, replaced or moved, with its order and its width in bits:
@@ -75,6 +78,7 @@ pub struct Culprit {
     /// How many dumps of code there were, and how many different ones were simulated.
     #[serde(default)]
     pub dumps: usize,
+    /// See `dumps`.
     #[serde(default)]
     pub simulated: usize,
     /// What else is to be known, a line each.

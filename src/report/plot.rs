@@ -30,11 +30,15 @@ pub enum Scale {
 /// One panel: groups along the axis, in each a bar (or a point of a line) a series.
 #[derive(Clone, Debug)]
 pub struct Panel {
+    /// What stands above it.
     pub title: String,
+    /// How values are drawn.
     pub scale: Scale,
+    /// What stands below the axis.
     pub groups: Vec<String>,
     /// A value a group and series.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Each series is a line; else its values are bars.
     pub lines: bool,
 }
 

@@ -6,11 +6,14 @@ use std::fmt::Write;
 use super::evidence::{Evidence, Execution, presence_lines};
 use super::{Class, Finding, Outcomes, Report, State, Status, matrix, number, state_text, table};
 
+/// How much is shown, and how.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
+    /// With the colours of terminals.
     pub color: bool,
     /// Show all findings with their code, not only the first few.
     pub verbose: bool,
+    /// Only findings and errors.
     pub quiet: bool,
 }
 
@@ -25,6 +28,7 @@ impl Style {
     }
 }
 
+/// What a terminal shows at the end of a run.
 pub fn summary(report: &Report, style: Style) -> String {
     let mut out = String::new();
     if !style.quiet {

@@ -23,18 +23,22 @@ pub struct Collected {
 }
 
 impl Collected {
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
+    /// Whether nothing was kept.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
+    /// Names and texts, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, String)> {
         self.all.iter().map(|m| (m.name.as_str(), m.text(self.arch)))
     }
 
+    /// The text of the test of a name.
     pub fn find(&self, name: &str) -> Option<String> {
         let at = self.all.binary_search_by(|m| m.name.as_str().cmp(name)).ok()?;
         Some(self.all[at].text(self.arch))
@@ -45,6 +49,7 @@ impl Collected {
 pub struct Wanted<'w> {
     /// Whether a test of this name is left out.
     pub excluded: &'w dyn Fn(&str) -> bool,
+    /// What they have to be like.
     pub keep: &'w Filter,
     /// So many, and a seed.
     pub sample: Option<(usize, u64)>,

@@ -21,7 +21,9 @@ use litmake_sim::{Model, Options, Simulator};
 /// A model, and the dialect in which it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
+    /// The name of the model, or its file.
     pub model: String,
+    /// The dialect in which it gets tests.
     pub arch: Arch,
 }
 
@@ -68,7 +70,10 @@ pub fn sides(a: &str, b: &str) -> Result<[Side; 2]> {
 /// A test that tells them apart.
 #[derive(Clone, Debug)]
 pub struct Telling {
+    /// The same on both sides.
     pub name: String,
+    /// At most so many accesses and fences.
+    /// Its size, without the writes of the initial state.
     pub events: usize,
     /// The test as each side reads it.
     pub texts: [String; 2],
@@ -76,15 +81,18 @@ pub struct Telling {
     pub only: [usize; 2],
     /// One such outcome, as the condition of the test has it, and the side that allows it.
     pub example: String,
+    /// 0 or 1.
     pub allowed_by: usize,
 }
 
 /// What a search came to.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// The smallest tests, in order of their sizes.
     pub found: Vec<Telling>,
     /// Programs that were compared.
     pub compared: u64,
+    /// How long it took.
     pub time: Duration,
     /// Nothing was found up to this many events, or the search ended for want of time.
     pub complete: bool,
@@ -93,9 +101,13 @@ pub struct Report {
 /// Bounds of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// At most so many threads.
     pub threads: usize,
+    /// At most so many accesses and fences.
     pub events: usize,
+    /// At most so many locations.
     pub locations: usize,
+    /// When to give up; never, where there is none.
     pub timeout: Option<Duration>,
     /// All tests of the least size, not only those with the least that orders them.
     pub all: bool,

@@ -34,6 +34,7 @@ impl Range {
     }
 }
 
+/// What is kept of some tests: each condition has to hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     names: Vec<GlobMatcher>,
@@ -46,6 +47,7 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Reads conditions such as `threads=2..3` or `name=*-fence`.
     pub fn read(words: &[Source]) -> Result<Filter> {
         let mut out = Filter::default();
         for word in words {

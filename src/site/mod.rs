@@ -17,7 +17,9 @@ use litmake_report::page::{self, Assets, escaped};
 
 /// A page, or what pages share.
 pub struct File {
+    /// Its path below the folder of the site.
     pub name: String,
+    /// HTML, CSS, a script or a picture, as a text.
     pub content: String,
 }
 

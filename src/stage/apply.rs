@@ -11,12 +11,17 @@ const BATCH: usize = 64;
 /// How much work was done and how much was known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
+    /// Items that a result was asked for.
     pub tasks: u64,
+    /// Those whose result was not in the store.
     pub executed: u64,
 }
 
+/// Where stages are applied to items outside of the graph.
 pub struct Lab<'a> {
+    /// The store.
     pub records: &'a dyn Records,
+    /// What work is told of the run.
     pub context: &'a Context,
 }
 

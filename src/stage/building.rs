@@ -1,26 +1,47 @@
 //! A graph in the making: what a kind of stages is told when it puts its nodes into it.
 //!
-//! It does not know the kinds. What they share is found by its type, so that nothing is named here
-//! that some of them use and others do not: what a stage's file names is in the keys of its results.
+//! It does not know the kinds. What is dear of a stage is in queries of its own ([`litmake_pipeline::query`]), so
+//! that a graph is made anew from what is known where little has changed.
 
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use litmake_base::diag::Result;
-use litmake_base::records::Records;
-use litmake_engine::graph::{Fingerprint, Graph, Node, Work};
+use super::probes::Question;
+use super::shared::Shared;
+use litmake_base::diag::{Diag, Result};
+use litmake_engine::graph::{Fingerprint, Graph, Map, Node, Work};
 use litmake_pipeline::plan::{Node as PlanNode, Plan};
+use litmake_pipeline::query::{Db, Part, Request, part};
+use litmake_pipeline::slice::Instance;
 
 /// How the work of a kind stands in the graph. The options of each kind implement it.
 pub trait Build {
+    /// What compilers, machines and devices are asked before the keys of an instance can be known. No
+    /// query asks them.
+    fn asks(&self, _of: &Instance, _consumed: &[&Instance]) -> Vec<Question> {
+        Vec::new()
+    }
+
     /// Adds the nodes of the stage that is being built; gives the one that others consume.
     fn build(&self, graph: &mut Building) -> Result<usize>;
 }
 
+/// The work of an instance, and what it depends on beside its inputs.
+#[derive(Clone)]
+pub struct Made {
+    pub work: Arc<dyn Map>,
+    pub fingerprint: Fingerprint,
+}
+
+/// What a query is told of an instance that the plan has no more.
+pub fn gone() -> Box<Diag> {
+    Diag::new("the plan has no such stage any more")
+}
+
 /// A graph with the nodes of all stages up to one.
 pub struct Building<'a> {
+    pub db: &'a dyn Db,
+    request: Request,
     pub plan: &'a Plan,
-    pub records: &'a dyn Records,
     /// The stage that is being built, as its place in the plan.
     pub at: usize,
     pub graph: Graph,
@@ -34,10 +55,11 @@ pub struct Building<'a> {
 }
 
 impl<'a> Building<'a> {
-    pub fn new(plan: &'a Plan, records: &'a dyn Records) -> Building<'a> {
+    pub fn new(db: &'a dyn Db, request: Request, plan: &'a Plan) -> Building<'a> {
         Building {
+            db,
+            request,
             plan,
-            records,
             at: 0,
             graph: Graph::default(),
             of_plan: Vec::new(),
@@ -50,6 +72,11 @@ impl<'a> Building<'a> {
     /// The stage that is being built.
     pub fn node(&self) -> &'a PlanNode {
         &self.plan.nodes[self.at]
+    }
+
+    /// The same, for queries about it.
+    pub fn part(&self) -> Part<'a> {
+        part(self.db, self.request, self.node())
     }
 
     /// The graph's nodes that it consumes.
@@ -72,6 +99,11 @@ impl<'a> Building<'a> {
         self.graph.nodes.len() - 1
     }
 
+    /// Adds a node that does the work of an instance.
+    pub fn add_made(&mut self, inputs: Vec<usize>, made: Made) -> usize {
+        self.add(inputs, made.fingerprint, Work::Map(made.work))
+    }
+
     /// Adds a node whose failures are of interest only where they are not those of an input.
     pub fn add_hidden(
         &mut self,
@@ -82,25 +114,5 @@ impl<'a> Building<'a> {
         let at = self.add(inputs, fingerprint, work);
         self.graph.nodes[at].hidden = true;
         at
-    }
-}
-
-/// What the stages of one plan share: one value of a type.
-#[derive(Default)]
-pub struct Shared(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
-
-impl Shared {
-    pub fn of<T: Any + Default + Send + Sync>(&mut self) -> &mut T {
-        let made = self.0.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
-        made.downcast_mut().expect("what is kept under a type is of it")
-    }
-
-    pub fn take<T: Any + Default>(&mut self) -> T {
-        let made = self.0.remove(&TypeId::of::<T>()).and_then(|made| made.downcast().ok());
-        made.map_or_else(T::default, |made| *made)
-    }
-
-    pub fn get<T: Any>(&self) -> Option<&T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }

@@ -4,30 +4,47 @@
 
 use std::sync::Arc;
 
-use super::building::{Build, Building};
+use super::building::{Build, Building, Made, gone};
 use super::compiled;
-use super::compilers::Compilers;
+use super::compilers::{self, Tool};
+use super::probes::Question;
 use super::split::Splits;
 use super::threads;
-use litmake_base::diag::Result;
-use litmake_engine::graph::Work;
-use litmake_pipeline::kinds::Compile;
+use litmake_base::diag::{Diag, Result};
+use litmake_pipeline::kinds::{Compile, Kind};
+use litmake_pipeline::query::{Db, Part, instance};
+use litmake_pipeline::slice::Instance;
 use litmake_profile::types::Storage;
 
 impl Build for Compile {
+    fn asks(&self, of: &Instance, _: &[&Instance]) -> Vec<Question> {
+        of.profile.iter().map(compilers::question).collect()
+    }
+
     fn build(&self, graph: &mut Building) -> Result<usize> {
-        let (node, records) = (graph.node(), graph.records);
-        let (work, fingerprint) =
-            compiled::stage(node, self, graph.shared.of::<Compilers>(), records)?;
-        let work = Work::Map(Arc::new(work));
+        let made = compiling(graph.db, graph.part())?;
         let tests = graph.inputs()[0];
         // What a pipeline has split already is compiled as it is.
         let is_split = graph.shared.of::<Splits>().0.contains_key(&graph.graph.root(tests));
         Ok(match is_split || !is_by_thread(self) {
-            true => graph.add(vec![tests], fingerprint, work),
-            false => threads::build(graph, tests, fingerprint, work),
+            true => graph.add_made(vec![tests], made),
+            false => threads::build(graph, tests, made),
         })
     }
+}
+
+/// What compiles for an instance.
+#[salsa::tracked(returns(clone), no_eq)]
+fn compiling<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Made> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Compile(options) = &node.kind else { return Err(gone()) };
+    let profile = node
+        .profile
+        .as_ref()
+        .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
+    let tool = compilers::known(db, profile)?;
+    let (work, fingerprint) = compiled::stage(profile, options, Tool::clone(&tool));
+    Ok(Made { work: Arc::new(work), fingerprint })
 }
 
 /// Whether threads are compiled by themselves. Where locations are variables of the unit, a compiler

@@ -3,23 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::compilers::Compilers;
+use super::compilers::Tool;
 use super::guard::Guarded;
 use super::items::read_test;
-use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Lasting};
-use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::canon::canonical_text;
 use litmake_litmus::{self as litmus, Test};
 use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::Compiler;
 use litmake_toolchain::runtime::Runtime;
 
+/// Work that gives the code of tests.
 pub struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, Failure>,
@@ -31,17 +29,12 @@ pub struct Stage {
     alone: u64,
 }
 
+/// What compiles with a profile whose compiler is at hand, and what that depends on.
 pub fn stage(
-    node: &Node,
+    profile: &Arc<Profile>,
     options: &kinds::Compile,
-    compilers: &Compilers,
-    records: &dyn Records,
-) -> Result<(Guarded<Stage>, Fingerprint)> {
-    let profile = node
-        .profile
-        .clone()
-        .ok_or_else(|| Diag::at(&node.source, options.profile.span, "the profile is not known"))?;
-    let tool = compilers.tool(&profile, records);
+    tool: Tool,
+) -> (Guarded<Stage>, Fingerprint) {
     let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_COMPILED"))
         .with_text("stage", "compile")
@@ -58,13 +51,13 @@ pub fn stage(
     let stage = Stage {
         program: tool.program,
         runtime: tool.runtime,
-        profile,
+        profile: profile.clone(),
         observe: options.observe,
         storage: options.storage,
         helpers: options.helpers,
         alone,
     };
-    Ok((tool.guard.around(stage), fingerprint))
+    (tool.guard.around(stage), fingerprint)
 }
 
 impl Stage {

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::Guard;
+use super::probes::{self, Question};
+use litmake_base::diag;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::Failure;
 use litmake_base::records::Records;
+use litmake_pipeline::query::Db;
 use litmake_profile::Profile;
 use litmake_toolchain::evidence::{Evidence, Looks};
 use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
@@ -32,10 +35,15 @@ struct Known {
 }
 
 /// A compiler for a profile, its libraries, and what they are in a stage's fingerprint.
+#[derive(Clone, PartialEq)]
 pub struct Tool {
+    /// The compiler, or why there is none.
     pub program: Result<PathBuf, Failure>,
+    /// What tells it from every other compiler.
     pub digest: Digest,
+    /// Its kind and its libraries.
     pub runtime: Arc<Runtime>,
+    /// What tells these from others.
     pub libraries: Digest,
     /// What it all rests on.
     pub guard: Guard,
@@ -103,8 +111,21 @@ impl Compilers {
     }
 }
 
+/// What a profile's compiler is.
+pub fn question(profile: &Arc<Profile>) -> Question {
+    let profile = profile.clone();
+    Question::new(key(&profile), false, move |asking| {
+        asking.shared.of::<Compilers>().tool(&profile, asking.records)
+    })
+}
+
+/// What was answered about a profile's compiler.
+pub fn known(db: &dyn Db, profile: &Profile) -> diag::Result<Arc<Tool>> {
+    probes::answer(db, key(profile))
+}
+
 /// All of a profile that has a part in what is found for it.
-fn key(profile: &Profile) -> Digest {
+pub fn key(profile: &Profile) -> Digest {
     let mut key = Keyer::new("profile's compiler/1").field("asks", &profile.fingerprint().0);
     for input in &profile.inputs {
         key.add("input", input.as_os_str().as_encoded_bytes());

@@ -30,6 +30,7 @@ pub struct Change {
 }
 
 impl Change {
+    /// Reads what is stored.
     pub fn decode(bytes: &[u8]) -> Result<Change, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a change that cannot be read: {e}").into())

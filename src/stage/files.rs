@@ -1,14 +1,16 @@
-//! Tests from files, as a source of items. It does not read them as tests, only as content.
+//! Tests from files, as a source of items. It does not read them as tests, only as content, and does not know
+//! how they are found.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use walkdir::WalkDir;
+use globset::GlobSet;
 
+use super::building::gone;
+use super::items::relative;
+use super::words::{Found, base, excluded, found, glob, is_pattern, short};
 use litmake_base::content::{contents_of, remembered};
 use litmake_base::diag::{Diag, Result, Source, Span};
 use litmake_base::digest::{Digest, Keyer};
@@ -17,10 +19,10 @@ use litmake_base::records::Records;
 use litmake_engine::graph::{self, Counts};
 use litmake_engine::rows::Entry;
 use litmake_generate::{EXCLUDED, FILTERED, LIMITED};
-use litmake_litmus::list;
 use litmake_litmus::pack::{self, Member};
-use litmake_pipeline::kinds::Generate;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::kinds::{Generate, Kind};
+use litmake_pipeline::query::{Db, Part, absolute, instance};
+use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::Sp;
 use litmake_select::filter::Filter;
 
@@ -38,10 +40,11 @@ pub struct Files {
     /// The same as it was written.
     keep_words: Vec<Sp<String>>,
     limit: usize,
+    found: Result<Arc<Found>>,
     listed: Mutex<Places>,
     counts: Mutex<Counts>,
     /// The last listing, while someone tells what changes.
-    memo: Mutex<Option<Vec<Entry>>>,
+    memo: Mutex<Option<Listing>>,
     watched: AtomicBool,
 }
 
@@ -51,8 +54,39 @@ struct Places {
     /// Files whose paths are not UTF-8.
     odd: BTreeMap<Box<str>, PathBuf>,
     archives: Vec<Archive>,
-    /// Lists that were read, by their absolute paths.
-    lists: Vec<PathBuf>,
+}
+
+/// The items, in order of their names, and where those are whose names do not say so at once.
+struct Listing {
+    entries: Vec<Entry>,
+    /// By absolute path, where the name has a `..` in it.
+    roundabout: HashMap<PathBuf, usize>,
+}
+
+impl Listing {
+    fn new(entries: Vec<Entry>) -> Listing {
+        let named = entries.iter().enumerate();
+        let roundabout = named
+            .filter(|(_, e)| e.name.contains(".."))
+            .map(|(at, e)| (absolute(Path::new(&*e.name)), at));
+        Listing { roundabout: roundabout.collect(), entries }
+    }
+
+    /// The item that a file is.
+    fn place(&self, path: &Path) -> Option<usize> {
+        let named = |name: &str| self.entries.binary_search_by(|e| (*e.name).cmp(name)).ok();
+        let names = [short(path), Some(path)].into_iter().flatten().filter_map(Path::to_str);
+        names.into_iter().find_map(named).or_else(|| self.roundabout.get(path).copied())
+    }
+}
+
+/// Folders in which changes matter: with all that is below them, and on their own.
+#[derive(Default)]
+pub struct Folders {
+    /// Those of which all below matters.
+    pub whole: BTreeSet<PathBuf>,
+    /// Those of which only what lies in them matters.
+    pub own: BTreeSet<PathBuf>,
 }
 
 /// An archive, with its members as they were encoded by [`members_of`].
@@ -60,30 +94,6 @@ struct Archive {
     path: PathBuf,
     encoded: Vec<u8>,
     by_name: OnceLock<HashMap<String, Member>>,
-}
-
-/// What the patterns lead to: files, and archives with the one member that is meant, if any.
-#[derive(Default)]
-struct Found {
-    files: Vec<PathBuf>,
-    archives: Vec<(PathBuf, Option<String>)>,
-    /// Lists that were read on the way.
-    lists: Vec<PathBuf>,
-    /// Files that patterns lead to and others exclude.
-    excluded: usize,
-}
-
-impl Found {
-    fn add(&mut self, path: PathBuf) {
-        match pack::is_archive(&path) {
-            true => self.archives.push((path, None)),
-            false => self.files.push(path),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.files.len() + self.archives.len()
-    }
 }
 
 /// Refuses a `keep` that leaves nothing of some tests.
@@ -104,26 +114,22 @@ pub(super) fn check_kept(
     }
 }
 
-fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
-    GlobBuilder::new(text).literal_separator(true).build().map_err(|e| e.kind().to_string())
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    litmake_profile::files::normal(&std::path::absolute(path).unwrap_or(path.into()))
-}
-
-fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?', '[', '{'])
+/// The files of an instance. What no word leads to is said when a run asks for them.
+#[salsa::tracked(returns(clone), no_eq)]
+pub fn listed<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Files>> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Generate(options) = &node.kind else { return Err(gone()) };
+    Files::new(&node, options, || found(db, of)).map(Arc::new)
 }
 
 impl Files {
-    pub fn new(node: &Node, options: &Generate) -> Result<Files> {
+    fn new(
+        node: &Instance,
+        options: &Generate,
+        found: impl FnOnce() -> Result<Arc<Found>>,
+    ) -> Result<Files> {
         let at = |span: Span, e: String| Diag::at(&node.source, span, e);
-        let mut exclude = GlobSetBuilder::new();
-        for pattern in options.exclude.iter() {
-            let path = super::items::relative(&node.dir, &pattern.value);
-            exclude.add(glob(&path.to_string_lossy()).map_err(|e| at(pattern.span, e))?);
-        }
+        let exclude = excluded(node, options)?;
         if options.files.is_empty() {
             return Err(at(node.span, "there are no `files`, and no `suite`".into()));
         }
@@ -132,9 +138,7 @@ impl Files {
                 let message = "an empty text names no file, folder or list".to_string();
                 return Err(at(pattern.span, message));
             }
-            if is_pattern(&pattern.value)
-                && !super::items::relative(&node.dir, &pattern.value).is_file()
-            {
+            if is_pattern(&pattern.value) && !relative(&node.dir, &pattern.value).is_file() {
                 glob(&pattern.value).map_err(|e| at(pattern.span, e))?;
             }
         }
@@ -142,10 +146,11 @@ impl Files {
             dir: node.dir.clone(),
             source: node.source.clone(),
             patterns: options.files.0.clone(),
-            exclude: exclude.build().map_err(|e| at(node.span, e.to_string()))?,
+            exclude,
             keep: filter(node, options)?,
             keep_words: options.keep.0.clone(),
             limit: options.limit.as_ref().map_or(usize::MAX, |l| l.value as usize),
+            found: found(),
             listed: Mutex::default(),
             counts: Mutex::default(),
             memo: Mutex::default(),
@@ -153,18 +158,23 @@ impl Files {
         })
     }
 
-    /// The folders below which this stage's files lie.
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let mut out: Vec<PathBuf> = self
-            .patterns
-            .iter()
-            .map(|p| {
-                let text = p.value.strip_prefix('@').unwrap_or(&p.value);
-                base(&super::items::relative(&self.dir, text))
-            })
-            .collect();
-        out.sort();
-        out.dedup();
+    /// The folders in which this stage's files may come and go, and those in which others lie that lists
+    /// name.
+    pub fn folders(&self) -> Folders {
+        let mut out = Folders::default();
+        for pattern in self.patterns.iter().filter(|p| !p.value.starts_with('@')) {
+            let path = relative(&self.dir, &pattern.value);
+            out.whole.insert(absolute(&base(&path)));
+            if !is_pattern(&pattern.value) {
+                out.whole.insert(absolute(&path));
+            }
+        }
+        if let Ok(found) = &self.found {
+            let archives = found.archives.iter().map(|(path, _)| path);
+            for path in found.files.iter().chain(archives) {
+                out.own.extend(path.parent().map(absolute));
+            }
+        }
         out
     }
 
@@ -173,108 +183,38 @@ impl Files {
         self.watched.store(true, Ordering::Relaxed);
     }
 
-    /// Says which files may have changed since the last listing: only they are read again. What
-    /// was added or removed makes the whole list anew. Gives whether any of them matters here.
+    /// Says which files may have changed since the last listing: only they are read again. Gives whether
+    /// any of them is not as it was.
     pub fn touched<'p>(&self, changed: impl Iterator<Item = &'p PathBuf>) -> bool {
         let Ok(mut memo) = self.memo.lock() else { return true };
-        let here = absolute(Path::new("."));
+        let Ok(found) = &self.found else { return false };
         let mut matters = false;
         for path in changed {
-            let path = absolute(path);
-            let short = path.strip_prefix(&here).unwrap_or(&path);
-            let place = memo.as_ref().and_then(|entries| {
-                [short, &path]
-                    .into_iter()
-                    .filter_map(|p| p.to_str())
-                    .find_map(|name| entries.binary_search_by(|e| (*e.name).cmp(name)).ok())
-            });
-            let content = place.and_then(|_| test(&path));
-            // What a change makes of a filter only a new list tells.
-            if let (Some(at), Some(entries), Some(content)) = (place, memo.as_mut(), content)
-                && self.keep.is_empty()
-            {
-                let content = Digest::of(&content);
-                matters |= entries[at].content != content;
-                entries[at].content = content;
-            } else if place.is_some() || self.concerned(&path, short) {
-                matters = true;
-                *memo = None;
+            // Whatever may have changed.
+            if path.parent().is_none() {
+                (matters, *memo) = (true, None);
+                continue;
+            }
+            let is_archive =
+                || found.archives.iter().any(|(archive, _)| absolute(archive) == *path);
+            let place = memo.as_ref().and_then(|listed| listed.place(path));
+            let content = place.and_then(|_| test(path));
+            match (place, content, &mut *memo) {
+                // What a change makes of a filter only a new list tells.
+                (Some(at), Some(content), Some(listed)) if self.keep.is_empty() => {
+                    let content = Digest::of(&content);
+                    matters |= listed.entries[at].content != content;
+                    listed.entries[at].content = content;
+                }
+                // It is gone, or may now be kept or left out.
+                (Some(_), ..) => (matters, *memo) = (true, None),
+                _ if is_archive() || (!self.keep.is_empty() && found.has(path)) => {
+                    (matters, *memo) = (true, None);
+                }
+                _ => {}
             }
         }
         matters
-    }
-
-    /// Whether a file that is not in the list might come into it, or decide what is in it.
-    fn concerned(&self, path: &Path, short: &Path) -> bool {
-        if self.listed.lock().is_ok_and(|l| l.lists.iter().any(|list| list == path)) {
-            return true;
-        }
-        self.patterns.iter().any(|pattern| {
-            let text = pattern.value.strip_prefix('@').unwrap_or(&pattern.value);
-            let pattern = super::items::relative(&self.dir, text);
-            let whole = absolute(&pattern);
-            let below = match is_pattern(text) {
-                true => path.starts_with(absolute(&base(&pattern))),
-                false => path.starts_with(&whole),
-            };
-            // A folder that came or went may hold anything.
-            let folder = path.is_dir() || (path.extension().is_none() && !path.exists());
-            if path == whole || (below && folder) {
-                return true;
-            }
-            if is_pattern(text) {
-                let matcher = glob(&pattern.to_string_lossy()).map(|g| g.compile_matcher());
-                return matcher.is_ok_and(|m| m.is_match(short) || m.is_match(path));
-            }
-            below && list::is_test(path)
-        })
-    }
-
-    fn find(&self) -> Result<Found> {
-        let mut out = Found::default();
-        for pattern in &self.patterns {
-            let before = out.len();
-            let at = |message: String| Diag::at(&self.source, pattern.span, message);
-            if let Some(name) = pattern.value.strip_prefix('@') {
-                let path = super::items::relative(&self.dir, name);
-                let lists = RefCell::new(Vec::new());
-                let read = |p: &Path| {
-                    lists.borrow_mut().push(absolute(p));
-                    file::read_text(p, file::MAX_DATA)
-                };
-                let listed =
-                    list::read(&path, &read).map_err(|e| e.or_at(&self.source, pattern.span))?;
-                listed.into_iter().for_each(|p| out.add(p));
-                out.lists.extend(lists.into_inner());
-            } else {
-                let path = super::items::relative(&self.dir, &pattern.value);
-                // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
-                if path.is_file() {
-                    out.add(path);
-                } else if let Some((archive, member)) = pack::member_of(&path) {
-                    out.archives.push((archive, Some(member)));
-                } else if is_pattern(&pattern.value) {
-                    let matcher = glob(&path.to_string_lossy()).map_err(at)?.compile_matcher();
-                    walk(&base(&path), |p| matcher.is_match(p), &mut out);
-                } else if path.is_dir() {
-                    walk(&path, list::is_test, &mut out);
-                }
-            }
-            if out.len() == before {
-                return Err(at(format!("no file matches `{}`", pattern.value))
-                    .help(format!("paths are relative to {}", self.dir.display())));
-            }
-        }
-        // By bytes: comparing paths by their parts takes ten times as long.
-        out.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
-        out.files.dedup();
-        if !self.exclude.is_empty() {
-            let before = out.files.len();
-            out.files.retain(|p| !self.exclude.is_match(p));
-            out.archives.retain(|(p, _)| !self.exclude.is_match(p));
-            out.excluded = before - out.files.len();
-        }
-        Ok(out)
     }
 
     /// What is kept by what it says. What cannot be read stays: whoever consumes it says why.
@@ -318,7 +258,7 @@ impl Files {
 }
 
 /// The filter of a stage.
-pub fn filter(node: &Node, options: &Generate) -> Result<Filter> {
+pub fn filter(node: &Instance, options: &Generate) -> Result<Filter> {
     let words: Vec<Source> = options.keep.iter().map(|w| super::items::text(node, w)).collect();
     Filter::read(&words)
 }
@@ -378,47 +318,14 @@ fn test(path: &Path) -> Option<Vec<u8>> {
     file::read(path, pack::MAX_MEMBER).ok()
 }
 
-/// The part of a path before its first pattern.
-fn base(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        if is_pattern(&part.as_os_str().to_string_lossy()) {
-            break;
-        }
-        out.push(part);
-    }
-    if out == path {
-        out.pop();
-    }
-    if out.as_os_str().is_empty() {
-        out.push(".");
-    }
-    out
-}
-
-fn walk(dir: &Path, keep: impl Fn(&Path) -> bool, out: &mut Found) {
-    for entry in WalkDir::new(dir).into_iter().flatten() {
-        if entry.file_type().is_dir() {
-            continue;
-        }
-        let path = match dir == Path::new(".") {
-            true => entry.path().strip_prefix(".").unwrap_or(entry.path()).to_path_buf(),
-            false => entry.into_path(),
-        };
-        if keep(&path) {
-            out.add(path);
-        }
-    }
-}
-
 impl graph::Source for Files {
     fn list(&self, known: &dyn Records) -> Result<Vec<Entry>> {
         if let Ok(memo) = self.memo.lock()
-            && let (true, Some(entries)) = (self.watched.load(Ordering::Relaxed), &*memo)
+            && let (true, Some(listing)) = (self.watched.load(Ordering::Relaxed), &*memo)
         {
-            return Ok(entries.clone());
+            return Ok(listing.entries.clone());
         }
-        let mut found = self.find()?;
+        let mut found = Found::clone(&*self.found.clone()?);
         let considered = (found.files.len() + found.excluded) as u64;
         let mut counts = Counts { considered, ..Counts::default() };
         counts.drop(EXCLUDED, found.excluded as u64);
@@ -433,7 +340,7 @@ impl graph::Source for Files {
         }
         let digests = contents_of(&found.files, &self.place(), known);
         let mut entries = Vec::with_capacity(found.files.len());
-        let mut listed = Places { lists: found.lists, ..Places::default() };
+        let mut listed = Places::default();
         let cannot = |path: &Path, e: std::io::Error| {
             Diag::new(format!("cannot read {}: {e}", path.display()))
         };
@@ -485,7 +392,7 @@ impl graph::Source for Files {
         if self.watched.load(Ordering::Relaxed)
             && let Ok(mut memo) = self.memo.lock()
         {
-            *memo = Some(entries.clone());
+            *memo = Some(Listing::new(entries.clone()));
         }
         Ok(entries)
     }
@@ -507,18 +414,5 @@ impl graph::Source for Files {
         }
         drop(listed);
         test(Path::new(name))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_base_of_a_pattern_is_its_plain_part() {
-        assert_eq!(base(Path::new("a/b/*.litmus")), Path::new("a/b"));
-        assert_eq!(base(Path::new("a/**/x")), Path::new("a"));
-        assert_eq!(base(Path::new("*.litmus")), Path::new("."));
-        assert_eq!(base(Path::new("a/b.litmus")), Path::new("a"));
     }
 }

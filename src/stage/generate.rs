@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::building::{Build, Building};
-use super::files::{Files, Listed};
+use super::building::{Build, Building, gone};
+use super::files::{self, Listed};
 use super::generated::Generated;
 use super::suite::Suites;
 use litmake_base::diag::{Diag, Result};
 use litmake_engine::graph::{Fingerprint, Source, Work};
-use litmake_pipeline::kinds::Generate;
+use litmake_pipeline::kinds::{Generate, Kind};
+use litmake_pipeline::query::{Db, Part, instance};
 
 impl Build for Generate {
     fn build(&self, graph: &mut Building) -> Result<usize> {
@@ -22,15 +23,25 @@ impl Build for Generate {
                 )
                 .help("make two stages of it"));
             }
-            (false, true) => Arc::new(Suites::new(node, self)?),
-            (true, true) => Arc::new(Generated::new(node, self)?),
             (true, false) => {
-                let files = Arc::new(Files::new(node, self)?);
+                let files = files::listed(graph.db, graph.part())?;
                 graph.shared.of::<Listed>().0.push(files.clone());
                 files
             }
+            (_, true) => made(graph.db, graph.part())?,
         };
         let inputs = graph.inputs();
         Ok(graph.add(inputs, Fingerprint::default(), Work::Source(source)))
     }
+}
+
+/// The tests of an instance that litmake makes itself. They are made when a run asks for them.
+#[salsa::tracked(returns(clone), no_eq)]
+fn made<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<dyn Source>> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Generate(options) = &node.kind else { return Err(gone()) };
+    Ok(match options.suite.is_empty() {
+        false => Arc::new(Suites::new(&node, options)?),
+        true => Arc::new(Generated::new(&node, options)?),
+    })
 }

@@ -13,7 +13,7 @@ use litmake_generate::dialect;
 use litmake_generate::recipe::Recipe;
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds::Generate;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::{Sp, Words};
 use litmake_select::collect::{Collected, Wanted, collect};
 use litmake_select::filter::Filter;
@@ -36,7 +36,8 @@ pub struct Generated {
 }
 
 impl Generated {
-    pub fn new(node: &Node, options: &Generate) -> Result<Generated> {
+    /// The tests of an instance; an error where its words mean none.
+    pub fn new(node: &Instance, options: &Generate) -> Result<Generated> {
         let at = |span: Span, message: String| Diag::at(&node.source, span, message);
         let arch = match &options.arch {
             Some(word) => dialect::named(&word.value).ok_or_else(|| {

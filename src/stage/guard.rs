@@ -19,7 +19,15 @@ pub struct Guard {
     evidence: Vec<Arc<Evidence>>,
 }
 
+/// Evidence counts; that somebody looked at it is no difference.
+impl PartialEq for Guard {
+    fn eq(&self, other: &Guard) -> bool {
+        self.evidence == other.evidence
+    }
+}
+
 impl Guard {
+    /// A guard of what some answers rest on.
     pub fn new(looks: &Arc<Looks>, evidence: Vec<Arc<Evidence>>) -> Guard {
         Guard { looks: looks.clone(), evidence }
     }
@@ -35,6 +43,7 @@ impl Guard {
         self
     }
 
+    /// Work whose results are kept only while the guard holds.
     pub fn around<M: Map>(self, work: M) -> Guarded<M> {
         Guarded { work, guard: self }
     }
@@ -46,6 +55,7 @@ impl Guard {
 
 /// Work whose results count only while its guard holds.
 pub struct Guarded<M> {
+    /// What is guarded.
     pub work: M,
     guard: Guard,
 }

@@ -24,7 +24,7 @@ pub(crate) fn relative(dir: &Path, text: &str) -> std::path::PathBuf {
 
 /// A text of the pipeline as a source of its own, for diagnostics that point into it.
 pub(crate) fn text(
-    node: &litmake_pipeline::plan::Node,
+    node: &litmake_pipeline::slice::Instance,
     word: &litmake_profile::yaml::Sp<String>,
 ) -> Source {
     Source::within(&node.source, word.span, word.value.as_str())

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::building::{Build, Building};
-use super::compilers::Compilers;
+use super::building::{Build, Building, Made, gone};
+use super::compilers::{self, Tool};
 use super::guard::Guarded;
+use super::probes::Question;
 use litmake_base::diag::Result;
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, FailureKind};
@@ -16,6 +17,8 @@ use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Source, Work};
 use litmake_engine::rows::Entry;
 use litmake_pipeline::kinds;
+use litmake_pipeline::query::{Db, Part, instance};
+use litmake_pipeline::slice::Instance;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::Compiler;
@@ -26,6 +29,7 @@ use litmake_toolchain::runtime::Runtime;
 pub struct Types(pub Vec<String>);
 
 impl Types {
+    /// Those that are named; those that comparing layouts is about where none are.
     pub fn new(given: Vec<String>) -> Types {
         let mut all = if given.is_empty() { layout::types() } else { given };
         all.sort();
@@ -47,15 +51,17 @@ impl Source for Types {
 }
 
 impl Build for kinds::Layout {
+    fn asks(&self, of: &Instance, _: &[&Instance]) -> Vec<Question> {
+        of.mixed.iter().map(compilers::question).collect()
+    }
+
     fn build(&self, graph: &mut Building) -> Result<usize> {
-        let (node, records) = (graph.node(), graph.records);
         let given = self.types.iter().map(|t| t.value.clone()).collect();
         let types = Work::Source(Arc::new(Types::new(given)));
         let types = graph.add(Vec::new(), Fingerprint::default(), types);
         let mut all = vec![types];
-        for profile in &node.mixed {
-            let (work, fingerprint) = stage(profile, graph.shared.of::<Compilers>(), records);
-            all.push(graph.add(vec![types], fingerprint, Work::Map(Arc::new(work))));
+        for made in laid_out(graph.db, graph.part())? {
+            all.push(graph.add_made(vec![types], made));
         }
         Ok(graph.add(all, fingerprint(), Work::Map(Arc::new(Compare))))
     }
@@ -63,18 +69,25 @@ impl Build for kinds::Layout {
 
 const REFUSED: FailureKind = FailureKind::Refused;
 
+/// What finds the layouts of an instance, for each of its profiles.
+#[salsa::tracked(returns(clone), no_eq)]
+fn laid_out<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Vec<Made>> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let made = |profile: &Arc<Profile>| {
+        let tool = compilers::known(db, profile)?;
+        let (work, fingerprint) = stage(profile, Tool::clone(&tool));
+        Ok(Made { work: Arc::new(work), fingerprint })
+    };
+    node.mixed.iter().map(made).collect()
+}
+
 /// Layouts by one profile.
 struct Stage {
     profile: Arc<Profile>,
     program: std::result::Result<PathBuf, Failure>,
 }
 
-fn stage(
-    profile: &Arc<Profile>,
-    compilers: &Compilers,
-    records: &dyn Records,
-) -> (Guarded<Stage>, Fingerprint) {
-    let tool = compilers.tool(profile, records);
+fn stage(profile: &Arc<Profile>, tool: Tool) -> (Guarded<Stage>, Fingerprint) {
     let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_LAYOUT"))
         .with_text("stage", "layout")
@@ -146,7 +159,9 @@ pub struct Compare;
 /// Profiles with one layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
+    /// The layout.
     pub layout: Layout,
+    /// Those that have it.
     pub profiles: Vec<usize>,
 }
 

@@ -5,17 +5,20 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::compilers::Compilers;
+use super::compilers::{Compilers, Tool};
 use super::guard::Guard;
 use super::items::read_test;
-use litmake_base::digest::Digest;
+use super::probes::{self, Question};
+use litmake_base::diag;
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint};
 use litmake_lang::Language;
-use litmake_litmus::Test;
+use litmake_litmus::{Arch, Test};
 use litmake_mix::Split;
 use litmake_mix::driver::{Driver, driver};
+use litmake_pipeline::query::Db;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
 use litmake_toolchain::compile::Compiler;
@@ -42,6 +45,48 @@ pub struct Linked {
 /// More objects than this are not kept for other mixes.
 const MAX_KEPT: usize = 20_000;
 
+/// A linker, or why there is none, and what it is in a stage's fingerprint.
+#[derive(Clone, PartialEq)]
+pub struct Found {
+    program: Result<Linker, Failure>,
+    digest: Digest,
+    guard: Guard,
+}
+
+impl Found {
+    /// What a linker is, which guards results that it takes part in.
+    pub fn new(linker: Option<Linker>, compilers: &Compilers, records: &dyn Records) -> Found {
+        let program = linker.ok_or_else(|| {
+            let message =
+                "there is no linker for these profiles (Debian: lld, or binutils for the target)";
+            Failure::broken(Fault::Missing, message)
+        });
+        let (digest, guard) = match &program {
+            Ok(found) => compilers.other(&found.path, records),
+            Err(_) => (Digest::of(b"missing"), Guard::default()),
+        };
+        Found { program, digest, guard }
+    }
+}
+
+/// What links code of an architecture.
+pub fn question(arch: Arch) -> Question {
+    Question::new(key(arch), false, move |asking| {
+        let linker = ld::linkers(arch, false).into_iter().next();
+        Found::new(linker, asking.shared.of::<Compilers>(), asking.records)
+    })
+}
+
+/// What was answered about it.
+pub fn known(db: &dyn Db, arch: Arch) -> diag::Result<Arc<Found>> {
+    probes::answer(db, key(arch))
+}
+
+fn key(arch: Arch) -> Digest {
+    Keyer::new("linker/1").field("arch", arch.name().as_bytes()).finish()
+}
+
+/// Puts mixes together with a real linker.
 pub struct Ld {
     profiles: Vec<Prepared>,
     linker: Result<Linker, Failure>,
@@ -53,16 +98,14 @@ impl Ld {
     /// A linker for the mixes of some profiles, and what has an influence on what it gives.
     pub fn new(
         base: Fingerprint,
-        profiles: &[Arc<Profile>],
-        linker: Option<Linker>,
-        compilers: &Compilers,
-        records: &dyn Records,
+        profiles: &[(Arc<Profile>, Arc<Tool>)],
+        linker: &Found,
     ) -> (Ld, Fingerprint, Guard) {
         let mut out = base;
         let mut guard = Guard::default();
         let mut prepared = Vec::new();
-        for profile in profiles {
-            let tool = compilers.tool(profile, records);
+        for (profile, tool) in profiles {
+            let tool = Tool::clone(tool);
             out = out
                 .with(&format!("profile {}", profile.name), profile.fingerprint())
                 .with(&format!("compiler {}", profile.compiler), tool.digest)
@@ -71,25 +114,13 @@ impl Ld {
             let (program, runtime) = (tool.program, tool.runtime);
             prepared.push(Prepared { profile: profile.clone(), program, runtime });
         }
-        let linker = linker.or_else(|| {
-            let profile = profiles.first()?;
-            ld::linkers(profile.arch, false).into_iter().next()
-        });
-        let linker = linker.ok_or_else(|| {
-            let message =
-                "there is no linker for these profiles (Debian: lld, or binutils for the target)";
-            Failure::broken(Fault::Missing, message)
-        });
-        let digest = match &linker {
-            Ok(found) => {
-                let (digest, own) = compilers.other(&found.path, records);
-                guard = guard.and(own);
-                digest
-            }
-            Err(_) => Digest::of(b"missing"),
-        };
-        out = out.with("linker", digest);
-        (Ld { profiles: prepared, linker, made: Mutex::default() }, out, guard)
+        guard = guard.and(linker.guard.clone());
+        out = out.with("linker", linker.digest);
+        (
+            Ld { profiles: prepared, linker: linker.program.clone(), made: Mutex::default() },
+            out,
+            guard,
+        )
     }
 
     fn compiler<'a>(&'a self, p: usize, context: &'a Context) -> Result<Compiler<'a>, Failure> {

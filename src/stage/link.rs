@@ -5,15 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::building::{Build, Building};
-use super::compilers::Compilers;
-use super::guard::{Guard, Guarded};
+use super::building::{Build, Building, Made, gone};
+use super::compilers;
 use super::items::read_test;
-use super::ld::Ld;
+use super::ld::{self, Ld};
+use super::probes::Question;
 use super::split::Splits;
 use litmake_base::diag::{Diag, Result};
 use litmake_base::failure::{Failure, Lasting};
-use litmake_base::records::Records;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
 use litmake_litmus::Test;
@@ -21,7 +20,8 @@ use litmake_mix::link::Linked;
 use litmake_mix::{self as mix, By};
 use litmake_pipeline::kinds::link::LinkBy;
 use litmake_pipeline::kinds::{self, Kind};
-use litmake_pipeline::plan::{Node, Plan};
+use litmake_pipeline::query::{Db, Part, consumed, instance};
+use litmake_pipeline::slice::Instance;
 use litmake_profile::types::Storage;
 
 type Checked<T> = std::result::Result<T, Failure>;
@@ -40,26 +40,36 @@ pub struct Links(pub BTreeMap<usize, Link>);
 /// What made one list of mixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
+    /// How tests were taken apart.
     pub by: By,
     /// The node of the plan.
     pub plan: usize,
     /// The graph's nodes that link, and that say what the tests are.
     pub link: usize,
+    /// See `link`.
     pub tests: usize,
 }
 
 impl Build for kinds::Link {
+    fn asks(&self, _: &Instance, consumed: &[&Instance]) -> Vec<Question> {
+        if self.link == LinkBy::Splice {
+            return Vec::new();
+        }
+        let profiles = || consumed.iter().filter_map(|node| node.profile.as_ref());
+        let linker = profiles().next().map(|profile| ld::question(profile.arch));
+        profiles().map(compilers::question).chain(linker).collect()
+    }
+
     fn build(&self, graph: &mut Building) -> Result<usize> {
-        let (plan, node, records) = (graph.plan, graph.node(), graph.records);
+        let node = graph.node();
         let inputs = graph.inputs();
         let missing = || Diag::at(&node.source, node.span, "there are no parts to link");
         let parts = inputs.first().map(|j| graph.graph.root(*j)).ok_or_else(missing)?;
         let by = *graph.shared.of::<Splits>().0.get(&parts).ok_or_else(missing)?;
         let whole = graph.graph.nodes[parts].inputs[0];
         let tests = graph.graph.nodes[whole].inputs[0];
-        let compilers = graph.shared.of::<Compilers>();
-        let (work, fingerprint) = stage(plan, node, self, by, compilers, records)?;
-        let link = graph.add(vec![whole, tests], fingerprint, Work::Map(Arc::new(work)));
+        let made = linked(graph.db, graph.part(), by)?;
+        let link = graph.add_made(vec![whole, tests], made);
         graph.graph.nodes[link].joined = inputs;
         let list = graph.add_hidden(vec![link], Fingerprint::default(), Work::Parts);
         let made = Link { by, plan: graph.at, link, tests };
@@ -68,20 +78,17 @@ impl Build for kinds::Link {
     }
 }
 
-fn stage(
-    plan: &Plan,
-    node: &Node,
-    options: &kinds::Link,
-    by: By,
-    compilers: &Compilers,
-    records: &dyn Records,
-) -> Result<(Guarded<Stage>, Fingerprint)> {
+/// What links for an instance whose parts were made in some way.
+#[salsa::tracked(returns(clone), no_eq)]
+fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Link(options) = &node.kind else { return Err(gone()) };
     let fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_LINK"))
         .with_text("stage", "link")
         .with_text("by", &format!("{by:?}"));
     if options.link == LinkBy::Splice {
-        return Ok((Guard::default().around(Stage { by, ld: None }), fingerprint));
+        return Ok(Made { work: Arc::new(Stage { by, ld: None }), fingerprint });
     }
     let error = |what: &str, help: &str| Diag::at(&node.source, node.span, what).help(help);
     if by == By::Whole {
@@ -91,7 +98,7 @@ fn stage(
         ));
     }
     let mut profiles = Vec::new();
-    for input in node.inputs.iter().filter_map(|j| plan.nodes.get(*j)) {
+    for input in consumed(db, of) {
         let Kind::Compile(compiled) = &input.kind else { continue };
         if compiled.storage != Storage::Pointers || compiled.helpers {
             return Err(error(
@@ -99,10 +106,15 @@ fn stage(
                 "leave out `storage` and `helpers`, or link with `splice`",
             ));
         }
-        profiles.extend(input.profile.clone());
+        if let Some(profile) = &input.profile {
+            profiles.push((profile.clone(), compilers::known(db, profile)?));
+        }
     }
-    let (ld, fingerprint, guard) = Ld::new(fingerprint, &profiles, None, compilers, records);
-    Ok((guard.around(Stage { by, ld: Some(ld) }), fingerprint))
+    let missing = || error("there is no code to link", "compile the parts of a `split` stage");
+    let (first, _) = profiles.first().ok_or_else(missing)?;
+    let linker = ld::known(db, first.arch)?;
+    let (ld, fingerprint, guard) = Ld::new(fingerprint, &profiles, &linker);
+    Ok(Made { work: Arc::new(guard.around(Stage { by, ld: Some(ld) })), fingerprint })
 }
 
 impl Stage {

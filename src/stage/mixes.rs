@@ -17,9 +17,11 @@ use litmake_mix::{self as mix, By, notation};
 
 /// Its items are what `link` gave, the test, what the source allows, and what each mix allows.
 pub struct Stage {
+    /// How tests were taken apart.
     pub by: By,
 }
 
+/// What a comparison of mixes depends on, beside its inputs.
 pub fn fingerprint(by: By) -> Fingerprint {
     super::verdict::fingerprint()
         .with_text("litmake", env!("LITMAKE_STAGE_MIXES"))
@@ -30,29 +32,38 @@ pub fn fingerprint(by: By) -> Fingerprint {
 /// What the mixes of one test came to. Profiles are numbers, in the order of the link's inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mixed {
+    /// How many choices of profiles there are, as a text for its size.
     pub assignments: String,
     /// Distinct code sequences, by part.
     pub sequences: Vec<(String, usize)>,
+    /// How many choices of distinct sequences there are.
     pub combinations: String,
+    /// How many of those differ as tests.
     pub tests: u64,
     /// Tests whose outcomes are not known.
     #[serde(default)]
     pub unknown: u64,
+    /// Profiles that compile all of the test.
     pub usable: Vec<usize>,
     /// One of each set of alike profiles that is right alone.
     pub clean: Vec<usize>,
+    /// Profiles that make no sequence which those before them do not make.
     pub adds_nothing: Vec<usize>,
+    /// Why mixes could not be put together.
     #[serde(default)]
     pub messages: Vec<String>,
+    /// How many threads the test has.
     pub threads: usize,
     /// The operations of the test, with the code of each and the profiles that make it.
     pub operations: BTreeMap<String, Vec<(String, Vec<usize>)>>,
+    /// Wrong mixes, the smallest of each kind.
     pub faults: Vec<Fault>,
 }
 
 /// The smallest mix of some profiles that is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
+    /// Those that are mixed.
     pub profiles: Vec<usize>,
     /// For each of them those that make of this test what it makes of it.
     pub alike: Vec<Vec<usize>>,
@@ -62,10 +73,12 @@ pub struct Fault {
     pub test: usize,
     /// The parts that the profiles make differently: part, statement, and the code of each.
     pub clash: Vec<(String, String, Vec<String>)>,
+    /// What comparing it with its source said.
     pub verdict: Verdict,
 }
 
 impl Mixed {
+    /// Reads what is stored.
     pub fn decode(bytes: &[u8]) -> Result<Mixed, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a verdict that cannot be read: {e}").into())

@@ -22,34 +22,38 @@ pub mod layout;
 pub mod ld;
 pub mod link;
 pub mod mixes;
+pub mod models;
 pub mod mutate;
+mod probes;
 pub mod run;
+mod shared;
 pub mod simulate;
 pub mod split;
 pub mod suite;
 pub mod threads;
 pub mod verdict;
 pub mod versions;
+mod words;
+pub mod workspace;
 
 use std::sync::Arc;
 
-use building::{Building, Shared};
-use compilers::Compilers;
+use building::Building;
 use litmake_base::diag::{Diag, Result};
-use litmake_base::records::Records;
 use litmake_engine::graph::Graph;
-use litmake_pipeline::plan::Plan;
+use litmake_pipeline::query::{Db, Request, planned};
+use shared::Shared;
 
 /// A graph, and for each of its nodes the node of the plan that it came from.
 pub struct Built {
+    /// What runs.
     pub graph: Graph,
+    /// For each node of the graph, the plan's.
     pub of_plan: Vec<usize>,
     /// For each node of the plan, the graph's node that others consume.
     pub node_of: Vec<usize>,
     /// The models by which stages go, by node of the plan.
     pub models: Vec<Option<String>>,
-    /// The compilers of the run.
-    pub compilers: Compilers,
     shared: Shared,
 }
 
@@ -60,16 +64,18 @@ impl Built {
     }
 }
 
-/// Turns a plan into a graph. Compilers and models are looked up here, since what they are is
-/// part of every key.
-pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
-    let mut building = Building::new(plan, records);
+/// The graph of a plan. What compilers, machines and devices are, which is part of keys, was asked
+/// before.
+#[salsa::tracked(returns(clone), no_eq)]
+fn built(db: &dyn Db, request: Request) -> Result<Arc<Built>> {
+    let plan = planned(db, request)?;
+    let mut building = Building::new(db, request, &plan);
     for (i, node) in plan.nodes.iter().enumerate() {
         building.at = i;
         let last = kinds::of(&node.kind).build.build(&mut building)?;
         building.node_of.push(last);
     }
-    let Building { graph, of_plan, node_of, models, mut shared, .. } = building;
+    let Building { graph, of_plan, node_of, models, shared, .. } = building;
     let roots = graph.roots();
     for (i, node) in plan.nodes.iter().enumerate() {
         let mut inputs = graph.nodes[node_of[i]].inputs.iter();
@@ -89,6 +95,5 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
         }
     }
     graph.check().map_err(Diag::new)?;
-    let compilers = shared.take::<Compilers>();
-    Ok(Built { graph, of_plan, node_of, models, compilers, shared })
+    Ok(Arc::new(Built { graph, of_plan, node_of, models, shared }))
 }

@@ -11,10 +11,13 @@ use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::rewrite::Rewriting;
 use litmake_mutate::weaken::Weakening;
 use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::slice::Instance;
 
+/// What is done to each test.
 pub enum Mutate {
+    /// It is written in another way.
     Rewrite(Rewriting),
+    /// It is weakened.
     Weaken(Weakening),
 }
 
@@ -26,7 +29,7 @@ impl Build for kinds::Mutate {
     }
 }
 
-fn stage(node: &Node, options: &kinds::Mutate) -> Result<(Mutate, Fingerprint)> {
+fn stage(node: &Instance, options: &kinds::Mutate) -> Result<(Mutate, Fingerprint)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
     let work = match (&options.rewrite, &options.weaken) {
         (Some(word), None) => {

@@ -1,30 +1,32 @@
 //! `simulate`: the outcomes that a model allows for a test.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::building::{Build, Building};
+use super::building::{Build, Building, Made, gone};
 use super::items::read_test;
+use super::models::{Loaded, Models};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
-use litmake_cat::{self as cat, LoadOptions};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_lang::compiled::{FAULTS, MAP};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
-use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::kinds::{self, Kind};
+use litmake_pipeline::query::{Db, Part, instance};
+use litmake_pipeline::slice::Instance;
 use litmake_profile::Profile;
-use litmake_sim::{Model, Options, Outcomes, Simulator};
+use litmake_sim::{Options, Outcomes, Simulator};
 
 /// What a simulation came to, as it is stored: states name things as the source does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowed {
     /// Each final state: names and values, sorted by name. The states are sorted too.
     pub states: Vec<BTreeMap<String, String>>,
+    /// The test has undefined behaviour, so that it may do anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undefined: bool,
     /// Loops were cut: states may be missing.
@@ -56,10 +58,12 @@ impl Allowed {
         Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut, faults }
     }
 
+    /// As it is stored.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
+    /// Reads what is stored.
     pub fn decode(bytes: &[u8]) -> std::result::Result<Allowed, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("outcomes that cannot be read: {e}").into())
@@ -82,54 +86,10 @@ pub fn locals(test: &Test) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A model that is read when the plan is made, and compiled when the first test needs it.
-pub struct Loaded {
-    pub name: String,
-    cat: Result<cat::Model>,
-    ready: OnceLock<Result<Model>>,
-}
-
-impl Loaded {
-    fn load(name: &str, arch: Arch) -> Loaded {
-        Loaded {
-            name: name.to_string(),
-            cat: cat::load(name, &LoadOptions::new(arch)),
-            ready: OnceLock::new(),
-        }
-    }
-
-    pub fn fingerprint(&self) -> Digest {
-        match &self.cat {
-            Ok(model) => Digest(*model.fingerprint().as_bytes()),
-            Err(e) => Digest::of(format!("no model: {e}").as_bytes()),
-        }
-    }
-
-    pub fn model(&self) -> std::result::Result<&Model, Box<Diag>> {
-        let ready = self.ready.get_or_init(|| match &self.cat {
-            Ok(cat) => Model::load(cat),
-            Err(e) => Err(e.clone()),
-        });
-        ready.as_ref().map_err(Clone::clone)
-    }
-}
-
-/// Models by name and architecture.
-#[derive(Default)]
-pub struct Models(HashMap<(String, Arch), Arc<Loaded>>);
-
-impl Models {
-    pub fn get(&mut self, name: &str, arch: Arch) -> Arc<Loaded> {
-        self.0
-            .entry((name.to_string(), arch))
-            .or_insert_with(|| Arc::new(Loaded::load(name, arch)))
-            .clone()
-    }
-}
-
 /// A model that is not there, or cannot be read.
 const BROKEN: FailureKind = FailureKind::Broken(Fault::Missing);
 
+/// Work that gives the outcomes of tests.
 pub struct Stage {
     models: HashMap<Arch, Arc<Loaded>>,
     options: Options,
@@ -137,31 +97,35 @@ pub struct Stage {
 
 impl Build for kinds::Simulate {
     fn build(&self, graph: &mut Building) -> Result<usize> {
-        let node = graph.node();
-        let compiled = match node.mixed.is_empty() {
-            true => node.profile.as_slice(),
-            false => &node.mixed,
-        };
-        let models = graph.shared.of::<Models>();
-        let (work, fingerprint, name) = stage(node, self, compiled, models)?;
+        let (made, name) = simulated(graph.db, graph.part())?;
         graph.models[graph.at] = name;
         let inputs = graph.inputs();
-        Ok(graph.add(inputs, fingerprint, Work::Map(Arc::new(work))))
+        Ok(graph.add_made(inputs, made))
     }
 }
 
+/// What simulates for an instance, and the name of its model.
+#[salsa::tracked(returns(clone), no_eq)]
+fn simulated<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<(Made, Option<String>)> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Simulate(options) = &node.kind else { return Err(gone()) };
+    let compiled = match node.mixed.is_empty() {
+        true => node.profile.as_slice(),
+        false => &node.mixed,
+    };
+    let (work, fingerprint, name) = stage(&node, options, compiled, Models(db))?;
+    Ok((Made { work: Arc::new(work), fingerprint }, name))
+}
+
+/// What simulates for an instance, what it depends on, and the name of its model.
 pub fn stage(
-    node: &Node,
+    node: &Instance,
     options: &kinds::Simulate,
     compiled: &[Arc<Profile>],
-    models: &mut Models,
+    models: Models,
 ) -> Result<(Stage, Fingerprint, Option<String>)> {
     let named = match (&options.model, compiled) {
-        (Some(model), _) => {
-            let path = super::items::relative(&node.dir, &model.value);
-            let is_file = model.value.ends_with(".cat") && path.is_file();
-            Some(if is_file { path.display().to_string() } else { model.value.clone() })
-        }
+        (Some(model), _) => Some(models.name(&node.dir, &model.value)),
         (None, []) => None,
         (None, [profile]) => profile.model.clone(),
         (None, mixed) => Some(common_model(mixed).map_err(|e| {

@@ -32,6 +32,7 @@ struct Stage {
     by: By,
 }
 
+/// How tests are taken apart, as the option says it.
 pub fn by(by: SplitBy) -> By {
     match by {
         SplitBy::Whole => By::Whole,

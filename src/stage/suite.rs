@@ -12,7 +12,7 @@ use litmake_generate::LIMITED;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mutate::mcm::Suite;
 use litmake_pipeline::kinds::Generate;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::slice::Instance;
 
 /// The tests of some suites, by name.
 pub struct Suites {
@@ -21,7 +21,8 @@ pub struct Suites {
 }
 
 impl Suites {
-    pub fn new(node: &Node, options: &Generate) -> Result<Suites> {
+    /// The suites that an instance names.
+    pub fn new(node: &Instance, options: &Generate) -> Result<Suites> {
         let mut all = BTreeMap::new();
         for word in options.suite.iter() {
             let named = Suite::ALL.into_iter().find(|s| s.name() == word.value);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::building::Building;
+use super::building::{Building, Made};
 use super::items::read_test;
 use litmake_base::digest::Digest;
 use litmake_base::failure::Failure;
@@ -62,7 +62,7 @@ pub struct Threads {
 
 /// Lets some work, which is of one profile, have the distinct threads of some tests, and gives the
 /// node whose items are the tests again.
-pub fn build(graph: &mut Building, tests: usize, fingerprint: Fingerprint, work: Work) -> usize {
+pub fn build(graph: &mut Building, tests: usize, made: Made) -> usize {
     let shared = graph.shared.of::<Threads>();
     let (known, apart) = (shared.lists.get(&tests).copied(), shared.apart.clone());
     let together = shared.together.clone();
@@ -73,7 +73,7 @@ pub fn build(graph: &mut Building, tests: usize, fingerprint: Fingerprint, work:
         list
     });
     let apart = graph.graph.nodes[list].inputs[0];
-    let code = graph.add(vec![list], fingerprint, work);
+    let code = graph.add_made(vec![list], made);
     let at = graph.add_hidden(vec![apart, tests], by("together"), Work::Map(together));
     graph.graph.nodes[at].joined = vec![code];
     for node in [apart, list, at] {

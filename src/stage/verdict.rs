@@ -30,13 +30,16 @@ pub struct Verdict {
     /// written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
+    /// All that the source allows, where there is a finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<BTreeMap<String, String>>,
+    /// All that the target allows, where there is a finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target: Vec<BTreeMap<String, String>>,
 }
 
 impl Verdict {
+    /// Whether something is wrong.
     pub fn is_finding(&self) -> bool {
         !(self.undefined || self.positive.is_empty() && self.faults.is_empty())
     }
@@ -46,6 +49,7 @@ impl Verdict {
         self.is_finding() && outcome != self.positive.is_empty()
     }
 
+    /// Reads what is stored.
     pub fn decode(bytes: &[u8]) -> Result<Verdict, Failure> {
         serde_json::from_slice(bytes)
             .map_err(|e| format!("a verdict that cannot be read: {e}").into())
@@ -115,8 +119,10 @@ pub fn judge(source: &Allowed, target: &Allowed, further: &[Allowed]) -> Result<
     Ok(verdict)
 }
 
+/// Work that compares outcomes of sources and targets.
 pub struct Compare;
 
+/// What a comparison depends on, beside its inputs.
 pub fn fingerprint() -> Fingerprint {
     Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_VERDICT"))

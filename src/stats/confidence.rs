@@ -49,9 +49,11 @@ pub fn excluded_rate(seconds: f64, level: f64) -> f64 {
 /// What a budget promises for one test in its best environment.
 #[derive(Clone, Debug)]
 pub struct Promise {
+    /// The environment that shows the test's behaviour most often.
     pub best: Best,
     /// Of the rate.
     pub interval: Option<(f64, f64)>,
+    /// The share of runs of that length that would see it.
     pub reproducibility: f64,
     /// The same with the rate at the interval's lower end.
     pub reproducibility_at_least: f64,
@@ -59,11 +61,16 @@ pub struct Promise {
     pub needs: Option<f64>,
 }
 
+/// What a budget promises for all tests of a device.
 #[derive(Clone, Debug)]
 pub struct Promises {
+    /// The budget of one test.
     pub seconds: f64,
+    /// How sure the intervals are, between 0 and 1.
     pub level: f64,
+    /// What reproducibility is asked for.
     pub target: Target,
+    /// In the order of the results.
     pub tests: Vec<Promise>,
 }
 
@@ -106,6 +113,7 @@ impl Promises {
         sum(self.tests.iter().filter_map(|t| t.needs))
     }
 
+    /// As the command prints it for programs.
     pub fn json(&self) -> Value {
         let mut tests = Map::new();
         for t in &self.tests {

@@ -8,15 +8,20 @@ use super::{rounded, special, sum};
 /// What correlates in two tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
+    /// How often each showed its behaviour.
     Counts,
+    /// How often a second.
     Rates,
+    /// Which place its rate has among those of all environments.
     Ranks,
 }
 
 /// The correlation of all pairs of tests over the environments that have both.
 #[derive(Clone, Debug)]
 pub struct Correlation {
+    /// In the order of the results.
     pub tests: Vec<String>,
+    /// How many environments the results have.
     pub environments: usize,
     columns: Vec<Vec<Option<Counts>>>,
 }
@@ -56,6 +61,7 @@ pub fn p_value(r: f64, n: usize) -> Option<f64> {
 }
 
 impl Correlation {
+    /// That of the tests of one device.
     pub fn new(results: &Results) -> Correlation {
         let tests: Vec<String> = results.tests().into_iter().map(str::to_string).collect();
         let column = |t: &String| results.environments.iter().map(|e| e.test(t).copied()).collect();
@@ -93,6 +99,7 @@ impl Correlation {
         Value::Object((0..self.tests.len()).map(|a| (self.tests[a].clone(), row(a))).collect())
     }
 
+    /// As the command prints it for programs.
     pub fn json(&self) -> Value {
         let mut pairs = Vec::new();
         for a in 0..self.tests.len() {

@@ -9,7 +9,9 @@ use super::sum;
 /// A reproducibility target between 0 and 1, and what it was written as.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
+    /// Between 0 and 1.
     pub share: f64,
+    /// As it was written.
     pub text: String,
 }
 
@@ -36,11 +38,14 @@ impl Target {
 /// A time in seconds, and what it was written as: `4`, `0.5` or `1/1024`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
+    /// More than 0.
     pub seconds: f64,
+    /// As it was written.
     pub text: String,
 }
 
 impl Budget {
+    /// Reads `4`, `0.5` or `1/1024`, with or without `s` behind it.
     pub fn read(text: &str) -> Result<Budget, String> {
         let text = text.trim().trim_end_matches('s');
         let number = |t: &str| t.trim().parse::<f64>().ok();
@@ -72,6 +77,7 @@ pub fn reproducibility(rate: f64, seconds: f64) -> f64 {
 /// One test's choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
+    /// The test's name.
     pub test: String,
     /// `None`: no environment reaches the target on any device.
     pub env: Option<String>,
@@ -81,15 +87,22 @@ pub struct Chosen {
     pub rates: Vec<Option<f64>>,
 }
 
+/// An environment for each test, with which it is reproducible on as many devices as can be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
+    /// In the order of the files.
     pub devices: Vec<String>,
+    /// The reproducibility that was asked for.
     pub target: Target,
+    /// Within how long.
     pub budget: Budget,
+    /// The rate that reaches the target within the budget.
     pub ceiling_rate: f64,
+    /// The choice for each.
     pub tests: Vec<Chosen>,
     /// Pairs of a test and a device.
     pub reproducible: usize,
+    /// How many pairs there are in all.
     pub denominator: usize,
 }
 
@@ -204,6 +217,7 @@ impl Table {
             .collect()
     }
 
+    /// How many pairs of a test and a device have any result.
     pub fn pairs(&self) -> usize {
         self.present.iter().sum()
     }
@@ -231,6 +245,7 @@ impl Order {
 }
 
 impl Merged {
+    /// The reproducible share of all pairs, in percent.
     pub fn score_pct(&self) -> f64 {
         match self.denominator {
             0 => 0.0,
@@ -247,6 +262,7 @@ impl Merged {
         sum(logs).exp()
     }
 
+    /// As the command prints it for programs.
     pub fn json(&self) -> Value {
         let mut tests = Map::new();
         for t in &self.tests {

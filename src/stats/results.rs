@@ -17,10 +17,13 @@ pub const MAX_BYTES: u64 = 1 << 30;
 /// What one test did in one environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
+    /// Instances that ran as if one thread had run after the other.
     pub seq: u64,
+    /// Instances that ran as some interleaving.
     pub interleaved: u64,
     /// The behaviour that the test looks for: for a mutant, that it is killed.
     pub weak: u64,
+    /// How long all instances took.
     pub seconds: f64,
 }
 
@@ -35,23 +38,27 @@ impl Counts {
         if self.is_timed() { rounded(self.weak as f64 / self.seconds, 3) } else { 0.0 }
     }
 
+    /// How many instances ran.
     pub fn instances(&self) -> u64 {
         self.seq.saturating_add(self.interleaved).saturating_add(self.weak)
     }
 }
 
+/// What all tests did in one environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
     /// Its number, as written.
     pub key: String,
     /// In the order of the file.
     pub tests: Vec<(String, Counts)>,
+    /// Its parameters.
     pub params: Map<String, Value>,
     /// Entries that are neither tests nor parameters.
     pub other: Map<String, Value>,
 }
 
 impl Environment {
+    /// What one test did, if it ran.
     pub fn test(&self, name: &str) -> Option<&Counts> {
         self.tests.iter().find(|(n, _)| n == name).map(|(_, c)| c)
     }
@@ -60,6 +67,7 @@ impl Environment {
 /// One device's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
+    /// In the order of the file.
     pub environments: Vec<Environment>,
     /// Top-level entries that are no environments.
     pub other: Map<String, Value>,
@@ -92,6 +100,7 @@ impl Results {
         Ok(out)
     }
 
+    /// In the form of the paper's artifact.
     pub fn write(&self) -> String {
         let mut top = Map::new();
         for env in &self.environments {

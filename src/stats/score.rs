@@ -22,20 +22,30 @@ pub fn mutator_by_name(test: &str) -> &'static str {
 /// The environment in which a test showed its behaviour most often a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
+    /// The test's name.
     pub test: String,
+    /// What made it, by the name in results.
     pub mutator: String,
+    /// The environment's number, as written.
     pub env: String,
+    /// Observations a second there.
     pub rate: f64,
+    /// All that it did there.
     pub counts: Counts,
+    /// Whether the behaviour was seen in any environment.
     pub killed: bool,
 }
 
 /// A share of mutants killed, and how fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
+    /// How many were killed.
     pub killed: usize,
+    /// How many there are.
     pub of: usize,
+    /// The share in percent.
     pub mutation_score_pct: f64,
+    /// The mean of the rates in the best environments.
     pub avg_death_rate_per_s: f64,
 }
 
@@ -54,6 +64,7 @@ impl Part {
         }
     }
 
+    /// As the command prints it for programs.
     pub fn json(&self) -> Value {
         json!({
             "killed": self.killed,
@@ -67,11 +78,13 @@ impl Part {
 /// One device's scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
+    /// How many environments the results have.
     pub environments: usize,
     /// Grouped by mutator, in each group in the order of the file.
     pub best: Vec<Best>,
     /// By mutator: those of the paper always, others where there are such tests.
     pub parts: Vec<(String, Part)>,
+    /// All mutators together.
     pub all: Part,
 }
 
@@ -106,6 +119,7 @@ pub fn best_of(results: &Results) -> Vec<Best> {
     out
 }
 
+/// The scores that some results come to.
 pub fn score(results: &Results) -> Score {
     let mut best = best_of(results);
     let mut names: Vec<String> = MUTATORS.iter().map(|m| m.to_string()).collect();
@@ -133,6 +147,7 @@ pub fn total<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Part {
 }
 
 impl Score {
+    /// The share of one mutator's mutants; nothing of nothing, where it has none.
     pub fn part(&self, mutator: &str) -> Part {
         self.parts.iter().find(|(n, _)| n == mutator).map_or(Part::default(), |(_, p)| *p)
     }

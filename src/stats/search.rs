@@ -9,7 +9,9 @@ use super::merge::Target;
 
 /// Where tests run.
 pub trait Bench {
+    /// How many tests there are.
     fn tests(&self) -> usize;
+    /// How many environments there are.
     fn environments(&self) -> usize;
 
     /// Tests with the same group are alike: what is good for one is likely good for the other.
@@ -22,8 +24,10 @@ pub trait Bench {
     fn pull(&mut self, test: usize, env: usize, seconds: f64) -> Option<(u64, f64)>;
 }
 
+/// What a search for environments is to come to.
 #[derive(Clone, Debug)]
 pub struct Goal {
+    /// The reproducibility that every test should have.
     pub target: Target,
     /// Seconds within which the target has to be reached in one environment.
     pub budget: f64,
@@ -34,28 +38,38 @@ pub struct Goal {
 /// What a search knows of one test in one environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
+    /// How often it was killed.
     pub kills: u64,
+    /// How long it ran.
     pub seconds: f64,
 }
 
 /// The environment in which a test reached the goal, and the device time until then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
+    /// Which environment.
     pub env: usize,
+    /// What was known when the search stopped looking.
     pub seen: Seen,
+    /// The device time.
     pub at: f64,
 }
 
+/// What a search came to.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
+    /// For each test, where it reached the goal.
     pub reached: Vec<Option<Reached>>,
     /// The best seen of each test where the goal was not reached.
     pub best: Vec<Option<(usize, Seen)>>,
+    /// Device time in all.
     pub spent: f64,
+    /// How many times a test was run in an environment.
     pub pulls: u64,
 }
 
 impl Found {
+    /// How many tests reached the goal.
     pub fn count(&self) -> usize {
         self.reached.iter().flatten().count()
     }
@@ -335,6 +349,7 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// A device that gives what some results say, and takes `overhead` seconds for each run.
     pub fn new(results: &super::results::Results, overhead: f64, seed: u64) -> Replay {
         let names: Vec<String> = results.tests().into_iter().map(str::to_string).collect();
         let told = results.mutators();
@@ -358,6 +373,7 @@ impl Replay {
         }
     }
 
+    /// The tests.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -21,7 +21,9 @@ use litmake_base::records::{Kind, Put, Records};
 /// An answer and what it rests on.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer<T> {
+    /// What was answered.
     pub value: T,
+    /// What has to stay as it was for the answer to hold.
     pub evidence: Evidence,
     /// What the programs did that cannot be seen, for people.
     pub unseen: BTreeSet<String>,
@@ -73,6 +75,7 @@ impl Watched {
         self.looked.borrow_mut().insert((path, look));
     }
 
+    /// Whether some of what was looked at could not be followed.
     pub fn is_lost(&self) -> bool {
         *self.lost.borrow()
     }

@@ -20,6 +20,7 @@ type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 /// How a program is run.
 pub type Run<'r> = &'r dyn Fn(&Request) -> Ended;
 
+/// A folder in which a compiler is given texts, one after the other.
 pub struct Bench<'a> {
     compiler: &'a Compiler<'a>,
     dir: Scratch,
@@ -30,6 +31,7 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
+    /// With these arguments beside the profile's own.
     pub fn new(
         compiler: &'a Compiler<'a>,
         extra: &[&str],

@@ -32,15 +32,21 @@ use litmake_profile::machine;
 use litmake_profile::mapping::Table;
 use litmake_profile::types::{self, Observe};
 
+/// A compiler, and how it is given tests.
 pub struct Compiler<'a> {
+    /// What it is asked for.
     pub profile: &'a Profile,
+    /// Where it is.
     pub program: &'a Path,
+    /// Which locals it has to keep.
     pub observe: Observe,
+    /// Where locations are.
     pub storage: types::Storage,
     /// Whether atomic operations are in functions of their own.
     pub helpers: bool,
     /// Its kind, and what would be linked.
     pub runtime: &'a Runtime,
+    /// What can end it.
     pub stop: &'a dyn Stopping,
 }
 

@@ -23,6 +23,7 @@ pub struct Dump<'a> {
     pub on: &'a str,
     /// Whether it is machine code, of one function; else it is the whole module.
     pub machine: bool,
+    /// The code.
     pub text: &'a str,
 }
 
@@ -31,6 +32,7 @@ pub struct Dump<'a> {
 pub struct Written {
     /// Its place among all passes.
     pub number: u32,
+    /// As gcc calls it.
     pub pass: String,
     /// Whether it is RTL; else trees.
     pub rtl: bool,

@@ -23,8 +23,11 @@ const STEP: Duration = Duration::from_millis(10);
 /// What is at a path, as far as a look goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
+    /// There is nothing.
     Nothing,
+    /// A folder, with whatever is in it.
     Folder,
+    /// A file, with whatever is in it.
     File,
     /// The digest of the names in a folder, of where a link leads, or of what is in a file.
     Digest(Digest),

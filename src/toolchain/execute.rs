@@ -28,6 +28,7 @@ use litmake_profile::Profile;
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
+    /// It came to its end.
     Well,
     /// By this signal.
     Signal(i32),

@@ -45,8 +45,11 @@ const INDEXES: [&str; 1] = ["/etc/ld.so.cache"];
 /// A compiler that was found.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
+    /// Where it is.
     pub program: PathBuf,
+    /// What tells it from every other compiler.
     pub digest: Digest,
+    /// What has to stay as it was for that.
     pub evidence: Arc<Evidence>,
     /// What it did that cannot be seen, for people.
     pub unseen: BTreeSet<String>,

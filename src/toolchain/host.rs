@@ -17,7 +17,9 @@ use litmake_base::records::Records;
 /// A command that compiles C for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
+    /// The compiler.
     pub command: String,
+    /// What it is always given.
     pub args: Vec<String>,
 }
 

@@ -18,6 +18,7 @@ use litmake_base::{file, stop};
 use litmake_lang::Language;
 use litmake_profile::Profile;
 
+/// Which compiler's options and habits a compiler has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// clang, and what is made of it, such as `zig cc`.
@@ -31,6 +32,7 @@ pub enum Kind {
 const QUESTION: &str = "#ifdef __clang__\nlitmake_clang\n#else\nlitmake_other\n#endif\n";
 
 impl Kind {
+    /// As results store it.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Clang => "clang",

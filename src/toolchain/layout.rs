@@ -13,18 +13,22 @@ use serde::{Deserialize, Serialize};
 /// How a compiler lays out an atomic type, and what it makes of accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Layout {
+    /// How many bytes it has.
     pub size: u64,
+    /// Its address is a multiple of this.
     pub align: u64,
     /// Bytes that the type without `_Atomic` does not have.
     pub padding: u64,
     /// The functions that a load and a store call: none where it is done inline.
     pub load: BTreeSet<String>,
+    /// See `load`.
     pub store: BTreeSet<String>,
 }
 
 /// How an access is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
+    /// By instructions.
     Inline,
     /// By a library's function for the size.
     Sized,

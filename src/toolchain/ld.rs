@@ -39,8 +39,10 @@ const MADE: [&str; 8] = [
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// A linker that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linker {
+    /// Where it is.
     pub path: PathBuf,
     /// LLVM's, which is for every target.
     pub lld: bool,
@@ -200,6 +202,7 @@ pub struct Threads<'a> {
     pub functions: &'a [String],
     /// Variables, with the location that each is.
     pub variables: &'a [(String, String)],
+    /// What locations hold at the start.
     pub init: Vec<InitItem>,
     /// Locals that are looked at: thread, name, location.
     pub observed: &'a [(usize, String, String)],

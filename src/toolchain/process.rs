@@ -27,36 +27,51 @@ pub(super) const MAX_OUTPUT: usize = 1 << 20;
 /// How long a supervisor may take to end everything; where it takes longer, it is ended itself.
 const ENDING: Duration = Duration::from_secs(5);
 
+/// A program to run, and its bounds.
 pub struct Request<'a> {
+    /// Where it is.
     pub program: &'a Path,
+    /// Its arguments.
     pub args: &'a [String],
     /// Everything that the program sees besides `PATH`, `LC_ALL`, `TMPDIR` and `CCACHE_DISABLE`.
     pub env: &'a BTreeMap<String, String>,
+    /// The folder that it runs in.
     pub dir: &'a Path,
+    /// How long it may take.
     pub timeout: Duration,
+    /// How much memory it may take, in MiB.
     pub memory_mib: u64,
     /// How many processors it may keep busy for as long as the time limit.
     pub processors: u64,
+    /// What can end it.
     pub stop: &'a dyn Stopping,
 }
 
+/// How a program ended.
 #[derive(Debug)]
 pub enum Ended {
     /// It ended by itself, with success or not.
     Exit {
+        /// Its exit status.
         code: i32,
+        /// All that it wrote there.
         stdout: Vec<u8>,
+        /// All that it wrote there, as a text.
         stderr: String,
     },
     /// It was ended by a signal that we did not send, or the machine was short of memory each time
     /// that it failed.
     Signal {
+        /// The signal's number.
         signal: i32,
+        /// All that it wrote there, as a text.
         stderr: String,
     },
+    /// It was ended for the time that it took.
     TooSlow,
     /// The run is being stopped.
     Stopped,
+    /// It cannot be started.
     NotStarted(io::Error),
 }
 

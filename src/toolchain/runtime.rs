@@ -24,14 +24,24 @@ use litmake_profile::Profile;
 /// needed.
 #[derive(Default)]
 pub struct Runtime {
+    /// Whose options it takes.
     pub kind: Kind,
+    /// Its libraries.
     pub paths: Vec<PathBuf>,
     open: OnceLock<Vec<Library>>,
     /// Whether the target's library is without its headers, once that was asked.
     pub lacks_headers: OnceLock<bool>,
 }
 
+/// What was found out later is the same where these are.
+impl PartialEq for Runtime {
+    fn eq(&self, other: &Runtime) -> bool {
+        (self.kind, &self.paths) == (other.kind, &other.paths)
+    }
+}
+
 impl Runtime {
+    /// A kind with these libraries.
     pub fn new(kind: Kind, paths: Vec<PathBuf>) -> Runtime {
         Runtime { kind, paths, ..Runtime::default() }
     }

@@ -17,6 +17,7 @@ use litmake_base::file;
 /// Other programs, and litmake before it locked its folders, call none so.
 const PREFIX: &str = "litmake-scratch-";
 
+/// A temporary folder that no later process takes for one that was left behind.
 #[derive(Debug)]
 pub struct Scratch {
     // Dropped before the lock.
@@ -47,6 +48,7 @@ impl Scratch {
         }
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

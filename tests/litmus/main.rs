@@ -3,6 +3,8 @@
 mod canon;
 mod diagnostics;
 mod logs;
+#[path = "../common/promoted.rs"]
+mod promoted;
 mod reading;
 mod roundtrip;
 

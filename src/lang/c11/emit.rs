@@ -30,8 +30,10 @@ pub enum Storage {
     Statics,
 }
 
+/// How a test is written for a compiler.
 #[derive(Clone, Debug, Default)]
 pub struct EmitOptions {
+    /// Where its locations are.
     pub storage: Storage,
     /// By name of the thread's function, the locals that it stores to memory as it ends, each
     /// through a parameter `out_<function>_<local>`; see [`observed_locals`].
@@ -39,9 +41,11 @@ pub struct EmitOptions {
     /// Put before and after the names of functions and globals, so that many tests fit into one
     /// translation unit.
     pub prefix: String,
+    /// See `prefix`.
     pub suffix: String,
     /// Let compilers inline helper functions.
     pub inline_helpers: bool,
+    /// What an access of an atomic type by `=` alone means.
     pub plain_atomic: PlainAtomic,
     /// How types are written, where not as C has them.
     pub spell: Option<fn(&Type) -> Type>,

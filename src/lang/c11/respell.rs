@@ -14,6 +14,7 @@ pub fn function(f: &mut Function, spell: fn(&Type) -> Type) {
     }
 }
 
+/// The same of a statement.
 pub fn statement(s: &mut Stmt, spell: fn(&Type) -> Type) {
     if let StmtKind::Decl(list) = &mut s.kind {
         list.iter_mut().for_each(|d| d.ty = spell(&d.ty));

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `changed`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Changed {
     /// The stage whose tests are kept: the sources, or the code of one of the compilers.

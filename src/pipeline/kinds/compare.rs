@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::{Sp, Words};
 
 /// Options of `compare`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     /// The `simulate` stage that says what the sources allow.

@@ -8,7 +8,7 @@ use litmake_profile::types::{Observe, Storage};
 use litmake_profile::yaml::Sp;
 
 /// Options of `compile`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compile {
     /// The stage whose C tests, or parts of tests, are compiled.

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `dedupe`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dedupe {
     /// The stage whose tests are reduced.

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `diff`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
     /// The `simulate` stage of the code of one compiler, version, level or architecture.

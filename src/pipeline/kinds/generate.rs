@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::{Sp, Words};
 
 /// Options of `generate`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     /// Litmus files: paths, globs (`tests/**/*.litmus`), folders (every `.litmus` file below),

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Words;
 
 /// Options of `layout`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// The profiles whose code is to share objects; all for one machine.

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `link`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// The `compile` stage of parts. All its instances are mixed with each other, but for those
@@ -45,6 +45,7 @@ impl Options for Link {
 /// calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum LinkBy {
     #[default]
     Splice,

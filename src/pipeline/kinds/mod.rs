@@ -28,12 +28,15 @@ use litmake_profile::yaml::{Scalar, Sp, Words};
 /// What the items are that a stage gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Items {
+    /// Tests of any dialect.
     Tests,
     /// Parts of C tests.
     Parts,
     /// What a compiler made of parts of tests.
     Code,
+    /// What simulations came to.
     Outcomes,
+    /// What comparisons and runs found: findings, and the rest.
     Verdicts,
 }
 
@@ -103,7 +106,7 @@ macro_rules! kinds {
         $(pub use $key::$Kind;)*
 
         /// One stage: a name, exactly one kind with its options, and how it is fanned out.
-        #[derive(Clone, Debug, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Stage {
             /// The name by which other stages, targets and reports refer to it.
@@ -121,26 +124,30 @@ macro_rules! kinds {
             $(
                 #[serde(default)]
                 #[schemars(description = format!("Kind: {}", $Kind::about()))]
+                #[allow(missing_docs, reason = "the kind says it")]
                 pub $key: Option<Sp<$Kind>>,
             )*
         }
 
         /// The kinds of stages, by the key that says each.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq)]
         #[expect(clippy::large_enum_variant, reason = "a pipeline has a few dozen stages")]
         pub enum Kind {
-            $($Kind($Kind),)*
+            $(#[allow(missing_docs, reason = "the kind says it")] $Kind($Kind),)*
         }
 
         impl Kind {
+            /// The keys that say them, in the order of the table.
             pub const NAMES: &[&str] = &[$(stringify!($key)),*];
 
+            /// The key that says it.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Kind::$Kind(_) => stringify!($key),)*
                 }
             }
 
+            /// What planning asks of it.
             pub fn options(&self) -> &dyn Options {
                 match self {
                     $(Kind::$Kind(options) => options,)*

@@ -9,7 +9,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `run`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The stage whose tests are run.
@@ -102,6 +102,7 @@ impl Options for Run {
 /// What tests run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum RunDevice {
     Gpu,
     Cpu,
@@ -110,6 +111,7 @@ pub enum RunDevice {
 /// Where the threads of a test are: in different workgroups, in one, or side by side in one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum RunReach {
     #[default]
     Workgroups,
@@ -120,6 +122,7 @@ pub enum RunReach {
 /// Where the locations of a test are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the key that takes it says what each value is")]
 pub enum RunMemory {
     #[default]
     Storage,

@@ -7,7 +7,7 @@ use super::{Items, Options};
 use litmake_profile::yaml::Sp;
 
 /// Options of `simulate`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulate {
     /// The stage whose tests are simulated.

@@ -39,8 +39,11 @@ pub type Origins = BTreeMap<String, usize>;
 pub struct Open {
     /// The node of the graph, its shard and its row.
     pub node: usize,
+    /// See `node`.
     pub shard: usize,
+    /// See `node`.
     pub row: usize,
+    /// How good an example it is.
     pub rank: Rank,
     /// The bug, once that is known.
     pub bug: Option<usize>,
@@ -52,7 +55,9 @@ pub struct Collected {
     pub report: Report,
     /// The bugs that are told apart without looking into anything.
     pub bugs: Bugs,
+    /// For each bug, the comparison that found it.
     pub origins: Origins,
+    /// The rest, of which it has to be found out.
     pub open: Vec<Open>,
     /// Wrong mixes, which are few, with the plan's node of each, and the bug.
     pub mixes: Vec<(usize, Finding, Option<usize>)>,
@@ -70,8 +75,11 @@ impl Collected {
 /// A run that came to its end.
 #[derive(Clone, Copy)]
 pub struct Ran<'a> {
+    /// What was planned.
     pub plan: &'a Plan,
+    /// Its graph.
     pub built: &'a Built,
+    /// What ran it, and has its results.
     pub engine: &'a Engine<'a>,
 }
 

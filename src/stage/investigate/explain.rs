@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::simulate::{Models, locals};
+use crate::models::Models;
+use crate::simulate::locals;
 use litmake_base::diag::Source;
 use litmake_litmus::execution::{self, Failure};
 use litmake_litmus::{self as litmus, Test};
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Executions of a source and a target for the first of some outcomes; `None` where the target's
 /// cannot be found.
 pub fn explain(
-    models: &mut Models,
+    models: Models,
     (source, model_source): (&str, &str),
     (target, model_target): (&str, &str),
     forbidden: &[State],

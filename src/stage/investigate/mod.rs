@@ -15,8 +15,10 @@ use std::sync::Arc;
 use super::apply::{Done, Lab};
 use super::collect::Origins;
 use super::compilers::Compilers;
+use super::models::Models;
 use super::simulate::Allowed;
 use super::verdict::{Verdict, judge};
+use super::workspace::Workspace;
 use super::{compiled, simulate};
 use litmake_base::diag::{Result, Source};
 use litmake_base::digest::Digest;
@@ -26,7 +28,7 @@ use litmake_engine::events::{Event, Listener};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::{self as litmus, Place, Test, Value};
 use litmake_pipeline::kinds::Kind;
-use litmake_pipeline::plan::{Node, Plan};
+use litmake_pipeline::plan::Plan;
 use litmake_profile::{Profile, Profiles};
 use litmake_reduce::reduce;
 use litmake_report::evidence::{Presence, Shows};
@@ -74,34 +76,34 @@ pub struct Investigator<'a> {
     plan: &'a Plan,
     records: &'a dyn Records,
     context: &'a Context,
-    profiles: &'a Profiles,
+    profiles: Arc<Profiles>,
     /// Who is told which finding is looked into.
     listener: &'a dyn Listener,
     compilers: &'a Compilers,
-    models: simulate::Models,
+    models: Models<'a>,
     /// By node of the plan and name of the profile.
     made: HashMap<(usize, String), Option<Piece>>,
 }
 
 impl<'a> Investigator<'a> {
+    /// For the findings of one run of a pipeline.
     pub fn new(
+        workspace: &'a Workspace,
         plan: &'a Plan,
-        compilers: &'a Compilers,
         records: &'a dyn Records,
         context: &'a Context,
-        profiles: &'a Profiles,
         listener: &'a dyn Listener,
-    ) -> Investigator<'a> {
-        Investigator {
+    ) -> Result<Investigator<'a>> {
+        Ok(Investigator {
             plan,
             records,
             context,
-            profiles,
+            profiles: workspace.profiles()?,
             listener,
-            compilers,
-            models: simulate::Models::default(),
+            compilers: workspace.compilers(),
+            models: workspace.models(),
             made: HashMap::new(),
-        }
+        })
     }
 
     /// Looks into the new findings of a report, and into failures of compilers. `content` gives the
@@ -201,7 +203,7 @@ impl<'a> Investigator<'a> {
             None => (&finding.source, &finding.target, &finding.outcomes),
         };
         finding.evidence = explain::explain(
-            &mut self.models,
+            self.models,
             (source, &finding.model_source),
             (target, &finding.model_target),
             &outcomes.forbidden,
@@ -264,19 +266,16 @@ impl<'a> Investigator<'a> {
         if let Some(made) = self.made.get(&key) {
             return made.clone();
         }
-        let with = Node { profile: profile.cloned(), ..self.plan.nodes[node].clone() };
-        let made = match &with.kind {
-            Kind::Compile(options) => {
-                piece(compiled::stage(&with, options, self.compilers, self.records))
+        let of = &self.plan.nodes[node];
+        let made = match (&of.kind, profile) {
+            (Kind::Compile(options), Some(profile)) => {
+                let tool = self.compilers.tool(profile, self.records);
+                Some(piece(compiled::stage(profile, options, tool)))
             }
-            Kind::Simulate(options) => {
-                let stage = simulate::stage(
-                    &with,
-                    options,
-                    profile.map_or(&with.mixed[..], std::slice::from_ref),
-                    &mut self.models,
-                );
-                piece(stage.map(|(work, fingerprint, _)| (work, fingerprint)))
+            (Kind::Simulate(options), _) => {
+                let compiled = profile.map_or(&of.mixed[..], std::slice::from_ref);
+                let stage = simulate::stage(of, options, compiled, self.models);
+                stage.ok().map(|(work, fingerprint, _)| piece((work, fingerprint)))
             }
             _ => None,
         };
@@ -419,9 +418,8 @@ impl<'a> Investigator<'a> {
     }
 }
 
-fn piece<M: Map + 'static>(stage: Result<(M, Fingerprint)>) -> Option<Piece> {
-    let (work, fingerprint) = stage.ok()?;
-    Some(Piece { map: Arc::new(work), fingerprint: fingerprint.digest() })
+fn piece<M: Map + 'static>((work, fingerprint): (M, Fingerprint)) -> Piece {
+    Piece { map: Arc::new(work), fingerprint: fingerprint.digest() }
 }
 
 /// An outcome as places and values; `None` where a value is no number.

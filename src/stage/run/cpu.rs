@@ -2,33 +2,82 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::compilers::Compilers;
+use super::super::building::Made;
+use super::super::compilers::{self, Compilers, Tool};
 use super::super::guard::Guard;
-use super::super::items::{read_test, relative};
+use super::super::items::read_test;
+use super::super::models::Models;
+use super::super::probes::{self, Question};
 use litmake_base::diag::{Diag, Result, Span};
-use litmake_base::digest::Digest;
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
-use litmake_base::records::Records;
 use litmake_cpu::environment::Environment;
-use litmake_cpu::judge::Models;
+use litmake_cpu::judge;
 use litmake_cpu::killable::{self, Fate, Judge};
+use litmake_cpu::machine::Machine;
 use litmake_cpu::session::{Prepared, Ready, Session, Setup};
 use litmake_devices::record::Record;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::query::Db;
+use litmake_pipeline::slice::Instance;
+use litmake_profile::Profile;
 
 struct Stage {
     setup: Setup,
     environments: Vec<Environment>,
     model: Option<String>,
     /// One test runs at a time: tests that share a machine disturb each other.
-    session: std::result::Result<Mutex<Session>, Failure>,
+    session: std::result::Result<Arc<Mutex<Session>>, Failure>,
+}
+
+/// A machine with a compiler for it, or why there is none.
+pub struct Found(std::result::Result<Equipment, String>);
+
+struct Equipment {
+    session: Arc<Mutex<Session>>,
+    machine: Machine,
+    profile: Arc<Profile>,
+    tool: Tool,
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Found) -> bool {
+        let what =
+            |ready: &Equipment| (ready.machine.clone(), ready.profile.clone(), ready.tool.clone());
+        self.0.as_ref().map(what) == other.0.as_ref().map(what)
+    }
+}
+
+/// What runs the tests of a profile; without a profile, this machine.
+pub fn question(profile: Option<&Arc<Profile>>) -> Question {
+    let profile = profile.cloned();
+    Question::new(key(profile.as_ref()), false, move |asking| {
+        Found(Session::new(profile.clone(), asking.records).map(|session| Equipment {
+            machine: session.machine.clone(),
+            profile: session.profile.clone(),
+            tool: asking.shared.of::<Compilers>().tool(&session.profile, asking.records),
+            session: Arc::new(Mutex::new(session)),
+        }))
+    })
+}
+
+pub fn known(db: &dyn Db, profile: Option<&Arc<Profile>>) -> Result<Arc<Found>> {
+    probes::answer(db, key(profile))
+}
+
+fn key(profile: Option<&Arc<Profile>>) -> Digest {
+    let mut key = Keyer::new("machine/1");
+    if let Some(profile) = profile {
+        key.add("profile", &compilers::key(profile).0);
+        key.add("name", profile.name.as_bytes());
+    }
+    key.finish()
 }
 
 /// The setup that a stage asks for, and its environments.
-pub fn setup(node: &Node, options: &kinds::Run) -> Result<(Setup, Vec<Environment>)> {
+pub fn setup(node: &Instance, options: &kinds::Run) -> Result<(Setup, Vec<Environment>)> {
     let at = |span: Span, message: String| Diag::at(&node.source, span, message);
     let words =
         [("adapter", &options.adapter), ("preset", &options.preset), ("variant", &options.variant)];
@@ -70,18 +119,13 @@ pub fn setup(node: &Node, options: &kinds::Run) -> Result<(Setup, Vec<Environmen
 }
 
 pub fn stage(
-    node: &Node,
+    node: &Instance,
     options: &kinds::Run,
-    compilers: &Compilers,
-    records: &dyn Records,
-) -> Result<super::Made> {
+    Found(found): &Found,
+    models: Models,
+) -> Result<(Made, String)> {
     let (setup, environments) = setup(node, options)?;
-    let session = Session::new(node.profile.clone(), records);
-    let model = options.model.as_ref().map(|m| {
-        let path = relative(&node.dir, &m.value);
-        let is_file = m.value.ends_with(".cat") && path.is_file();
-        if is_file { path.display().to_string() } else { m.value.clone() }
-    });
+    let model = options.model.as_ref().map(|m| models.name(&node.dir, &m.value));
     let mut fingerprint = Fingerprint::default()
         .with_text("litmake", env!("LITMAKE_STAGE_RUN"))
         .with_text("stage", "run")
@@ -89,44 +133,35 @@ pub fn stage(
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
     let mut archs = vec![Arch::C];
     let mut guard = Guard::default();
-    if let Ok(session) = &session {
-        let tool = compilers.tool(&session.profile, records);
+    if let Ok(Equipment { machine, profile, tool, .. }) = found {
         fingerprint = fingerprint
-            .with("profile", session.profile.fingerprint())
+            .with("profile", profile.fingerprint())
             .with("compiler", tool.digest)
             .with("libraries", tool.libraries)
-            .with_text("device", &session.machine.json().to_string());
-        guard = tool.guard;
-        archs.push(session.machine.arch);
-    }
-    // Mutants are pruned by the machine's own model, whatever judges outcomes.
-    if let Ok(session) = &session {
-        let name = killable::model_name(&session.profile);
-        let loaded = litmake_cat::load(name, &litmake_cat::LoadOptions::new(session.machine.arch))?;
-        fingerprint = fingerprint.with(
-            &format!("model {name} of the machine"),
-            Digest(*loaded.fingerprint().as_bytes()),
-        );
+            .with_text("device", &machine.json().to_string());
+        guard = tool.guard.clone();
+        archs.push(machine.arch);
+        // Mutants are pruned by the machine's own model, whatever judges outcomes.
+        let name = killable::model_name(profile);
+        let loaded = models.get(name, machine.arch).there()?.fingerprint();
+        fingerprint = fingerprint.with(&format!("model {name} of the machine"), loaded);
     }
     let mut names = Vec::new();
     for arch in archs {
         let name = model.as_deref().unwrap_or(arch.default_model());
-        let loaded =
-            litmake_cat::load(name, &litmake_cat::LoadOptions::new(arch)).map_err(|e| {
-                match &options.model {
-                    Some(m) => e.or_at(&node.source, m.span),
-                    None => e,
-                }
-            })?;
+        let loaded = models.get(name, arch).there().map_err(|e| match &options.model {
+            Some(m) => e.or_at(&node.source, m.span),
+            None => e,
+        })?;
         let part = format!("model {name} for {}", arch.name());
-        fingerprint = fingerprint.with(&part, Digest(*loaded.fingerprint().as_bytes()));
+        fingerprint = fingerprint.with(&part, loaded.fingerprint());
         if !names.contains(&name.to_string()) {
             names.push(name.to_string());
         }
     }
-    let stage =
-        Stage { setup, environments, model, session: session.map(Mutex::new).map_err(missing) };
-    Ok((Arc::new(guard.around(stage)), fingerprint, names.join(", ")))
+    let session = found.as_ref().map(|ready| ready.session.clone()).map_err(|e| missing(e.clone()));
+    let stage = Stage { setup, environments, model, session };
+    Ok((Made { work: Arc::new(guard.around(stage)), fingerprint }, names.join(", ")))
 }
 
 /// What there is in place of a machine or a compiler.
@@ -165,7 +200,7 @@ impl Map for Stage {
             Ok(session) => session.lock().unwrap_or_else(PoisonError::into_inner),
             Err(failure) => return vec![Outcome::Failed(failure.clone()); items.len()],
         };
-        let mut models = Models::new(self.model.as_deref());
+        let mut models = judge::Models::new(self.model.as_deref());
         let mut out = vec![Outcome::stopped(); items.len()];
         let (mut tests, mut places) = (Vec::new(), Vec::new());
         for (i, item) in items.iter().enumerate() {

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::items::{read_test, relative};
+use super::super::building::Made;
+use super::super::items::read_test;
+use super::super::models::Models;
+use super::super::probes::{self, Question};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
@@ -14,12 +17,14 @@ use litmake_devices::record::Cell;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
 use litmake_gpu::device::{self, Info};
 use litmake_gpu::environment::{Environment, Preset};
-use litmake_gpu::oracle::{MODEL, Models};
+use litmake_gpu::oracle::{self, MODEL};
 use litmake_gpu::session::{Ending, Prepared, Session, Setup};
 use litmake_gpu::variant::{Scope, Variant};
 use litmake_gpu::wgsl::{Memory, Reach};
+use litmake_litmus::Arch;
 use litmake_pipeline::kinds;
-use litmake_pipeline::plan::Node;
+use litmake_pipeline::query::Db;
+use litmake_pipeline::slice::Instance;
 use litmake_profile::yaml::Sp;
 
 struct Stage {
@@ -33,9 +38,31 @@ struct Stage {
     missing: Option<Failure>,
 }
 
+/// A device, or why there is none.
+#[derive(PartialEq)]
+pub struct Found(std::result::Result<Info, Failure>);
+
+/// What runs the tests of a stage.
+pub fn question(options: &kinds::Run) -> Question {
+    let wanted = options.adapter.as_ref().map(|a| a.value.clone());
+    Question::new(key(options), true, move |_| Found(device::choose(wanted.as_deref())))
+}
+
+pub fn known(db: &dyn Db, options: &kinds::Run) -> Result<Arc<Found>> {
+    probes::answer(db, key(options))
+}
+
+fn key(options: &kinds::Run) -> Digest {
+    let mut key = Keyer::new("device/1");
+    if let Some(adapter) = &options.adapter {
+        key.add("adapter", adapter.value.as_bytes());
+    }
+    key.finish()
+}
+
 /// The setup that a stage asks for, and its environments.
 pub fn setup(
-    node: &Node,
+    node: &Instance,
     options: &kinds::Run,
     subgroup: u32,
 ) -> Result<(Setup, Vec<Environment>)> {
@@ -99,16 +126,16 @@ pub fn setup(
     Ok((setup, environments))
 }
 
-pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
+pub fn stage(
+    node: &Instance,
+    options: &kinds::Run,
+    Found(found): &Found,
+    models: Models,
+) -> Result<(Made, String)> {
     let wanted = options.adapter.as_ref().map(|a| a.value.as_str());
-    let found: std::result::Result<Info, Failure> = device::choose(wanted);
     let subgroup = found.as_ref().map_or(4, |i| i.subgroup);
     let (setup, environments) = setup(node, options, subgroup)?;
-    let model = options.model.as_ref().map(|m| {
-        let path = relative(&node.dir, &m.value);
-        let is_file = m.value.ends_with(".cat") && path.is_file();
-        if is_file { path.display().to_string() } else { m.value.clone() }
-    });
+    let model = options.model.as_ref().map(|m| models.name(&node.dir, &m.value));
     // How many environments there are decides nothing in any of them.
     let one = Setup { environments: 1, ..setup.clone() };
     let mut fingerprint = Fingerprint::default()
@@ -117,15 +144,13 @@ pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
         .with_text("setup", &one.json().to_string())
         .with_text("device", &found.as_ref().map_or(String::new(), |i| i.json().to_string()))
         .with_text("again", &options.again.as_ref().map_or(0, |a| a.value).to_string());
-    for (name, part) in Models::names(model.as_deref()).into_iter().zip(["model", "second model"]) {
-        let loaded =
-            litmake_cat::load(name, &litmake_cat::LoadOptions::new(litmake_litmus::Arch::C))
-                .map_err(|e| match &options.model {
-                    Some(m) => e.or_at(&node.source, m.span),
-                    None => e,
-                })?;
-        let digest = Digest(*loaded.fingerprint().as_bytes());
-        fingerprint = fingerprint.with(part, digest);
+    let names = oracle::Models::names(model.as_deref()).into_iter();
+    for (name, part) in names.zip(["model", "second model"]) {
+        let loaded = models.get(name, Arch::C).there().map_err(|e| match &options.model {
+            Some(m) => e.or_at(&node.source, m.span),
+            None => e,
+        })?;
+        fingerprint = fingerprint.with(part, loaded.fingerprint());
     }
     let cells = fingerprint.digest();
     let fingerprint = fingerprint.with_text("environments", &setup.environments.to_string());
@@ -136,9 +161,9 @@ pub fn stage(node: &Node, options: &kinds::Run) -> Result<super::Made> {
         cells,
         model,
         session: Mutex::new(Session::new(wanted)),
-        missing: found.err(),
+        missing: found.as_ref().err().cloned(),
     };
-    Ok((Arc::new(stage), fingerprint, judge))
+    Ok((Made { work: Arc::new(stage), fingerprint }, judge))
 }
 
 impl Stage {
@@ -151,7 +176,7 @@ impl Stage {
         key.field("number", &(i as u64).to_le_bytes()).finish()
     }
 
-    fn one(&self, models: &mut Models, content: &[u8], context: &Context) -> Outcome {
+    fn one(&self, models: &mut oracle::Models, content: &[u8], context: &Context) -> Outcome {
         if let Some(missing) = &self.missing {
             return Outcome::Failed(missing.clone());
         }
@@ -199,7 +224,7 @@ impl Map for Stage {
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
-        let mut models = match Models::new(self.model.as_deref()) {
+        let mut models = match oracle::Models::new(self.model.as_deref()) {
             Ok(models) => models,
             Err(e) => {
                 let failure = Failure::from(e).kind(FailureKind::Broken(Fault::Missing));

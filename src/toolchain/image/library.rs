@@ -9,6 +9,7 @@ use object::read::archive::ArchiveFile;
 
 /// A library that would be linked.
 pub struct Library {
+    /// Where it is.
     pub path: PathBuf,
     data: Vec<u8>,
     /// By name, the range of the member that defines it.
@@ -16,6 +17,7 @@ pub struct Library {
 }
 
 impl Library {
+    /// Reads an archive, and which member defines what.
     pub fn open(path: &Path) -> Result<Library, Failure> {
         let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         let data = file::read(path, file::MAX_DATA).map_err(|e| bad(&e))?;

@@ -32,11 +32,14 @@ const MAX_OFFSETS: u64 = 0xf000;
 const VARIABLES: u64 = 64;
 const MAX_OBJECTS: usize = 512;
 
+/// What lies at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Instructions.
     Code,
     /// What no thread can change.
     Constant,
+    /// Variables.
     Data,
 }
 
@@ -47,10 +50,14 @@ struct Section {
     kind: Kind,
 }
 
+/// A function of the object code, of the library, or one that linkers write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
+    /// Its symbol.
     pub name: String,
+    /// The address of its first instruction.
     pub start: u64,
+    /// The address behind its last one.
     pub end: u64,
     /// Thumb code, on Arm.
     pub thumb: bool,
@@ -59,13 +66,19 @@ pub struct Function {
 /// A variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
+    /// Its symbol.
     pub name: String,
+    /// Its address.
     pub at: u64,
+    /// How many bytes it has.
     pub size: u64,
 }
 
+/// Object code as it would lie in memory, relocated.
 pub struct Image {
+    /// The instruction set.
     pub arch: Arch,
+    /// Whether it is big-endian.
     pub big: bool,
     /// MIPS of release 6, which has encodings of its own.
     pub release6: bool,
@@ -467,11 +480,13 @@ impl Image {
         Symbol { at, thumb: false, local_entry: 0, weak: false }
     }
 
+    /// The function of a symbol.
     pub fn function_named(&self, name: &str) -> Option<&Function> {
         let symbol = self.globals.get(name)?;
         self.functions.get(&symbol.at)
     }
 
+    /// The address of a symbol.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         self.globals.get(name).map(|s| s.at)
     }

@@ -25,7 +25,9 @@ pub fn takes(function: &str) -> Option<bool> {
 /// A stand-in: the register that holds the lock's address, and the instructions. Where one jumps,
 /// it is to the first that is so marked.
 pub struct StandIn {
+    /// The register with the lock's address.
     pub address: &'static str,
+    /// The instructions, and whether jumps go to each.
     pub code: Vec<(bool, Decoded)>,
 }
 

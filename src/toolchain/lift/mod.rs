@@ -43,8 +43,11 @@ const GLOBALS: &str = "__global_pointer$";
 /// What a thread's function is given: the location behind each pointer parameter, in order, and
 /// the locations that are variables of the object code, by symbol.
 pub struct Given<'a> {
+    /// Which thread of the test it is.
     pub thread: usize,
+    /// The location behind each parameter.
     pub params: &'a [String],
+    /// Symbols, with the location of each.
     pub globals: &'a [(String, String)],
     /// Bytes of a value of a location: of an element, where it is an array.
     pub unit: &'a dyn Fn(&str) -> u64,
@@ -66,6 +69,7 @@ pub struct Given<'a> {
 /// A lifted thread.
 #[derive(Debug)]
 pub struct Lifted {
+    /// Its code.
     pub lines: Vec<Line>,
     /// What the thread's registers and private locations hold at the start.
     pub init: Vec<InitItem>,

@@ -17,6 +17,7 @@ use litmake_ops::{Annotations, BinOp, Op, Port, Tags, Temp, UnOp, Val, tag};
 /// What tests mean beyond C11.
 #[derive(Clone, Debug, Default)]
 pub struct Dialect {
+    /// Macros that stand for annotated primitives.
     pub macros: Macros,
     /// Tests are of the kernel's style: variables have no types (see `untyped`), and what depends
     /// on a branch by control ends where the branch does.

@@ -45,8 +45,10 @@ pub enum PlainAtomic {
     SeqCst,
 }
 
+/// How a test is read where readers differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
+    /// What an access of an atomic type by `=` alone means.
     pub plain_atomic: PlainAtomic,
 }
 
@@ -87,6 +89,7 @@ pub fn object_in(dialect: &Dialect, ty: &litmake_litmus::Type) -> litmake_litmus
     if dialect.kernel { untyped::object(ty) } else { ty.clone() }
 }
 
+/// See [`thread`].
 pub fn thread_with<'a>(
     source: &'a Source,
     f: &'a Function,

@@ -1,8 +1,6 @@
 //! Where a bug began or ended among the builds of a compiler.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-use std::process::Command;
+use crate::scratch::Scratch;
 
 /// Until LLVM 16, a read-modify-write that adds nothing became a load.
 const IDLE: &str = "C idle
@@ -26,28 +24,8 @@ exists (0:r0=0 /\\ 1:r0=0)
 
 const CLANGS: [&str; 6] = ["clang-13", "clang-14", "clang-15", "clang-16", "clang-19", "clang-22"];
 
-struct Scene {
-    dir: tempfile::TempDir,
-}
-
-impl Scene {
-    fn new() -> Scene {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(dir.path().join("idle.litmus"), IDLE).expect("a file is written");
-        Scene { dir }
-    }
-
-    fn litmake(&self, args: &[&str]) -> (Option<i32>, String) {
-        let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
-            .args(args)
-            .current_dir(self.dir.path())
-            .env("LITMAKE_CACHE", self.dir.path().join("cache"))
-            .env_remove("LITMAKE_CACHE_SHARED")
-            .output()
-            .expect("litmake starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        (out.status.code(), text(out.stdout) + &text(out.stderr))
-    }
+fn scene() -> Scratch {
+    Scratch::with(&[("idle.litmus", IDLE)])
 }
 
 #[test]
@@ -55,9 +33,9 @@ fn the_build_in_which_a_bug_ended_is_found() {
     if !CLANGS.iter().all(|c| litmake_needs::here(c)) {
         return;
     }
-    let s = Scene::new();
+    let s = scene();
     let (status, out) = s.litmake(&["bisect", "--profile", "clang-riscv64-O2", "idle.litmus"]);
-    assert_eq!(status, Some(0), "{out}");
+    assert_eq!(status, 0, "{out}");
     let said =
         "the first good build is clang-16-riscv64-O2; the last bad one is clang-15-riscv64-O2";
     assert!(out.contains(said), "{out}");
@@ -74,7 +52,7 @@ fn the_build_in_which_a_bug_ended_is_found() {
         "clang-22",
         "idle.litmus",
     ]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(out.contains("\"says\":\"good\""), "{out}");
 }
 
@@ -83,7 +61,7 @@ fn the_first_bad_build_of_a_folder_is_found() {
     if !CLANGS.iter().all(|c| litmake_needs::here(c)) {
         return;
     }
-    let s = Scene::new();
+    let s = scene();
     // As a compiler that gets worse would lie there, with a build that cannot run.
     let path = std::env::var_os("PATH").expect("a path");
     let find = |name: &str| {
@@ -98,7 +76,7 @@ fn the_first_bad_build_of_a_folder_is_found() {
         ("2.1", "clang-15"),
         ("3.0", "clang-13"),
     ] {
-        let bin = s.dir.path().join("builds").join(build).join("bin");
+        let bin = s.dir().join("builds").join(build).join("bin");
         std::fs::create_dir_all(&bin).expect("a folder");
         match clang {
             "" => std::fs::write(bin.join("clang"), "no program").expect("a file"),
@@ -107,7 +85,7 @@ fn the_first_bad_build_of_a_folder_is_found() {
     }
     let how = ["bisect", "--profile", "clang-riscv64-O2", "--build", "./builds", "idle.litmus"];
     let (status, out) = s.litmake(&how);
-    assert_eq!(status, Some(0), "{out}");
+    assert_eq!(status, 0, "{out}");
     let last = out.lines().find(|l| l.starts_with("the first bad build")).unwrap_or_default();
     assert!(last.contains("/2.1") && last.contains("/1.10"), "{out}");
     assert!(out.contains("the 1 between them cannot tell"), "{out}");
@@ -118,7 +96,7 @@ fn git_is_told_good_bad_and_neither() {
     if !CLANGS.iter().all(|c| litmake_needs::here(c)) {
         return;
     }
-    let s = Scene::new();
+    let s = scene();
     let git =
         |profile: &str, test: &str| s.litmake(&["bisect", "--git", "--profile", profile, test]);
     for (profile, test, expected) in [
@@ -131,13 +109,13 @@ fn git_is_told_good_bad_and_neither() {
         ("clang-16-riscv64-O2", "missing.litmus", 128),
     ] {
         let (status, out) = git(profile, test);
-        assert_eq!(status, Some(expected), "{profile} {test}: {out}");
+        assert_eq!(status, expected, "{profile} {test}: {out}");
     }
 }
 
 #[test]
 fn a_row_of_one_build_is_an_error() {
-    let s = Scene::new();
+    let s = scene();
     let (status, out) = s.litmake(&[
         "bisect",
         "--profile",
@@ -146,6 +124,6 @@ fn a_row_of_one_build_is_an_error() {
         "clang-22",
         "idle.litmus",
     ]);
-    assert_eq!(status, Some(2), "{out}");
+    assert_eq!(status, 2, "{out}");
     assert!(out.contains("two builds are needed"), "{out}");
 }

@@ -2,67 +2,27 @@
 //! other tools.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
 
-const SB: &str = include_str!("common/sb.litmus");
+use crate::scratch::{SB, Scratch};
 
-struct Scratch {
-    dir: tempfile::TempDir,
-}
-
-impl Scratch {
-    fn new() -> Scratch {
-        let out = Scratch { dir: tempfile::tempdir().unwrap() };
-        out.write("sb.litmus", SB);
-        out.write("lists/@all", "../sb.litmus\n");
-        out.program("cc.sh", "#!/bin/sh\nexec cc \"$@\"\n");
-        out.write("mine.yaml", "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\n");
-        out
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        std::fs::write(self.path(name), text).unwrap();
-    }
-
-    fn program(&self, name: &str, text: &str) {
-        self.write(name, text);
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(self.path(name), mode).unwrap();
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
-        command
-            .args(args)
-            .current_dir(self.dir.path())
-            .env_remove("GITHUB_ACTIONS")
-            .env_remove("LITMAKE_CACHE")
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn litmake(&self, args: &[&str]) -> (i32, String, String) {
-        let out = self.command(args).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
-    }
+/// A folder with a test, a list of it, and a profile of `cc`.
+fn desk() -> Scratch {
+    Scratch::with(&[
+        ("sb.litmus", SB),
+        ("lists/@all", "../sb.litmus\n"),
+        ("cc.sh", "#!/bin/sh\nexec cc \"$@\"\n"),
+        ("mine.yaml", "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\n"),
+    ])
 }
 
 #[test]
 fn a_mistake_gives_one_error_that_says_what_to_do() {
-    let s = Scratch::new();
+    let s = desk();
     s.write("wrong.litmus", &SB.replacen("(x, 1,", "(x, ,", 1));
     s.write("name.litmus", &SB.replacen("atomic_load_", "atomic_lod_", 1));
     s.write("lisa.litmus", "LISA mp\n{}\n P0 ;\n w[] x 1 ;\nexists (x=1)\n");
@@ -117,7 +77,7 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
             "error: the following required arguments were not provided:\n  --new",
         ),
     ] {
-        let (status, out, err) = s.litmake(args);
+        let (status, out, err) = s.streams(args);
         let said = out.clone() + &err;
         assert_eq!(status, 2, "{args:?} {said}");
         let start = said.find(expected);
@@ -130,15 +90,15 @@ fn a_mistake_gives_one_error_that_says_what_to_do() {
 
 #[test]
 fn options_of_other_tools_do_what_they_do_there() {
-    let s = Scratch::new();
-    let own = s.litmake(&["sim", "--model", "sc", "sb.litmus"]);
-    let theirs = s.litmake(&["sim", "-model", "sc", "sb.litmus"]);
+    let s = desk();
+    let own = s.streams(&["sim", "--model", "sc", "sb.litmus"]);
+    let theirs = s.streams(&["sim", "-model", "sc", "sb.litmus"]);
     let lines = |(status, out, _): &(i32, String, String)| {
         let kept = out.lines().filter(|l| !l.starts_with("Time ")).map(String::from);
         (*status, kept.collect::<Vec<_>>())
     };
     assert_eq!(lines(&own), lines(&theirs));
-    let made = |args: &[&str]| s.litmake(&[&["generate", "--names"], args].concat()).1;
+    let made = |args: &[&str]| s.streams(&[&["generate", "--names"], args].concat()).1;
     let own = made(&["--arch", "AArch64", "--vocabulary", "PodWW PodRR Rfe Fre", "--threads", "2"]);
     let theirs = made(&["-arch", "AArch64", "-safe", "PodWW PodRR Rfe Fre", "-nprocs", "2"]);
     assert_eq!((own.is_empty(), &own), (false, &theirs));
@@ -155,7 +115,7 @@ fn options_of_other_tools_do_what_they_do_there() {
 /// What herd7's files say by name: kinds, conditions, names; and its names of checks.
 #[test]
 fn files_of_herd_say_what_they_say_there() {
-    let s = Scratch::new();
+    let s = desk();
     let asm = |name: &str| {
         format!(
             "X86_64 {name}\n{{}}\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n \
@@ -168,7 +128,7 @@ fn files_of_herd_say_what_they_say_there() {
     s.write("conds", "B \"~exists (0:rax=1 /\\ 1:rax=1)\"\n");
     s.write("only-b", "B\n");
     let verdicts = |args: &[&str]| -> Vec<String> {
-        let (_, out, err) = s.litmake(&[&["sim"], args, &["a.litmus", "b.litmus"]].concat());
+        let (_, out, err) = s.streams(&[&["sim"], args, &["a.litmus", "b.litmus"]].concat());
         assert_eq!(err, "");
         let told = |l: &&str| l.starts_with("Test ") || ["Ok", "No"].contains(l);
         out.lines().filter(told).map(String::from).collect()
@@ -184,7 +144,7 @@ fn files_of_herd_say_what_they_say_there() {
     assert_eq!(verdicts(&["-excl", "only-b"]), ["Test A Allowed", "Ok"]);
     // Of TSO without its checks everything is left, with them the buffers are.
     let states = |args: &[&str]| {
-        let out = s.litmake(&[&["sim", "--model", "sc", "a.litmus"], args].concat()).1;
+        let out = s.streams(&[&["sim", "--model", "sc", "a.litmus"], args].concat()).1;
         out.lines().find_map(|l| l.strip_prefix("States ")).map(String::from)
     };
     assert_eq!(states(&[]).as_deref(), Some("3"));
@@ -208,7 +168,7 @@ fn files_of_herd_say_what_they_say_there() {
         (["--names", "nobody"], "error: none of 1 tests is left by --names and --exclude"),
         (["--skip-check", "nix"], "error: the model x86tso has no check named `nix`"),
     ] {
-        let (status, _, err) = s.litmake(&[&["sim", "a.litmus"], &args[..]].concat());
+        let (status, _, err) = s.streams(&[&["sim", "a.litmus"], &args[..]].concat());
         assert!(status == 2 && err.starts_with(expected), "{args:?}: {err}");
     }
 }
@@ -216,11 +176,11 @@ fn files_of_herd_say_what_they_say_there() {
 /// Who asks for quiet gets what is asked for, and errors.
 #[test]
 fn quiet_is_quiet() {
-    let s = Scratch::new();
+    let s = desk();
     // A compiler that asks a server: what that one answers is no file that could be looked at again.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
-    s.program(
+    s.write(
         "cc.sh",
         &format!("#!/bin/bash\n(: <>/dev/tcp/127.0.0.1/{port}) 2>/dev/null\nexec cc \"$@\"\n"),
     );
@@ -229,58 +189,58 @@ fn quiet_is_quiet() {
         "stages:\n  - { name: tests, generate: { files: sb.litmus } }\n  \
          - { name: code, compile: { from: tests, profile: mine.yaml } }\n",
     );
-    let (status, _, loud) = s.litmake(&["run", "p.yaml"]);
+    let (status, _, loud) = s.streams(&["run", "p.yaml"]);
     assert!(status == 0 && loud.contains("note: what `"), "{status}: {loud}");
-    assert_eq!(s.litmake(&["run", "-q", "p.yaml"]).2, "");
+    assert_eq!(s.streams(&["run", "-q", "p.yaml"]).2, "");
     s.write("q.yaml", "stages:\n  - { name: tests, generate: { files: '' } }\n");
-    let (status, _, err) = s.litmake(&["run", "-q", "q.yaml"]);
+    let (status, _, err) = s.streams(&["run", "-q", "q.yaml"]);
     assert!(status == 2 && err.contains("error: an empty text names no file"), "{err}");
 }
 
 #[test]
 fn what_there_is_can_be_asked() {
-    let s = Scratch::new();
+    let s = desk();
     s.write(
         "profiles/mine.yaml",
         "name: mine-${version}-O2\nmatrix: { version: [9, 10] }\ncompiler: ./none-${version}\narch: X86_64\n",
     );
-    let (status, out, _) = s.litmake(&["profiles", "--json", "mine"]);
+    let (status, out, _) = s.streams(&["profiles", "--json", "mine"]);
     let rows: Vec<Value> = out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let of = |key: &str| rows.iter().map(|r| r[key].clone()).collect::<Vec<_>>();
     assert_eq!((status, of("name")), (0, vec!["mine-9-O2".into(), "mine-10-O2".into()]));
     assert_eq!((of("installed"), of("level")), (vec![false.into(); 2], vec!["O2".into(); 2]));
     let (_, out, _) =
-        s.litmake(&["profiles", "--target", "aarch64", "--level", "O1", "--family", "clang"]);
+        s.streams(&["profiles", "--target", "aarch64", "--level", "O1", "--family", "clang"]);
     assert!(
         out.lines().count() > 3 && out.lines().all(|l| l.contains("aarch64") && l.contains("-O1 ")),
         "{out}"
     );
-    let (_, out, _) = s.litmake(&["profiles"]);
+    let (_, out, _) = s.streams(&["profiles"]);
     assert!(out.contains("clang-${version}-aarch64-${level} "), "{out}");
-    assert_eq!(s.litmake(&["profiles", "mine", "--installed"]).0, 2);
-    let (_, out, _) = s.litmake(&["models", "x86"]);
+    assert_eq!(s.streams(&["profiles", "mine", "--installed"]).0, 2);
+    let (_, out, _) = s.streams(&["models", "x86"]);
     assert!(out.contains("x86tso ") && out.contains("(default for X86_64, X86)"), "{out}");
-    assert!(!s.litmake(&["models"]).1.contains("stdlib"));
-    let (status, out, _) = s.litmake(&["show", "SB+mfences", "--arch", "X86_64"]);
+    assert!(!s.streams(&["models"]).1.contains("stdlib"));
+    let (status, out, _) = s.streams(&["show", "SB+mfences", "--arch", "X86_64"]);
     s.write("shown.litmus", &out);
-    let (_, log, _) = s.litmake(&["sim", "shown.litmus"]);
+    let (_, log, _) = s.streams(&["sim", "shown.litmus"]);
     assert!(status == 0 && log.contains("Observation SB+mfences Never"), "{out}{log}");
-    let (status, _, err) = s.litmake(&["show", "MPP"]);
+    let (status, _, err) = s.streams(&["show", "MPP"]);
     assert!(status == 2 && err.contains("did you mean `MP`?"), "{err}");
-    let (_, out, _) = s.litmake(&["pipelines", "night"]);
+    let (_, out, _) = s.streams(&["pipelines", "night"]);
     assert_eq!(out, "nightly  The tests of each night\n");
-    let (status, out, _) = s.litmake(&["pipelines", "--copy", "mine", "quickstart"]);
+    let (status, out, _) = s.streams(&["pipelines", "--copy", "mine", "quickstart"]);
     assert!(status == 0 && out.contains("mine/quickstart/store-buffering.litmus\n"), "{out}");
-    let (status, out, err) = s.litmake(&["run", "mine/quickstart.yaml", "tests"]);
+    let (status, out, err) = s.streams(&["run", "mine/quickstart.yaml", "tests"]);
     assert!(status == 0 && out.contains(" 4 tasks "), "{out}{err}");
     s.write("mine/quickstart.yaml", "my own");
-    let (status, _, err) = s.litmake(&["pipelines", "--copy", "mine", "quickstart"]);
+    let (status, _, err) = s.streams(&["pipelines", "--copy", "mine", "quickstart"]);
     assert!(status == 2 && err.contains("mine/quickstart.yaml has another text"), "{err}");
 }
 
 #[test]
 fn shells_complete_profiles_models_and_stages() {
-    let s = Scratch::new();
+    let s = desk();
     s.write("p.yaml", "stages:\n  - { name: some-tests, generate: { files: sb.litmus } }\n");
     let complete = |words: &[&str]| -> String {
         let out = s
@@ -301,15 +261,15 @@ fn shells_complete_profiles_models_and_stages() {
     assert!(complete(&["run", "p.yaml", "so"]).contains("some-tests"));
     assert!(complete(&["che"]).contains("check"));
     for shell in ["bash", "zsh", "fish"] {
-        let (status, script, err) = s.litmake(&["completions", shell]);
+        let (status, script, err) = s.streams(&["completions", shell]);
         assert!(status == 0 && script.contains("LITMAKE_COMPLETE"), "{shell} {script}{err}");
     }
 }
 
 #[test]
 fn each_command_has_a_manual_page() {
-    let s = Scratch::new();
-    let (status, _, err) = s.litmake(&["man", "pages"]);
+    let s = desk();
+    let (status, _, err) = s.streams(&["man", "pages"]);
     assert_eq!(status, 0, "{err}");
     for (page, part) in [("litmake.1", ".TH litmake 1"), ("litmake-diff.1", "\\-\\-old")] {
         let text = std::fs::read_to_string(s.path("pages").join(page)).unwrap();
@@ -319,7 +279,7 @@ fn each_command_has_a_manual_page() {
 
 #[test]
 fn a_check_has_the_outputs_of_a_run_and_keeps_them_when_it_is_stopped() {
-    let s = Scratch::new();
+    let s = desk();
     let files =
         ["--report", "r.json", "--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif"];
     let args = [&["check", "--profile", "mine.yaml", "sb.litmus", "-q"], &files[..]].concat();
@@ -332,11 +292,11 @@ fn a_check_has_the_outputs_of_a_run_and_keeps_them_when_it_is_stopped() {
         std::fs::remove_file(s.path("r.json")).unwrap();
         serde_json::from_str(&report).unwrap()
     };
-    let (status, out, err) = s.litmake(&args);
+    let (status, out, err) = s.streams(&args);
     assert_eq!(status, 0, "{out}{err}");
     assert_eq!(written(status)["stopped"], Value::Null);
     // A compiler that says that it was started, and then takes its time over tests.
-    s.program(
+    s.write(
         "cc.sh",
         "#!/bin/sh\nif grep -q atomic_store test.c; then touch \"$HERE/started\"; sleep 600; fi\nexec cc \"$@\"\n",
     );
@@ -344,7 +304,7 @@ fn a_check_has_the_outputs_of_a_run_and_keeps_them_when_it_is_stopped() {
         "mine.yaml",
         &format!(
             "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\nenv: {{ HERE: '{}' }}\n",
-            s.dir.path().display()
+            s.dir().display()
         ),
     );
     for (signal, expected) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {

@@ -1,22 +1,18 @@
 //! The docs say what the program does.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+use crate::promoted;
+#[cfg(target_arch = "x86_64")]
+use crate::scratch::{Scratch, streams};
 
 #[test]
 fn the_reference_is_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference.md");
-    let written = std::fs::read_to_string(path).unwrap_or_default();
-    let made = litmake::pipeline::reference::reference();
-    assert!(
-        written == made,
-        "docs/reference.md is not current; run `litmake schema reference > docs/reference.md`"
-    );
+    promoted::is("docs/reference.md", &litmake::pipeline::reference::reference());
 }
 
 /// Runs the blocks of a page that are marked as commands, one after the other, in a folder that has the
 /// pipelines. Statuses of 1 are findings.
 #[cfg(target_arch = "x86_64")]
-fn run_commands(page: &str) -> std::path::PathBuf {
+fn run_commands(page: &str) -> Scratch {
     let root = env!("CARGO_MANIFEST_DIR");
     let text = std::fs::read_to_string(format!("{root}/docs/{page}")).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("\n```").next().unwrap());
@@ -27,24 +23,15 @@ fn run_commands(page: &str) -> std::path::PathBuf {
          *) echo \"failed: litmake $*\"; exit 9 ;; esac; }}\n{}\n",
         commands.join("\n")
     );
-    let dir = tempfile::tempdir().unwrap().keep();
+    let s = Scratch::with(&[]);
     if script.contains(" pipelines/") {
-        std::os::unix::fs::symlink(format!("{root}/pipelines"), dir.join("pipelines")).unwrap();
+        std::os::unix::fs::symlink(format!("{root}/pipelines"), s.path("pipelines")).unwrap();
     }
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_litmake"));
-    let path = std::env::var("PATH").unwrap();
-    let out = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(&dir)
-        .env("PATH", format!("{}:{path}", program.parent().unwrap().display()))
-        .env_remove("LITMAKE_CACHE")
-        .env_remove("LITMAKE_HISTORY")
-        .env_remove("GITHUB_ACTIONS")
-        .output()
-        .unwrap();
-    let said = [out.stdout, out.stderr].concat();
-    assert!(out.status.success(), "{page}: {}", String::from_utf8_lossy(&said));
-    dir
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_litmake")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let (status, out, err) = streams(s.program("sh", &["-c", &script]).env("PATH", path));
+    assert_eq!(status, 0, "{page}: {out}{err}");
+    s
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -53,12 +40,12 @@ fn the_commands_of_the_nightly_run_as_written() {
     if !["clang-14", "clang-16", "gcc-12"].iter().all(|c| litmake_needs::here(c)) {
         return;
     }
-    let dir = run_commands("nightly.md");
+    let s = run_commands("nightly.md");
     for file in ["pages/index.html", "nightly/pages/matrix.html", "whole.json"] {
-        assert!(dir.join(file).is_file(), "{file} is not there");
+        assert!(s.path(file).is_file(), "{file} is not there");
     }
     // Two nights of one profile, whose compiler was updated in between.
-    let folder = litmake::history::folder::Folder::new(&dir.join("nightly/history"));
+    let folder = litmake::history::folder::Folder::new(&s.path("nightly/history"));
     let history = litmake::history::lives::History::of(folder.read().unwrap().kept);
     let versions: Vec<String> =
         history.runs.iter().map(litmake::history::tell::compilers).collect();
@@ -67,7 +54,6 @@ fn the_commands_of_the_nightly_run_as_written() {
         versions[0].starts_with("clang 14.") && versions[1].starts_with("clang 16."),
         "{versions:?}"
     );
-    std::fs::remove_dir_all(dir).unwrap();
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -79,10 +65,9 @@ fn the_commands_of_the_tutorial_run_as_written() {
     {
         return;
     }
-    let dir = run_commands("tutorial.md");
-    let known = std::fs::read_to_string(dir.join("known.json")).unwrap();
+    let s = run_commands("tutorial.md");
+    let known = s.read("known.json");
     assert!(known.contains("idempotent-rmw"), "{known}");
-    assert!(std::fs::read_to_string(dir.join("report.html")).unwrap().contains("idempotent-rmw"));
-    assert!(dir.join("findings").read_dir().unwrap().next().is_some());
-    std::fs::remove_dir_all(dir).unwrap();
+    assert!(s.read("report.html").contains("idempotent-rmw"));
+    assert!(s.path("findings").read_dir().unwrap().next().is_some());
 }

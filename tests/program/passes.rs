@@ -3,10 +3,7 @@
 //!
 //! `LITMAKE_TESTS=500` looks at so many tests of each level.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -25,6 +22,8 @@ use litmake::select::filter::Filter;
 use litmake::toolchain::compile::Compiler;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
+
+use crate::scratch::Scratch;
 
 fn count() -> usize {
     std::env::var("LITMAKE_TESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
@@ -102,32 +101,6 @@ fn front_ends_add_no_outcomes() {
     }
 }
 
-struct Scene {
-    dir: tempfile::TempDir,
-}
-
-impl Scene {
-    fn new() -> Scene {
-        Scene { dir: tempfile::tempdir().expect("a temporary folder") }
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.dir.path().join(name), text).expect("a file is written");
-    }
-
-    fn litmake(&self, args: &[&str]) -> (Option<i32>, String) {
-        let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_litmake"))
-            .args(args)
-            .current_dir(self.dir.path())
-            .env("LITMAKE_CACHE", self.dir.path().join("cache"))
-            .env_remove("LITMAKE_CACHE_SHARED")
-            .output()
-            .expect("litmake starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        (status.code(), text(stdout) + &text(stderr))
-    }
-}
-
 /// Until LLVM 16, InstCombine made a load of a read-modify-write that adds nothing.
 const IDLE: &str = "C idle
 { }
@@ -169,7 +142,7 @@ fn a_wrong_pass_is_named() {
     if !litmake_needs::here("clang-15") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     let (status, out) = s.litmake(&[
         "check",
@@ -181,12 +154,12 @@ fn a_wrong_pass_is_named() {
         "clang-15-x86_64-O2",
         "both.litmus",
     ]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(out.contains("the pass that did it: InstCombinePass on P0"), "{out}");
     assert!(out.contains("atomicrmw add") && out.contains("load atomic"), "{out}");
     let (status, out) =
         s.litmake(&["passes", "--profile", "clang-15-x86_64-O2", "--json", "both.litmus"]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(out.contains("\"pass\":\"InstCombinePass\""), "{out}");
 }
 
@@ -195,12 +168,12 @@ fn a_right_compiler_is_not_blamed() {
     if !litmake_needs::here("clang-22") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     s.write("idle.litmus", IDLE);
     let (status, out) =
         s.litmake(&["passes", "--profile", "clang-22-x86_64-O2", "both.litmus", "idle.litmus"]);
-    assert_eq!(status, Some(0), "{out}");
+    assert_eq!(status, 0, "{out}");
     let row: Vec<&str> = out
         .lines()
         .find(|l| l.starts_with("all passes"))
@@ -215,19 +188,19 @@ fn a_pass_alone_is_judged_by_what_it_is_given() {
     if !litmake_needs::here("opt-14") || !litmake_needs::here("clang-14") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     let passes = ["passes", "--tool", "opt-14", "--profile", "clang-14-x86_64-O2"];
     let with = |list: &'static str| [&passes[..], &["--opt", list, "both.litmus"]].concat();
     let (status, out) = s.litmake(&with("function(sroa,instcombine)"));
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(out.contains("both: InstCombinePass adds outcomes"), "{out}");
     assert!(out.contains("0:r0=0; 1:r0=0"), "{out}");
     let (status, out) = s.litmake(&with("function(sroa,early-cse,gvn)"));
-    assert_eq!(status, Some(0), "{out}");
+    assert_eq!(status, 0, "{out}");
     assert!(out.contains("GVN"), "{out}");
     let (status, out) = s.litmake(&with("no-such-pass"));
-    assert_eq!(status, Some(3), "{out}");
+    assert_eq!(status, 3, "{out}");
     assert!(out.contains("no-such-pass"), "{out}");
 }
 
@@ -236,10 +209,10 @@ fn what_has_no_passes_of_llvm_says_so() {
     if !litmake_needs::here("gcc-12") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     let (status, out) = s.litmake(&["passes", "--profile", "gcc-12-x86_64-O2", "both.litmus"]);
-    assert_eq!(status, Some(3), "{out}");
+    assert_eq!(status, 3, "{out}");
     assert!(out.contains("unsupported: the passes of gcc-12"), "{out}");
 }
 
@@ -257,12 +230,12 @@ fn an_issue_has_all_that_a_tracker_wants() {
     if !litmake_needs::here("clang-15") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     let how = ["check", "--quiet", "--storage", "pointers", "--profile", "clang-15-riscv64-O2"];
     let with = |more: &[&'static str]| s.litmake(&[&how[..], more, &["both.litmus"]].concat());
     let (status, out) = with(&["--issue", "llvm"]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     for part in [
         "# InstCombinePass: compiled code allows an outcome that C11 forbids",
         "atomic_fetch_add_explicit(y, 0, memory_order_relaxed);",
@@ -289,11 +262,11 @@ fn an_issue_has_all_that_a_tracker_wants() {
     assert!(options.contains("riscv64") && options.contains("-O2"), "{options}");
     // Another tracker has nothing to do with it, and says so.
     let (status, out) = with(&["--issue", "gcc"]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(out.contains("it is not of this tracker's compiler"), "{out}");
     // What is written into a folder is the same text but for the command.
     let (_, out) = with(&["--passes", "--findings", "found"]);
-    let folder = std::fs::read_dir(s.dir.path().join("found")).expect("a folder");
+    let folder = std::fs::read_dir(s.dir().join("found")).expect("a folder");
     let folder = folder.flatten().next().expect("a finding").path();
     let text = std::fs::read_to_string(folder.join("issue.md")).expect("an issue");
     assert!(text.contains("# InstCombinePass: ") && text.contains("## Before it"), "{out}{text}");
@@ -304,7 +277,7 @@ fn an_issue_for_gcc_is_plain_text() {
     if !litmake_needs::here("powerpc64le-linux-gnu-gcc-12") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("compare.litmus", COMPARE);
     let (status, out) = s.litmake(&[
         "check",
@@ -317,7 +290,7 @@ fn an_issue_for_gcc_is_plain_text() {
         "gcc-12-ppc64le-O2",
         "compare.litmus",
     ]);
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     assert!(!out.contains("```") && !out.contains("## "), "{out}");
     for part in
         ["Summary: ", "powerpc64le-linux-gnu-gcc-12 ", "12.2", "reads what was there before"]
@@ -349,7 +322,7 @@ fn findings_with_one_root_cause_are_one_bug() {
     if !litmake_needs::here("clang-15") || !litmake_needs::here("clang-14") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     s.write("idle.litmus", IDLE);
     let check = |profile: &'static str, more: &[&'static str], tests: &[&'static str]| {
@@ -363,7 +336,7 @@ fn findings_with_one_root_cause_are_one_bug() {
     let (_, forms) = check("clang-15-riscv64-O2", &[], &tests);
     assert_eq!(forms.len(), 2, "{forms:#?}");
     let (status, bugs) = check("clang-15-riscv64-O2", &["--passes"], &tests);
-    assert_eq!(status, Some(1));
+    assert_eq!(status, 1);
     let [bug] = &bugs[..] else { panic!("{bugs:#?}") };
     assert_eq!(bug["root"]["pass"], "InstCombinePass");
     assert_eq!(bug["root"]["operation"], "read-modify-write relaxed 32");
@@ -387,13 +360,13 @@ fn findings_with_one_root_cause_are_one_bug() {
     // A baseline that was written with passes knows it without them, and the page shows the pass.
     let how = ["--passes", "--report", "report.json", "--html", "page.html"];
     check("clang-15-riscv64-O2", &how, &tests);
-    let page = std::fs::read_to_string(s.dir.path().join("page.html")).expect("a page");
+    let page = std::fs::read_to_string(s.dir().join("page.html")).expect("a page");
     assert!(page.contains("The pass that did it: InstCombinePass"));
     assert!(page.contains("root cause: InstCombinePass"));
     let (_, out) = s.litmake(&["baseline", "update", "report.json", "--baseline", "known.json"]);
     for more in [&["--baseline", "known.json"][..], &["--passes", "--baseline", "known.json"]] {
         let (status, found) = check("clang-15-riscv64-O2", more, &tests);
-        assert_eq!(status, Some(0), "{out}{found:#?}");
+        assert_eq!(status, 0, "{out}{found:#?}");
         assert!(found.iter().all(|f| f["status"] == "known"), "{found:#?}");
     }
 }
@@ -405,7 +378,7 @@ fn code_of_targets_is_simulated_or_refused_by_name() {
     if !litmake_needs::here("clang-22") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("both.litmus", BOTH);
     s.write("compare.litmus", COMPARE);
     for (profile, refused) in [
@@ -416,7 +389,7 @@ fn code_of_targets_is_simulated_or_refused_by_name() {
     ] {
         for test in ["both.litmus", "compare.litmus"] {
             let (status, out) = s.litmake(&["passes", "--json", "--profile", profile, test]);
-            assert_eq!(status, Some(0), "{profile} {test}: {out}");
+            assert_eq!(status, 0, "{profile} {test}: {out}");
             let line: serde_json::Value =
                 serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
             let passes = &line["passes"];
@@ -464,11 +437,11 @@ fn dumps_of_gcc_say_where_an_order_ends() {
         if !litmake_needs::here(compiler) {
             continue;
         }
-        let s = Scene::new();
+        let s = Scratch::with(&[]);
         s.write("test.litmus", test);
         let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
         let (status, out) = s.litmake(&[&how[..], &["--profile", profile, "test.litmus"]].concat());
-        assert_eq!(status, Some(1), "{out}");
+        assert_eq!(status, 1, "{out}");
         let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
         let finding = &report["findings"][0];
         assert_eq!(finding["pass"]["pass"], pass, "{finding:#}");
@@ -502,13 +475,13 @@ fn skipping_passes_is_a_second_opinion_on_machine_code() {
     if !litmake_needs::here("clang-14") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("dropped.litmus", DROPPED);
     let how =
         ["check", "--quiet", "--json", "--passes", "--investigate", "0", "--storage", "pointers"];
     let profile = ["--profile", "clang-14-aarch64-armv8.1-a-O2", "dropped.litmus"];
     let (status, out) = s.litmake(&[&how[..], &profile].concat());
-    assert_eq!(status, Some(1), "{out}");
+    assert_eq!(status, 1, "{out}");
     let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let finding = &report["findings"][0];
     assert_eq!(finding["root"]["pass"], "aarch64-dead-defs", "{finding:#}");
@@ -542,13 +515,13 @@ fn writes_and_wrong_values_have_passes_too() {
     if !litmake_needs::here("clang-16") {
         return;
     }
-    let s = Scene::new();
+    let s = Scratch::with(&[]);
     s.write("constant.litmus", CONSTANT);
     s.write("halves.litmus", HALVES);
     let pass = |profile: &str, test: &str| {
         let how = ["check", "--quiet", "--json", "--passes", "--storage", "pointers"];
         let (status, out) = s.litmake(&[&how[..], &["--profile", profile, test]].concat());
-        assert_eq!(status, Some(1), "{out}");
+        assert_eq!(status, 1, "{out}");
         let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
         report["findings"][0]["pass"].clone()
     };

@@ -2,13 +2,14 @@
 //! and GitLab. The steps of these files run here as they are written.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::scratch::Scratch;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -29,22 +30,18 @@ fn yaml(file: &str) -> Value {
 
 /// Shell steps in a folder with a pipeline, as a CI server runs them.
 struct Job {
-    dir: tempfile::TempDir,
+    scratch: Scratch,
     env: BTreeMap<String, String>,
 }
 
 impl Job {
     fn new() -> Job {
-        let dir = tempfile::tempdir().unwrap();
-        let mut copy = Command::new(program());
-        ok(copy
-            .args(["pipelines", "--copy", "litmus", "quickstart"])
-            .current_dir(&dir)
-            .output()
-            .unwrap());
+        let scratch = Scratch::with(&[]);
+        let (status, said) = scratch.litmake(&["pipelines", "--copy", "litmus", "quickstart"]);
+        assert_eq!(status, 0, "{said}");
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{path}", program().parent().unwrap().display());
-        Job { env: BTreeMap::from([("PATH".into(), path)]), dir }
+        Job { env: BTreeMap::from([("PATH".into(), path)]), scratch }
     }
 
     fn set(&mut self, name: &str, value: impl Into<String>) {
@@ -52,21 +49,12 @@ impl Job {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.scratch.path(name)
     }
 
     fn run(&self, script: &str) -> Output {
-        let inherited = ["LITMAKE_CACHE", "LITMAKE_HISTORY", "GITHUB_ACTIONS"];
-        let mut command = Command::new("bash");
-        inherited.iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        command
-            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
-            .current_dir(&self.dir)
-            .envs(&self.env)
-            .output()
-            .unwrap()
+        let args = ["--noprofile", "--norc", "-eo", "pipefail", "-c", script];
+        self.scratch.program("bash", &args).envs(&self.env).output().unwrap()
     }
 }
 

@@ -2,16 +2,11 @@
 //! scripts around `cc`, and with those that are installed.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use litmake_needs::here;
 use serde_json::Value;
 
-const SB: &str = include_str!("common/sb.litmus");
+use crate::scratch::{SB, Scratch};
 
 const MP: &str = "C mp
 {}
@@ -34,59 +29,20 @@ test -f test.c && sed -i 's/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memor
 exec cc \"$@\"
 ";
 
-struct Scratch {
-    dir: tempfile::TempDir,
+/// Two builds of gcc, and two tests.
+fn builds(old: &str, new: &str) -> Scratch {
+    Scratch::with(&[
+        ("sb.litmus", SB),
+        ("mp.litmus", MP),
+        ("old/bin/gcc", old),
+        ("new/bin/gcc", new),
+    ])
 }
 
-impl Scratch {
-    /// Two builds of gcc, and two tests.
-    fn new(old: &str, new: &str) -> Scratch {
-        let out = Scratch { dir: tempfile::tempdir().unwrap() };
-        out.write("sb.litmus", SB);
-        out.write("mp.litmus", MP);
-        out.program("old/bin/gcc", old);
-        out.program("new/bin/gcc", new);
-        out
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        std::fs::write(self.path(name), text).unwrap();
-    }
-
-    fn program(&self, name: &str, text: &str) {
-        self.write(name, text);
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(self.path(name), mode).unwrap();
-    }
-
-    fn litmake(&self, args: &[&str]) -> (i32, String, String) {
-        let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
-            .args(args)
-            .current_dir(self.dir.path())
-            .env_remove("GITHUB_ACTIONS")
-            .env_remove("LITMAKE_CACHE")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
-    }
-
-    /// The judgement of the new build, as JSON.
-    fn judge(&self, more: &[&str]) -> (i32, Value) {
-        let args = ["diff", "--old", "./old", "--new", "./new", "--json", "sb.litmus", "mp.litmus"];
-        let (status, out, err) = self.litmake(&[&args[..], more].concat());
-        (status, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}")))
-    }
+/// The judgement of the new build.
+fn judged(s: &Scratch, more: &[&str]) -> (i32, Value) {
+    let args = ["diff", "--old", "./old", "--new", "./new", "--json", "sb.litmus", "mp.litmus"];
+    s.json(&[&args[..], more].concat())
 }
 
 /// How many tasks of a kind were executed.
@@ -102,8 +58,8 @@ fn bugs(report: &Value) -> Vec<&str> {
 
 #[test]
 fn a_new_bug_is_told_and_only_changed_code_is_simulated() {
-    let s = Scratch::new(SOUND, BUGGY);
-    let (status, report) = s.judge(&[]);
+    let s = builds(SOUND, BUGGY);
+    let (status, report) = judged(&s, &[]);
     assert_eq!((status, bugs(&report)), (1, vec!["new"]), "{report}");
     let change = &report["bug_changes"][0];
     assert_eq!(change["after"], serde_json::json!(["gcc-x86_64-O2@./new"]));
@@ -122,18 +78,18 @@ fn a_new_bug_is_told_and_only_changed_code_is_simulated() {
     // The other test is compiled, and that is all.
     assert_eq!(executed(&report, "compile"), 8);
     assert_eq!(executed(&report, "simulate"), 3, "the source and both codes of one test");
-    let (status, report) = s.judge(&[]);
+    let (status, report) = judged(&s, &[]);
     let all: u64 =
         report["stages"].as_array().unwrap().iter().map(|s| s["executed"].as_u64().unwrap()).sum();
     assert_eq!((status, all), (1, 0), "all is known");
     // A baseline that knows it, and one that is not there.
     s.write("report.json", &report.to_string());
     let update = ["baseline", "update", "report.json", "--baseline", "known.json"];
-    assert_eq!(s.litmake(&update).0, 0);
-    let (status, report) = s.judge(&["--baseline", "known.json"]);
+    assert_eq!(s.streams(&update).0, 0);
+    let (status, report) = judged(&s, &["--baseline", "known.json"]);
     assert_eq!((status, bugs(&report)), (0, vec!["new"]), "{report}");
     let args = ["diff", "--old", "./old", "--new", "./new", "sb.litmus", "--baseline", "none.json"];
-    let (status, _, err) = s.litmake(&args);
+    let (status, _, err) = s.streams(&args);
     assert_eq!(
         (status, err.contains("error: there is no baseline none.json\n")),
         (2, true),
@@ -143,8 +99,8 @@ fn a_new_bug_is_told_and_only_changed_code_is_simulated() {
 
 #[test]
 fn a_fixed_bug_is_told_and_is_no_reason_to_fail() {
-    let s = Scratch::new(BUGGY, SOUND);
-    let (status, report) = s.judge(&[]);
+    let s = builds(BUGGY, SOUND);
+    let (status, report) = judged(&s, &[]);
     assert_eq!((status, bugs(&report)), (0, vec!["fixed"]), "{report}");
     assert_eq!(report["changes"][0]["lost"], 1);
     assert_eq!(report["findings"][0]["status"], "fixed");
@@ -152,8 +108,8 @@ fn a_fixed_bug_is_told_and_is_no_reason_to_fail() {
 
 #[test]
 fn equal_code_is_not_simulated_at_all() {
-    let s = Scratch::new(BUGGY, BUGGY);
-    let (status, report) = s.judge(&[]);
+    let s = builds(BUGGY, BUGGY);
+    let (status, report) = judged(&s, &[]);
     assert_eq!((status, bugs(&report).len()), (0, 0), "{report}");
     assert_eq!((executed(&report, "compile"), executed(&report, "simulate")), (8, 0));
     assert_eq!(report["changes"][0]["compared"], 2);
@@ -161,10 +117,10 @@ fn equal_code_is_not_simulated_at_all() {
 
 #[test]
 fn the_judgement_reads_well_in_a_terminal_and_as_a_comment() {
-    let s = Scratch::new(SOUND, BUGGY);
+    let s = builds(SOUND, BUGGY);
     let args =
         ["diff", "--old", "./old", "--new", "./new", "sb.litmus", "--markdown", "comment.md"];
-    let (status, text, err) = s.litmake(&[&args[..], &["--report", "r.json"]].concat());
+    let (status, text, err) = s.streams(&[&args[..], &["--report", "r.json"]].concat());
     assert_eq!(status, 1, "{text}{err}");
     for part in [
         "gcc-x86_64-O2@./old -> gcc-x86_64-O2@./new: other code: 2 of 2 distinct threads, in 1 of 1 test\n",
@@ -189,16 +145,16 @@ fn the_judgement_reads_well_in_a_terminal_and_as_a_comment() {
     assert!(err.contains(&format!("compile for them: {left_out}")), "{err}");
     // A build is a profile for every command.
     let check = ["check", "--profile", "gcc-x86_64-O2@./new", "sb.litmus", "-q"];
-    let (status, text, _) = s.litmake(&check);
+    let (status, text, _) = s.streams(&check);
     assert_eq!(status, 1);
     assert!(text.contains("  present in gcc ./new\n"), "{text}");
 }
 
 #[test]
 fn what_is_no_build_is_refused_in_one_line() {
-    let s = Scratch::new(SOUND, SOUND);
+    let s = builds(SOUND, SOUND);
     std::fs::create_dir(s.path("empty")).unwrap();
-    s.program("cc.sh", SOUND);
+    s.write("cc.sh", SOUND);
     for (args, expected) in [
         (&["--old", "old", "--new", "./new"][..], "error: there is no compiler `old`"),
         (&["--old", "./none", "--new", "./new"], "error: there is no compiler `./none`"),
@@ -221,7 +177,7 @@ fn what_is_no_build_is_refused_in_one_line() {
             "error: a profile says what it compiles for",
         ),
     ] {
-        let (status, out, err) = s.litmake(&[&["diff"], args, &["sb.litmus"]].concat());
+        let (status, out, err) = s.streams(&[&["diff"], args, &["sb.litmus"]].concat());
         assert_eq!(status, 2, "{args:?} {out}{err}");
         assert!(err.starts_with(expected), "{args:?} {err}");
     }
@@ -229,31 +185,31 @@ fn what_is_no_build_is_refused_in_one_line() {
 
 #[test]
 fn a_profile_stands_for_a_build() {
-    let s = Scratch::new(SOUND, BUGGY);
-    s.program("cc.sh", BUGGY);
+    let s = builds(SOUND, BUGGY);
+    s.write("cc.sh", BUGGY);
     s.write("mine.yaml", "name: mine\ncompiler: ./cc.sh\nargs: ['-O2']\narch: X86_64\n");
     for new in ["gcc-x86_64-O1@./new", "mine.yaml", "mine.yaml@./new/bin/gcc"] {
         let args = ["diff", "--old", "gcc-x86_64-O1@./old", "--new", new, "sb.litmus", "-q"];
-        let (status, out, err) = s.litmake(&args);
+        let (status, out, err) = s.streams(&args);
         assert_eq!(status, 1, "{new} {out}{err}");
     }
     let (status, out, err) =
-        s.litmake(&["diff", "--old", "./cc.sh", "--new", "gcc-x86_64-O1@./new", "sb.litmus", "-q"]);
+        s.streams(&["diff", "--old", "./cc.sh", "--new", "gcc-x86_64-O1@./new", "sb.litmus", "-q"]);
     assert_eq!(status, 0, "{out}{err}");
     assert!(out.starts_with("gcc-x86_64-O1@./cc.sh -> "), "{out}");
 }
 
 #[test]
 fn builds_that_a_profile_lists_are_versions_in_order() {
-    let s = Scratch::new(SOUND, SOUND);
+    let s = builds(SOUND, SOUND);
     for (name, text) in [("r9", SOUND), ("r10", BUGGY), ("r11", BUGGY), ("r100", SOUND)] {
-        s.program(&format!("builds/{name}/bin/gcc"), text);
+        s.write(&format!("builds/{name}/bin/gcc"), text);
     }
     s.write("builds/README", "no build");
     let profile =
         "name: mine-${version}\nbuilds: ../builds\ncompiler: gcc\nargs: ['-O2']\narch: X86_64\n";
     s.write("profiles/mine.yaml", profile);
-    let (status, text, err) = s.litmake(&["check", "--profile", "mine-r10", "sb.litmus", "-q"]);
+    let (status, text, err) = s.streams(&["check", "--profile", "mine-r10", "sb.litmus", "-q"]);
     assert_eq!(status, 1, "{text}{err}");
     let said = "  present in gcc r10, r11\n  absent from gcc r9, r100\n  began between gcc r9 and r10\n  \
                 ended between gcc r11 and r100\n";
@@ -261,7 +217,7 @@ fn builds_that_a_profile_lists_are_versions_in_order() {
     // As the file lists them.
     let list = "builds: [../builds/r100, ../builds/r10, ../builds/r9]";
     s.write("profiles/mine.yaml", &profile.replace("builds: ../builds", list));
-    let (_, text, _) = s.litmake(&["check", "--profile", "mine-r10", "sb.litmus", "-q"]);
+    let (_, text, _) = s.streams(&["check", "--profile", "mine-r10", "sb.litmus", "-q"]);
     let said = "  began between gcc r100 and r10\n  ended between gcc r10 and r9\n";
     assert!(text.contains(said), "{text}");
     for (builds, expected) in [
@@ -269,7 +225,7 @@ fn builds_that_a_profile_lists_are_versions_in_order() {
         ("[../builds/r9, ../builds/r9]", "error: two builds are called `r9`\n"),
     ] {
         s.write("profiles/mine.yaml", &profile.replace("../builds", builds));
-        let (status, _, err) = s.litmake(&["check", "--profile", "mine-r9", "sb.litmus", "-q"]);
+        let (status, _, err) = s.streams(&["check", "--profile", "mine-r9", "sb.litmus", "-q"]);
         assert_eq!(status, 2, "{err}");
         assert!(err.contains(expected), "{err}");
     }
@@ -285,9 +241,9 @@ fn the_suite_shows_known_kinds_of_bugs() {
         if !here(old) || !here(new) {
             continue;
         }
-        let s = Scratch::new(SOUND, SOUND);
+        let s = builds(SOUND, SOUND);
         let args = ["diff", "--old", old, "--new", new, "--target", target, "--json", "-q"];
-        let (found, out, err) = s.litmake(&args);
+        let (found, out, err) = s.streams(&args);
         let report: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
         assert_eq!(report["errors"].as_array().unwrap().len(), 0, "{err}");
         assert!(bugs(&report).contains(&expected), "{old} {new}: {:?}", report["bug_changes"]);

@@ -1,57 +1,22 @@
 //! The hunt, and the families that it draws from, with the compilers that are installed.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use litmake_needs::here;
 use serde_json::Value;
 
-struct Scratch {
-    dir: tempfile::TempDir,
+use crate::scratch::Scratch;
+
+fn hunt(s: &Scratch, args: &[&str]) -> (i32, Value) {
+    s.json(&[&["hunt", "--budget", "1h", "--json"], args].concat())
 }
 
-impl Scratch {
-    fn new() -> Scratch {
-        Scratch { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
-        command
-            .args(args)
-            .current_dir(self.dir.path())
-            .env_remove("GITHUB_ACTIONS")
-            .env_remove("LITMAKE_CACHE")
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn litmake(&self, args: &[&str]) -> (i32, String, String) {
-        let out = self.command(args).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
-    }
-
-    fn hunt(&self, args: &[&str]) -> (i32, Value) {
-        let (status, out, err) =
-            self.litmake(&[&["hunt", "--budget", "1h", "--json"], args].concat());
-        let json = serde_json::from_str(&out);
-        (status, json.unwrap_or_else(|e| panic!("{e}\n{out}\n{err}")))
-    }
-
-    /// What is kept of a hunt, without what depends on time.
-    fn kept(&self, state: &str) -> Value {
-        let text = std::fs::read_to_string(self.path(state).join("hunt.json")).unwrap();
-        let all: Value = serde_json::from_str(&text).unwrap();
-        all["hunt"].clone()
-    }
+/// What is kept of a hunt, without what depends on time.
+fn kept(s: &Scratch, state: &str) -> Value {
+    let all: Value = serde_json::from_str(&s.read(&format!("{state}/hunt.json"))).unwrap();
+    all["hunt"].clone()
 }
 
 const SMALL: [&str; 6] = ["--profile", "clang-22-x86_64-O2", "--round", "6", "--seed", "5"];
@@ -62,24 +27,24 @@ fn a_hunt_goes_on_where_it_was_and_is_the_same_for_the_same_seed() {
     if !here("clang-22") {
         return;
     }
-    let s = Scratch::new();
-    let (status, json) = s.hunt(&[&SMALL[..], &["--state", "whole", "--rounds", "3"]].concat());
+    let s = Scratch::with(&[]);
+    let (status, json) = hunt(&s, &[&SMALL[..], &["--state", "whole", "--rounds", "3"]].concat());
     assert_eq!(status, 0, "{json}");
     assert_eq!(json["hunt"]["rounds"], 3);
     assert_eq!(json["hunt"]["tests"], 18);
     assert_eq!(json["report"]["findings"], serde_json::json!([]));
     assert!(json["hunt"]["sequences"]["X86_64"].as_u64().unwrap() > 20);
-    s.hunt(&[&SMALL[..], &["--state", "parts", "--rounds", "1"]].concat());
-    assert_ne!(s.kept("parts"), s.kept("whole"));
-    s.hunt(&[&SMALL[..], &["--state", "parts", "--rounds", "3"]].concat());
-    assert_eq!(s.kept("parts"), s.kept("whole"));
+    hunt(&s, &[&SMALL[..], &["--state", "parts", "--rounds", "1"]].concat());
+    assert_ne!(kept(&s, "parts"), kept(&s, "whole"));
+    hunt(&s, &[&SMALL[..], &["--state", "parts", "--rounds", "3"]].concat());
+    assert_eq!(kept(&s, "parts"), kept(&s, "whole"));
     // There is nothing left to do, which is said as before.
-    let (status, _) = s.hunt(&[&SMALL[..], &["--state", "parts", "--rounds", "3"]].concat());
+    let (status, _) = hunt(&s, &[&SMALL[..], &["--state", "parts", "--rounds", "3"]].concat());
     assert_eq!(status, 0);
-    assert_eq!(s.kept("parts"), s.kept("whole"));
+    assert_eq!(kept(&s, "parts"), kept(&s, "whole"));
     let other = [&SMALL[..4], &["--seed", "6", "--state", "other", "--rounds", "1"]].concat();
-    s.hunt(&other);
-    assert_ne!(s.kept("other")["done"], s.kept("parts")["done"]);
+    hunt(&s, &other);
+    assert_ne!(kept(&s, "other")["done"], kept(&s, "parts")["done"]);
 }
 
 /// An interrupt ends a hunt with what is whole, and its status says so.
@@ -88,21 +53,21 @@ fn an_interrupted_hunt_is_kept() {
     if !here("clang-22") {
         return;
     }
-    let s = Scratch::new();
+    let s = Scratch::with(&[]);
     let args = [&["hunt", "--budget", "1h", "--state", "cut"], &SMALL[..]].concat();
     let mut child = s.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let kept = s.path("cut").join("hunt.json");
-    while !kept.exists() {
+    let state = s.path("cut").join("hunt.json");
+    while !state.exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     // SAFETY: it is our own child, which has not been waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let rounds = s.kept("cut")["rounds"].as_u64().unwrap();
+    let rounds = kept(&s, "cut")["rounds"].as_u64().unwrap();
     let more = (rounds + 1).to_string();
-    s.hunt(&[&SMALL[..], &["--state", "cut", "--rounds", &more]].concat());
-    assert_eq!(s.kept("cut")["rounds"].as_u64(), Some(rounds + 1));
+    hunt(&s, &[&SMALL[..], &["--state", "cut", "--rounds", &more]].concat());
+    assert_eq!(kept(&s, "cut")["rounds"].as_u64(), Some(rounds + 1));
 }
 
 /// gcc 12 for RISC-V: a compare-exchange loses its release and its acquire. A hunt finds that without
@@ -112,10 +77,10 @@ fn a_known_bug_is_found_and_is_not_new_with_a_baseline() {
     if !here("riscv64-linux-gnu-gcc-12") {
         return;
     }
-    let s = Scratch::new();
+    let s = Scratch::with(&[]);
     let args = ["--profile", "gcc-12-riscv64-O2", "--round", "24", "--rounds", "2"];
     let (status, json) =
-        s.hunt(&[&args[..], &["--state", "first", "--report", "report.json"]].concat());
+        hunt(&s, &[&args[..], &["--state", "first", "--report", "report.json"]].concat());
     assert_eq!(status, 1, "{json}");
     let findings = json["report"]["findings"].as_array().unwrap();
     assert!(!findings.is_empty());
@@ -127,10 +92,10 @@ fn a_known_bug_is_found_and_is_not_new_with_a_baseline() {
         assert!(folder.join("repro.sh").exists() && folder.join("issue.md").exists());
     }
     let (status, _, err) =
-        s.litmake(&["baseline", "update", "report.json", "--baseline", "known.json"]);
+        s.streams(&["baseline", "update", "report.json", "--baseline", "known.json"]);
     assert_eq!(status, 0, "{err}");
     let again = ["--state", "again", "--baseline", "known.json"];
-    let (_, json) = s.hunt(&[&args[..], &again].concat());
+    let (_, json) = hunt(&s, &[&args[..], &again].concat());
     let known: Vec<&Value> = findings.iter().map(|f| &f["id"]).collect();
     for finding in json["report"]["findings"].as_array().unwrap() {
         let is_known = known.contains(&&finding["id"]);
@@ -140,8 +105,8 @@ fn a_known_bug_is_found_and_is_not_new_with_a_baseline() {
 
 #[test]
 fn what_a_hunt_is_not_is_said() {
-    let s = Scratch::new();
-    let hunt = |args: &[&str]| s.litmake(&[&["hunt"], args].concat());
+    let s = Scratch::with(&[]);
+    let hunt = |args: &[&str]| s.streams(&[&["hunt"], args].concat());
     let (status, _, err) = hunt(&["--profile", "clang-22-x86_64-O2"]);
     assert!(status == 2 && err.contains("--budget"), "{err}");
     let (status, _, err) = hunt(&["--budget", "soon"]);
@@ -169,7 +134,7 @@ fn tests_of_axes_have_no_races_and_are_compiled_and_lifted() {
     if profiles.is_empty() {
         return;
     }
-    let s = Scratch::new();
+    let s = Scratch::with(&[]);
     let families = "c11-sync c11-values c11-aliasing c11-liveness c11-effects c11-around c11-loops";
     let mut text = "name: axes\nstages:\n".to_string();
     let mut names = Vec::new();
@@ -189,7 +154,7 @@ fn tests_of_axes_have_no_races_and_are_compiled_and_lifted() {
         }
     }
     std::fs::write(s.path("axes.yaml"), text).unwrap();
-    let (_, out, err) = s.litmake(&["run", "-q", "axes.yaml", "--report", "report.json"]);
+    let (_, out, err) = s.streams(&["run", "-q", "axes.yaml", "--report", "report.json"]);
     let report = std::fs::read_to_string(s.path("report.json"));
     let report: Value =
         serde_json::from_str(&report.unwrap_or_else(|e| panic!("{e}\n{out}\n{err}"))).unwrap();

@@ -2,7 +2,6 @@
 //! to be that of a run without a cache, and where nothing changed, no compiler may start.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use litmake_needs::{here, need};
 
-/// Store buffering, sequentially consistent.
-const SB: &str = include_str!("common/sb.litmus");
+use crate::scratch::{SB, Scratch};
 
+/// Store buffering, sequentially consistent.
 const PIPELINE: &str = "name: stale
 stages:
   - { name: tests, generate: { files: sb.litmus } }
@@ -28,24 +27,23 @@ const BAD: &str = "#undef __ATOMIC_SEQ_CST\n#define __ATOMIC_SEQ_CST 0\n";
 /// For C++, whose header has orders of its own.
 const BAD_CPP: &str = "#define memory_order_seq_cst memory_order_relaxed\n";
 
-struct Place {
-    dir: tempfile::TempDir,
-}
+/// A folder in which files are replaced as package managers do it.
+struct Place(Scratch);
 
 impl Place {
     /// A pipeline, and a profile of these lines, where `%` is the folder.
     fn new(profile: &str) -> Place {
-        let place = Place { dir: tempfile::tempdir().unwrap() };
+        let place = Place(Scratch::with(&[]));
         place.write("p.yaml", PIPELINE);
         place.write("sb.litmus", SB);
-        let at = place.dir.path().display().to_string();
+        let at = place.0.dir().display().to_string();
         let text = format!("name: mine\narch: X86_64\n{}", profile.replace('%', &at));
         place.write("profiles/mine.yaml", &text);
         place
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.0.path(name)
     }
 
     /// Writes a file, `%` being the folder; what begins like a script can be run.
@@ -54,7 +52,7 @@ impl Place {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         // A new file in its place, as package managers do it.
         let beside = path.with_extension("new");
-        std::fs::write(&beside, text.replace('%', &self.dir.path().display().to_string())).unwrap();
+        std::fs::write(&beside, text.replace('%', &self.0.dir().display().to_string())).unwrap();
         if text.starts_with("#!") {
             std::fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)).unwrap();
         }
@@ -69,15 +67,8 @@ impl Place {
     }
 
     fn command(&self, cache: &str, more: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_litmake"));
-        command
-            .args(["run", "p.yaml", "--stable", "--report", "report.json", "--cache", cache])
-            .args(more)
-            .current_dir(self.dir.path())
-            .env_remove("GITHUB_ACTIONS")
-            .env_remove("LITMAKE_CACHE")
-            .stdin(Stdio::null());
-        command
+        let args = ["run", "p.yaml", "--stable", "--report", "report.json", "--cache", cache];
+        self.0.command(&[&args[..], more].concat())
     }
 
     fn run(&self, cache: &str) -> Told {
@@ -93,7 +84,7 @@ impl Place {
         let inner = self.command(cache, &[]);
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-e", "trace=execve", "-o"]).arg(&log);
-        command.arg(inner.get_program()).args(inner.get_args()).current_dir(self.dir.path());
+        command.arg(inner.get_program()).args(inner.get_args()).current_dir(self.0.dir());
         let status = command.stdin(Stdio::null()).output().unwrap().status;
         assert!(status.code().is_some_and(|c| c < 2), "{status}");
         let text = std::fs::read_to_string(log).unwrap();

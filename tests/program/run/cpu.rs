@@ -3,7 +3,8 @@
 use litmake_needs::{here, holds};
 use serde_json::Value;
 
-use super::{SOUND, Scratch, executed};
+use super::{SOUND, executed, project};
+use crate::scratch::Scratch;
 
 const PIPELINE: &str = "stages:
   - { name: tests, generate: { suite: x86-conformance, limit: 3 } }
@@ -24,7 +25,7 @@ fn cells(results: &Value) -> Vec<(&str, &Value)> {
 
 #[test]
 fn tests_run_on_the_processor_once_and_write_results() {
-    let s = Scratch::new(SOUND);
+    let s = project(SOUND);
     s.write("p.yaml", PIPELINE);
     let (status, report) = s.run(&[]);
     assert_eq!((status, executed(&report)), (0, 3), "{report:#}");
@@ -50,9 +51,9 @@ fn tests_run_on_the_processor_once_and_write_results() {
 
 #[test]
 fn without_a_profile_tests_are_built_by_what_cc_names_and_it_is_not_asked_twice() {
-    let s = Scratch::new(SOUND);
+    let s = project(SOUND);
     let asked = s.path("asked");
-    s.compiler(&format!("#!/bin/sh\necho \"$*\" >> {}\nexec cc \"$@\"\n", asked.display()));
+    s.write("cc.sh", &format!("#!/bin/sh\necho \"$*\" >> {}\nexec cc \"$@\"\n", asked.display()));
     s.write("p.yaml", PIPELINE);
     let run = |cc: &str| {
         let args = ["run", "p.yaml", "--report", "report.json"];
@@ -99,7 +100,7 @@ fn load(register: &str, location: &str) -> String {
 
 #[test]
 fn mutants_that_the_machine_lets_live_do_not_count() {
-    let s = Scratch::new(SOUND);
+    let s = project(SOUND);
     let sb = [store("x") + &load("a", "y"), store("y") + &load("a", "x")];
     let mp = [store("x") + &store("y"), load("a", "y") + &load("b", "x")];
     s.write("tests/sb.litmus", &mutant("SB.w", "SB", &sb[0], &sb[1], "0:a=0 /\\ 1:a=0"));
@@ -148,7 +149,7 @@ fn mutants_that_the_machine_lets_live_do_not_count() {
 #[test]
 fn code_that_ends_by_a_signal_is_a_finding() {
     // Traps wherever the source stores 42, in the program that runs and nowhere else.
-    let s = Scratch::new(
+    let s = project(
         "#!/bin/sh
 for f in bodies*.c; do test -f $f && sed -i 's/= 42;/= 42; __builtin_trap();/' $f; done
 exec cc \"$@\"
@@ -187,7 +188,7 @@ fn a_compiler_that_drops_order_is_seen_on_the_processor() {
         return;
     }
     // It takes sequentially consistent stores for relaxed ones, in the program that runs.
-    let s = Scratch::new(
+    let s = project(
         "#!/bin/sh
 for f in bodies*.c; do
   test -f $f && sed -i 's/^\\(.*atomic_store.*\\)memory_order_seq_cst/\\1memory_order_relaxed/' $f
@@ -201,7 +202,7 @@ exec cc \"$@\"
     let findings = report["findings"].as_array().unwrap();
     let shown: Vec<_> = findings.iter().map(|f| (&f["class"], &f["test"])).collect();
     assert_eq!(shown, [(&"conformance".into(), &"tests/sb.litmus".into())], "{findings:?}");
-    s.compiler(SOUND);
+    s.write("cc.sh", SOUND);
     assert_eq!(s.run(&[]).0, 0);
 }
 
@@ -231,7 +232,7 @@ fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
     if !has_two_processors() {
         return;
     }
-    let s = Scratch::new(SOUND);
+    let s = project(SOUND);
     s.write("idempotent.litmus", IDEMPOTENT);
     for (compiler, args, found) in [
         ("clang-14", "--target=x86_64-linux-gnu", true),
@@ -258,7 +259,7 @@ fn a_bug_of_a_real_compiler_is_seen_on_the_processor() {
 
 #[test]
 fn foreign_code_runs_under_an_emulator_and_is_labelled() {
-    let s = Scratch::new(SOUND);
+    let s = project(SOUND);
     s.write("tests/const.litmus", "C const\n{ const atomic_int x=1; }\nP0 (atomic_int* x) { int r = atomic_load_explicit(x, memory_order_relaxed); }\nexists (0:r=1)\n");
     let targets = [
         ("aarch64-linux-gnu-gcc-12", "", "AArch64", "qemu-aarch64"),

@@ -1,13 +1,14 @@
 //! Bugs and what is written about them, with the compilers that have them.
 
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
+
+use crate::scratch::{SB, Scratch, streams};
 
 /// LLVM 56450: an update that changes nothing becomes a load (clang 13 to 15).
 const IDEMPOTENT: &str = "C idempotent
@@ -81,54 +82,18 @@ P1 (atomic_int* x, atomic_int* y) {
 exists (0:r0=1 /\\ 1:r0=1)
 ";
 
-struct Scratch {
-    dir: tempfile::TempDir,
+/// Runs a program in a folder, as a reader of a finding would: `litmake` is the one that is tested.
+fn started(s: &Scratch, program: &str, args: &[&str]) -> (i32, String) {
+    let mut command = s.program(program, args);
+    let (status, out, err) = streams(command.env("LITMAKE", env!("CARGO_BIN_EXE_litmake")));
+    (status, out + &err)
 }
 
-impl Scratch {
-    fn new(files: &[(&str, &str)]) -> Scratch {
-        let out = Scratch { dir: tempfile::tempdir().unwrap() };
-        files.iter().for_each(|(name, text)| out.write(name, text));
-        out
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn command(&self, program: &str, args: &[&str]) -> (i32, String) {
-        let out = Command::new(program)
-            .args(args)
-            .current_dir(self.dir.path())
-            .env_remove("GITHUB_ACTIONS")
-            .env_remove("LITMAKE_CACHE")
-            .env("LITMAKE", env!("CARGO_BIN_EXE_litmake"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap() + &String::from_utf8_lossy(&out.stderr);
-        (out.status.code().unwrap_or(-1), text)
-    }
-
-    fn litmake(&self, args: &[&str]) -> (i32, String) {
-        self.command(env!("CARGO_BIN_EXE_litmake"), args)
-    }
-
-    fn check(&self, args: &[&str]) -> Value {
-        let (status, text) = self.litmake(&[&["check", "-q", "--json"], args].concat());
-        assert_eq!(status, 1, "{text}");
-        serde_json::from_str(&text).unwrap()
-    }
+/// The report of tests that show a bug.
+fn checked(s: &Scratch, args: &[&str]) -> Value {
+    let (status, report) = s.json(&[&["check", "-q", "--json"], args].concat());
+    assert_eq!(status, 1, "{report:#}");
+    report
 }
 
 fn missing(compilers: &[&str]) -> bool {
@@ -145,13 +110,15 @@ fn a_bug_is_one_whichever_version_level_and_test_shows_it() {
     if missing(&["clang-14", "clang-15"]) {
         return;
     }
-    let s = Scratch::new(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
+    let s = Scratch::with(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
     let mut seen = BTreeSet::new();
     // Each by itself, so that each reduces what it found.
     for profile in ["clang-14-x86_64-O1", "clang-15-x86_64-O2"] {
         for test in ["a.litmus", "b.litmus"] {
-            let report =
-                s.check(&["--storage", "pointers", "--profile", profile, "--cache", test, test]);
+            let report = checked(
+                &s,
+                &["--storage", "pointers", "--profile", profile, "--cache", test, test],
+            );
             let found = ids(&report);
             assert_eq!(found.len(), 1, "{profile} {test}: {report:#}");
             seen.extend(found);
@@ -159,16 +126,19 @@ fn a_bug_is_one_whichever_version_level_and_test_shows_it() {
     }
     assert_eq!(seen.len(), 1, "{seen:?}");
     // And together, where what is known is looked for in the rest.
-    let all = s.check(&[
-        "--storage",
-        "pointers",
-        "--profile",
-        "clang-14-x86_64-O1",
-        "--profile",
-        "clang-15-x86_64-O2",
-        "a.litmus",
-        "b.litmus",
-    ]);
+    let all = checked(
+        &s,
+        &[
+            "--storage",
+            "pointers",
+            "--profile",
+            "clang-14-x86_64-O1",
+            "--profile",
+            "clang-15-x86_64-O2",
+            "a.litmus",
+            "b.litmus",
+        ],
+    );
     assert_eq!(ids(&all), seen.into_iter().collect::<Vec<_>>());
     assert_eq!(all["findings"][0]["count"], 4, "{all:#}");
     assert!(all.get("not_looked_into").is_none());
@@ -181,7 +151,7 @@ fn load_buffering_is_one_bug_of_a_family_and_one_line() {
     }
     let renamed = LOAD_BUFFERING.replace('x', "flag").replace("eflagists", "exists");
     let renamed = renamed.replace("eflagplicit", "explicit").replace("relaflaged", "relaxed");
-    let s = Scratch::new(&[("tests/a.litmus", LOAD_BUFFERING), ("tests/b.litmus", &renamed)]);
+    let s = Scratch::with(&[("tests/a.litmus", LOAD_BUFFERING), ("tests/b.litmus", &renamed)]);
     s.write(
         "p.yaml",
         "name: lb
@@ -220,7 +190,7 @@ fn a_baseline_of_single_tests_is_still_read() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::new(&[("tests/a.litmus", IDEMPOTENT), ("tests/b.litmus", LOAD_BUFFERING)]);
+    let s = Scratch::with(&[("tests/a.litmus", IDEMPOTENT), ("tests/b.litmus", LOAD_BUFFERING)]);
     s.write(
         "p.yaml",
         "name: old
@@ -263,7 +233,7 @@ fn what_the_budget_does_not_reach_is_said_and_not_joined() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::new(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
+    let s = Scratch::with(&[("a.litmus", IDEMPOTENT), ("b.litmus", IDEMPOTENT_TOO)]);
     let args = ["check", "--storage", "pointers", "--profile", "clang-14-x86_64-O2"];
     let tests = ["a.litmus", "b.litmus"];
     let none = [&args[..], &["--investigate-seconds", "0"], &tests].concat();
@@ -316,7 +286,7 @@ fn each_path_in_each_report_exists_and_each_script_shows_its_bug() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::new(&[]);
+    let s = Scratch::with(&[]);
     s.write(
         "p.yaml",
         "name: made
@@ -342,7 +312,7 @@ stages:
         args.extend(folder.iter().flat_map(|f| ["--findings", f]));
         let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
             .args(&args)
-            .current_dir(s.dir.path())
+            .current_dir(s.dir())
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_STEP_SUMMARY", s.path("summary.md"))
             .env_remove("LITMAKE_CACHE")
@@ -375,7 +345,7 @@ stages:
             assert!(shown.contains(command), "{command}\n{page}");
             // The command of a report runs where the report is.
             let script = format!("litmake() {{ \"$LITMAKE\" \"$@\"; }}; {command}");
-            let (status, said) = s.command("sh", &["-c", &script]);
+            let (status, said) = started(&s, "sh", &["-c", &script]);
             assert_eq!(status, 1, "{command}\n{said}");
         }
         if folder.is_none() {
@@ -413,7 +383,7 @@ stages:
             assert!(copied.unwrap().success());
             let script =
                 elsewhere.path().join(Path::new(folder).file_name().unwrap()).join("repro.sh");
-            let (status, said) = s.command("sh", &[script.to_str().unwrap()]);
+            let (status, said) = started(&s, "sh", &[script.to_str().unwrap()]);
             assert_eq!(status, 1, "{said}");
         }
     }
@@ -424,10 +394,10 @@ fn a_script_says_that_a_bug_is_gone() {
     if missing(&["powerpc64le-linux-gnu-gcc-12", "clang-16"]) {
         return;
     }
-    let s = Scratch::new(&[("a.litmus", COMPARE)]);
-    let report = s.check(&["--findings", "f", "--profile", "gcc-12-ppc64le-O2", "a.litmus"]);
+    let s = Scratch::with(&[("a.litmus", COMPARE)]);
+    let report = checked(&s, &["--findings", "f", "--profile", "gcc-12-ppc64le-O2", "a.litmus"]);
     let folder = report["findings"][0]["folder"].as_str().unwrap();
-    let (status, said) = s.command("sh", &[&format!("{folder}/repro.sh")]);
+    let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
     assert_eq!(status, 1, "{said}");
     // With a compiler that does not have it.
     let name = format!("{folder}/profile.yaml");
@@ -436,7 +406,7 @@ fn a_script_says_that_a_bug_is_gone() {
     profile["args"] =
         serde_json::json!(["--target=powerpc64le-linux-gnu", "-ffreestanding", "-O2"]);
     s.write(&name, &profile.to_string());
-    let (status, said) = s.command("sh", &[&format!("{folder}/repro.sh")]);
+    let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
     assert_eq!(status, 0, "{said}");
 }
 
@@ -445,24 +415,27 @@ fn the_script_of_a_mix_shows_it() {
     if missing(&["clang-16"]) {
         return;
     }
-    let sb = include_str!("common/sb.litmus");
-    let s = Scratch::new(&[("sb.litmus", sb)]);
-    let report = s.check(&[
-        "--split",
-        "instruction",
-        "--findings",
-        "f",
-        "--profile",
-        "clang-16-armv7-O2",
-        "--profile",
-        "clang-16-armv8-O2",
-        "sb.litmus",
-    ]);
+    let sb = SB;
+    let s = Scratch::with(&[("sb.litmus", sb)]);
+    let report = checked(
+        &s,
+        &[
+            "--split",
+            "instruction",
+            "--findings",
+            "f",
+            "--profile",
+            "clang-16-armv7-O2",
+            "--profile",
+            "clang-16-armv8-O2",
+            "sb.litmus",
+        ],
+    );
     let findings = report["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1, "{report:#}");
     assert_eq!(findings[0]["class"], "mixing");
     let folder = findings[0]["folder"].as_str().unwrap();
-    let (status, said) = s.command("sh", &[&format!("{folder}/repro.sh")]);
+    let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
     assert_eq!(status, 1, "{said}");
 }
 
@@ -471,11 +444,11 @@ fn a_report_is_of_its_schema() {
     if missing(&["clang-14"]) {
         return;
     }
-    let s = Scratch::new(&[("a.litmus", IDEMPOTENT)]);
+    let s = Scratch::with(&[("a.litmus", IDEMPOTENT)]);
     let (status, schema) = s.litmake(&["schema", "report"]);
     assert_eq!(status, 0, "{schema}");
     let schema: Value = serde_json::from_str(&schema).unwrap();
-    let report = s.check(&["--profile", "clang-14-x86_64-O2", "a.litmus"]);
+    let report = checked(&s, &["--profile", "clang-14-x86_64-O2", "a.litmus"]);
     // Every key of the report is one of the schema's, wherever it stands.
     fn known(value: &Value, schema: &Value, all: &Value, at: &str) {
         let schema = match schema["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/")) {
@@ -529,7 +502,7 @@ fn mixes_of_two_machines_are_two_bugs() {
     if missing(&["clang-16", "clang-22"]) {
         return;
     }
-    let s = Scratch::new(&[("sb.litmus", STORE_BUFFERING)]);
+    let s = Scratch::with(&[("sb.litmus", STORE_BUFFERING)]);
     let mut seen = BTreeSet::new();
     for (n, pair) in [
         ["clang-16-armv7-O2", "clang-16-armv8-O2"],
@@ -542,7 +515,7 @@ fn mixes_of_two_machines_are_two_bugs() {
         let cache = format!("cache{n}");
         let profiles = ["--profile", pair[0], "--profile", pair[1]];
         let how = ["--split", "instruction", "--cache", &cache];
-        let report = s.check(&[&how[..], &profiles, &["sb.litmus"]].concat());
+        let report = checked(&s, &[&how[..], &profiles, &["sb.litmus"]].concat());
         assert_eq!(ids(&report).len(), 1, "{pair:?}: {report:#}");
         seen.extend(ids(&report));
     }
@@ -593,7 +566,7 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
         return;
     };
     let folders: Vec<PathBuf> = folders.map(|f| f.unwrap().path()).collect();
-    let s = Scratch::new(&[]);
+    let s = Scratch::with(&[]);
     for (start, source, how, profiles) in CORPUS {
         let named = |f: &&PathBuf| f.file_name().unwrap().to_str().unwrap().starts_with(start);
         let Some(folder) = folders.iter().find(named) else { continue };
@@ -617,11 +590,11 @@ fn bugs_of_the_corpus_have_one_identity_and_scripts_that_show_them() {
             args.extend(*how);
             args.extend(profiles.iter().flat_map(|p| ["--profile", p]));
             args.push("test.litmus");
-            let report = s.check(&args);
+            let report = checked(&s, &args);
             assert_eq!(ids(&report).len(), 1, "{start}: {report:#}");
             seen.extend(ids(&report));
             let folder = report["findings"][0]["folder"].as_str().unwrap();
-            let (status, said) = s.command("sh", &[&format!("{folder}/repro.sh")]);
+            let (status, said) = started(&s, "sh", &[&format!("{folder}/repro.sh")]);
             assert_eq!(status, 1, "{start} {profiles:?}: {said}");
         }
         assert!(seen.len() <= 1, "{start}: {seen:?}");

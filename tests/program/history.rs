@@ -1,30 +1,13 @@
 //! `litmake history` and `litmake site`: what they print, and what wrong input is told.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-use std::path::Path;
-use std::process::Command;
-
 use litmake::report::coverage::Gather;
 use litmake::report::{Compiler, Finding, Report};
 use serde_json::Value;
 
-/// Runs a command in a folder: its status, and what it printed.
-fn litmake(dir: &Path, args: &[&str]) -> (i32, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_litmake"))
-        .args(args)
-        .current_dir(dir)
-        .env_remove("LITMAKE_CACHE")
-        .env_remove("LITMAKE_HISTORY")
-        .env_remove("GITHUB_ACTIONS")
-        .output()
-        .unwrap();
-    let text = String::from_utf8(out.stdout).unwrap() + &String::from_utf8_lossy(&out.stderr);
-    (out.status.code().unwrap_or(-1), text)
-}
+use crate::scratch::Scratch;
 
 /// A report of a compiler of some version that judged one test, which shows a bug or does not.
-fn write(dir: &Path, name: &str, version: &str, shows: bool) {
+fn write(s: &Scratch, name: &str, version: &str, shows: bool) {
     let mut coverage = Gather::default();
     coverage.add(&["head".to_string()], false, [("t.litmus", shows)].into_iter());
     let finding = Finding {
@@ -47,15 +30,15 @@ fn write(dir: &Path, name: &str, version: &str, shows: bool) {
         findings: if shows { vec![finding.once()] } else { Vec::new() },
         ..Report::default()
     };
-    std::fs::write(dir.join(name), report.json()).unwrap();
+    s.write(name, &report.json());
 }
 
 #[test]
 fn a_record_is_kept_listed_and_noted_in() {
-    let dir = tempfile::tempdir().unwrap();
-    let run = |args: &[&str]| litmake(dir.path(), args);
-    write(dir.path(), "one.json", "16.0.6", true);
-    write(dir.path(), "two.json", "22.1.0", false);
+    let s = Scratch::with(&[]);
+    let run = |args: &[&str]| s.litmake(args);
+    write(&s, "one.json", "16.0.6", true);
+    write(&s, "two.json", "22.1.0", false);
     let (status, said) = run(&["history", "list"]);
     assert_eq!(status, 2, "{said}");
     assert!(said.contains("history is no record of runs"), "{said}");
@@ -111,14 +94,14 @@ fn a_record_is_kept_listed_and_noted_in() {
 /// Runs of one second stand in the order in which they were added.
 #[test]
 fn runs_of_one_second_stay_in_order() {
-    let dir = tempfile::tempdir().unwrap();
+    let s = Scratch::with(&[]);
     let versions: Vec<String> = (10..20).map(|n| format!("{n}.0.1")).collect();
     for version in &versions {
-        write(dir.path(), "run.json", version, true);
+        write(&s, "run.json", version, true);
         let args = ["history", "add", "run.json", "--date", "2026-11-21", "--host", ""];
-        assert_eq!(litmake(dir.path(), &args).0, 0);
+        assert_eq!(s.litmake(&args).0, 0);
     }
-    let folder = litmake::history::folder::Folder::new(&dir.path().join("history"));
+    let folder = litmake::history::folder::Folder::new(&s.path("history"));
     let history = litmake::history::lives::History::of(folder.read().unwrap().kept);
     let told: Vec<String> = history.runs.iter().map(litmake::history::tell::compilers).collect();
     let expected: Vec<String> = versions.iter().map(|v| format!("clang {v}")).collect();
@@ -127,17 +110,17 @@ fn runs_of_one_second_stay_in_order() {
 
 #[test]
 fn wrong_input_is_told_what_to_do() {
-    let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), "one.json", "16.0.6", true);
+    let s = Scratch::with(&[]);
+    write(&s, "one.json", "16.0.6", true);
     let said = |args: &[&str]| {
-        let (status, said) = litmake(dir.path(), args);
+        let (status, said) = s.litmake(args);
         assert_eq!(status, 2, "{said}");
         said
     };
     assert!(said(&["history", "add", "none.json"]).contains("cannot read none.json"));
     assert!(said(&["history", "add", "one.json", "--date", "soon"]).contains("such as 2026-11-23"));
     assert!(said(&["site", "pages"]).contains("litmake history add REPORT"));
-    assert_eq!(litmake(dir.path(), &["history", "add", "one.json"]).0, 0);
+    assert_eq!(s.litmake(&["history", "add", "one.json"]).0, 0);
     assert!(
         said(&["history", "note", "nobody", "--text", "x"])
             .contains("`litmake history bugs` lists them")
@@ -147,7 +130,7 @@ fn wrong_input_is_told_what_to_do() {
     );
     assert!(said(&["history", "show", "1999"]).contains("`last` is the last one"));
     // A record in which a file is broken is read without it.
-    std::fs::write(dir.path().join("history/runs/x.json"), "[").unwrap();
-    let (status, list) = litmake(dir.path(), &["history", "list"]);
+    std::fs::write(s.path("history/runs/x.json"), "[").unwrap();
+    let (status, list) = s.litmake(&["history", "list"]);
     assert!(status == 0 && list.contains("warning:") && list.contains("is left out"), "{list}");
 }

@@ -1,0 +1,301 @@
+//! One stage's slice of the plan: its instances, and which instances of other stages each consumes.
+//!
+//! This file does not know where profiles come from, nor in which order stages are planned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_profile::Profile;
+use litmake_profile::family::combinations;
+use litmake_profile::tree::{Vars, typed};
+use litmake_profile::vars::{Scope, Setting};
+use litmake_profile::yaml::Sp;
+
+use super::kinds::{Kind, Stage};
+use super::load::{LoadedStage, Pipeline};
+use super::stages::{Stages, input_stage};
+
+/// A stage, and a plan, have no more instances.
+pub const MAX_NODES: usize = 100_000;
+
+/// One instance of a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// The stage's name.
+    pub stage: String,
+    /// Which of the stage's instances it is.
+    pub nth: usize,
+    /// `stage` or `stage[value,...]`.
+    pub label: String,
+    /// What it does, with variables put in.
+    pub kind: Kind,
+    /// The values of the variables that it was fanned out over.
+    pub axes: BTreeMap<String, String>,
+    /// The profile that the tests in it were compiled with.
+    pub profile: Option<Arc<Profile>>,
+    /// The profiles that were mixed in them.
+    pub mixed: Vec<Arc<Profile>>,
+    /// The folder that its relative paths start from.
+    pub dir: PathBuf,
+    /// The file that its stage stands in.
+    pub source: Source,
+    /// Where its options stand there.
+    pub span: Span,
+}
+
+/// An instance as one stage's slice of the plan has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// What it consumes, in the order of [`super::kinds::Options::inputs`].
+    pub inputs: Vec<Place>,
+}
+
+/// An instance of a stage, by the stage's place in the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The stage, by its place in the pipeline.
+    pub stage: usize,
+    /// Which of its instances.
+    pub nth: usize,
+}
+
+/// The instances of one stage.
+pub type Slice = Vec<Slot>;
+
+type Axes = BTreeMap<String, String>;
+
+/// The union of two assignments, where they agree on what both have.
+fn joined(a: &Axes, b: &Axes) -> Option<Axes> {
+    let mut out = a.clone();
+    for (name, value) in b {
+        match out.get(name) {
+            Some(other) if other != value => return None,
+            _ => {
+                out.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Some(out)
+}
+
+/// What planning one stage asks of others.
+pub struct Asked<'a> {
+    /// The slice of a stage that it consumes.
+    pub slice: &'a dyn Fn(usize) -> Result<Arc<Slice>>,
+    /// The profile that a file in a folder means by a name.
+    pub profile: &'a dyn Fn(&Path, &str) -> Result<Arc<Profile>>,
+}
+
+/// The instances of one stage: its own combinations, joined with the instances of what it
+/// consumes wherever they agree on the variables that they share.
+pub fn of_stage(stages: &Stages, i: usize, asked: &Asked) -> Result<Slice> {
+    let pipeline = &stages.pipeline;
+    let loaded = &pipeline.stages[i];
+    let (kind, span) = &stages.kinds[i];
+    let source = &loaded.source;
+    let own = own_axes(pipeline, i)?;
+    let options = kind.options();
+    let mut inputs: Vec<(usize, Arc<Slice>)> = Vec::new();
+    for name in options.inputs() {
+        let stage = input_stage(stages, i, name)?;
+        inputs.push((stage, (asked.slice)(stage)?));
+    }
+    let of = |place: &Place| {
+        let (_, slice) = inputs.iter().find(|(stage, _)| *stage == place.stage)?;
+        slice.get(place.nth).map(|slot| &*slot.instance)
+    };
+    let mut combined: Vec<(Axes, Vec<Place>)> =
+        own.iter().map(|a| (a.clone(), Vec::new())).collect();
+    if let (true, Some((stage, code))) = (options.gathers(), inputs.first()) {
+        combined = gathered(&own, *stage, code, asked)?;
+    }
+    for (stage, slice) in inputs.iter().filter(|_| !options.gathers()) {
+        let mut next = Vec::new();
+        for (axes, inputs) in &combined {
+            for (nth, slot) in slice.iter().enumerate() {
+                if let Some(axes) = joined(axes, &slot.instance.axes) {
+                    let mut inputs = inputs.clone();
+                    inputs.push(Place { stage: *stage, nth });
+                    next.push((axes, inputs));
+                }
+            }
+            if next.len() > MAX_NODES {
+                break;
+            }
+        }
+        combined = next;
+    }
+    if combined.is_empty() {
+        return Err(Diag::at(
+            source,
+            loaded.stage.name.span,
+            format!(
+                "no combination of the stage `{}` agrees with what it consumes",
+                loaded.stage.name.value
+            ),
+        )
+        .help("variables of the same name must share values, or be named apart"));
+    }
+    let mut out = Slice::new();
+    for (axes, inputs) in combined {
+        let mut vars = pipeline.vars.clone();
+        vars.extend(axes.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))));
+        let kind = settled(loaded, kind, &Scope { vars: &vars, env: &pipeline.env })?;
+        let options = kind.options();
+        let mut profile = match options.follows_first() {
+            true => inputs.first().and_then(|at| of(at)?.profile.clone()),
+            false => inputs.iter().rev().find_map(|at| of(at)?.profile.clone()),
+        };
+        if let Some(name) = options.profile() {
+            let found = (asked.profile)(&loaded.dir, &name.value);
+            profile = Some(found.map_err(|e| e.or_at(source, name.span))?);
+        }
+        let mut mixed: Vec<Arc<Profile>> = match options.mixes() {
+            Some(words) => words
+                .iter()
+                .flat_map(|p| p.value.split(',').map(move |word| (word.trim(), p.span)))
+                .filter(|(word, _)| !word.is_empty())
+                .map(|(word, span)| {
+                    (asked.profile)(&loaded.dir, word).map_err(|e| e.or_at(source, span))
+                })
+                .collect::<Result<_>>()?,
+            None if options.gathers() => {
+                inputs.iter().filter_map(|at| of(at)?.profile.clone()).collect()
+            }
+            None => {
+                let mut of_inputs = inputs.iter().rev().filter_map(|at| Some(&of(at)?.mixed));
+                of_inputs.find(|m| !m.is_empty()).cloned().unwrap_or_default()
+            }
+        };
+        if options.gathers() || options.mixes().is_some() {
+            profile = None;
+            mixed.dedup();
+            let archs: BTreeSet<&str> = mixed.iter().map(|p| p.arch.name()).collect();
+            if archs.len() > 1 {
+                let archs = archs.into_iter().collect::<Vec<_>>().join(", ");
+                return Err(Diag::at(
+                    source,
+                    *span,
+                    format!("code for different machines cannot be mixed: {archs}"),
+                )
+                .help("a `matrix` over a variable of the profiles' stage keeps machines apart"));
+            }
+        }
+        let mut label = loaded.stage.name.value.clone();
+        if !axes.is_empty() {
+            let values: Vec<&str> = axes.values().map(String::as_str).collect();
+            label = format!("{label}[{}]", values.join(","));
+        }
+        let instance = Arc::new(Instance {
+            stage: loaded.stage.name.value.clone(),
+            nth: out.len(),
+            label,
+            kind,
+            axes,
+            profile,
+            mixed,
+            dir: loaded.dir.clone(),
+            source: source.clone(),
+            span: *span,
+        });
+        out.push(Slot { instance, inputs });
+    }
+    Ok(out)
+}
+
+/// The kind of a stage with its variables put in.
+fn settled(loaded: &LoadedStage, kind: &Kind, scope: &Scope) -> Result<Kind> {
+    let tree = loaded.tree.only(&["name", kind.name()]);
+    let stage: Stage = typed(&loaded.source, &tree, Vars::In(scope))?;
+    Ok(stage.kinds().pop().map_or_else(|| kind.clone(), |(kind, _)| kind))
+}
+
+/// What goes into one instance of a stage that gathers: for each of the stage's own combinations, and
+/// for each list of parts, all code that agrees.
+fn gathered(
+    own: &[Axes],
+    stage: usize,
+    code: &Slice,
+    asked: &Asked,
+) -> Result<Vec<(Axes, Vec<Place>)>> {
+    let mut lists: Vec<Place> =
+        code.iter().filter_map(|slot| slot.inputs.first().copied()).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    let mut out = Vec::new();
+    for axes in own {
+        for list in &lists {
+            let parts = (asked.slice)(list.stage)?;
+            let Some(axes) = parts.get(list.nth).and_then(|list| joined(axes, &list.instance.axes))
+            else {
+                continue;
+            };
+            let fits = |slot: &Slot| {
+                slot.inputs.first() == Some(list) && joined(&axes, &slot.instance.axes).is_some()
+            };
+            let group: Vec<Place> = code
+                .iter()
+                .enumerate()
+                .filter(|(_, slot)| fits(slot))
+                .map(|(nth, _)| Place { stage, nth })
+                .collect();
+            if !group.is_empty() {
+                out.push((axes, group));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn own_axes(pipeline: &Pipeline, i: usize) -> Result<Vec<Axes>> {
+    let loaded = &pipeline.stages[i];
+    let source = &loaded.source;
+    let scope = Scope { vars: &pipeline.vars, env: &pipeline.env };
+    let mut matrix = loaded.stage.matrix.clone();
+    for (name, values) in &mut matrix {
+        let mut expanded = Vec::new();
+        for value in scope.expand_words(source, values)? {
+            // A text may hold several, so that `--set profiles=a,b` works.
+            for part in value.value.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+                expanded.push(Sp { value: part.to_string(), span: value.span });
+            }
+        }
+        if expanded.is_empty() {
+            return Err(Diag::at(
+                source,
+                loaded.stage.name.span,
+                format!("the matrix variable `{name}` has no values"),
+            ));
+        }
+        values.0 = expanded;
+    }
+    let many = || {
+        Diag::at(
+            source,
+            loaded.stage.name.span,
+            format!("this stage unfolds into over {MAX_NODES} instances"),
+        )
+    };
+    let most = MAX_NODES / loaded.stage.foreach.len().max(1);
+    let mut out = combinations(&matrix, most).ok_or_else(many)?;
+    if !loaded.stage.foreach.is_empty() {
+        let mut each = Vec::new();
+        for old in &out {
+            for assignment in &loaded.stage.foreach {
+                let mut axes = old.clone();
+                for (name, value) in assignment {
+                    let text = Sp { value: value.value.0.clone(), span: value.span };
+                    axes.insert(name.clone(), scope.expand(source, &text)?.value);
+                }
+                each.push(axes);
+            }
+        }
+        out = each;
+    }
+    out.dedup();
+    Ok(out)
+}

@@ -1,0 +1,195 @@
+//! The stages of a pipeline as they stand in it: what kind each is, which it consumes, and an order in which
+//! each comes after those.
+//!
+//! This file does not know instances, nor profiles.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use litmake_base::diag::{Diag, Result, Span, nearest};
+use litmake_profile::yaml::Sp;
+
+use super::kinds::{Items, Kind, Options};
+use super::load::Pipeline;
+
+/// The stages as they are planned from.
+#[derive(Debug, PartialEq)]
+pub struct Stages {
+    /// What they stand in.
+    pub pipeline: Arc<Pipeline>,
+    /// What each is, and where it says so.
+    pub kinds: Vec<(Kind, Span)>,
+    /// The place of each in the pipeline, by name.
+    pub names: HashMap<String, usize>,
+    /// Each after those that it consumes.
+    pub order: Vec<usize>,
+}
+
+impl Stages {
+    /// Those of a pipeline, unless they cannot be put in order.
+    pub fn new(pipeline: Arc<Pipeline>) -> Result<Stages> {
+        if pipeline.stages.is_empty() {
+            return Err(Diag::at(&pipeline.source, Span::default(), "the pipeline has no stages")
+                .help("docs/guide.md and pipelines/example.yaml show how one looks"));
+        }
+        let names = pipeline.stages.iter().enumerate();
+        let names = names.map(|(i, s)| (s.stage.name.value.clone(), i)).collect();
+        let kinds = resolve_kinds(&pipeline)?;
+        let mut out = Stages { pipeline, kinds, names, order: Vec::new() };
+        out.order = sorted(&out)?;
+        Ok(out)
+    }
+
+    /// The name of one, by its place.
+    pub fn name(&self, of: usize) -> &str {
+        &self.pipeline.stages[of].stage.name.value
+    }
+
+    /// The options of one as they stand, with variables in them.
+    pub fn options(&self, of: usize) -> &dyn Options {
+        self.kinds[of].0.options()
+    }
+
+    /// What a stage gives. For that it matters what the first that it consumes gives, and no more,
+    /// so that stages in a circle have an answer too.
+    fn gives(&self, of: usize) -> Items {
+        let options = self.options(of);
+        let inputs = options.inputs();
+        let from = inputs.first().and_then(|name| self.names.get(name.value.as_str()));
+        options.gives(from.map(|i| self.options(*i).gives(None)))
+    }
+}
+
+/// What to do where a stage consumes something else than it should.
+fn instead(wanted: Items, given: Items) -> &'static str {
+    match (wanted, given) {
+        (Items::Outcomes, _) => "put a `simulate` stage between them",
+        (Items::Code, Items::Parts) => "put a `compile` stage between them",
+        (Items::Code, _) => "name a stage that compiles what a `split` stage gives",
+        (_, Items::Parts | Items::Code) => "parts are compiled, and put together by a `link` stage",
+        _ => "name a stage that reads, compiles or reduces tests",
+    }
+}
+
+/// The kind of each stage, with the places of what it consumes still as written.
+fn resolve_kinds(pipeline: &Pipeline) -> Result<Vec<(Kind, Span)>> {
+    let mut out = Vec::new();
+    for loaded in &pipeline.stages {
+        let mut kinds = loaded.stage.kinds();
+        let at = |span, message| Diag::at(&loaded.source, span, message);
+        match kinds.len() {
+            1 => out.push(kinds.remove(0)),
+            0 => {
+                return Err(at(
+                    loaded.stage.name.span,
+                    format!("the stage `{}` has no kind", loaded.stage.name.value),
+                )
+                .help(format!("add one of {}", Kind::NAMES.join(", "))));
+            }
+            _ => {
+                return Err(at(
+                    kinds[1].1,
+                    format!(
+                        "the stage `{}` has two kinds, `{}` and `{}`",
+                        loaded.stage.name.value,
+                        kinds[0].0.name(),
+                        kinds[1].0.name()
+                    ),
+                )
+                .help("make two stages of it"));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The stage that another consumes under a name.
+pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usize> {
+    let Stages { pipeline, kinds, names, .. } = stages;
+    let loaded = &pipeline.stages[of];
+    let Some(found) = names.get(name.value.as_str()).copied() else {
+        let diag =
+            Diag::at(&loaded.source, name.span, format!("there is no stage `{}`", name.value));
+        let names = pipeline.stages.iter().map(|s| s.stage.name.value.as_str());
+        return Err(match nearest(&name.value, names.clone()) {
+            Some(near) => diag.help(format!("did you mean `{near}`?")),
+            None => diag.help(format!("the stages are {}", names.collect::<Vec<_>>().join(", "))),
+        });
+    };
+    let (given, takes) = (stages.gives(found), stages.options(of).takes());
+    if !takes.contains(&given) {
+        return Err(Diag::at(
+            &loaded.source,
+            name.span,
+            format!(
+                "`{}` consumes {}, but the stage `{}` gives {}",
+                kinds[of].0.name(),
+                takes[0].name(),
+                name.value,
+                given.name()
+            ),
+        )
+        .help(instead(takes[0], given)));
+    }
+    Ok(found)
+}
+
+/// The stages, each after those that it consumes.
+fn sorted(stages: &Stages) -> Result<Vec<usize>> {
+    let kinds = &stages.kinds;
+    let mut inputs = Vec::new();
+    let mut consumers: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
+    for (i, (kind, _)) in kinds.iter().enumerate() {
+        let list = kind
+            .options()
+            .inputs()
+            .into_iter()
+            .map(|name| Ok((input_stage(stages, i, name)?, name.span)))
+            .collect::<Result<Vec<_>>>()?;
+        list.iter().for_each(|(j, _)| consumers[*j].push(i));
+        inputs.push(list);
+    }
+    let mut open: Vec<usize> = inputs.iter().map(Vec::len).collect();
+    let mut order = Vec::new();
+    let mut ready: Vec<usize> = (0..kinds.len()).filter(|i| open[*i] == 0).collect();
+    while !ready.is_empty() {
+        let mut next = Vec::new();
+        for j in &ready {
+            for i in &consumers[*j] {
+                open[*i] -= 1;
+                if open[*i] == 0 {
+                    next.push(*i);
+                }
+            }
+        }
+        order.append(&mut ready);
+        next.sort_unstable();
+        ready = next;
+    }
+    if order.len() < kinds.len() {
+        let done: Vec<bool> = open.iter().map(|n| *n == 0).collect();
+        return Err(circle(&stages.pipeline, &inputs, &done));
+    }
+    Ok(order)
+}
+
+fn circle(pipeline: &Pipeline, inputs: &[Vec<(usize, Span)>], done: &[bool]) -> Box<Diag> {
+    let mut path = vec![(0..done.len()).find(|i| !done[*i]).unwrap_or(0)];
+    let name = |i: usize| pipeline.stages[i].stage.name.value.as_str();
+    loop {
+        let last = path[path.len() - 1];
+        let Some((next, span)) = inputs[last].iter().find(|(j, _)| !done[*j]) else {
+            return Diag::new("the stages consume each other in a circle");
+        };
+        if let Some(start) = path.iter().position(|i| i == next) {
+            let mut names: Vec<&str> = path[start..].iter().map(|i| name(*i)).collect();
+            names.push(name(*next));
+            return Diag::at(
+                &pipeline.stages[last].source,
+                *span,
+                format!("the stages consume each other in a circle: {}", names.join(" <- ")),
+            );
+        }
+        path.push(*next);
+    }
+}

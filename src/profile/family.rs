@@ -1,0 +1,367 @@
+//! Reading profile files: the keys of each, with those of what it extends under them, and the family
+//! of profiles that they stand for.
+//!
+//! This file does not know which profiles there are besides.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::files::{Files, folder_of, normal};
+use super::mapping::Table;
+use super::types::ProfileFile;
+use super::vars::{Scope, Setting};
+use super::yaml::{self, Scalar, Sp};
+use super::{Profile, VERSION, builds, shipped, with_slash};
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_lang::Language;
+
+const MAX_INHERITANCE: usize = 16;
+pub(super) const MAX_FAMILY: usize = 10_000;
+
+/// The profiles that a file stands for.
+pub type Family = Arc<[Arc<Profile>]>;
+
+/// Profile files and what they mean. Whoever remembers what was read, as planning does, answers from
+/// that; [`Files`] alone read everything anew.
+pub trait Library {
+    /// Where the files are.
+    fn files(&self) -> &dyn Files;
+
+    /// The keys of a file as they stand in it.
+    fn own(&self, path: &Path) -> Result<Arc<Keys>>;
+
+    /// The keys of a file, with those of what it extends under them.
+    fn chain(&self, path: &Path) -> Result<Arc<Keys>>;
+
+    /// The profiles that a file stands for.
+    fn family(&self, path: &Path) -> Result<Family>;
+}
+
+/// The keys of a profile file, and where diagnostics about them point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keys {
+    /// As they were written.
+    pub file: ProfileFile,
+    /// The file.
+    pub source: Source,
+}
+
+impl Keys {
+    /// Those that stand in a text.
+    pub fn read(source: Source) -> Result<Keys> {
+        Ok(Keys { file: yaml::read(&source)?, source })
+    }
+
+    /// These keys, and where they have none, those of a base.
+    pub(super) fn over(mut self, base: &Keys) -> Keys {
+        let (file, base) = (&mut self.file, base.file.clone());
+        let mut args = base.args.0;
+        args.append(&mut file.args.0);
+        file.args.0 = args;
+        file.inputs.0.splice(..0, base.inputs.0);
+        if file.builds.is_empty() {
+            file.builds = base.builds;
+        }
+        file.compiler = file.compiler.take().or(base.compiler);
+        file.language = file.language.take().or(base.language);
+        file.arch = file.arch.take().or(base.arch);
+        file.model = file.model.take().or(base.model);
+        file.timeout = file.timeout.take().or(base.timeout);
+        file.memory = file.memory.take().or(base.memory);
+        for (name, value) in base.matrix {
+            file.matrix.entry(name).or_insert(value);
+        }
+        for (name, value) in base.env {
+            file.env.entry(name).or_insert(value);
+        }
+        for (name, value) in base.mapping {
+            file.mapping.entry(name).or_insert(value);
+        }
+        for (name, value) in base.runtime {
+            file.runtime.entry(name).or_insert(value);
+        }
+        self
+    }
+}
+
+/// The keys that stand in a file.
+pub fn own(files: &dyn Files, path: &Path) -> Result<Keys> {
+    let text = files
+        .read(path)
+        .map_err(|e| Diag::new(format!("cannot read the profile {}: {e}", path.display())))?;
+    Keys::read(Source::new(path.display().to_string(), text))
+}
+
+/// The keys of a file with those of what it extends under them, and paths as they are found from here.
+pub fn chain(library: &dyn Library, path: &Path) -> Result<Keys> {
+    let mut own = Keys::clone(&*library.own(path)?);
+    place(&mut own.file, &folder_of(path));
+    let Some(base) = own.file.extends.clone() else { return Ok(own) };
+    let at = |e: Box<Diag>| e.or_at(&own.source, base.span);
+    let path = base_path(path, &base.value);
+    let under = match library.files().read(&path) {
+        Ok(_) => Keys::clone(&*library.chain(&path).map_err(at)?),
+        Err(_) => match shipped::file(&path) {
+            Some(keys) => keys?,
+            None => shipped::member(&base.value).ok_or_else(|| at(no_base(&base.value, &path)))?,
+        },
+    };
+    Ok(own.over(&under))
+}
+
+/// Turns paths that are relative to a file into such as are found from here.
+fn place(file: &mut ProfileFile, dir: &Path) {
+    if let Some(model) = &mut file.model
+        && model.value.ends_with(".cat")
+    {
+        model.value = normal(&dir.join(&model.value)).display().to_string();
+    }
+    if let Some(compiler) = &mut file.compiler
+        && compiler.value.starts_with('.')
+    {
+        compiler.value = dir.join(&compiler.value).display().to_string();
+    }
+    for input in &mut file.inputs.0 {
+        if !input.value.starts_with('$') {
+            input.value = normal(&dir.join(&input.value)).display().to_string();
+        }
+    }
+    for build in &mut file.builds.0 {
+        build.value = with_slash(&dir.join(&build.value));
+    }
+}
+
+/// Where the file would be that a file extends under a name.
+pub(super) fn base_path(path: &Path, name: &str) -> PathBuf {
+    let mut out = normal(&folder_of(path).join(name));
+    if out.extension().is_none() {
+        out.set_extension("yaml");
+    }
+    out
+}
+
+/// What whoever reads a file that extends itself is told; the reader gives it its place.
+pub fn circle() -> Box<Diag> {
+    Diag::new("profiles extend each other in a circle")
+}
+
+pub(super) fn no_base(name: &str, path: &Path) -> Box<Diag> {
+    Diag::new(format!("there is no profile `{name}`, and no file"))
+        .help(format!("the file would be {}", path.display()))
+}
+
+impl<F: Files> Library for F {
+    fn files(&self) -> &dyn Files {
+        self
+    }
+
+    fn own(&self, path: &Path) -> Result<Arc<Keys>> {
+        own(self, path).map(Arc::new)
+    }
+
+    fn chain(&self, path: &Path) -> Result<Arc<Keys>> {
+        Reading { files: self, depth: Cell::new(0) }.chain(path)
+    }
+
+    fn family(&self, path: &Path) -> Result<Family> {
+        expand(self.files(), &*self.chain(path)?)
+    }
+}
+
+/// Reads chains, and no circles.
+struct Reading<'a> {
+    files: &'a dyn Files,
+    depth: Cell<usize>,
+}
+
+impl Library for Reading<'_> {
+    fn files(&self) -> &dyn Files {
+        self.files
+    }
+
+    fn own(&self, path: &Path) -> Result<Arc<Keys>> {
+        own(self.files, path).map(Arc::new)
+    }
+
+    fn chain(&self, path: &Path) -> Result<Arc<Keys>> {
+        if self.depth.get() > MAX_INHERITANCE {
+            return Err(circle());
+        }
+        self.depth.set(self.depth.get() + 1);
+        chain(self, path).map(Arc::new)
+    }
+
+    fn family(&self, path: &Path) -> Result<Family> {
+        expand(self.files(), &*self.chain(path)?)
+    }
+}
+
+/// Every combination of the values of a matrix, the last variable changing fastest; nothing where
+/// there are more than `most`.
+pub fn combinations(
+    matrix: &BTreeMap<String, yaml::Words>,
+    most: usize,
+) -> Option<Vec<BTreeMap<String, String>>> {
+    let count = matrix.values().try_fold(1usize, |n, values| n.checked_mul(values.0.len()))?;
+    if count > most {
+        return None;
+    }
+    let mut out = vec![BTreeMap::new()];
+    for (name, values) in matrix {
+        let mut next = Vec::with_capacity(out.len() * values.0.len());
+        for old in &out {
+            for value in values.iter() {
+                let mut new = old.clone();
+                new.insert(name.clone(), value.value.clone());
+                next.push(new);
+            }
+        }
+        out = next;
+    }
+    Some(out)
+}
+
+/// The names of the builds that a file lists, and the compiler in each.
+fn listed_builds(files: &dyn Files, Keys { file, source }: &Keys) -> Result<Vec<(String, String)>> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let Some(compiler) = file.compiler.as_ref().filter(|_| !file.builds.is_empty()) else {
+        return Ok(out);
+    };
+    for build in file.builds.iter() {
+        let all = builds::all(files, &build.value, &compiler.value);
+        if all.is_empty() {
+            let (prefix, tool) = builds::parts(&compiler.value);
+            return Err(Diag::at(
+                source,
+                build.span,
+                format!("there is no build with `{prefix}{tool}` in {}", build.value),
+            )
+            .help("name a folder with a folder `bin`, or a folder of such folders"));
+        }
+        for (name, folder) in all {
+            let Some(program) = builds::program(files, &folder, &compiler.value) else { continue };
+            if out.iter().any(|(other, _)| *other == name) {
+                return Err(Diag::at(
+                    source,
+                    build.span,
+                    format!("two builds are called `{name}`"),
+                )
+                .help("a build is called by the name of its folder"));
+            }
+            out.push((name, program));
+        }
+    }
+    Ok(out)
+}
+
+/// The profiles that a file stands for, whose keys these are, and one for each build that it lists.
+pub fn expand(files: &dyn Files, keys: &Keys) -> Result<Family> {
+    let builds = listed_builds(files, keys)?;
+    if builds.is_empty() {
+        return with_builds(keys, &builds);
+    }
+    let mut keys = keys.clone();
+    let span = keys.file.name.span;
+    let named = |(name, _): &(String, String)| Sp { value: name.clone(), span };
+    keys.file.matrix.insert(VERSION.into(), yaml::Words(builds.iter().map(named).collect()));
+    with_builds(&keys, &builds)
+}
+
+/// The profiles of a file whose builds are listed: names, and the compiler in each.
+pub(super) fn with_builds(
+    Keys { file, source }: &Keys,
+    builds: &[(String, String)],
+) -> Result<Family> {
+    let at = |span: Span, message: String| Diag::at(source, span, message);
+    let all = combinations(&file.matrix, MAX_FAMILY)
+        .ok_or_else(|| at(file.name.span, format!("this family has over {MAX_FAMILY} profiles")))?;
+    // A base that is only there to be extended has no compiler, and gives no profile.
+    let (Some(compiler), Some(arch)) = (&file.compiler, &file.arch) else {
+        let missing = if file.compiler.is_none() { "compiler" } else { "arch" };
+        if file.compiler.is_none() && file.mapping.is_empty() {
+            return Ok(Family::default());
+        }
+        return Err(at(
+            file.name.span,
+            format!("the profile `{}` has no `{missing}`", file.name.value),
+        ));
+    };
+    let nothing = BTreeMap::new();
+    let mut out: Vec<Arc<Profile>> = Vec::new();
+    let mut names = BTreeSet::new();
+    for variables in &all {
+        let vars = variables.iter().map(|(n, v)| (n.clone(), Setting::Text(v.clone()))).collect();
+        let scope = Scope { vars: &vars, env: &nothing };
+        let expand = |s: &Sp<String>| scope.expand(source, s).map(|s| s.value);
+        let scalar = |s: &Sp<Scalar>| expand(&Sp { value: s.value.0.clone(), span: s.span });
+        let build = variables.get(VERSION).and_then(|v| builds.iter().position(|(n, _)| n == v));
+        let compiler = match build {
+            Some(n) => builds[n].1.clone(),
+            None => expand(compiler)?,
+        };
+        let name = expand(&file.name)?;
+        if !names.insert(name.clone()) {
+            return Err(at(
+                file.name.span,
+                format!("two profiles of this family are named `{name}`"),
+            )
+            .help("put every variable of the matrix into the name"));
+        }
+        let mut args = Vec::new();
+        for arg in file.args.iter() {
+            let arg = expand(arg)?;
+            // An argument that a variable leaves empty is no argument.
+            if !arg.is_empty() {
+                args.push(arg);
+            }
+        }
+        let mapping: BTreeMap<String, Vec<String>> = file
+            .mapping
+            .iter()
+            .map(|(k, v)| Ok((k.clone(), v.iter().map(expand).collect::<Result<_>>()?)))
+            .collect::<Result<_>>()?;
+        Table::read(&mapping).map_err(|e| at(file.name.span, format!("mapping: {e}")))?;
+        out.push(Arc::new(Profile {
+            name,
+            family: file.name.value.clone(),
+            variables: variables.clone(),
+            build,
+            compiler,
+            language: match &file.language {
+                None => Language::C,
+                Some(word) => Language::named(&expand(word)?).ok_or_else(|| {
+                    let names: Vec<&str> = Language::NAMES.iter().map(|(n, _)| *n).collect();
+                    at(word.span, format!("`{}` is no language of tests", word.value))
+                        .help(format!("languages are {}", names.join(", ")))
+                })?,
+            },
+            args,
+            arch: arch.value.arch(),
+            model: file.model.as_ref().map(expand).transpose()?,
+            env: file
+                .env
+                .iter()
+                .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
+                .collect::<Result<_>>()?,
+            inputs: file
+                .inputs
+                .iter()
+                .map(|input| Ok(PathBuf::from(expand(input)?)))
+                .collect::<Result<_>>()?,
+            timeout: Duration::from_secs(file.timeout.as_ref().map_or(60, |t| t.value)),
+            memory_mib: file.memory.as_ref().map_or(4096, |m| m.value),
+            runtime: file
+                .runtime
+                .iter()
+                .map(|(k, v)| Ok((k.clone(), scalar(v)?)))
+                .collect::<Result<_>>()?,
+            mapping,
+            source: source.clone(),
+            span: file.name.span,
+        }));
+    }
+    Ok(out.into())
+}

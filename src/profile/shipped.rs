@@ -1,0 +1,130 @@
+//! The profiles that come with the program. They are read once a process, and extend each other alone: what
+//! comes with the program is not changed by what lies around.
+//!
+//! This file does not know files on the disk.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use super::Profile;
+use super::family::{self, Family, Keys, MAX_FAMILY, circle, combinations, no_base, with_builds};
+use super::vars::{Scope, Setting};
+use litmake_base::diag::{Diag, Result, Source};
+
+const MAX_INHERITANCE: usize = 16;
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// The profiles that come with the program: path and text of each file.
+        const BUILT_IN: &[(&str, &str)] = &[$((
+            concat!("profiles/", $name, ".yaml"),
+            include_str!(concat!("../../profiles/", $name, ".yaml")),
+        )),*];
+    };
+}
+
+built_in! {
+    "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
+    "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
+    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
+    "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-thumb",
+    "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",
+    "gcc-aarch64-march", "gcc-aarch64-pic", "gcc-aarch64", "gcc-armv7-pic", "gcc-armv7",
+    "gcc-armv8", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
+    "gcc-ppc64le-cpu", "gcc-ppc64le-pic", "gcc-ppc64le", "gcc-riscv64-pic", "gcc-riscv64",
+    "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "rustc-cross",
+    "rustc", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
+    "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
+    "zig-armv7", "zig-armv8", "zig-mips64el", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
+}
+
+type Named<T> = (&'static str, Result<T>);
+
+static CHAINS: LazyLock<Vec<Named<Keys>>> =
+    LazyLock::new(|| BUILT_IN.iter().map(|(name, text)| (*name, chain(name, text, 0))).collect());
+
+static FAMILIES: LazyLock<Vec<Named<Family>>> = LazyLock::new(|| {
+    let all = |(name, chain): &Named<Keys>| {
+        (*name, chain.clone().and_then(|keys| with_builds(&keys, &[])))
+    };
+    CHAINS.iter().map(all).collect()
+});
+
+/// The profiles of each file, by the file's name.
+pub fn families() -> &'static [Named<Family>] {
+    &FAMILIES
+}
+
+/// The keys of the file of this name, with those of what it extends under them.
+pub fn file(path: &Path) -> Option<Result<Keys>> {
+    let found = CHAINS.iter().find(|(name, _)| Path::new(name).file_name() == path.file_name());
+    Some(found?.1.clone())
+}
+
+/// The keys of the family that has a profile of this name, with its matrix cut down to that one.
+pub fn member(name: &str) -> Option<Keys> {
+    CHAINS.iter().find_map(|(_, chain)| only(chain.as_ref().ok()?, name))
+}
+
+/// Whether a profile came with the program, and not from a file that says the same.
+pub fn is(profile: &Profile) -> bool {
+    BUILT_IN
+        .iter()
+        .any(|(name, text)| *profile.source.name == **name && *profile.source.text == **text)
+}
+
+fn chain(name: &str, text: &str, depth: usize) -> Result<Keys> {
+    let own = Keys::read(Source::new(name, text))?;
+    let Some(base) = own.file.extends.clone() else { return Ok(own) };
+    let at = |e: Box<Diag>| e.or_at(&own.source, base.span);
+    if depth >= MAX_INHERITANCE {
+        return Err(at(circle()));
+    }
+    let path = family::base_path(Path::new(name), &base.value);
+    let found = BUILT_IN.iter().find(|(n, _)| Path::new(n).file_name() == path.file_name());
+    let of_family = || {
+        BUILT_IN.iter().find_map(|(n, text)| {
+            chain(n, text, depth + 1).ok().and_then(|keys| only(&keys, &base.value))
+        })
+    };
+    let under = match found {
+        Some((name, text)) => chain(name, text, depth + 1)?,
+        None => of_family().ok_or_else(|| at(no_base(&base.value, &path)))?,
+    };
+    Ok(own.over(&under))
+}
+
+/// A family cut down to the profile of a name, where it has one.
+fn only(family: &Keys, name: &str) -> Option<Keys> {
+    let Keys { mut file, source } = family.clone();
+    let nothing = BTreeMap::new();
+    let named = |variables: &BTreeMap<String, String>| {
+        let text = |(n, v): (&String, &String)| (n.clone(), Setting::Text(v.clone()));
+        let vars = variables.iter().map(text).collect();
+        let scope = Scope { vars: &vars, env: &nothing };
+        scope.expand(&source, &file.name).is_ok_and(|n| n.value == name)
+    };
+    let chosen = combinations(&file.matrix, MAX_FAMILY)?.into_iter().find(named)?;
+    for (variable, values) in &mut file.matrix {
+        values.0.retain(|v| chosen.get(variable) == Some(&v.value));
+    }
+    Some(Keys { file, source })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_of_the_profiles_folder_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| format!("profiles/{}", entry.unwrap().file_name().display()))
+            .collect();
+        files.sort();
+        let mut built_in: Vec<String> = super::BUILT_IN.iter().map(|f| f.0.to_string()).collect();
+        built_in.sort();
+        assert_eq!(files, built_in);
+    }
+}

@@ -1,0 +1,110 @@
+//! What compilers, machines and devices answered, as inputs of queries. They are asked outside of queries; an answer
+//! that comes out as before changes nothing.
+//!
+//! This file does not know what is asked, nor who is.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use salsa::Setter;
+
+use super::shared::Shared;
+use litmake_base::diag::{Diag, Result};
+use litmake_base::digest::Digest;
+use litmake_base::records::Records;
+use litmake_pipeline::query::Db;
+
+/// A question, known by a digest of all that decides what is asked.
+pub struct Question {
+    pub key: Digest,
+    /// Whether the answer stays as it is while the program runs, as that of a device does. A compiler may be
+    /// exchanged.
+    pub lasts: bool,
+    ask: Box<dyn Fn(&mut Asking) -> Answer>,
+}
+
+/// What whoever asks has at hand.
+pub struct Asking<'a> {
+    /// What the questions of one round share.
+    pub shared: &'a mut Shared,
+    pub records: &'a dyn Records,
+}
+
+impl Question {
+    pub fn new<T: Any + Send + Sync + PartialEq>(
+        key: Digest,
+        lasts: bool,
+        ask: impl Fn(&mut Asking) -> T + 'static,
+    ) -> Question {
+        Question { key, lasts, ask: Box::new(move |asking| Answer::new(ask(asking))) }
+    }
+}
+
+/// An answer of some type, which its readers know.
+#[derive(Clone)]
+struct Answer {
+    value: Arc<dyn Any + Send + Sync>,
+    same: fn(&dyn Any, &dyn Any) -> bool,
+}
+
+impl Answer {
+    fn new<T: Any + Send + Sync + PartialEq>(value: T) -> Answer {
+        fn same<T: Any + PartialEq>(a: &dyn Any, b: &dyn Any) -> bool {
+            a.downcast_ref::<T>() == b.downcast_ref::<T>()
+        }
+        Answer { value: Arc::new(value), same: same::<T> }
+    }
+}
+
+impl PartialEq for Answer {
+    fn eq(&self, other: &Answer) -> bool {
+        (self.same)(&*self.value, &*other.value)
+    }
+}
+
+/// The answer to a question; nothing until it is asked.
+#[salsa::input]
+struct Probe {
+    #[returns(ref)]
+    answer: Option<Answer>,
+}
+
+#[derive(Default)]
+struct Probes(HashMap<Digest, Probe>);
+
+fn probe(db: &dyn Db, key: Digest) -> Probe {
+    db.others()
+        .of(|probes: &mut Probes| *probes.0.entry(key).or_insert_with(|| Probe::new(db, None)))
+}
+
+/// What was answered.
+pub fn answer<T: Any + Send + Sync>(db: &dyn Db, key: Digest) -> Result<Arc<T>> {
+    let known = probe(db, key).answer(db).as_ref();
+    let value = known.and_then(|answer| answer.value.clone().downcast().ok());
+    value.ok_or_else(|| Diag::new("a compiler, a machine or a device was not asked what it is"))
+}
+
+/// Asks questions, each once, but for those whose answers are known and last. Gives whether any answer is
+/// another than before.
+pub fn ask(
+    db: &mut dyn Db,
+    questions: impl IntoIterator<Item = Question>,
+    asking: &mut Asking,
+) -> bool {
+    let mut asked = HashMap::new();
+    let mut changed = false;
+    for question in questions {
+        let probe = probe(db, question.key);
+        let known = probe.answer(db).is_some();
+        if (known && question.lasts) || asked.insert(question.key, ()).is_some() {
+            continue;
+        }
+        let answer = Some((question.ask)(asking));
+        if *probe.answer(db) != answer {
+            drop(probe.set_answer(db).to(answer));
+            changed = true;
+        }
+    }
+    changed
+}

@@ -1,0 +1,253 @@
+//! Which files the words of a `generate` stage lead to, as queries. What a word leads to is an input, which is looked at
+//! again where something comes or goes.
+//!
+//! This file does not know what is in the files.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use salsa::Setter;
+use walkdir::WalkDir;
+
+use super::building::gone;
+use super::items::relative;
+use litmake_base::diag::{Diag, Result, Span};
+use litmake_base::file;
+use litmake_litmus::{list, pack};
+use litmake_pipeline::kinds::{Generate, Kind};
+use litmake_pipeline::query::{Db, Noted, Part, absolute, instance};
+use litmake_pipeline::slice::Instance;
+use litmake_profile::files::Files;
+
+/// What words lead to: files, and archives with the one member that is meant, if any.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Sorted.
+    pub files: Vec<PathBuf>,
+    pub archives: Vec<(PathBuf, Option<String>)>,
+    /// Files that words lead to and others exclude.
+    pub excluded: usize,
+}
+
+impl Found {
+    /// What a word leads to that is no list: a file, a folder, a pattern, or a member of an archive.
+    fn of(path: &Path, is_pattern: bool) -> Found {
+        let mut out = Found::default();
+        // Names of tests have brackets in them: `MP+dmb.sy-[fence]`.
+        if path.is_file() {
+            out.add(path.to_path_buf());
+        } else if let Some((archive, member)) = pack::member_of(path) {
+            out.archives.push((archive, Some(member)));
+        } else if is_pattern {
+            // A pattern that is none was refused before.
+            if let Ok(matcher) = glob(&path.to_string_lossy()).map(|g| g.compile_matcher()) {
+                walk(&base(path), |p| matcher.is_match(p), &mut out);
+            }
+        } else if path.is_dir() {
+            walk(path, list::is_test, &mut out);
+        }
+        out.sort();
+        out
+    }
+
+    // By bytes: comparing paths by their parts takes ten times as long.
+    fn sort(&mut self) {
+        self.files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+        self.files.dedup();
+    }
+
+    /// Whether one of the files is at an absolute path.
+    pub fn has(&self, path: &Path) -> bool {
+        let named = |path: &Path| {
+            self.files.binary_search_by(|p| p.as_os_str().cmp(path.as_os_str())).is_ok()
+        };
+        let roundabout = |p: &&PathBuf| p.components().any(|c| c == Component::ParentDir);
+        named(path)
+            || short(path).is_some_and(named)
+            || self.files.iter().filter(roundabout).any(|p| absolute(p) == path)
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        match pack::is_archive(&path) {
+            true => self.archives.push((path, None)),
+            false => self.files.push(path),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.files.len() + self.archives.len()
+    }
+}
+
+pub fn glob(text: &str) -> std::result::Result<globset::Glob, String> {
+    GlobBuilder::new(text).literal_separator(true).build().map_err(|e| e.kind().to_string())
+}
+
+pub fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// What a word leads to, as an input of queries.
+#[salsa::input]
+struct Word {
+    #[returns(ref)]
+    path: PathBuf,
+    #[returns(copy)]
+    is_pattern: bool,
+    #[returns(ref)]
+    found: Arc<Found>,
+}
+
+#[derive(Default)]
+struct Words(HashMap<(PathBuf, bool), Word>);
+
+fn word(db: &dyn Db, path: &Path, is_pattern: bool) -> Word {
+    db.others().of(|words: &mut Words| {
+        *words.0.entry((path.to_path_buf(), is_pattern)).or_insert_with(|| {
+            let found = Arc::new(Found::of(path, is_pattern));
+            Word::new(db, path.to_path_buf(), is_pattern, found)
+        })
+    })
+}
+
+/// Looks again at what words lead to, where a change at one of these paths may matter; gives whether
+/// any of it is not as it was.
+pub fn changed(db: &mut dyn Db, paths: &BTreeSet<PathBuf>) -> bool {
+    let words: Vec<Word> = db.others().of(|words: &mut Words| words.0.values().copied().collect());
+    let mut changed = false;
+    for word in words {
+        if !paths.iter().any(|path| concerns(db, word, path)) {
+            continue;
+        }
+        let now = Arc::new(Found::of(word.path(db), word.is_pattern(db)));
+        if *word.found(db) != now {
+            drop(word.set_found(db).to(now));
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Whether what is at a path now may change what a word leads to. That a file to which it leads has
+/// other content does not.
+fn concerns(db: &dyn Db, word: Word, path: &Path) -> bool {
+    let whole = absolute(word.path(db));
+    let comes_or_goes = || word.found(db).has(path) != path.is_file();
+    // A folder that came or went may hold anything.
+    let folder = path.is_dir() || (path.extension().is_none() && !path.exists());
+    if word.is_pattern(db) && !whole.is_file() {
+        let base = absolute(&base(word.path(db)));
+        if folder {
+            return path.starts_with(&base) || base.starts_with(path);
+        }
+        let matcher = glob(&whole.to_string_lossy()).map(|g| g.compile_matcher());
+        return matcher.is_ok_and(|m| m.is_match(path)) && comes_or_goes();
+    }
+    // The word itself, what it is in, and what is in it.
+    whole.starts_with(path)
+        || (path.starts_with(&whole) && (folder || (list::is_test(path) && comes_or_goes())))
+}
+
+/// A path from here, where it is below.
+pub fn short(path: &Path) -> Option<&Path> {
+    let here = std::env::current_dir().ok()?;
+    path.strip_prefix(here).ok()
+}
+
+/// What all words of an instance lead to.
+#[salsa::tracked(returns(clone))]
+pub fn found<'db>(db: &'db dyn Db, of: Part<'db>) -> Result<Arc<Found>> {
+    let node = instance(db, of).ok_or_else(gone)?;
+    let Kind::Generate(options) = &node.kind else { return Err(gone()) };
+    let mut out = Found::default();
+    for pattern in options.files.iter() {
+        let before = out.len();
+        if let Some(name) = pattern.value.strip_prefix('@') {
+            let path = relative(&node.dir, name);
+            let read = |p: &Path| {
+                file::text(Noted(db).content(p, file::MAX_DATA)?).map(|text| text.to_string())
+            };
+            let listed =
+                list::read(&path, &read).map_err(|e| e.or_at(&node.source, pattern.span))?;
+            listed.into_iter().for_each(|p| out.add(p));
+        } else {
+            let path = relative(&node.dir, &pattern.value);
+            let led = word(db, &path, is_pattern(&pattern.value)).found(db);
+            out.files.extend(led.files.iter().cloned());
+            out.archives.extend(led.archives.iter().cloned());
+        }
+        if out.len() == before {
+            let message = format!("no file matches `{}`", pattern.value);
+            return Err(Diag::at(&node.source, pattern.span, message)
+                .help(format!("paths are relative to {}", node.dir.display())));
+        }
+    }
+    out.sort();
+    let exclude = excluded(&node, options)?;
+    if !exclude.is_empty() {
+        let before = out.files.len();
+        out.files.retain(|p| !exclude.is_match(p));
+        out.archives.retain(|(p, _)| !exclude.is_match(p));
+        out.excluded = before - out.files.len();
+    }
+    Ok(Arc::new(out))
+}
+
+/// What an instance's words exclude.
+pub fn excluded(node: &Instance, options: &Generate) -> Result<GlobSet> {
+    let at = |span: Span, e: String| Diag::at(&node.source, span, e);
+    let mut out = GlobSetBuilder::new();
+    for pattern in options.exclude.iter() {
+        let path = relative(&node.dir, &pattern.value);
+        out.add(glob(&path.to_string_lossy()).map_err(|e| at(pattern.span, e))?);
+    }
+    out.build().map_err(|e| at(node.span, e.to_string()))
+}
+
+/// The part of a path before its first pattern.
+pub fn base(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        if is_pattern(&part.as_os_str().to_string_lossy()) {
+            break;
+        }
+        out.push(part);
+    }
+    if out == path {
+        out.pop();
+    }
+    if out.as_os_str().is_empty() {
+        out.push(".");
+    }
+    out
+}
+
+fn walk(dir: &Path, keep: impl Fn(&Path) -> bool, out: &mut Found) {
+    for entry in WalkDir::new(dir).into_iter().flatten() {
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        let path = match dir == Path::new(".") {
+            true => entry.path().strip_prefix(".").unwrap_or(entry.path()).to_path_buf(),
+            false => entry.into_path(),
+        };
+        if keep(&path) {
+            out.add(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_of_a_pattern_is_its_plain_part() {
+        assert_eq!(base(Path::new("a/b/*.litmus")), Path::new("a/b"));
+        assert_eq!(base(Path::new("a/**/x")), Path::new("a"));
+        assert_eq!(base(Path::new("*.litmus")), Path::new("."));
+        assert_eq!(base(Path::new("a/b.litmus")), Path::new("a"));
+    }
+}

@@ -1,0 +1,123 @@
+//! A pipeline as every command looks at it: its plan and its graph, which follow from what was read and asked, and what
+//! a change makes of them. A run, a dry run, an explanation and a watch ask the same.
+//!
+//! This file does not run anything but what has to be asked of compilers, machines and devices.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::compilers::Compilers;
+use super::files::Folders;
+use super::models::Models;
+use super::probes::{self, Asking};
+use super::shared::Shared;
+use super::{Built, built, kinds, words};
+use litmake_base::diag::Result;
+use litmake_base::records::Records;
+use litmake_pipeline::plan::Plan;
+use litmake_pipeline::query;
+use litmake_profile::Profiles;
+use litmake_profile::files::Files;
+
+/// A pipeline that is planned again where something changes.
+pub struct Workspace {
+    planning: query::Workspace,
+    /// Those that were looked up when compilers were asked last.
+    compilers: Arc<Compilers>,
+}
+
+/// What a pipeline comes to: the same as before while nothing that it uses is other.
+#[derive(Clone)]
+pub struct Prepared {
+    /// What was planned.
+    pub plan: Arc<Plan>,
+    /// Its graph.
+    pub built: Arc<Built>,
+}
+
+impl Prepared {
+    /// Whether this is the same graph, so that there is nothing that could run anew.
+    pub fn is(&self, other: &Prepared) -> bool {
+        Arc::ptr_eq(&self.built, &other.built)
+    }
+}
+
+impl Workspace {
+    /// One whose files lie on the disk.
+    pub fn new(pipeline: &Path, sets: &[(String, String)], targets: &[String]) -> Workspace {
+        query::Workspace::new(pipeline, sets, targets).into()
+    }
+
+    /// One of a pipeline whose files come from elsewhere.
+    pub fn over(files: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
+        query::Workspace::over(files, pipeline, &[], &[]).into()
+    }
+
+    /// The plan of what was read last.
+    pub fn plan(&self) -> Result<Arc<Plan>> {
+        self.planning.plan()
+    }
+
+    /// The profiles that the pipeline can name.
+    pub fn profiles(&self) -> Result<Arc<Profiles>> {
+        self.planning.profiles()
+    }
+
+    /// The models that it can name.
+    pub fn models(&self) -> Models<'_> {
+        Models(self.planning.db())
+    }
+
+    /// The compilers that were looked up, for whoever needs more of them than the plan does.
+    pub fn compilers(&self) -> &Compilers {
+        &self.compilers
+    }
+
+    /// The plan with its graph. Compilers are asked what they are now; that costs no process where nothing
+    /// that they read has changed.
+    pub fn prepare(&mut self, records: &dyn Records) -> Result<Prepared> {
+        let plan = self.plan()?;
+        let mut questions = Vec::new();
+        for node in &plan.nodes {
+            let consumed: Vec<_> = node.inputs.iter().map(|j| &*plan.nodes[*j].instance).collect();
+            questions.extend(kinds::of(&node.kind).build.asks(node, &consumed));
+        }
+        let mut shared = Shared::default();
+        probes::ask(
+            self.planning.db_mut(),
+            questions,
+            &mut Asking { shared: &mut shared, records },
+        );
+        self.compilers = Arc::new(shared.take());
+        let built = built(self.planning.db(), self.planning.request())?;
+        Ok(Prepared { plan, built })
+    }
+
+    /// Looks again at what was read and listed, where it may be at one of these paths; gives whether any
+    /// of it is not as it was.
+    pub fn changed(&mut self, paths: &BTreeSet<PathBuf>) -> bool {
+        let read = self.planning.changed(paths);
+        words::changed(self.planning.db_mut(), paths) || read
+    }
+
+    /// The folders in which a change could matter.
+    pub fn folders(&self, built: &Built) -> Folders {
+        let mut out = Folders { own: self.planning.folders(), ..Folders::default() };
+        for files in built.files() {
+            let folders = files.folders();
+            out.whole.extend(folders.whole);
+            out.own.extend(folders.own);
+        }
+        out
+    }
+}
+
+impl From<query::Workspace> for Workspace {
+    fn from(planning: query::Workspace) -> Workspace {
+        Workspace { planning, compilers: Arc::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

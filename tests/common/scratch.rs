@@ -1,0 +1,101 @@
+//! A folder in which a test runs the program, and what the program said there.
+//!
+//! It does not know what is tested.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Store buffering, sequentially consistent.
+pub const SB: &str = include_str!("sb.litmus");
+
+/// A folder of one test, which is gone after it.
+pub struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// One with some files.
+    pub fn with(files: &[(&str, &str)]) -> Scratch {
+        let out = Scratch { dir: tempfile::tempdir().expect("a temporary folder") };
+        files.iter().for_each(|(name, text)| out.write(name, text));
+        out
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir().join(name)
+    }
+
+    /// Writes a file, and the folders above it. What begins like a script can be run.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder");
+        std::fs::write(&path, text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        if text.starts_with("#!") {
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(path, mode).expect("a mode");
+        }
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// A program in the folder. It hears nothing of how whoever runs the tests uses litmake.
+    pub fn program(&self, program: impl AsRef<OsStr>, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.dir()).stdin(Stdio::null());
+        command.env_remove("GITHUB_ACTIONS");
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"LITMAKE") {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    /// The program that is tested.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.program(env!("CARGO_BIN_EXE_litmake"), args)
+    }
+
+    /// Its status, and what it said on standard output and behind that on standard error.
+    pub fn litmake(&self, args: &[&str]) -> (i32, String) {
+        let (status, out, err) = self.streams(args);
+        (status, out + &err)
+    }
+
+    /// Its status, standard output and standard error.
+    pub fn streams(&self, args: &[&str]) -> (i32, String, String) {
+        streams(&mut self.command(args))
+    }
+
+    /// Its status, and the JSON that it printed.
+    pub fn json(&self, args: &[&str]) -> (i32, Value) {
+        let (status, out, err) = self.streams(args);
+        (status, serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}\n{out}\n{err}")))
+    }
+
+    /// Runs `p.yaml`: its status, and the report.
+    pub fn run(&self, more: &[&str]) -> (i32, Value) {
+        let args = [&["run", "p.yaml", "--report", "report.json"], more].concat();
+        let (status, said) = self.litmake(&args);
+        let report = std::fs::read_to_string(self.path("report.json"));
+        let report = report.unwrap_or_else(|_| panic!("no report: {said}"));
+        (status, serde_json::from_str(&report).unwrap_or_else(|e| panic!("{e}\n{report}")))
+    }
+}
+
+/// What became of a command: its status (-1 where a signal ended it), standard output and standard error.
+pub fn streams(command: &mut Command) -> (i32, String, String) {
+    let out = command.output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
+}

@@ -1,0 +1,27 @@
+//! The program from end to end, in scratch folders: as one binary, since each that is linked holds the whole
+//! program.
+//!
+//!     cargo test --test program                  # all of it
+//!     cargo test --test program run::watch::     # one file
+
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
+mod bisect;
+mod cases;
+mod docs;
+mod findings;
+mod getting;
+mod history;
+mod hunt;
+mod judge;
+mod lift;
+mod manners;
+#[path = "../common/mixes.rs"]
+mod mixes;
+mod passes;
+#[path = "../common/promoted.rs"]
+mod promoted;
+mod run;
+#[path = "../common/scratch.rs"]
+mod scratch;
+mod stale;
