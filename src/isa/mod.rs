@@ -16,6 +16,7 @@ pub mod ppc;
 pub mod riscv;
 #[cfg(test)]
 mod seq;
+pub mod spirv;
 pub mod target;
 pub mod x86;
 
@@ -35,6 +36,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
         Arch::Llvm => Some(&llvm::Llvm),
+        Arch::Spirv => Some(&spirv::Spirv),
     }
 }
 
