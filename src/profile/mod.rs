@@ -658,7 +658,7 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
             let text = expand(command)?;
             let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
             let names = |place: &str| words.iter().any(|w| w.contains(place));
-            if !words.is_empty() && !(names("{in}") && names("{out}")) {
+            if !(words.is_empty() || names("{in}") && names("{out}")) {
                 return Err(at(command.span, format!("`{text}` does not say what it works on"))
                     .help("write `{in}` and `{out}` where the names of its files stand"));
             }

@@ -219,7 +219,7 @@ impl<'a> Lower<'a> {
         Ok(Some(match line.op {
             "OpLoad" => {
                 let ty = declared.ty(line.operand(0)?)?.clone();
-                let tags = memory::plain(declared, &line.operands[2..], false)?;
+                let tags = memory::plain(declared, line.operand(1)?, &line.operands[2..], false)?;
                 let address = self.scalar(1)?;
                 let mut out = Vec::new();
                 for part in ty.scalars()? {
@@ -235,7 +235,7 @@ impl<'a> Lower<'a> {
             }
             "OpStore" => {
                 let ty = declared.type_of(line.operand(1)?)?.clone();
-                let tags = memory::plain(declared, &line.operands[2..], true)?;
+                let tags = memory::plain(declared, line.operand(0)?, &line.operands[2..], true)?;
                 let address = self.scalar(0)?;
                 let values = self.values(line.operand(1)?)?;
                 for (part, value) in ty.scalars()?.into_iter().zip(values) {

@@ -3,6 +3,7 @@
 //! Models see nothing else of how SPIR-V writes them. It does not know values.
 
 use super::declare::{Declared, Rules, literal};
+use super::types::{Class, Type};
 use litmake_ops::{Tags, tag};
 
 type Read<T> = Result<T, String>;
@@ -105,9 +106,12 @@ pub fn scope(declared: &Declared, id: &str) -> Read<Tags> {
     })
 }
 
-/// The annotations of a plain access by its memory operands.
-pub fn plain(declared: &Declared, operands: &[&str], writes: bool) -> Read<Tags> {
+/// The annotations of a plain access by its memory operands. What belongs to the invocation alone has none of
+/// those by which other threads see something.
+pub fn plain(declared: &Declared, pointer: &str, operands: &[&str], writes: bool) -> Read<Tags> {
+    let own = matches!(&**declared.type_of(pointer)?, Type::Pointer { class: Ok(Class::Own), .. });
     let mut tags = match (declared.rules, writes) {
+        _ if own => Tags::NONE,
         (Rules::Vulkan, _) => Tags::NONE,
         (Rules::OpenCl, true) => tag::NONPRIV | tag::SY | tag::AV,
         (Rules::OpenCl, false) => tag::NONPRIV | tag::SY | tag::VIS,

@@ -145,6 +145,9 @@ fn under_opencl_every_access_is_seen_by_whoever_it_happens_before() {
     machine.run(&Spirv, &text);
     let tags = machine.events.last().map(|e| e.tags);
     assert_eq!(tags, Some(tag::NONPRIV | tag::AV | tag::SY));
+    machine.run(&Spirv, &text.replace("OpStore %x", "OpStore %v"));
+    let tags = machine.events.last().map(|e| e.tags);
+    assert_eq!(tags, Some(Tags::NONE), "nobody else sees the invocation's own memory");
 }
 
 #[test]
