@@ -19,7 +19,7 @@ fn unknown_dialect() {
 t.litmus:1:1: error: `AArhc64` is not a dialect of litmus tests
  1 | AArhc64 MP
    | ^^^^^^^
-  help: did you mean `AArch64`? The dialects are C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM",
+  help: did you mean `AArch64`? The dialects are C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM, SPIRV",
     );
 }
 
@@ -31,7 +31,7 @@ fn dialect_of_another_tool() {
 t.litmus:1:1: error: unsupported: tests in LISA
  1 | LISA MP
    | ^^^^
-  help: the dialects are C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM",
+  help: the dialects are C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM, SPIRV",
     );
 }
 
@@ -40,7 +40,7 @@ fn empty_file() {
     says(
         "",
         "
-t.litmus:1:1: error: expected the dialect of the test (C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM), found the end of the file
+t.litmus:1:1: error: expected the dialect of the test (C, AArch64, ARM, X86_64, X86, RISCV, PPC, MIPS, LLVM, SPIRV), found the end of the file
  1 | 
    | ^",
     );
