@@ -17,6 +17,7 @@ pub mod ppc;
 pub mod riscv;
 #[cfg(test)]
 mod seq;
+pub mod spirv;
 pub mod target;
 pub mod x86;
 
@@ -36,6 +37,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
         Arch::Llvm => Some(&llvm::Llvm),
+        Arch::Spirv => Some(&spirv::Spirv),
     }
 }
 

@@ -102,6 +102,7 @@ pub fn composed(
         init,
         threads,
         helpers: Vec::new(),
+        scopes: test.scopes.clone(),
         locations: Vec::new(),
         filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
         condition: Condition {

@@ -5,6 +5,7 @@
 pub mod c11;
 pub mod compiled;
 pub mod cpp;
+pub mod opencl;
 pub mod rust;
 
 use c11::emit::EmitOptions;
@@ -21,12 +22,18 @@ pub enum Language {
     Cpp,
     /// Rust without its standard library, with `core::sync::atomic`.
     Rust,
+    /// OpenCL C, for devices.
+    OpenCl,
 }
 
 impl Language {
     /// What profiles call each.
-    pub const NAMES: [(&'static str, Language); 3] =
-        [("c", Language::C), ("c++", Language::Cpp), ("rust", Language::Rust)];
+    pub const NAMES: [(&'static str, Language); 4] = [
+        ("c", Language::C),
+        ("c++", Language::Cpp),
+        ("rust", Language::Rust),
+        ("opencl", Language::OpenCl),
+    ];
 
     /// The language of a name.
     pub fn named(name: &str) -> Option<Language> {
@@ -44,6 +51,7 @@ impl Language {
             Language::C => "c",
             Language::Cpp => "cpp",
             Language::Rust => "rs",
+            Language::OpenCl => "cl",
         }
     }
 
@@ -53,6 +61,7 @@ impl Language {
             Language::C => c11::emit::HEADER,
             Language::Cpp => cpp::HEADER,
             Language::Rust => rust::HEADER,
+            Language::OpenCl => opencl::HEADER,
         }
     }
 
@@ -65,6 +74,7 @@ impl Language {
             }
             Language::Cpp => cpp::emit(test, options),
             Language::Rust => rust::emit(test, options),
+            Language::OpenCl => opencl::emit(test, options),
         }
     }
 

@@ -16,6 +16,7 @@ pub mod pack;
 mod print;
 mod read;
 pub mod scan;
+pub mod scopes;
 mod state;
 mod symbolic;
 mod symbols;
@@ -33,6 +34,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::c::ast::Function;
+use crate::scopes::Scopes;
 use litmake_base::diag::{Diag, Source, Span};
 
 /// Tests with more threads are not read.
@@ -51,10 +53,12 @@ pub enum Arch {
     Mips,
     /// LLVM's intermediate representation, as text.
     Llvm,
+    /// SPIR-V, as `spirv-dis` prints it.
+    Spirv,
 }
 
 impl Arch {
-    pub const ALL: [Arch; 9] = [
+    pub const ALL: [Arch; 10] = [
         Arch::C,
         Arch::AArch64,
         Arch::Arm,
@@ -64,6 +68,7 @@ impl Arch {
         Arch::Ppc,
         Arch::Mips,
         Arch::Llvm,
+        Arch::Spirv,
     ];
 
     /// The word that opens a test of this dialect.
@@ -78,6 +83,7 @@ impl Arch {
             Arch::Ppc => "PPC",
             Arch::Mips => "MIPS",
             Arch::Llvm => "LLVM",
+            Arch::Spirv => "SPIRV",
         }
     }
 
@@ -103,6 +109,7 @@ impl Arch {
             Arch::Ppc => "ppc",
             Arch::Mips => "mips",
             Arch::Llvm => "llvm",
+            Arch::Spirv => "spirv",
         }
     }
 }
@@ -161,6 +168,8 @@ pub struct Test {
     pub threads: Vec<Body>,
     /// C functions that threads call and that are not threads themselves.
     pub helpers: Vec<Function>,
+    /// Where the threads lie, if the test says so.
+    pub scopes: Option<Scopes>,
     /// The `locations [...]` clause.
     pub locations: Vec<Observed>,
     pub filter: Option<Prop>,
@@ -349,6 +358,11 @@ impl Test {
             }
         }
         out
+    }
+
+    /// Where its threads lie: as it says, or each in a workgroup of its own.
+    pub fn placed(&self) -> Scopes {
+        self.scopes.clone().unwrap_or_else(|| Scopes::apart(self.threads.len()))
     }
 
     /// What its info lines say of its machines: `Features=` or, as herd has it, `Variant=`.

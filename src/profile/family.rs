@@ -61,6 +61,7 @@ impl Keys {
         let mut args = base.args.0;
         args.append(&mut file.args.0);
         file.args.0 = args;
+        file.then.0.splice(..0, base.then.0);
         file.inputs.0.splice(..0, base.inputs.0);
         if file.builds.is_empty() {
             file.builds = base.builds;
@@ -318,6 +319,19 @@ pub(super) fn with_builds(
                 args.push(arg);
             }
         }
+        let mut then = Vec::new();
+        for command in file.then.iter() {
+            let text = expand(command)?;
+            let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+            let names = |place: &str| words.iter().any(|w| w.contains(place));
+            if !(words.is_empty() || names("{in}") && names("{out}")) {
+                return Err(at(command.span, format!("`{text}` does not say what it works on"))
+                    .help("write `{in}` and `{out}` where the names of its files stand"));
+            }
+            if !words.is_empty() {
+                then.push(words);
+            }
+        }
         let mapping: BTreeMap<String, Vec<String>> = file
             .mapping
             .iter()
@@ -339,6 +353,7 @@ pub(super) fn with_builds(
                 })?,
             },
             args,
+            then,
             arch: arch.value.arch(),
             model: file.model.as_ref().map(expand).transpose()?,
             env: file

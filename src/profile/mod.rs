@@ -44,6 +44,8 @@ pub struct Profile {
     pub language: Language,
     /// Its arguments, with all variables put in.
     pub args: Vec<String>,
+    /// Commands with their arguments that work on what the compiler wrote.
+    pub then: Vec<Vec<String>>,
     /// The dialect of the code that it makes.
     pub arch: Arch,
     /// A name, or the path of a `.cat` file.
@@ -191,6 +193,12 @@ impl Profile {
         let mut key = Keyer::new("profile/1").field("compiler", self.compiler.as_bytes());
         for arg in &self.args {
             key.add("arg", arg.as_bytes());
+        }
+        for command in &self.then {
+            key.add("then", b"");
+            for word in command {
+                key.add("word", word.as_bytes());
+            }
         }
         if self.language != Language::C {
             key.add("language", self.language.name().as_bytes());

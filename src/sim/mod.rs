@@ -23,6 +23,8 @@ pub mod skeleton;
 mod small;
 mod solver;
 mod specialise;
+#[cfg(test)]
+mod spirv;
 pub mod steps;
 mod symmetry;
 mod theory;

@@ -10,6 +10,7 @@
 use super::path::Path;
 use super::program::{ObservedPlace, Program, Thread};
 use super::skeleton::Skeleton;
+use litmake_litmus::scopes::Scopes;
 
 /// For each thread, the threads before it that it can change places with.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,9 @@ impl Symmetry {
         };
         let threads = &program.threads;
         // A model with events of its own may order what takes a lock in its own way.
-        if program.extra_events || threads.len() < 2 {
+        // Threads that scopes place together are told apart from others.
+        let placed = *program.scopes != Scopes::apart(threads.len());
+        if program.extra_events || placed || threads.len() < 2 {
             return Symmetry::default();
         }
         let free: Vec<bool> = (0..threads.len()).map(|t| !observed(t)).collect();
@@ -61,6 +64,7 @@ impl Symmetry {
 fn equal(a: &Thread, b: &Thread) -> bool {
     let widths = |t: &Thread| t.code.regs.iter().map(|r| (r.bits, r.signed)).collect::<Vec<_>>();
     a.reg_init == b.reg_init
+        && a.code.locations == b.code.locations
         && a.code.insts.len() == b.code.insts.len()
         && a.code.insts.iter().zip(&b.code.insts).all(|(x, y)| x.ops == y.ops)
         && widths(a) == widths(b)

@@ -47,6 +47,12 @@ fn private(model: &str) -> Private {
         // thread. The order of sequentially consistent accesses looks at accesses of that
         // annotation, at happens-before, and at what communicates between threads.
         "llvm" => Private::NEVER_SEEN,
+        // A private access is not atomic, so that it synchronizes with nothing. Happens-before has it by program
+        // order, which is transitive, and by semantics that list its storage class: what they order before it and
+        // after it they order directly. Availability and visibility operations do not go through an access without
+        // annotations. The order of sequentially consistent operations goes through it by program order, or by
+        // communication within its thread, which agrees with program order. It has no race.
+        "spirv" | "spirv-opencl" => Private::NEVER_SEEN,
         // TSO. If P reads, X is a read, a locked write or before an MFENCE: each of these comes
         // before Y anyway, whatever Y is. If P writes, Y is a write, locked or after an MFENCE,
         // and X comes before that anyway. If P stands between the read and the write of one
@@ -119,6 +125,8 @@ fn coherent(model: &str) -> bool {
         "wgsl-sc-per-loc",
         "wgsl-rel-acq",
         "vulkan",
+        "spirv",
+        "spirv-opencl",
     ];
     list.contains(&model)
 }
@@ -196,7 +204,7 @@ impl Visible {
 /// The decisions that are events in herd, where models see them in program order.
 fn branches(arch: Arch) -> Branches {
     match arch {
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm => Branches::None,
+        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Spirv => Branches::None,
         Arch::AArch64 => Branches::All,
         Arch::Arm | Arch::RiscV | Arch::Ppc | Arch::Mips => Branches::Conditional,
     }

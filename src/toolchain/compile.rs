@@ -13,6 +13,7 @@ use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
 use super::runtime::Runtime;
+use super::spirv;
 use super::table;
 use super::trouble;
 pub use super::trouble::first_error;
@@ -55,6 +56,13 @@ pub(super) struct Unit {
     /// As it is compiled.
     test: Test,
     observe: BTreeMap<String, Vec<String>>,
+}
+
+/// What a compiler wrote.
+enum Code {
+    Machine(Box<Image>),
+    /// A module as text.
+    Spirv(String),
 }
 
 /// How a compiled test's functions are called: what compiled code has for what the test names.
@@ -103,7 +111,8 @@ impl Compiler<'_> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()).into());
         }
-        if isa::target::of(self.profile.arch, false, false, false).is_none() {
+        let lifted = isa::target::of(self.profile.arch, false, false, false).is_some();
+        if !lifted && self.profile.arch != Arch::Spirv {
             return Err(Failure::unsupported(format!(
                 "code for {} cannot be lifted yet",
                 self.profile.arch.name()
@@ -178,9 +187,9 @@ impl Compiler<'_> {
     ) {
         match object {
             Ok(object) => {
-                let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
+                let code = self.code(&object);
                 for (n, (place, unit)) in units.iter().enumerate() {
-                    out[*place] = self.target(unit, n, &image);
+                    out[*place] = self.target(unit, n, &code);
                     // What stands beside a function can change how it is compiled; alone, it
                     // stands for itself.
                     if out[*place].is_err() && units.len() > 1 {
@@ -204,8 +213,15 @@ impl Compiler<'_> {
     fn alone(&self, unit: &Unit) -> Result<Test, Failure> {
         let units = [(0, unit.clone())];
         let object = self.object(&units, self.profile.timeout)?;
-        let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
-        self.target(&units[0].1, 0, &image)
+        self.target(&units[0].1, 0, &self.code(&object))
+    }
+
+    /// What a batch became, laid out for its tests.
+    fn code(&self, object: &[u8]) -> Result<Code, Failure> {
+        Ok(match self.profile.arch {
+            Arch::Spirv => Code::Spirv(String::from_utf8_lossy(object).into_owned()),
+            arch => Code::Machine(Image::new(arch, object, self.runtime.libraries())?.into()),
+        })
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -325,14 +341,21 @@ impl Compiler<'_> {
         unit.test.helpers.iter().map(|f| options.function_name(&f.name)).collect()
     }
 
-    /// The assembly test that the object code of a test makes.
-    fn target(
-        &self,
-        unit: &Unit,
-        n: usize,
-        image: &Result<Image, Failure>,
-    ) -> Result<Test, Failure> {
-        let image = image.as_ref().map_err(Clone::clone)?;
+    /// The assembly test that the code of a test makes.
+    fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
+        match code.as_ref().map_err(Clone::clone)? {
+            Code::Machine(image) => self.lifted(unit, n, image),
+            Code::Spirv(text) => {
+                let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
+                let given = spirv::Given { threads: &threads, globals: &globals };
+                let (threads, more) = spirv::threads(text, &given)?;
+                init.extend(more);
+                compose(&unit.test, self.profile.arch, &locals, init, threads)
+            }
+        }
+    }
+
+    fn lifted(&self, unit: &Unit, n: usize, image: &Image) -> Result<Test, Failure> {
         let test = &unit.test;
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));

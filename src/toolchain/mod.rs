@@ -19,6 +19,7 @@ pub mod lift;
 pub mod process;
 pub mod runtime;
 pub mod scratch;
+mod spirv;
 pub mod supervisor;
 pub mod table;
 pub mod trace;
