@@ -53,7 +53,7 @@ impl Machine {
             Arch::RiscV => "qemu-riscv64",
             Arch::Ppc => "qemu-ppc64le",
             Arch::Mips => "qemu-mips64el",
-            Arch::C | Arch::X86 | Arch::Llvm => {
+            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx => {
                 return Err(format!("code of {} is not run on this machine", arch.name()));
             }
         };

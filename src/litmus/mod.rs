@@ -50,10 +50,12 @@ pub enum Arch {
     Mips,
     /// LLVM's intermediate representation, as text.
     Llvm,
+    /// The instruction set that compilers write for NVIDIA's GPUs.
+    Ptx,
 }
 
 impl Arch {
-    pub const ALL: [Arch; 9] = [
+    pub const ALL: [Arch; 10] = [
         Arch::C,
         Arch::AArch64,
         Arch::Arm,
@@ -63,6 +65,7 @@ impl Arch {
         Arch::Ppc,
         Arch::Mips,
         Arch::Llvm,
+        Arch::Ptx,
     ];
 
     /// The word that opens a test of this dialect.
@@ -77,6 +80,7 @@ impl Arch {
             Arch::Ppc => "PPC",
             Arch::Mips => "MIPS",
             Arch::Llvm => "LLVM",
+            Arch::Ptx => "PTX",
         }
     }
 
@@ -102,6 +106,7 @@ impl Arch {
             Arch::Ppc => "ppc",
             Arch::Mips => "mips",
             Arch::Llvm => "llvm",
+            Arch::Ptx => "ptx",
         }
     }
 }

@@ -16,7 +16,7 @@ pub const MAX_BYTES: usize = 1 << 26;
 
 /// Dialects of herd that are none of ours.
 const FOREIGN_DIALECTS: &[&str] =
-    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA", "PTX"];
+    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA"];
 
 /// Reads one test.
 pub fn read(source: &Source) -> Result<Test> {

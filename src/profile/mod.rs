@@ -44,7 +44,7 @@ macro_rules! built_in {
 built_in! {
     "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
     "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
-    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el", "clang-nvptx-sm90", "clang-nvptx",
     "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
     "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-thumb",
     "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",
@@ -54,7 +54,7 @@ built_in! {
     "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "rustc-cross",
     "rustc", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
     "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
-    "zig-armv7", "zig-armv8", "zig-mips64el", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
+    "zig-armv7", "zig-armv8", "zig-mips64el", "zig-nvptx", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -91,6 +91,7 @@ pub enum Dialect {
     RISCV,
     PPC,
     MIPS,
+    PTX,
 }
 
 impl Dialect {
@@ -103,6 +104,7 @@ impl Dialect {
             Dialect::RISCV => Arch::RiscV,
             Dialect::PPC => Arch::Ppc,
             Dialect::MIPS => Arch::Mips,
+            Dialect::PTX => Arch::Ptx,
         }
     }
 }

@@ -11,9 +11,15 @@ use super::scratch::Scratch;
 use super::trouble;
 use litmake_base::failure::{Failure, Fault};
 use litmake_lang::{Language, cpp};
+use litmake_litmus::Arch;
 
 /// A text that every compiler of C and C++ takes.
 pub const PLAIN: &str = "int plain;\n";
+
+/// Whether the code of a target is text, for which there are no object files.
+pub fn is_text(arch: Arch) -> bool {
+    arch == Arch::Ptx
+}
 
 type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 
@@ -40,7 +46,8 @@ impl<'a> Bench<'a> {
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp => {
-                (vec!["-w", "-fno-stack-protector"], vec!["-c", "-o", "test.o"])
+                let made = if is_text(compiler.profile.arch) { "-S" } else { "-c" };
+                (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             Language::Rust => (
                 vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
@@ -137,6 +144,9 @@ impl<'a> Bench<'a> {
         let unusable = |what: String| Failure::broken(Fault::Output, format!("{name} {what}"));
         let bytes = self.dir.read(object);
         let bytes = bytes.map_err(|e| unusable(format!("left no object file: {e}")))?;
+        if is_text(profile.arch) {
+            return Ok(bytes);
+        }
         match object::File::parse(&*bytes) {
             Err(e) => Err(unusable(format!("wrote an object file that cannot be read: {e}"))),
             Ok(_) => Ok(bytes),

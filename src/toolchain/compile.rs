@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::bench::{Bench, PLAIN, Run};
+use super::bench::{Bench, PLAIN, Run, is_text};
 use super::image::Image;
 use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
+use super::ptx;
 use super::runtime::Runtime;
 use super::table;
 use super::trouble;
@@ -64,6 +65,12 @@ pub struct Frame {
     pub locals: Vec<(usize, String, String)>,
 }
 
+/// What a compiler made of a batch.
+enum Made {
+    Object(Image),
+    Ptx(ptx::module::Module),
+}
+
 impl Compiler<'_> {
     /// Compiles C tests and lifts what comes out, one result a test.
     pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Failure>> {
@@ -97,10 +104,11 @@ impl Compiler<'_> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()).into());
         }
-        if isa::target::of(self.profile.arch, false, false, false).is_none() {
+        let arch = self.profile.arch;
+        if !is_text(arch) && isa::target::of(arch, false, false, false).is_none() {
             return Err(Failure::unsupported(format!(
                 "code for {} cannot be lifted yet",
-                self.profile.arch.name()
+                arch.name()
             )));
         }
         let observe = match self.observe {
@@ -172,9 +180,9 @@ impl Compiler<'_> {
     ) {
         match object {
             Ok(object) => {
-                let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
+                let made = self.made(&object);
                 for (n, (place, unit)) in units.iter().enumerate() {
-                    out[*place] = self.target(unit, n, &image);
+                    out[*place] = self.target(unit, n, &made);
                     // What stands beside a function can change how it is compiled; alone, it
                     // stands for itself.
                     if out[*place].is_err() && units.len() > 1 {
@@ -198,8 +206,15 @@ impl Compiler<'_> {
     fn alone(&self, unit: &Unit) -> Result<Test, Failure> {
         let units = [(0, unit.clone())];
         let object = self.object(&units, self.profile.timeout)?;
-        let image = Image::new(self.profile.arch, &object, self.runtime.libraries());
-        self.target(&units[0].1, 0, &image)
+        self.target(&units[0].1, 0, &self.made(&object))
+    }
+
+    /// What the compiler's output is.
+    fn made(&self, output: &[u8]) -> Result<Made, Failure> {
+        match self.profile.arch {
+            Arch::Ptx => Ok(Made::Ptx(ptx::module::Module::read(&String::from_utf8_lossy(output))?)),
+            arch => Image::new(arch, output, self.runtime.libraries()).map(Made::Object),
+        }
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -319,14 +334,34 @@ impl Compiler<'_> {
         unit.test.helpers.iter().map(|f| options.function_name(&f.name)).collect()
     }
 
-    /// The assembly test that the object code of a test makes.
+    /// The assembly test that the code of a test makes.
     fn target(
         &self,
         unit: &Unit,
         n: usize,
-        image: &Result<Image, Failure>,
+        made: &Result<Made, Failure>,
     ) -> Result<Test, Failure> {
-        let image = image.as_ref().map_err(Clone::clone)?;
+        match made.as_ref().map_err(Clone::clone)? {
+            Made::Object(image) => self.lifted(unit, n, image),
+            Made::Ptx(module) => self.inlined(unit, n, module),
+        }
+    }
+
+    /// The test that a module of text makes.
+    fn inlined(&self, unit: &Unit, n: usize, module: &ptx::module::Module) -> Result<Test, Failure> {
+        let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
+        let mut threads = Vec::new();
+        for (thread, (function, params)) in functions.iter().enumerate() {
+            let given = ptx::Given { thread, params, globals: &globals };
+            let made = ptx::thread(module, function, &given).map_err(|e| e.of_thread(thread))?;
+            share(&mut init, made.init);
+            threads.push(Body::Asm(made.lines));
+        }
+        compose(&unit.test, self.profile.arch, &locals, init, threads)
+    }
+
+    /// The test that object code makes.
+    fn lifted(&self, unit: &Unit, n: usize, image: &Image) -> Result<Test, Failure> {
         let test = &unit.test;
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
