@@ -377,3 +377,94 @@ fn barriers_synchronize_a_cta() {
         ),
     ]);
 }
+
+/// Runs `litmake check` on C tests, in a folder of its own: its exit status, and what it printed.
+fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, text) in tests {
+        std::fs::write(dir.path().join(name), text).expect("a file");
+    }
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_litmake"))
+        .args(["check", "--quiet", "--no-local", "--profile", profile])
+        .args(tests.iter().map(|(name, _)| name))
+        .current_dir(dir.path())
+        .output()
+        .expect("litmake runs");
+    let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    (out.status.code(), text)
+}
+
+/// A message that is sent and received with these operations.
+fn message(name: &str, send: &str, receive: &str, scopes: &str) -> String {
+    format!(
+        "C {name}\n{{ x=0; y=0; }}\n\
+         P0 (int* x, atomic_int* y) {{\n  *x = 1;\n  {send};\n}}\n\
+         P1 (int* x, atomic_int* y) {{\n  int r0 = {receive};\n  int r1 = 2;\n  if (r0) r1 = *x;\n}}\n\
+         {scopes}\nexists (1:r0=1 /\\ 1:r1=0)\n"
+    )
+}
+
+const STORE: &str = "atomic_store_explicit(y, 1, memory_order_release)";
+const LOAD: &str = "atomic_load_explicit(y, memory_order_acquire)";
+
+#[test]
+fn loads_and_stores_keep_their_orders() {
+    let profiles = ["clang-22-nvptx-O0", "clang-22-nvptx-O2", "clang-22-nvptx-sm90-O3"];
+    if !litmake_needs::here("clang-22") {
+        return;
+    }
+    let tests = [
+        ("mp.litmus", message("mp", STORE, LOAD, "")),
+        (
+            "fences.litmus",
+            message(
+                "fences",
+                "atomic_thread_fence(memory_order_release);\n  \
+                 atomic_store_explicit(y, 1, memory_order_relaxed)",
+                "atomic_load_explicit(y, memory_order_relaxed);\n  \
+                 atomic_thread_fence(memory_order_acquire)",
+                "",
+            ),
+        ),
+        (
+            "sb.litmus",
+            "C sb\n{ x=0; y=0; }\n\
+             P0 (atomic_int* x, atomic_int* y) {\n  atomic_store(x, 1);\n  int r0 = atomic_load(y);\n}\n\
+             P1 (atomic_int* x, atomic_int* y) {\n  atomic_store(y, 1);\n  int r0 = atomic_load(x);\n}\n\
+             exists (0:r0=0 /\\ 1:r0=0)\n"
+                .to_string(),
+        ),
+    ];
+    let tests: Vec<(&str, &str)> = tests.iter().map(|(n, t)| (*n, t.as_str())).collect();
+    for profile in profiles {
+        let (status, out) = checked(profile, &tests);
+        assert_eq!(status, Some(0), "{profile}: {out}");
+    }
+}
+
+/// LLVM before 23 gives read-modify-writes neither their order nor their scope: the first shows on one GPU, the second
+/// between two.
+#[test]
+fn read_modify_writes_that_lost_their_order_and_scope_are_found() {
+    if !litmake_needs::here("clang-22") {
+        return;
+    }
+    let add = "atomic_fetch_add_explicit(y, 1, memory_order_release)";
+    let here = "scopes: (system (device P0 P1))";
+    let (status, out) =
+        checked("clang-22-nvptx-O2", &[("order.litmus", &message("order", add, LOAD, here))]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(out.contains("1:r0=1; 1:r1=0;"), "{out}");
+
+    let side = |n: usize| {
+        format!("P{n} (atomic_int* x) {{\n  atomic_fetch_add_explicit(x, 1, memory_order_relaxed);\n}}\n")
+    };
+    let scope = |name: &str, scopes: &str| {
+        format!("C {name}\n{{ x=0; }}\n{}{}{scopes}\nexists (x=1)\n", side(0), side(1))
+    };
+    let (status, out) = checked("clang-22-nvptx-O2", &[("near.litmus", &scope("near", here))]);
+    assert_eq!(status, Some(0), "{out}");
+    let (status, out) = checked("clang-22-nvptx-O2", &[("far.litmus", &scope("far", ""))]);
+    assert_eq!(status, Some(1), "{out}");
+    assert!(out.contains("[x]=1;"), "{out}");
+}

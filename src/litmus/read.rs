@@ -441,8 +441,8 @@ fn instruction(
     if at >= cell.end {
         return Ok(());
     }
-    // A register of LLVM opens the instruction that assigns it.
-    if !is_ident(bytes[at]) && bytes[at] != b'%' {
+    // A register of LLVM opens the instruction that assigns it; a predicate of PTX, one that it guards.
+    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@') {
         let mut here = s.clone();
         here.pos = at;
         return Err(here.expected("an instruction or a label"));

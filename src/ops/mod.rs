@@ -128,9 +128,8 @@ tags! {
     MIPS_SYNC = "SYNC": "MIPS",
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
-    // PTX: an access without an order; the threads that an operation reaches; the two halves of a
-    // barrier, which tell the others and wait for them.
-    PTX_WEAK = "WEAK": "PTX",
+    // PTX: the threads that an operation reaches; the two halves of a barrier, which tell the others
+    // and wait for them.
     PTX_CTA = "CTA": "PTX", PTX_CLUSTER = "CLUSTER": "PTX", PTX_GPU = "GPU": "PTX", PTX_SYS = "SYS": "PTX",
     PTX_ARRIVE = "ARRIVE": "PTX", PTX_WAIT = "WAIT": "PTX",
 }

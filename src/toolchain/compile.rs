@@ -65,9 +65,9 @@ pub struct Frame {
     pub locals: Vec<(usize, String, String)>,
 }
 
-/// What a compiler made of a batch.
-enum Made {
-    Object(Image),
+/// What a compiler wrote.
+enum Code {
+    Machine(Box<Image>),
     Ptx(ptx::module::Module),
 }
 
@@ -180,9 +180,9 @@ impl Compiler<'_> {
     ) {
         match object {
             Ok(object) => {
-                let made = self.made(&object);
+                let code = self.code(&object);
                 for (n, (place, unit)) in units.iter().enumerate() {
-                    out[*place] = self.target(unit, n, &made);
+                    out[*place] = self.target(unit, n, &code);
                     // What stands beside a function can change how it is compiled; alone, it
                     // stands for itself.
                     if out[*place].is_err() && units.len() > 1 {
@@ -206,15 +206,15 @@ impl Compiler<'_> {
     fn alone(&self, unit: &Unit) -> Result<Test, Failure> {
         let units = [(0, unit.clone())];
         let object = self.object(&units, self.profile.timeout)?;
-        self.target(&units[0].1, 0, &self.made(&object))
+        self.target(&units[0].1, 0, &self.code(&object))
     }
 
-    /// What the compiler's output is.
-    fn made(&self, output: &[u8]) -> Result<Made, Failure> {
-        match self.profile.arch {
-            Arch::Ptx => Ok(Made::Ptx(ptx::module::Module::read(&String::from_utf8_lossy(output))?)),
-            arch => Image::new(arch, output, self.runtime.libraries()).map(Made::Object),
-        }
+    /// What a batch became, laid out for its tests.
+    fn code(&self, output: &[u8]) -> Result<Code, Failure> {
+        Ok(match self.profile.arch {
+            Arch::Ptx => Code::Ptx(ptx::module::Module::read(&String::from_utf8_lossy(output))?),
+            arch => Code::Machine(Image::new(arch, output, self.runtime.libraries())?.into()),
+        })
     }
 
     fn options(&self, unit: &Unit, n: usize) -> EmitOptions {
@@ -335,15 +335,10 @@ impl Compiler<'_> {
     }
 
     /// The assembly test that the code of a test makes.
-    fn target(
-        &self,
-        unit: &Unit,
-        n: usize,
-        made: &Result<Made, Failure>,
-    ) -> Result<Test, Failure> {
-        match made.as_ref().map_err(Clone::clone)? {
-            Made::Object(image) => self.lifted(unit, n, image),
-            Made::Ptx(module) => self.inlined(unit, n, module),
+    fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
+        match code.as_ref().map_err(Clone::clone)? {
+            Code::Machine(image) => self.lifted(unit, n, image),
+            Code::Ptx(module) => self.inlined(unit, n, module),
         }
     }
 

@@ -110,8 +110,7 @@ impl<'a> Access<'a> {
         ty.ok_or_else(|| "expected a type of 8 to 64 bits, such as `.u32`".into())
     }
 
-    /// The annotations of what it reads and of what it writes. A weak access has none but that; a
-    /// volatile one is relaxed at the scope of the system; an atomic operation that does not say is
+    /// The annotations of what it reads and of what it writes. A weak access has none; a volatile one is relaxed at the scope of the system; an atomic operation that does not say is
     /// relaxed at the scope of the GPU.
     pub(super) fn tags(&self, of: Of) -> (Tags, Tags) {
         let relaxed = tag::C_RLX;
@@ -121,7 +120,7 @@ impl<'a> Access<'a> {
             Some("release") => (relaxed, tag::C_REL),
             Some("acq_rel") => (tag::C_ACQ, tag::C_REL),
             Some("relaxed") => (relaxed, relaxed),
-            _ if matches!(of, Of::Load | Of::Store) => return (tag::PTX_WEAK, tag::PTX_WEAK),
+            _ if matches!(of, Of::Load | Of::Store) => return (Tags::NONE, Tags::NONE),
             _ => (relaxed, relaxed),
         };
         let scope = self.scope.unwrap_or(tag::PTX_GPU);

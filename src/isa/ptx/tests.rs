@@ -124,14 +124,14 @@ fn orders_and_scopes_are_annotations() {
     let (cta, cluster, gpu, sys) =
         (tag::PTX_CTA, tag::PTX_CLUSTER, tag::PTX_GPU, tag::PTX_SYS);
     for (text, expected) in [
-        ("ld.u8 r0, [x]", load(1, tag::PTX_WEAK)),
-        ("ld.weak.global.s16 r0, [x]", load(2, tag::PTX_WEAK)),
-        ("ld.global.ca.b32 r0, [x]", load(4, tag::PTX_WEAK)),
+        ("ld.u8 r0, [x]", load(1, Tags::NONE)),
+        ("ld.weak.global.s16 r0, [x]", load(2, Tags::NONE)),
+        ("ld.global.ca.b32 r0, [x]", load(4, Tags::NONE)),
         ("ld.volatile.u64 r0, [x]", load(8, rlx | sys)),
         ("ld.relaxed.cta.shared::cta.u32 r0, [x]", load(4, rlx | cta)),
         ("ld.acquire.cluster.u32 r0, [x]", load(4, acq | cluster)),
         ("ld.mmio.relaxed.sys.global.u32 r0, [x]", load(4, rlx | sys)),
-        ("st.u32 [x], 1", store(4, tag::PTX_WEAK)),
+        ("st.u32 [x], 1", store(4, Tags::NONE)),
         ("st.relaxed.gpu.f32 [x], r1", store(4, rlx | gpu)),
         ("st.release.sys.global.u8 [x], 1", store(1, rel | sys)),
         ("fence.sc.cta", fence(tag::C_SC | cta)),

@@ -113,7 +113,8 @@ impl Pieces<'_> {
     fn next(&mut self) -> Result<Option<Piece>, String> {
         loop {
             self.rest = self.rest.trim_start();
-            if !LINES.iter().any(|l| self.rest.starts_with(l)) {
+            let word = self.rest.split(char::is_whitespace).next().unwrap_or("");
+            if !LINES.contains(&word) {
                 break;
             }
             self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
