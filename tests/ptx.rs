@@ -388,6 +388,8 @@ fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
         .args(["check", "--quiet", "--no-local", "--profile", profile])
         .args(tests.iter().map(|(name, _)| name))
         .current_dir(dir.path())
+        .env("LITMAKE_CACHE", dir.path().join("cache"))
+        .env_remove("LITMAKE_CACHE_SHARED")
         .output()
         .expect("litmake runs");
     let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);

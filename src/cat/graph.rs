@@ -5,6 +5,7 @@
 
 use super::plan::{BaseRel, BaseSet, Node, NodeId};
 use litmake_litmus::Arch;
+use litmake_ops::Tags;
 use rustc_hash::FxHashMap;
 
 pub struct Graph {
@@ -45,7 +46,7 @@ impl Graph {
             too_deep: false,
             ids: FxHashMap::default(),
             // RISC-V's AMOs are one event each, as the read-modify-writes of C and LLVM are.
-            split_rmw: !matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm),
+            split_rmw: !matches!(arch, Arch::C | Arch::RiscV | Arch::Llvm | Arch::Spirv),
             locks,
             r: 0,
             w: 0,
@@ -252,7 +253,9 @@ impl Graph {
                 | B::SameInstance
                 | B::SameAccess
                 | B::SameInstr
-                | B::SameThread,
+                | B::SameThread
+                | B::SameBarrier
+                | B::SameLevel(_),
             ) => a,
             Node::Inverse(x) => x,
             Node::Cross(s, t) => self.cross(t, s),
@@ -501,7 +504,7 @@ impl Graph {
     fn base_within(&self, a: BaseSet, b: BaseSet) -> bool {
         use BaseSet as B;
         if let (B::Tags(a), B::Tags(b)) = (a, b) {
-            return a.without(b).0 == 0;
+            return a.without(b) == Tags::NONE;
         }
         matches!(
             (a, b),

@@ -4,6 +4,7 @@
 
 use super::plan::{BaseRel, BaseSet};
 use litmake_litmus::Arch;
+use litmake_litmus::scopes::Level;
 use litmake_ops::{TAG_TABLE, Tags};
 
 /// The meaning of a base name.
@@ -66,6 +67,15 @@ const RELS: &[(&str, BaseRel)] = &[
     ("si", BaseRel::SameAccess),
     ("same-instr", BaseRel::SameInstr),
     ("same-thread", BaseRel::SameThread),
+    ("same-barrier", BaseRel::SameBarrier),
+    ("same-subgroup", BaseRel::SameLevel(Level::Subgroup)),
+    ("same-workgroup", BaseRel::SameLevel(Level::Workgroup)),
+    ("same-cta", BaseRel::SameLevel(Level::Workgroup)),
+    ("same-cluster", BaseRel::SameLevel(Level::Cluster)),
+    ("same-queuefamily", BaseRel::SameLevel(Level::QueueFamily)),
+    ("same-device", BaseRel::SameLevel(Level::Device)),
+    ("same-gpu", BaseRel::SameLevel(Level::Device)),
+    ("same-system", BaseRel::SameLevel(Level::System)),
     ("same-low-order-bits", BaseRel::Loc),
 ];
 
@@ -147,7 +157,7 @@ pub fn base(arch: Arch, name: &str) -> Option<Base> {
         // Older libraries define the two parts from it.
         return Some(Base::EitherRel(BaseRel::Amo, BaseRel::LxSx));
     }
-    if matches!(arch, Arch::C | Arch::Llvm) {
+    if matches!(arch, Arch::C | Arch::Llvm | Arch::Spirv) {
         let tag = |n| tags_of(arch, n).map(BaseSet::Tags);
         match name {
             "X" | "RMW" => return Some(Base::EitherSet(BaseSet::Rmw, tag("X")?)),

@@ -4,6 +4,7 @@
 //! Functions are inlined, variants decided, and names resolved to base sets and relations, to
 //! which the simulator gives values. A plan does not know executions.
 
+use litmake_litmus::scopes::Level;
 use litmake_ops::{Annotations, TAG_TABLE, Tags};
 
 /// Index of a node. A node refers to earlier nodes only, except through fixpoint variables.
@@ -91,6 +92,12 @@ pub enum BaseRel {
     SameInstr,
     /// Events of the same thread, identity and initial writes left out.
     SameThread,
+    /// Events of different threads at which these wait for each other (`CBAR`): the nth of each of
+    /// those with the same annotations.
+    SameBarrier,
+    /// Events of threads that share a group of a level (`same-workgroup`), identity included. Initial
+    /// writes are of no thread and in no group.
+    SameLevel(Level),
     /// Memory events whose values differ in every execution; those whose values may differ. Only for models
     /// that ask.
     Differ,

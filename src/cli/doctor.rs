@@ -44,7 +44,10 @@ pub fn main(args: Args) -> ExitCode {
     let profiles = Profiles::load(&Disk, &folders, &[]);
     let mut compilers: BTreeMap<&str, usize> = BTreeMap::new();
     for profile in profiles.iter() {
-        *compilers.entry(&profile.compiler).or_default() += 1;
+        let then = profile.then.iter().filter_map(|command| command.first());
+        for program in std::iter::once(&profile.compiler).chain(then) {
+            *compilers.entry(program).or_default() += 1;
+        }
     }
     let mut missing = Vec::new();
     println!("compilers:");

@@ -53,7 +53,7 @@ impl Machine {
             Arch::RiscV => "qemu-riscv64",
             Arch::Ppc => "qemu-ppc64le",
             Arch::Mips => "qemu-mips64el",
-            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx => {
+            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => {
                 return Err(format!("code of {} is not run on this machine", arch.name()));
             }
         };
@@ -125,6 +125,7 @@ pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
         build: None,
         compiler: command,
         args,
+        then: Vec::new(),
         arch,
         model: None,
         language: Default::default(),

@@ -159,6 +159,11 @@ impl Program {
                 test.threads.len()
             )));
         }
+        if test.scopes.is_some() {
+            let message = format!("{}: a tree of scopes is not run on GPUs", test.name);
+            return Err(Diag::new(message)
+                .help("leave `scopes:` out; `--reach` says where the threads of all tests run"));
+        }
         let mut program = Program {
             name: test.name.clone(),
             locations: Vec::new(),

@@ -17,6 +17,7 @@ pub mod ptx;
 pub mod riscv;
 #[cfg(test)]
 mod seq;
+pub mod spirv;
 pub mod target;
 pub mod x86;
 
@@ -37,6 +38,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
         Arch::Llvm => Some(&llvm::Llvm),
         Arch::Ptx => Some(&ptx::Ptx),
+        Arch::Spirv => Some(&spirv::Spirv),
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod c11;
 pub mod compiled;
 pub mod cpp;
+pub mod opencl;
 pub mod rust;
 
 use c11::emit::EmitOptions;
@@ -18,11 +19,16 @@ pub enum Language {
     C,
     Cpp,
     Rust,
+    OpenCl,
 }
 
 impl Language {
-    pub const NAMES: [(&'static str, Language); 3] =
-        [("c", Language::C), ("c++", Language::Cpp), ("rust", Language::Rust)];
+    pub const NAMES: [(&'static str, Language); 4] = [
+        ("c", Language::C),
+        ("c++", Language::Cpp),
+        ("rust", Language::Rust),
+        ("opencl", Language::OpenCl),
+    ];
 
     pub fn named(name: &str) -> Option<Language> {
         Language::NAMES.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
@@ -38,6 +44,7 @@ impl Language {
             Language::C => "c",
             Language::Cpp => "cpp",
             Language::Rust => "rs",
+            Language::OpenCl => "cl",
         }
     }
 
@@ -47,6 +54,7 @@ impl Language {
             Language::C => c11::emit::HEADER,
             Language::Cpp => cpp::HEADER,
             Language::Rust => rust::HEADER,
+            Language::OpenCl => opencl::HEADER,
         }
     }
 
@@ -59,6 +67,7 @@ impl Language {
             }
             Language::Cpp => cpp::emit(test, options),
             Language::Rust => rust::emit(test, options),
+            Language::OpenCl => opencl::emit(test, options),
         }
     }
 

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::c;
 use super::print::{condition_source, prop_source, value_text};
 use super::scan::is_ident;
+use super::scopes::Scopes;
 use super::{
     Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Prop, Test, Type, Value,
     types,
@@ -68,6 +69,11 @@ pub fn canonical_text(test: &Test) -> String {
             }
             Body::C(f) => function(&c::print_function(f), &mut out),
         }
+    }
+    // Without a tree, or with one that says the same, threads lie apart.
+    let scopes = test.placed();
+    if scopes != Scopes::apart(test.threads.len()) {
+        let _ = writeln!(out, "scopes {scopes}");
     }
     for Observed { place, ty, .. } in &test.locations {
         let ty = ty.as_ref().map(|t| types::text(&types::normal(t)));
@@ -223,6 +229,7 @@ impl Test {
             })
             && same(&a.threads, &b.threads, same_body)
             && same(&a.helpers, &b.helpers, |x, y| c::print_function(x) == c::print_function(y))
+            && a.scopes == b.scopes
             && same(&a.locations, &b.locations, |x, y| {
                 x.place == y.place && same_type(&x.ty, &y.ty)
             })

@@ -15,6 +15,7 @@ pub mod pack;
 mod print;
 mod read;
 pub mod scan;
+pub mod scopes;
 mod state;
 mod symbolic;
 mod symbols;
@@ -32,6 +33,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::c::ast::Function;
+use crate::scopes::Scopes;
 use litmake_base::diag::{Diag, Source, Span};
 
 /// Tests with more threads are not read.
@@ -52,10 +54,12 @@ pub enum Arch {
     Llvm,
     /// The instruction set that compilers write for NVIDIA's GPUs.
     Ptx,
+    /// SPIR-V, as `spirv-dis` prints it.
+    Spirv,
 }
 
 impl Arch {
-    pub const ALL: [Arch; 10] = [
+    pub const ALL: [Arch; 11] = [
         Arch::C,
         Arch::AArch64,
         Arch::Arm,
@@ -66,6 +70,7 @@ impl Arch {
         Arch::Mips,
         Arch::Llvm,
         Arch::Ptx,
+        Arch::Spirv,
     ];
 
     /// The word that opens a test of this dialect.
@@ -81,6 +86,7 @@ impl Arch {
             Arch::Mips => "MIPS",
             Arch::Llvm => "LLVM",
             Arch::Ptx => "PTX",
+            Arch::Spirv => "SPIRV",
         }
     }
 
@@ -107,6 +113,7 @@ impl Arch {
             Arch::Mips => "mips",
             Arch::Llvm => "llvm",
             Arch::Ptx => "ptx",
+            Arch::Spirv => "spirv",
         }
     }
 }
@@ -165,6 +172,8 @@ pub struct Test {
     pub threads: Vec<Body>,
     /// C functions that threads call and that are not threads themselves.
     pub helpers: Vec<Function>,
+    /// Where the threads lie, if the test says so.
+    pub scopes: Option<Scopes>,
     /// The `locations [...]` clause.
     pub locations: Vec<Observed>,
     pub filter: Option<Prop>,
@@ -353,6 +362,11 @@ impl Test {
             }
         }
         out
+    }
+
+    /// Where its threads lie: as it says, or each in a workgroup of its own.
+    pub fn placed(&self) -> Scopes {
+        self.scopes.clone().unwrap_or_else(|| Scopes::apart(self.threads.len()))
     }
 
     /// What its info lines say of its machines: `Features=` or, as herd has it, `Variant=`.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::c;
 use super::scan::{Comments, Scanner, clip, is_ident};
-use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, state};
+use super::{Arch, Body, InitValue, Line, MAX_THREADS, Place, Test, Value, cond, scopes, state};
 use crate::c::ast::Function;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
 
@@ -35,10 +35,15 @@ pub fn read(source: &Source) -> Result<Test> {
     } else {
         s.set_comments(Comments::Litmus);
         s.blanks()?;
-        (table(&mut s)?, Vec::new())
+        (table(&mut s, head.arch)?, Vec::new())
     };
     s.set_comments(Comments::All);
     s.blanks()?;
+    let scopes = match scopes::begins(&s) {
+        true => Some(scopes::read(&mut s, threads.len())?),
+        false => None,
+    };
+    refuse_levels(&s)?;
     let last = cond::read(&mut s, head.arch, threads.len())?;
     let mut test = Test {
         arch: head.arch,
@@ -48,6 +53,7 @@ pub fn read(source: &Source) -> Result<Test> {
         init,
         threads,
         helpers,
+        scopes,
         locations: last.locations,
         filter: last.filter,
         condition: last.condition,
@@ -219,7 +225,7 @@ fn info_line(s: &mut Scanner) -> Result<(String, String)> {
 }
 
 /// The threads of an assembly test: a row of names, then rows of instructions.
-fn table(s: &mut Scanner) -> Result<Vec<Body>> {
+fn table(s: &mut Scanner, arch: Arch) -> Result<Vec<Body>> {
     s.eat(b';');
     s.blanks()?;
     let count = heads(s)?;
@@ -228,14 +234,14 @@ fn table(s: &mut Scanner) -> Result<Vec<Body>> {
     let mut row_start;
     loop {
         s.blanks()?;
-        if s.at_end() || cond::at_final(s) {
+        if s.at_end() || cond::at_final(s) || scopes::begins(s) {
             break;
         }
-        refuse_scopes(s)?;
+        refuse_levels(s)?;
         row_start = s.pos;
         let mut column = 0;
         loop {
-            let (cell, close) = cell(s)?;
+            let (cell, close) = cell(s, arch)?;
             if column == count {
                 return Err(s
                     .error(
@@ -282,10 +288,10 @@ fn table(s: &mut Scanner) -> Result<Vec<Body>> {
         .collect()
 }
 
-/// What tests for GPUs may say behind their code.
-fn refuse_scopes(s: &Scanner) -> Result<()> {
+/// What tests for GPUs may say behind their code, beside scopes.
+fn refuse_levels(s: &Scanner) -> Result<()> {
     let word = s.peek_word();
-    if matches!(word, "scopes" | "levels" | "regions")
+    if matches!(word, "levels" | "regions")
         && s.rest()[word.len()..].trim_ascii_start().first() == Some(&b':')
     {
         let what = format!("{word} of GPU models");
@@ -360,7 +366,7 @@ enum Close {
 }
 
 /// One cell of a row and what closes it.
-fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
+fn cell(s: &mut Scanner, arch: Arch) -> Result<(Cell, Close)> {
     s.blanks()?;
     let start = s.pos;
     let bytes = s.bytes();
@@ -368,6 +374,8 @@ fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
     let mut ragged = false;
     loop {
         match s.peek() {
+            // `Volatile|Aligned` is one operand.
+            Some(b'|') if arch == Arch::Spirv && between_words(bytes, s.pos) => s.pos += 1,
             Some(close @ (b'|' | b';')) => {
                 s.pos += 1;
                 let close = if close == b'|' { Close::Bar } else { Close::Row };
@@ -399,6 +407,12 @@ fn cell(s: &mut Scanner) -> Result<(Cell, Close)> {
             None => return Err(unfinished(s, start, end)),
         }
     }
+}
+
+/// Whether a sign has a word directly before and behind it.
+fn between_words(bytes: &[u8], at: usize) -> bool {
+    let word = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(|b| is_ident(*b));
+    word(at.checked_sub(1)) && word(Some(at + 1))
 }
 
 #[cold]
@@ -509,10 +523,10 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
     loop {
         s.set_comments(Comments::All);
         s.blanks()?;
-        if s.at_end() || cond::at_final(s) {
+        if s.at_end() || cond::at_final(s) || scopes::begins(s) {
             break;
         }
-        refuse_scopes(s)?;
+        refuse_levels(s)?;
         let span = function_extent(s)?;
         let function = c::parse_function(s.source, span)?;
         let head = head_span(s, span);

@@ -12,6 +12,11 @@ pub trait Symbols {
 
     /// The same, where the code also says what type the location has (C parameters do).
     fn declare(&mut self, name: &str, ty: &Type) -> u16;
+
+    /// A location that belongs to the thread alone, whatever other threads name so.
+    fn own(&mut self, name: &str, ty: &Type) -> u16 {
+        self.declare(name, ty)
+    }
 }
 
 /// For who wants ops and no locations: all are the first.

@@ -30,6 +30,9 @@ pub fn write(test: &Test) -> String {
     if !columns.is_empty() {
         table(&columns, &mut out);
     }
+    if let Some(scopes) = &test.scopes {
+        let _ = writeln!(out, "scopes: {scopes}");
+    }
     if !test.locations.is_empty() {
         out.push_str("locations [");
         for observed in &test.locations {

@@ -16,7 +16,8 @@ pub fn symmetries(test: &Test, split: &Split) -> Vec<Vec<usize>> {
     let threads = split.threads.len();
     // Locations that hold addresses would have to be followed; that is left.
     let plain = test.init.iter().all(|i| !text(i).contains(['&', ':']));
-    if threads > MAX_THREADS || !plain {
+    // Threads with scopes differ by where they lie, too.
+    if threads > MAX_THREADS || !plain || test.scopes.is_some() {
         return Vec::new();
     }
     let mut out = Vec::new();

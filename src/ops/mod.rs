@@ -17,21 +17,38 @@ pub type Reg = u16;
 
 /// A set of annotations of an event: one bit for each name in [`tag`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Tags(pub u128);
+pub struct Tags([u64; 3]);
 
 impl Tags {
-    pub const NONE: Tags = Tags(0);
+    pub const NONE: Tags = Tags([0; 3]);
+    /// How many annotations there can be.
+    const BITS: u32 = 3 * u64::BITS;
+
+    const fn bit(index: u32) -> Tags {
+        let mut words = [0; 3];
+        words[(index / u64::BITS) as usize] = 1 << (index % u64::BITS);
+        Tags(words)
+    }
 
     pub const fn with(self, other: Tags) -> Tags {
-        Tags(self.0 | other.0)
+        let (Tags([a, b, c]), Tags([x, y, z])) = (self, other);
+        Tags([a | x, b | y, c | z])
     }
 
     pub const fn without(self, other: Tags) -> Tags {
-        Tags(self.0 & !other.0)
+        let (Tags([a, b, c]), Tags([x, y, z])) = (self, other);
+        Tags([a & !x, b & !y, c & !z])
+    }
+
+    /// The annotations that are in both.
+    pub const fn among(self, other: Tags) -> Tags {
+        let (Tags([a, b, c]), Tags([x, y, z])) = (self, other);
+        Tags([a & x, b & y, c & z])
     }
 
     pub const fn meets(self, other: Tags) -> bool {
-        self.0 & other.0 != 0
+        let Tags([a, b, c]) = self.among(other);
+        a | b | c != 0
     }
 }
 
@@ -55,7 +72,7 @@ macro_rules! tags {
                 reason = "they are named as models name them"
             )]
             enum Index { $($id),* }
-            $($(#[$doc])* pub const $id: Tags = Tags(1 << Index::$id as u32);)*
+            $($(#[$doc])* pub const $id: Tags = Tags::bit(Index::$id as u32);)*
         }
         /// Bit, name in cat models, and the dialects that have it, as a list of words
         /// (`*` for all).
@@ -69,18 +86,18 @@ tags! {
     /// Read or write of a load-linked / store-conditional instruction.
     EX = "EX": "*",
     // C11 memory orders, and what has one.
-    C_NA = "NA": "C LLVM",
+    C_NA = "NA": "C LLVM SPIRV",
     C_RLX = "RLX": "C LLVM PTX",
     C_CON = "CON": "C",
-    C_ACQ = "ACQ": "C LLVM PTX",
-    C_REL = "REL": "C LLVM PTX",
+    C_ACQ = "ACQ": "C LLVM SPIRV PTX",
+    C_REL = "REL": "C LLVM SPIRV PTX",
     C_ACQ_REL = "ACQ_REL": "C LLVM PTX",
-    C_SC = "SC": "C LLVM PTX",
+    C_SC = "SC": "C LLVM SPIRV PTX",
     /// LLVM's weakest atomic access, below RLX: no order of the writes of a place is agreed on.
     UNORDERED = "UNORDERED": "LLVM",
     /// An access with a memory order (any but NA).
-    C_A = "A": "C LLVM",
-    C_VOLATILE = "VOLATILE": "C LLVM",
+    C_A = "A": "C LLVM SPIRV",
+    C_VOLATILE = "VOLATILE": "C LLVM SPIRV",
     /// atomic_signal_fence; orders only within a thread.
     C_SIGNAL = "SIGNAL": "C LLVM",
     // Locks as the Linux kernel has them: the read and the write of taking one, releasing one,
@@ -132,6 +149,18 @@ tags! {
     // and wait for them.
     PTX_CTA = "CTA": "PTX", PTX_CLUSTER = "CLUSTER": "PTX", PTX_GPU = "GPU": "PTX", PTX_SYS = "SYS": "PTX",
     PTX_ARRIVE = "ARRIVE": "PTX", PTX_WAIT = "WAIT": "PTX",
+    // The scope of an access or a barrier: subgroup, workgroup, queue family, device, whole system.
+    SG = "SG": "SPIRV", WG = "WG": "SPIRV", QF = "QF": "SPIRV", DV = "DV": "SPIRV", SY = "SY": "SPIRV",
+    /// An event at which threads wait for each other.
+    CBAR = "CBAR": "SPIRV",
+    // SPIR-V: accesses that others may see, their availability and visibility operations, and those that
+    // memory semantics add.
+    NONPRIV = "NONPRIV": "SPIRV", AV = "AV": "SPIRV", VIS = "VIS": "SPIRV",
+    SEMAV = "SEMAV": "SPIRV", SEMVIS = "SEMVIS": "SPIRV",
+    // SPIR-V: the storage class of what is accessed, and those that semantics list.
+    UNIFORM = "UNIFORM": "SPIRV", WORKGROUP = "WORKGROUP": "SPIRV", CROSSWORKGROUP = "CROSSWORKGROUP": "SPIRV",
+    SEM_UNIFORM = "SEM-UNIFORM": "SPIRV", SEM_WORKGROUP = "SEM-WORKGROUP": "SPIRV",
+    SEM_CROSSWORKGROUP = "SEM-CROSSWORKGROUP": "SPIRV",
 }
 
 /// Annotations that a model declares, beside those of [`TAG_TABLE`]: each name has a bit of its
@@ -143,9 +172,9 @@ pub struct Annotations {
 
 impl Annotations {
     /// The bit of the first; all fixed annotations lie below.
-    const FIRST: u32 = 96;
+    const FIRST: u32 = 160;
     /// The most that there can be.
-    pub const MOST: usize = (128 - Self::FIRST) as usize;
+    pub const MOST: usize = (Tags::BITS - Self::FIRST) as usize;
 
     /// Adds a name, where it is new; false where there is no room.
     pub fn add(&mut self, name: &str) -> bool {
@@ -161,7 +190,7 @@ impl Annotations {
 
     pub fn get(&self, name: &str) -> Option<Tags> {
         let i = self.names.iter().position(|n| n == name)?;
-        Some(Tags(1 << (Self::FIRST + i as u32)))
+        Some(Tags::bit(Self::FIRST + i as u32))
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -415,6 +444,8 @@ pub struct Code {
     pub regs: Vec<RegInfo>,
     /// Initial values; registers that are not listed hold 0.
     pub reg_init: Vec<(Reg, Val)>,
+    /// Annotations of locations, which every access to them has: their storage class.
+    pub locations: Vec<(u16, Tags)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -44,15 +44,16 @@ macro_rules! built_in {
 built_in! {
     "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
     "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
-    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el", "clang-nvptx-sm90", "clang-nvptx",
-    "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
-    "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-thumb",
+    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-nvptx-sm90", "clang-nvptx",
+    "clang-opencl", "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
+    "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-spirv", "clang-thumb",
     "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",
     "gcc-aarch64-march", "gcc-aarch64-pic", "gcc-aarch64", "gcc-armv7-pic", "gcc-armv7",
     "gcc-armv8", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
     "gcc-ppc64le-cpu", "gcc-ppc64le-pic", "gcc-ppc64le", "gcc-riscv64-pic", "gcc-riscv64",
-    "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "rustc-cross",
-    "rustc", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
+    "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "llvm-spirv", "llvm-spirv-15", "rustc-cross",
+    "rustc", "spirv-opt", "spirv-opt-pass", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
     "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
     "zig-armv7", "zig-armv8", "zig-mips64el", "zig-nvptx", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
 }
@@ -68,6 +69,8 @@ pub struct Profile {
     pub compiler: String,
     pub language: Language,
     pub args: Vec<String>,
+    /// Commands with their arguments that work on what the compiler wrote.
+    pub then: Vec<Vec<String>>,
     pub arch: Arch,
     /// A name, or the path of a `.cat` file.
     pub model: Option<String>,
@@ -207,6 +210,12 @@ impl Profile {
         let mut key = Keyer::new("profile/1").field("compiler", self.compiler.as_bytes());
         for arg in &self.args {
             key.add("arg", arg.as_bytes());
+        }
+        for command in &self.then {
+            key.add("then", b"");
+            for word in command {
+                key.add("word", word.as_bytes());
+            }
         }
         if self.language != Language::C {
             key.add("language", self.language.name().as_bytes());
@@ -489,6 +498,7 @@ fn inherited(
     let mut args = base.args.0;
     args.extend(file.args.0);
     file.args.0 = args;
+    file.then.0.splice(..0, base.then.0);
     file.inputs.0.splice(..0, base.inputs.0);
     if file.builds.is_empty() {
         file.builds = base.builds;
@@ -644,6 +654,19 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 args.push(arg);
             }
         }
+        let mut then = Vec::new();
+        for command in file.then.iter() {
+            let text = expand(command)?;
+            let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+            let names = |place: &str| words.iter().any(|w| w.contains(place));
+            if !words.is_empty() && !(names("{in}") && names("{out}")) {
+                return Err(at(command.span, format!("`{text}` does not say what it works on"))
+                    .help("write `{in}` and `{out}` where the names of its files stand"));
+            }
+            if !words.is_empty() {
+                then.push(words);
+            }
+        }
         let mapping: BTreeMap<String, Vec<String>> = file
             .mapping
             .iter()
@@ -665,6 +688,7 @@ fn family(files: &dyn Files, source: &Source, path: &Path, on_disk: bool) -> Res
                 })?,
             },
             args,
+            then,
             arch: arch.value.arch(),
             model: file.model.as_ref().map(expand).transpose()?,
             env: file

@@ -37,12 +37,18 @@ pub struct ProfileFile {
     /// are.
     #[serde(default)]
     pub builds: Words,
-    /// The language in which it is given tests: `c`, `c++` or `rust`; `c` where left out.
+    /// The language in which it is given tests: `c`, `c++`, `rust` or `opencl`; `c` where left
+    /// out.
     #[serde(default)]
     pub language: Option<Sp<String>>,
     /// Its arguments.
     #[serde(default)]
     pub args: Words,
+    /// Commands that work on what the compiler wrote, one after the other, each on what the one before
+    /// wrote: `llvm-spirv-14 {in} -o {out}`, `spirv-opt -O {in} -o {out}`. One that variables leave
+    /// empty is left out.
+    #[serde(default)]
+    pub then: Words,
     /// The litmus dialect of the code it emits.
     #[serde(default)]
     pub arch: Option<Sp<Dialect>>,
@@ -92,6 +98,7 @@ pub enum Dialect {
     PPC,
     MIPS,
     PTX,
+    SPIRV,
 }
 
 impl Dialect {
@@ -105,6 +112,7 @@ impl Dialect {
             Dialect::PPC => Arch::Ppc,
             Dialect::MIPS => Arch::Mips,
             Dialect::PTX => Arch::Ptx,
+            Dialect::SPIRV => Arch::Spirv,
         }
     }
 }

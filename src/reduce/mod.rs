@@ -149,6 +149,8 @@ fn read_again(test: &Test) -> Option<Test> {
 /// The test without one of its threads; those behind it move up.
 fn without_thread(test: &Test, thread: usize) -> Option<Test> {
     let mut out = test.clone();
+    let left: Vec<usize> = (0..out.threads.len()).filter(|t| *t != thread).collect();
+    out.scopes = out.scopes.map(|s| s.of(&left));
     out.threads.remove(thread);
     for (t, body) in out.threads.iter_mut().enumerate() {
         let Body::C(f) = body else { return None };

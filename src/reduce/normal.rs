@@ -65,6 +65,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
     out.name = NAME.to_string();
     out.doc = None;
     out.threads = order.iter().map(|t| test.threads[*t].clone()).collect();
+    out.scopes = test.scopes.as_ref().map(|s| s.of(order));
     let mut places = Names::default();
     let mut locals: Vec<HashMap<String, String>> = vec![HashMap::new(); order.len()];
     for (t, body) in out.threads.iter_mut().enumerate() {

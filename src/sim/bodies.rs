@@ -48,6 +48,11 @@ impl Symbols for Recorder<'_> {
         self.typed = true;
         self.symbols.declare(name, ty)
     }
+
+    fn own(&mut self, name: &str, ty: &Type) -> u16 {
+        self.typed = true;
+        self.symbols.own(name, ty)
+    }
 }
 
 impl Bodies {

@@ -265,6 +265,8 @@ fn base_name(base: BaseRel) -> String {
         BaseRel::SameAccess => "same-access".into(),
         BaseRel::SameInstr => "same-instr".into(),
         BaseRel::SameThread => "same-thread".into(),
+        BaseRel::SameBarrier => "same-barrier".into(),
+        BaseRel::SameLevel(level) => format!("same-{}", level.name()),
         BaseRel::RfReg => "rf-reg".into(),
         BaseRel::PickAddr => "pick-addr".into(),
         BaseRel::PickData => "pick-data".into(),

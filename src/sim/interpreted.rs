@@ -12,6 +12,7 @@ use litmake_base::rel::{Rel, Set};
 use litmake_cat::exec::{Exec, Verdict};
 use litmake_cat::plan::{BaseRel, BaseSet};
 use litmake_cat::{self as cat, Model};
+use litmake_litmus::scopes::Level;
 
 /// The name of `undefined_unless` among the flags.
 pub const UNDEFINED: &str = "undef";
@@ -36,7 +37,7 @@ const SETS: [BaseSet; 16] = [
     BaseSet::Observed,
 ];
 
-const RELS: [BaseRel; 23] = [
+const RELS: [BaseRel; 30] = [
     BaseRel::Po,
     BaseRel::Loc,
     BaseRel::Int,
@@ -57,6 +58,13 @@ const RELS: [BaseRel; 23] = [
     BaseRel::SameAccess,
     BaseRel::SameInstr,
     BaseRel::SameThread,
+    BaseRel::SameBarrier,
+    BaseRel::SameLevel(Level::Subgroup),
+    BaseRel::SameLevel(Level::Workgroup),
+    BaseRel::SameLevel(Level::Cluster),
+    BaseRel::SameLevel(Level::QueueFamily),
+    BaseRel::SameLevel(Level::Device),
+    BaseRel::SameLevel(Level::System),
     BaseRel::Id,
     BaseRel::Differ,
     BaseRel::MayDiffer,

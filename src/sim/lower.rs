@@ -14,7 +14,7 @@ use litmake_lang::c11::lower::{self, Dialect};
 use litmake_litmus::{
     Arch, Body, CmpOp, InitItem, InitValue, Operand, Place, Prop, Symbols, Test, Type, Value,
 };
-use litmake_ops::{Reg, Val};
+use litmake_ops::{Reg, Tags, Val};
 
 /// A register or location without a type is shown and compared as an `int`.
 const INT_BITS: u8 = 32;
@@ -29,6 +29,8 @@ struct Locations {
     /// Whether a declaration gives the size; else accesses may go anywhere near.
     declared: Vec<bool>,
     index: FxHashMap<String, u16>,
+    /// The thread that is lowered.
+    thread: usize,
 }
 
 impl Locations {
@@ -43,6 +45,7 @@ impl Locations {
             elem: 4,
             signed: true,
             is_const: false,
+            tags: Tags::NONE,
             init: Vec::new(),
         });
         self.declared.push(false);
@@ -75,6 +78,10 @@ impl Symbols for Locations {
         let i = self.get(name);
         self.give_type(i, ty, 8);
         i
+    }
+
+    fn own(&mut self, name: &str, ty: &Type) -> u16 {
+        self.declare(&format!("{}:{name}", self.thread), ty)
     }
 }
 
@@ -117,7 +124,8 @@ impl Program {
             }
         }
         let mut threads = Vec::with_capacity(test.threads.len());
-        for body in &test.threads {
+        for (number, body) in test.threads.iter().enumerate() {
+            locations.thread = number;
             threads.push(match body {
                 Body::Asm(lines) => {
                     let Some(isa) = isa else {
@@ -138,6 +146,11 @@ impl Program {
                     }
                 },
             });
+        }
+        for (location, tags) in threads.iter().flat_map(|t: &Thread| &t.code.locations) {
+            if let Some(location) = locations.list.get_mut(usize::from(*location)) {
+                location.tags = location.tags | *tags;
+            }
         }
         let mut lowering = Lowering {
             test,
@@ -453,6 +466,7 @@ impl Lowering<'_> {
             name: self.test.name.clone(),
             locations: self.locations.list,
             threads: self.threads,
+            scopes: Arc::new(self.test.placed()),
             labels: self.test.threads.iter().map(labels).collect(),
             shown,
             observed,

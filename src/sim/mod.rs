@@ -21,6 +21,8 @@ pub mod skeleton;
 mod small;
 mod solver;
 mod specialise;
+#[cfg(test)]
+mod spirv;
 pub mod steps;
 mod theory;
 pub mod unfold;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use litmake_base::diag::Span;
+use litmake_litmus::scopes::Scopes;
 use litmake_litmus::{Arch, CmpOp, Quantifier};
-use litmake_ops::{Code, Reg, Val};
+use litmake_ops::{Code, Reg, Tags, Val};
 
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -15,6 +16,7 @@ pub struct Program {
     pub name: String,
     pub locations: Vec<Location>,
     pub threads: Vec<Thread>,
+    pub scopes: Arc<Scopes>,
     /// For each thread, its labels and the instruction that each stands before.
     pub labels: Vec<Vec<(String, u32)>>,
     /// The columns of a final state, in printing order.
@@ -68,6 +70,8 @@ pub struct Location {
     pub elem: u8,
     pub signed: bool,
     pub is_const: bool,
+    /// The annotations that every access to it has.
+    pub tags: Tags,
     /// Initial contents by byte offset and size; the rest is 0.
     pub init: Vec<(u32, u8, Val)>,
 }

@@ -4,6 +4,8 @@
 //! Initial writes come first, then each thread's events in program order. An access that
 //! partly overlaps another is split into cells, with one event for each cell.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -13,6 +15,7 @@ use super::path::{Kind, Path, PathEvent, Taint};
 use super::program::{ObservedPlace, Program};
 use litmake_base::rel::{Rel, Set};
 use litmake_cat::plan::{BaseRel, BaseSet};
+use litmake_litmus::scopes::Scopes;
 use litmake_ops::{Port, Tags, Val, tag};
 
 /// A cell: a range of a location that every access of the test covers as a whole or not at all.
@@ -216,6 +219,7 @@ pub struct Skeleton<'p> {
     first: Vec<Vec<(u16, u16)>>,
     /// The events of each thread.
     threads: Vec<std::ops::Range<usize>>,
+    scopes: Arc<Scopes>,
     /// Which events have different values, for models that ask.
     values: Option<Values>,
 }
@@ -279,7 +283,9 @@ impl<'p> Skeleton<'p> {
                     line: e.line,
                 };
                 if e.is_access() {
-                    event.is_const = program.locations[usize::from(e.loc)].is_const;
+                    let location = &program.locations[usize::from(e.loc)];
+                    event.is_const = location.is_const;
+                    event.tags = event.tags | location.tags;
                     for cell in cells.covering(e.loc, e.off, e.size) {
                         let place = cells.places[usize::from(cell)];
                         let shift = (place.off - e.off) * 8;
@@ -345,7 +351,8 @@ impl<'p> Skeleton<'p> {
                 read.candidates.retain(|w| events[usize::from(*w)].kind != Kind::LockWrite);
             }
         }
-        Skeleton { paths, events, reads, writes, first, threads, values: None }
+        let scopes = program.scopes.clone();
+        Skeleton { paths, events, reads, writes, first, threads, scopes, values: None }
     }
 
     pub fn len(&self) -> usize {
@@ -531,6 +538,16 @@ impl<'p> Skeleton<'p> {
                     out.remove_identity();
                 }
             }
+            BaseRel::SameLevel(level) => {
+                let threads = 0..self.threads.len();
+                for (i, e) in self.events.iter().enumerate() {
+                    let Some(own) = e.thread.map(usize::from) else { continue };
+                    for other in threads.clone().filter(|t| self.scopes.share(level, own, *t)) {
+                        out.insert_range(i, self.threads[other].clone());
+                    }
+                }
+            }
+            BaseRel::SameBarrier => self.meetings(out),
             BaseRel::Ext => {
                 let inits = self.events.iter().take_while(|e| e.is_init()).count();
                 for (i, e) in self.events.iter().enumerate() {
@@ -584,6 +601,23 @@ impl<'p> Skeleton<'p> {
             BaseRel::Differ => self.values.iter().for_each(|v| out.copy_from(&v.differ)),
             BaseRel::MayDiffer => self.values.iter().for_each(|v| out.copy_from(&v.may_differ)),
             BaseRel::Rf | BaseRel::Co => {}
+        }
+    }
+
+    /// The events at which threads wait for one another: the first of each thread with equal
+    /// annotations, the second of each, and so on.
+    fn meetings(&self, out: &mut Rel) {
+        let meets = |e: &Event| e.kind == Kind::Fence && e.tags.meets(tag::CBAR);
+        let number = |i: usize| {
+            let (e, same) = (&self.events[i], self.thread_range(&self.events[i]).start..i);
+            same.filter(|j| meets(&self.events[*j]) && self.events[*j].tags == e.tags).count()
+        };
+        for (i, a) in self.events.iter().enumerate().filter(|(_, e)| meets(e)) {
+            for (j, b) in self.events.iter().enumerate().filter(|(_, e)| meets(e)) {
+                if a.thread != b.thread && a.tags == b.tags && number(i) == number(j) {
+                    out.insert(i, j);
+                }
+            }
         }
     }
 

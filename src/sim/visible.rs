@@ -200,7 +200,7 @@ impl Visible {
 /// The decisions that are events in herd, where models see them in program order.
 fn branches(arch: Arch) -> Branches {
     match arch {
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx => Branches::None,
+        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => Branches::None,
         Arch::AArch64 => Branches::All,
         Arch::Arm | Arch::RiscV | Arch::Ppc | Arch::Mips => Branches::Conditional,
     }

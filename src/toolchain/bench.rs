@@ -3,6 +3,7 @@
 //!
 //! It does not know what the texts are.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::compile::{Compiler, arguments, subcommands};
@@ -15,11 +16,6 @@ use litmake_litmus::Arch;
 
 /// A text that every compiler of C and C++ takes.
 pub const PLAIN: &str = "int plain;\n";
-
-/// Whether the code of a target is text, for which there are no object files.
-pub fn is_text(arch: Arch) -> bool {
-    arch == Arch::Ptx
-}
 
 type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 
@@ -45,8 +41,9 @@ impl<'a> Bench<'a> {
             Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
-            Language::C | Language::Cpp => {
-                let made = if is_text(compiler.profile.arch) { "-S" } else { "-c" };
+            Language::C | Language::Cpp | Language::OpenCl => {
+                // Where the code is text, there are no object files.
+                let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             Language::Rust => (
@@ -100,7 +97,7 @@ impl<'a> Bench<'a> {
     fn lacks_headers(&self) -> bool {
         let given = || self.args.iter().any(|a| a == "-ffreestanding");
         match self.compiler.profile.language {
-            Language::Rust => return false,
+            Language::Rust | Language::OpenCl => return false,
             Language::C if given() => return false,
             Language::C | Language::Cpp => {}
         }
@@ -122,13 +119,51 @@ impl<'a> Bench<'a> {
     }
 
     fn compile(&self, text: &str, args: &[String]) -> Result<Vec<u8>, Failure> {
-        let Compiler { profile, program, stop, .. } = self.compiler;
+        let Compiler { profile, program, .. } = self.compiler;
         let (file, object) = (format!("test.{}", profile.language.extension()), "test.o");
-        // What an earlier text left must not be taken for this one's.
-        let _ = std::fs::remove_file(self.dir.path().join(object));
         self.dir
             .write(&file, text)
             .map_err(|e| Failure::machine(format!("the source cannot be written: {e}")))?;
+        let mut bytes = self.step(&profile.compiler, program, args, object)?;
+        let mut last = object.to_string();
+        let dis = ["spirv-dis", "--raw-id", "{in}", "-o", "{out}"].map(String::from).to_vec();
+        let dis = (profile.arch == Arch::Spirv).then_some(&dis);
+        for (n, words) in profile.then.iter().chain(dis).enumerate() {
+            let [command, rest @ ..] = &words[..] else { continue };
+            let program = process::find(command).ok_or_else(|| {
+                let what =
+                    format!("`{command}` is not installed; `litmake doctor` says how to get it");
+                Failure::broken(Fault::Missing, what)
+            })?;
+            let next = format!("test.{n}");
+            let word = |word: &String| word.replace("{in}", &last).replace("{out}", &next);
+            let args: Vec<String> = rest.iter().map(word).collect();
+            bytes = self.step(command, &program, &args, &next)?;
+            last = next;
+        }
+        match profile.arch {
+            Arch::Ptx | Arch::Spirv => Ok(bytes),
+            _ => match object::File::parse(&*bytes) {
+                Err(e) => {
+                    let what = format!("wrote an object file that cannot be read: {e}");
+                    Err(Failure::broken(Fault::Output, format!("{} {what}", profile.compiler)))
+                }
+                Ok(_) => Ok(bytes),
+            },
+        }
+    }
+
+    /// Runs one program, and gives what it left in a file.
+    fn step(
+        &self,
+        name: &str,
+        program: &Path,
+        args: &[String],
+        file: &str,
+    ) -> Result<Vec<u8>, Failure> {
+        // What an earlier text left must not be taken for this one's.
+        let _ = std::fs::remove_file(self.dir.path().join(file));
+        let Compiler { profile, stop, .. } = self.compiler;
         let ended = (self.run)(&Request {
             program,
             args,
@@ -139,17 +174,9 @@ impl<'a> Bench<'a> {
             processors: 1,
             stop: *stop,
         });
-        let name = &profile.compiler;
         trouble::judge(name, ended, self.timeout)?;
-        let unusable = |what: String| Failure::broken(Fault::Output, format!("{name} {what}"));
-        let bytes = self.dir.read(object);
-        let bytes = bytes.map_err(|e| unusable(format!("left no object file: {e}")))?;
-        if is_text(profile.arch) {
-            return Ok(bytes);
-        }
-        match object::File::parse(&*bytes) {
-            Err(e) => Err(unusable(format!("wrote an object file that cannot be read: {e}"))),
-            Ok(_) => Ok(bytes),
-        }
+        self.dir
+            .read(file)
+            .map_err(|e| Failure::broken(Fault::Output, format!("{name} left no object file: {e}")))
     }
 }

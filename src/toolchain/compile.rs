@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::bench::{Bench, PLAIN, Run, is_text};
+use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
 use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
 use super::ptx;
 use super::runtime::Runtime;
+use super::spirv;
 use super::table;
 use super::trouble;
 pub use super::trouble::first_error;
@@ -52,6 +53,14 @@ pub(super) struct Unit {
     observe: BTreeMap<String, Vec<String>>,
 }
 
+/// What a compiler wrote.
+enum Code {
+    Machine(Box<Image>),
+    Ptx(ptx::module::Module),
+    /// A module as text.
+    Spirv(String),
+}
+
 /// How a compiled test's functions are called: what compiled code has for what the test names.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -63,12 +72,6 @@ pub struct Frame {
     pub threads: Vec<(String, Vec<String>)>,
     /// Thread, name and location of each observed local.
     pub locals: Vec<(usize, String, String)>,
-}
-
-/// What a compiler wrote.
-enum Code {
-    Machine(Box<Image>),
-    Ptx(ptx::module::Module),
 }
 
 impl Compiler<'_> {
@@ -105,7 +108,8 @@ impl Compiler<'_> {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()).into());
         }
         let arch = self.profile.arch;
-        if !is_text(arch) && isa::target::of(arch, false, false, false).is_none() {
+        let lifted = isa::target::of(arch, false, false, false).is_some();
+        if !lifted && !matches!(arch, Arch::Ptx | Arch::Spirv) {
             return Err(Failure::unsupported(format!(
                 "code for {} cannot be lifted yet",
                 arch.name()
@@ -211,8 +215,10 @@ impl Compiler<'_> {
 
     /// What a batch became, laid out for its tests.
     fn code(&self, output: &[u8]) -> Result<Code, Failure> {
+        let text = || String::from_utf8_lossy(output);
         Ok(match self.profile.arch {
-            Arch::Ptx => Code::Ptx(ptx::module::Module::read(&String::from_utf8_lossy(output))?),
+            Arch::Ptx => Code::Ptx(ptx::module::Module::read(&text())?),
+            Arch::Spirv => Code::Spirv(text().into_owned()),
             arch => Code::Machine(Image::new(arch, output, self.runtime.libraries())?.into()),
         })
     }
@@ -339,6 +345,13 @@ impl Compiler<'_> {
         match code.as_ref().map_err(Clone::clone)? {
             Code::Machine(image) => self.lifted(unit, n, image),
             Code::Ptx(module) => self.inlined(unit, n, module),
+            Code::Spirv(text) => {
+                let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
+                let given = spirv::Given { threads: &threads, globals: &globals };
+                let (threads, more) = spirv::threads(text, &given)?;
+                init.extend(more);
+                compose(&unit.test, self.profile.arch, &locals, init, threads)
+            }
         }
     }
 

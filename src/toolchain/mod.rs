@@ -20,6 +20,7 @@ pub mod process;
 pub mod ptx;
 pub mod runtime;
 pub mod scratch;
+mod spirv;
 pub mod supervisor;
 pub mod table;
 pub mod trace;

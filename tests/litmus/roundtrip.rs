@@ -5,6 +5,7 @@ use std::sync::Arc;
 use litmake::diag::{Source, Span};
 use litmake::litmus::c;
 use litmake::litmus::canon::canonical_hash;
+use litmake::litmus::scopes::Scopes;
 use litmake::litmus::{
     Arch, Body, CmpOp, Condition, InitItem, InitValue, Line, Observed, Operand, Place, Prop,
     Quantifier, Test, Type, Value, log, read, write,
@@ -60,7 +61,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::RiscV => &["x5", "a0", "t1"],
         Arch::Ppc => &["r1", "r31"],
         Arch::Mips => &["$8", "$t1", "$31"],
-        Arch::Llvm => &["r0", "r1"],
+        Arch::Llvm | Arch::Spirv => &["r0", "r1"],
     }
 }
 
@@ -81,6 +82,11 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
             "%0 = load atomic i32, ptr @x acquire",
             "br i1 %1, label %L0, label %L1",
             "%2 = phi { i32, i1 } [ %3, %L0 ], [ poison, %L1 ]",
+        ],
+        Arch::Spirv => &[
+            "%0 = OpLoad %uint %x Volatile|Aligned 4",
+            "OpAtomicStore %x %uint_1 %uint_66 %0",
+            "%1 = OpLabel",
         ],
     }
 }
@@ -245,9 +251,20 @@ fn test() -> impl Strategy<Value = Test> {
             ]),
             prop(arch, n),
             any::<bool>(),
+            scopes(n),
         )
             .prop_map(
-                move |(head, init, threads, locations, filter, quantifier, prop, helper)| {
+                move |(
+                    head,
+                    init,
+                    threads,
+                    locations,
+                    filter,
+                    quantifier,
+                    prop,
+                    helper,
+                    scopes,
+                )| {
                     let mut seen = std::collections::HashSet::new();
                     let words = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
                     let help = arch == Arch::C && helper;
@@ -262,6 +279,7 @@ fn test() -> impl Strategy<Value = Test> {
                             .then(|| function("int f(int a) { return a; }"))
                             .into_iter()
                             .collect(),
+                        scopes,
                         locations,
                         filter,
                         condition: Condition { quantifier, prop, span: Span::default() },
@@ -269,6 +287,27 @@ fn test() -> impl Strategy<Value = Test> {
                     }
                 },
             )
+    })
+}
+
+/// A tree of scopes for so many threads, in up to four workgroups of devices of their own.
+fn scopes(threads: usize) -> impl Strategy<Value = Option<Scopes>> {
+    option::of(vec((0..2u8, 0..2u8), threads)).prop_map(|of| {
+        let of = of?;
+        let mut text = String::from("C t {} ");
+        (0..of.len()).for_each(|t| text += &format!("void P{t}() {{}} "));
+        text += "scopes: (system";
+        for device in 0..2 {
+            for group in 0..2 {
+                text += " (device (workgroup";
+                for (t, _) in of.iter().enumerate().filter(|(_, o)| **o == (device, group)) {
+                    text += &format!(" P{t}");
+                }
+                text += "))";
+            }
+        }
+        let test = read(&Source::new("scopes", text + ") exists (true)"));
+        test.unwrap_or_else(|e| panic!("{e}")).scopes
     })
 }
 

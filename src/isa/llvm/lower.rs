@@ -455,7 +455,7 @@ impl<'a> Lower<'a> {
         let (_, new) = self.typed()?;
         let new = one(&new)?;
         let success = self.access(true, volatile)?;
-        let failure = self.order()? | Tags(success.0 & tag::C_VOLATILE.0);
+        let failure = self.order()? | success.among(tag::C_VOLATILE);
         let swap = Swap { addr, bits, want, new, weak, success, failure };
         let (old, ok) = self.compare_exchange(&swap)?;
         Ok(vec![old, ok])

@@ -86,8 +86,8 @@ fn accesses_have_their_orders() {
             })
             .unwrap_or_else(|| panic!("{text} has no event"))
     };
-    assert_eq!(tags("%r = load i32, ptr @x, align 4").0, 0);
-    assert_eq!(tags("%r = load i32, i32* @x, align 4, !tbaa !5").0, 0);
+    assert_eq!(tags("%r = load i32, ptr @x, align 4"), Tags::NONE);
+    assert_eq!(tags("%r = load i32, i32* @x, align 4, !tbaa !5"), Tags::NONE);
     assert_eq!(tags("%r = load volatile i32, ptr @x"), tag::C_VOLATILE);
     assert_eq!(tags("%r = load atomic i32, ptr @x unordered"), tag::C_A | tag::UNORDERED);
     assert_eq!(tags("store atomic i32 1, ptr @x release, align 4"), tag::C_A | tag::C_REL);

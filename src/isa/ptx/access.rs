@@ -110,8 +110,9 @@ impl<'a> Access<'a> {
         ty.ok_or_else(|| "expected a type of 8 to 64 bits, such as `.u32`".into())
     }
 
-    /// The annotations of what it reads and of what it writes. A weak access has none; a volatile one is relaxed at the scope of the system; an atomic operation that does not say is
-    /// relaxed at the scope of the GPU.
+    /// The annotations of what it reads and of what it writes. A weak access has none; a volatile one
+    /// is relaxed at the scope of the system; an atomic operation that does not say is relaxed at the
+    /// scope of the GPU.
     pub(super) fn tags(&self, of: Of) -> (Tags, Tags) {
         let relaxed = tag::C_RLX;
         let (read, write) = match self.order {

@@ -12,12 +12,12 @@ fn tags(out: &Outcome) -> Vec<Tags> {
     out.events.iter().map(|e| e.tags).collect()
 }
 
-const SC: Tags = Tags(tag::C_A.0 | tag::C_SC.0);
-const RLX: Tags = Tags(tag::C_A.0 | tag::C_RLX.0);
-const ACQ: Tags = Tags(tag::C_A.0 | tag::C_ACQ.0);
-const REL: Tags = Tags(tag::C_A.0 | tag::C_REL.0);
-const ACQ_REL: Tags = Tags(tag::C_A.0 | tag::C_ACQ_REL.0);
-const CON: Tags = Tags(tag::C_A.0 | tag::C_CON.0);
+const SC: Tags = tag::C_A.with(tag::C_SC);
+const RLX: Tags = tag::C_A.with(tag::C_RLX);
+const ACQ: Tags = tag::C_A.with(tag::C_ACQ);
+const REL: Tags = tag::C_A.with(tag::C_REL);
+const ACQ_REL: Tags = tag::C_A.with(tag::C_ACQ_REL);
+const CON: Tags = tag::C_A.with(tag::C_CON);
 const NA: Tags = tag::C_NA;
 
 /// A call on `x` that holds 6, its event, what `x` holds after, and what it gives.

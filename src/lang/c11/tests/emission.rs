@@ -29,6 +29,7 @@ fn test(threads: &[&str], helpers: &[&str], prop: Prop) -> Test {
         }],
         threads: threads.iter().map(|t| Body::C(function(t))).collect(),
         helpers: helpers.iter().map(function).collect(),
+        scopes: None,
         locations: Vec::new(),
         filter: None,
         condition: Condition { quantifier: Quantifier::Exists, prop, span: Span::default() },

@@ -1,0 +1,90 @@
+//! Emission as OpenCL C: the C text with locations behind `global` pointers.
+//!
+//! What `c11::emit` says of the meaning holds here too; only types are written differently. The same text is C for
+//! compilers that are told so (`-x c`): `global` is then the address space that it stands for.
+
+use std::sync::Arc;
+
+use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
+use litmake_base::failure::Failure;
+use litmake_litmus::c::print_declaration;
+use litmake_litmus::c::types::qualify;
+use litmake_litmus::{Body, Test, Type};
+
+/// OpenCL C has the atomics of C11, but for fences, which say what they order. All of a device's memory is ordered
+/// by a fence of C.
+pub const HEADER: &str = "\
+#ifdef __OPENCL_C_VERSION__
+typedef char int8_t;
+typedef uchar uint8_t;
+typedef short int16_t;
+typedef ushort uint16_t;
+typedef int int32_t;
+typedef uint uint32_t;
+typedef long int64_t;
+typedef ulong uint64_t;
+#define memory_order_consume memory_order_acquire
+#define atomic_thread_fence(order)                                                           \\
+  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, order,                  \\
+                         memory_scope_device)
+#else
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#define global __attribute__((address_space(1)))
+#endif
+
+";
+
+/// A test without the header.
+pub fn emit(test: &Test, options: &EmitOptions) -> Result<String, Failure> {
+    if options.storage != Storage::Params {
+        let what = "locations that are variables of an OpenCL program";
+        return Err(Failure::unsupported(what));
+    }
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            for ty in f.params.iter().map(|p| &p.ty) {
+                if let Type::Pointer(to) = ty.bare() {
+                    fits(to)?;
+                }
+            }
+        }
+    }
+    let options = EmitOptions { spell: Some(spell), ..options.clone() };
+    let text = emit_c(test, &options);
+    let text = text.strip_prefix(C_HEADER).unwrap_or(&text);
+    Ok(text.to_string())
+}
+
+/// Whether OpenCL C has a type, where it is atomic.
+fn fits(ty: &Type) -> Result<(), Failure> {
+    match ty.bare() {
+        Type::Int { bytes: 4 | 8, .. } => Ok(()),
+        Type::Pointer(to) | Type::Array(to, _) if !ty.is_atomic() => fits(to),
+        _ if !ty.is_atomic() => Ok(()),
+        _ => Err(Failure::unsupported("atomics of OpenCL C that have other than 4 or 8 bytes")),
+    }
+}
+
+/// A type as OpenCL C writes it.
+fn spell(ty: &Type) -> Type {
+    let inner = match ty.bare() {
+        // The address space belongs to what is pointed to.
+        Type::Pointer(t) => {
+            let to = print_declaration(&spell(t), "");
+            Type::Pointer(Arc::new(Type::Named(format!("global {}", to.trim()))))
+        }
+        Type::Array(t, n) => Type::Array(Arc::new(spell(t)), *n),
+        t => t.clone(),
+    };
+    let named = match (ty.is_atomic(), ty.bare()) {
+        (true, Type::Int { bytes: 4, signed: true }) => Type::Named("atomic_int".into()),
+        (true, Type::Int { bytes: 4, signed: false }) => Type::Named("atomic_uint".into()),
+        (true, Type::Int { bytes: 8, signed: true }) => Type::Named("atomic_long".into()),
+        (true, Type::Int { bytes: 8, signed: false }) => Type::Named("atomic_ulong".into()),
+        (atomic, _) => return qualify(inner, ty.is_const(), ty.is_volatile(), atomic),
+    };
+    qualify(named, ty.is_const(), ty.is_volatile(), false)
+}

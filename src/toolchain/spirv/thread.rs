@@ -1,0 +1,416 @@
+//! Makes a function of a module a thread: calls of the module's functions are replaced by their code, parameters
+//! by variables for the locations that they point to, and names by others that say what they stand for.
+//!
+//! It does not know models, or what instructions do beyond where control goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::module::{Function, Line, Module};
+use litmake_base::diag::Span;
+use litmake_litmus::{InitItem, InitValue, Line as Text, Place, Type as Declared, Value};
+
+/// Functions that call one another deeper than this are refused.
+const DEEPEST: usize = 16;
+
+/// A thread of more instructions is refused.
+const MOST_LINES: usize = 4096;
+
+pub struct Thread {
+    pub lines: Vec<Text>,
+    pub init: Vec<InitItem>,
+}
+
+/// The thread that a function makes: `params` are the locations behind its parameters.
+pub fn thread(
+    module: &Module,
+    function: &str,
+    params: &[String],
+    globals: &[(String, String)],
+) -> Result<Thread, String> {
+    let missing = || format!("the module has no function `{function}`");
+    let id = module.exported.get(function).ok_or_else(missing)?;
+    let f = module.functions.get(id).ok_or_else(missing)?;
+    if f.params.len() != params.len() {
+        return Err(format!(
+            "`{function}` has {} parameters where the test gives {}",
+            f.params.len(),
+            params.len()
+        ));
+    }
+    let mut writer = Writer::new(module);
+    let mut args = Vec::new();
+    for ((_, ty), location) in f.params.iter().zip(params) {
+        args.push(writer.parameter(ty, location)?);
+    }
+    writer.function(f, args, None, 0)?;
+    writer.finish(globals)
+}
+
+/// A word of a line. Names in the module's own space are kept apart from those that are made here.
+#[derive(Clone, Debug)]
+enum Piece {
+    Word(String),
+    /// A name of the module: of a type, a constant, a variable.
+    Declared(String),
+    /// A value or a label of the thread.
+    Made(usize),
+    /// The label under which a block of a copy of a function ends.
+    End(usize, String),
+}
+
+struct Written {
+    result: Option<Piece>,
+    op: String,
+    operands: Vec<Piece>,
+}
+
+struct Writer<'a> {
+    module: &'a Module,
+    declared: BTreeMap<&'a str, &'a Line>,
+    /// The variables that stand for locations behind parameters: storage class, type, name.
+    parameters: Vec<(String, String, String)>,
+    lines: Vec<Written>,
+    made: usize,
+    copies: usize,
+    ends: BTreeMap<(usize, String), usize>,
+}
+
+/// Where the values that a called function returns go.
+struct Return {
+    after: usize,
+    values: Vec<(Option<Piece>, usize)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(module: &'a Module) -> Writer<'a> {
+        let named = |line: &'a Line| Some((line.result.as_deref()?, line));
+        Writer {
+            module,
+            declared: module.declarations.iter().filter_map(named).collect(),
+            parameters: Vec::new(),
+            lines: Vec::new(),
+            made: 0,
+            copies: 0,
+            ends: BTreeMap::new(),
+        }
+    }
+
+    fn fresh(&mut self) -> usize {
+        self.made += 1;
+        self.made - 1
+    }
+
+    fn line(
+        &mut self,
+        result: Option<Piece>,
+        op: &str,
+        operands: Vec<Piece>,
+    ) -> Result<(), String> {
+        if self.lines.len() >= MOST_LINES {
+            return Err("unsupported: a thread of so many instructions".into());
+        }
+        self.lines.push(Written { result, op: op.to_string(), operands });
+        Ok(())
+    }
+
+    /// A pointer to a location.
+    fn parameter(&mut self, ty: &str, location: &str) -> Result<Piece, String> {
+        let pointer = self.declared.get(ty).filter(|line| line.op == "OpTypePointer");
+        let pointer = pointer.ok_or("unsupported: a parameter that is no pointer")?;
+        let class = &pointer.operands[0];
+        if matches!(class.as_str(), "Function" | "Private") {
+            return Err(format!(
+                "unsupported: `{location}` is behind a pointer to the invocation's own memory ({class}): \
+                 compile for pointers to memory that is shared, such as `global` ones of OpenCL C"
+            ));
+        }
+        if class == "Generic" {
+            return Err(format!(
+                "unsupported: `{location}` is behind a pointer whose storage class is open (Generic)"
+            ));
+        }
+        self.parameters.push((class.clone(), ty.to_string(), location.to_string()));
+        Ok(Piece::Word(format!("%{location}")))
+    }
+
+    fn function(
+        &mut self,
+        f: &'a Function,
+        args: Vec<Piece>,
+        mut back: Option<&mut Return>,
+        depth: usize,
+    ) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Err("unsupported: functions that call one another without end".into());
+        }
+        self.copies += 1;
+        let copy = self.copies - 1;
+        let mut names: BTreeMap<&str, Piece> = BTreeMap::new();
+        for ((param, _), arg) in f.params.iter().zip(args) {
+            names.insert(param, arg);
+        }
+        for line in &f.body {
+            if let Some(result) = &line.result {
+                let made = self.fresh();
+                names.insert(result, Piece::Made(made));
+            }
+        }
+        let mut block = (String::new(), 0);
+        for line in &f.body {
+            let result = line.result.as_ref().map(|r| names[r.as_str()].clone());
+            let word = |word: &String| match names.get(word.as_str()) {
+                Some(piece) => piece.clone(),
+                None if word.starts_with('%') => Piece::Declared(word.clone()),
+                None => Piece::Word(word.clone()),
+            };
+            let operands: Vec<Piece> = line.operands.iter().map(word).collect();
+            match (line.op.as_str(), &result) {
+                ("OpLabel", Some(Piece::Made(label))) => {
+                    let name = line.result.clone().unwrap_or_default();
+                    block = (name, *label);
+                    self.ends.insert((copy, block.0.clone()), *label);
+                    self.line(result, "OpLabel", operands)?;
+                }
+                ("OpReturn" | "OpReturnValue", _) if back.is_some() => {
+                    let Some(back) = &mut back else { continue };
+                    back.values.push((operands.first().cloned(), block.1));
+                    let after = back.after;
+                    self.line(None, "OpBranch", vec![Piece::Made(after)])?;
+                }
+                ("OpReturnValue", _) => self.line(None, "OpReturn", Vec::new())?,
+                ("OpFunctionCall", _) => {
+                    let called = line.operands.get(1).and_then(|f| self.module.functions.get(f));
+                    let Some(called) =
+                        called.filter(|f| f.body.first().is_some_and(|l| l.op == "OpLabel"))
+                    else {
+                        let name = self.spelt(line.operands.get(1).map_or("", String::as_str));
+                        return Err(format!(
+                            "unsupported: a call of `{name}`, which is no function here"
+                        ));
+                    };
+                    if called.params.len() + 2 != operands.len() {
+                        return Err("a call with other arguments than the function has".into());
+                    }
+                    let mut after = Return { after: self.fresh(), values: Vec::new() };
+                    // The first name that the copy makes is that of its first block.
+                    let entry = Piece::Made(self.made);
+                    self.line(None, "OpBranch", vec![entry])?;
+                    self.function(called, operands[2..].to_vec(), Some(&mut after), depth + 1)?;
+                    self.line(Some(Piece::Made(after.after)), "OpLabel", Vec::new())?;
+                    block.1 = after.after;
+                    self.ends.insert((copy, block.0.clone()), after.after);
+                    self.returned(result, &operands[0], after.values)?;
+                }
+                ("OpPhi", _) => {
+                    let mut pieces = operands;
+                    for (n, piece) in pieces.iter_mut().enumerate().skip(2).step_by(2) {
+                        *piece = Piece::End(copy, line.operands[n].clone());
+                    }
+                    self.line(result, "OpPhi", pieces)?;
+                }
+                (op, _) => self.line(result, op, operands)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What a call gives: the value of the return that was taken.
+    fn returned(
+        &mut self,
+        result: Option<Piece>,
+        ty: &Piece,
+        values: Vec<(Option<Piece>, usize)>,
+    ) -> Result<(), String> {
+        if values.iter().all(|(value, _)| value.is_none()) {
+            return Ok(());
+        }
+        let mut operands = vec![ty.clone()];
+        for (value, from) in values {
+            operands.extend([value.ok_or("a return without a value")?, Piece::Made(from)]);
+        }
+        self.line(result, "OpPhi", operands)
+    }
+
+    /// What people call something.
+    fn spelt(&self, id: &str) -> String {
+        let exported = self.module.exported.iter().find(|(_, i)| *i == id);
+        exported.map_or_else(|| id.trim_start_matches('%').to_string(), |(name, _)| name.clone())
+    }
+
+    /// The names of the module that the code needs, with those that these need.
+    fn needed(&self) -> BTreeSet<&str> {
+        let mut todo: Vec<&str> = self.parameters.iter().map(|(_, ty, _)| ty.as_str()).collect();
+        for line in &self.lines {
+            for piece in line.operands.iter().chain(&line.result) {
+                if let Piece::Declared(id) = piece {
+                    todo.push(id);
+                }
+            }
+        }
+        let mut out = BTreeSet::new();
+        while let Some(id) = todo.pop() {
+            if out.insert(id)
+                && let Some(line) = self.declared.get(id)
+            {
+                todo.extend(
+                    line.operands.iter().filter(|o| o.starts_with('%')).map(String::as_str),
+                );
+            }
+        }
+        out
+    }
+
+    /// The lines of the thread: the declarations that it needs, then its code.
+    fn finish(self, globals: &[(String, String)]) -> Result<Thread, String> {
+        let needed = self.needed();
+        let mut names = Names::default();
+        names.used.extend(self.parameters.iter().map(|(_, _, location)| location.clone()));
+        names.used.extend(globals.iter().map(|(_, location)| location.clone()));
+        let mut init = Vec::new();
+        let mut declarations = Vec::new();
+        for line in &self.module.declarations {
+            let Some(id) = line.result.as_deref().filter(|id| needed.contains(id)) else {
+                continue;
+            };
+            let class = line.operands.get(1).map(String::as_str);
+            if line.op == "OpVariable" && class != Some("Private") {
+                let symbol = self.spelt(id);
+                let known = globals.iter().find(|(symbol_, _)| *symbol_ == symbol);
+                let location = match known {
+                    Some((_, location)) => location.clone(),
+                    None => format!("module_{}", plain(&symbol)),
+                };
+                names.known.insert(id.to_string(), format!("%{location}"));
+                if let Some(value) = line.operands.get(2).filter(|_| known.is_none()) {
+                    init.push(self.holds(&location, value)?);
+                }
+                let without = Line { operands: line.operands[..2].to_vec(), ..line.clone() };
+                declarations.push(without);
+                continue;
+            }
+            names.declare(line);
+            declarations.push(line.clone());
+        }
+        let decorated =
+            |line: &&Line| line.operands.first().is_some_and(|id| needed.contains(id.as_str()));
+        let layout = self.module.layout.iter().filter(decorated);
+        let mut lines = Vec::new();
+        for line in self.module.model.iter().chain(layout).chain(&declarations) {
+            lines.push(line.text(|id| names.of(id)));
+        }
+        // Threads may share the location behind a parameter, and a thread has it once.
+        let mut seen = BTreeSet::new();
+        for (class, ty, location) in &self.parameters {
+            if seen.insert(location) {
+                lines.push(format!("%{location} = OpVariable {} {class}", names.of(ty)));
+            }
+        }
+        // Values are numbered as they come.
+        let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+        for line in &self.lines {
+            if let Some(Piece::Made(made)) = line.result {
+                let n = numbers.len();
+                numbers.insert(made, n);
+            }
+        }
+        for line in &self.lines {
+            let mut text = String::new();
+            let word = |piece: &Piece| -> Result<String, String> {
+                let made = |made: &usize| {
+                    let number = numbers.get(made).ok_or("a name that nothing defines")?;
+                    Ok::<String, String>(format!("%{number}"))
+                };
+                match piece {
+                    Piece::Word(word) => Ok(word.clone()),
+                    Piece::Declared(id) => Ok(names.of(id)),
+                    Piece::Made(n) => made(n),
+                    Piece::End(copy, block) => {
+                        let end = self.ends.get(&(*copy, block.clone()));
+                        made(end.ok_or("a block without an end")?)
+                    }
+                }
+            };
+            if let Some(result) = &line.result {
+                text = format!("{} = ", word(result)?);
+            }
+            text.push_str(&line.op);
+            for operand in &line.operands {
+                text.push(' ');
+                text.push_str(&word(operand)?);
+            }
+            lines.push(text);
+        }
+        let line = |text| Text { labels: Vec::new(), text, span: Span::default() };
+        Ok(Thread { lines: lines.into_iter().map(line).collect(), init })
+    }
+
+    /// The initial state of a variable that the module gives a number.
+    fn holds(&self, location: &str, value: &str) -> Result<InitItem, String> {
+        let unknown = || format!("unsupported: what the variable `{location}` holds");
+        let line = self.declared.get(value).ok_or_else(unknown)?;
+        let ty = self.declared.get(line.operands[0].as_str()).ok_or_else(unknown)?;
+        let number = match line.op.as_str() {
+            "OpConstant" => line.operands[1].parse().map_err(|_| unknown())?,
+            "OpConstantNull" | "OpUndef" => 0,
+            _ => return Err(unknown()),
+        };
+        let bits: Option<u8> = match ty.op.as_str() {
+            "OpTypeInt" => ty.operands[0].parse().ok(),
+            _ => None,
+        };
+        let bytes = bits.ok_or_else(unknown)? / 8;
+        Ok(InitItem {
+            place: Place::Mem { name: location.to_string(), index: None },
+            ty: Some(Declared::Int { bytes, signed: false }),
+            value: Some(InitValue::One(Value::Int(number))),
+            span: Span::default(),
+        })
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// Names of declarations by what they declare.
+#[derive(Default)]
+struct Names {
+    known: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(&self, id: &str) -> String {
+        self.known.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    fn declare(&mut self, line: &Line) {
+        let Some(id) = &line.result else { return };
+        let operand = |i: usize| line.operands.get(i).map_or("", String::as_str);
+        let word = |i: usize| plain(self.of(operand(i)).trim_start_matches('%'));
+        let name = match line.op.as_str() {
+            "OpTypeVoid" => "void".to_string(),
+            "OpTypeBool" => "bool".to_string(),
+            "OpTypeInt" => {
+                let sign = if operand(1) == "1" { "int" } else { "uint" };
+                format!("{sign}{}", operand(0))
+            }
+            "OpTypePointer" => format!("{}_{}", operand(0), word(1)),
+            "OpConstantTrue" => "true".to_string(),
+            "OpConstantFalse" => "false".to_string(),
+            "OpConstantNull" => format!("{}_null", word(0)),
+            "OpConstant" => format!("{}_{}", word(0), operand(1).replace('-', "n")),
+            "OpExtInstImport" => "set".to_string(),
+            op if op.starts_with("OpType") => op.trim_start_matches("OpType").to_lowercase(),
+            _ => "constant".to_string(),
+        };
+        let mut unique = name.clone();
+        for n in 2.. {
+            if self.used.insert(unique.clone()) {
+                break;
+            }
+            unique = format!("{name}_{n}");
+        }
+        self.known.insert(id.clone(), format!("%{unique}"));
+    }
+}
