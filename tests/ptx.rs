@@ -22,7 +22,8 @@ use litmake::sim::{Engine, Model, Options, Simulator};
 const ENGINES: [Engine; 4] = [Engine::Auto, Engine::Enumerate, Engine::Solve, Engine::Exhaustive];
 
 fn test(threads: &[&str], scopes: &str, condition: &str) -> Test {
-    let rows: Vec<Vec<&str>> = threads.iter().map(|t| t.split(';').map(str::trim).collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        threads.iter().map(|t| t.split(';').map(str::trim).collect()).collect();
     let heads: Vec<String> = (0..threads.len()).map(|t| format!("P{t}")).collect();
     let mut text = format!("PTX t\n{{ }}\n{} ;\n", heads.join(" | "));
     for row in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
@@ -78,15 +79,26 @@ fn messages_pass_within_scopes() {
         for (distance, place) in places.into_iter().enumerate() {
             for (send, receive) in [
                 ("st.release.S.u32 [y], 1", "ld.acquire.S.u32 r0, [y]"),
-                ("fence.acq_rel.S; st.relaxed.S.u32 [y], 1", "ld.relaxed.S.u32 r0, [y]; fence.acq_rel.S"),
-                ("fence.release.S; st.relaxed.S.u32 [y], 1", "ld.relaxed.S.u32 r0, [y]; fence.acquire.S"),
+                (
+                    "fence.acq_rel.S; st.relaxed.S.u32 [y], 1",
+                    "ld.relaxed.S.u32 r0, [y]; fence.acq_rel.S",
+                ),
+                (
+                    "fence.release.S; st.relaxed.S.u32 [y], 1",
+                    "ld.relaxed.S.u32 r0, [y]; fence.acquire.S",
+                ),
                 ("fence.sc.S; st.relaxed.S.u32 [y], 1", "ld.acquire.S.u32 r0, [y]"),
                 ("atom.release.S.exch.b32 r5, [y], 1", "atom.acquire.S.add.u32 r0, [y], 0"),
                 ("red.release.S.add.u32 [y], 1", "ld.acquire.S.u32 r0, [y]"),
-                ("st.release.S.u32 [y], 1; st.relaxed.S.u32 [y], 1", "ld.relaxed.S.u32 r0, [y]; ld.acquire.S.u32 r0, [y]"),
+                (
+                    "st.release.S.u32 [y], 1; st.relaxed.S.u32 [y], 1",
+                    "ld.relaxed.S.u32 r0, [y]; ld.acquire.S.u32 r0, [y]",
+                ),
             ] {
-                let send = format!("st.weak.u32 [x], 1; {send}").replace(".S", &format!(".{scope}"));
-                let receive = format!("{receive}; ld.weak.u32 r1, [x]").replace(".S", &format!(".{scope}"));
+                let send =
+                    format!("st.weak.u32 [x], 1; {send}").replace(".S", &format!(".{scope}"));
+                let receive =
+                    format!("{receive}; ld.weak.u32 r1, [x]").replace(".S", &format!(".{scope}"));
                 let test = test(&[&send, &receive], place, "1:r0=1 /\\ 1:r1=0");
                 assert_eq!(shows(&test, &model), reach < distance, "{}", litmus::write(&test));
             }
@@ -107,7 +119,12 @@ fn what_is_no_pattern_orders_nothing() {
         (&["st.weak.u32 [x], 1; st.volatile.u32 [y], 1", receive], "", stale, true),
         (&["st.weak.u32 [x], 1; st.relaxed.sys.u32 [y], 1", receive], "", stale, true),
         (&[send, "ld.weak.u32 r0, [y]; fence.acq_rel.sys; ld.weak.u32 r1, [x]"], "", stale, true),
-        (&[send, "ld.volatile.u32 r0, [y]; fence.acq_rel.sys; ld.weak.u32 r1, [x]"], "", stale, false),
+        (
+            &[send, "ld.volatile.u32 r0, [y]; fence.acq_rel.sys; ld.weak.u32 r1, [x]"],
+            "",
+            stale,
+            false,
+        ),
         (&[send, "ld.volatile.u32 r0, [y]; ld.weak.u32 r1, [x]"], "", stale, true),
         // The reduction of P1 reads what P0 released, and shows it by what it leaves.
         (
@@ -200,7 +217,9 @@ fn causality_is_transitive() {
 #[test]
 fn fences_of_sequential_consistency_are_in_an_order() {
     let sides = |fence: &str| -> [String; 2] {
-        let side = |a: &str, b: &str| format!("st.relaxed.sys.u32 [{a}], 1; {fence}; ld.relaxed.sys.u32 r0, [{b}]");
+        let side = |a: &str, b: &str| {
+            format!("st.relaxed.sys.u32 [{a}], 1; {fence}; ld.relaxed.sys.u32 r0, [{b}]")
+        };
         [side("x", "y"), side("y", "x")]
     };
     let model = model();
@@ -282,7 +301,10 @@ fn atomicity_needs_scopes() {
         (&[&gpu, "st.weak.u32 [x], 5"], GPU, "0:r0=0 /\\ x=1", true),
         // A compare-exchange that fails is no write operation.
         (
-            &["st.weak.u32 [x], 1; atom.release.gpu.cas.b32 r0, [y], 1, 2", "ld.acquire.gpu.u32 r0, [y]; ld.weak.u32 r1, [x]"],
+            &[
+                "st.weak.u32 [x], 1; atom.release.gpu.cas.b32 r0, [y], 1, 2",
+                "ld.acquire.gpu.u32 r0, [y]; ld.weak.u32 r1, [x]",
+            ],
             GPU,
             "1:r0=0 /\\ 1:r1=0",
             true,
@@ -296,19 +318,28 @@ fn widths_that_differ_do_not_synchronize() {
     let stale = "1:r0=1 /\\ 1:r1=0";
     check(&[
         (
-            &["st.weak.u32 [x], 1; st.release.gpu.u8 [y], 1", "ld.acquire.gpu.u8 r0, [y]; ld.weak.u32 r1, [x]"],
+            &[
+                "st.weak.u32 [x], 1; st.release.gpu.u8 [y], 1",
+                "ld.acquire.gpu.u8 r0, [y]; ld.weak.u32 r1, [x]",
+            ],
             GPU,
             stale,
             false,
         ),
         (
-            &["st.weak.u32 [x], 1; st.release.gpu.u32 [y], 1", "ld.acquire.gpu.u8 r0, [y]; ld.weak.u32 r1, [x]"],
+            &[
+                "st.weak.u32 [x], 1; st.release.gpu.u32 [y], 1",
+                "ld.acquire.gpu.u8 r0, [y]; ld.weak.u32 r1, [x]",
+            ],
             GPU,
             stale,
             true,
         ),
         (
-            &["st.weak.u32 [x], 1; st.release.gpu.u8 [y], 1", "ld.acquire.gpu.u32 r0, [y]; ld.weak.u32 r1, [x]"],
+            &[
+                "st.weak.u32 [x], 1; st.release.gpu.u8 [y], 1",
+                "ld.acquire.gpu.u32 r0, [y]; ld.weak.u32 r1, [x]",
+            ],
             GPU,
             stale,
             true,
@@ -343,7 +374,9 @@ fn no_value_comes_out_of_thin_air() {
 /// A barrier synchronizes the threads of one CTA that reach it at the same turn.
 #[test]
 fn barriers_synchronize_a_cta() {
-    let side = |a: &str, b: &str, barrier: &str| format!("st.weak.u32 [{a}], 1; {barrier}; ld.weak.u32 r0, [{b}]");
+    let side = |a: &str, b: &str, barrier: &str| {
+        format!("st.weak.u32 [{a}], 1; {barrier}; ld.weak.u32 r0, [{b}]")
+    };
     let model = model();
     for (barriers, place, allowed) in [
         (["bar.sync 0", "bar.sync 0"], CTA, false),
@@ -358,19 +391,28 @@ fn barriers_synchronize_a_cta() {
     // What comes after the first turn need not be there at the second one of another.
     check(&[
         (
-            &["bar.sync 0; st.weak.u32 [x], 1; bar.sync 0", "bar.sync 0; ld.weak.u32 r0, [x]; bar.sync 0"],
+            &[
+                "bar.sync 0; st.weak.u32 [x], 1; bar.sync 0",
+                "bar.sync 0; ld.weak.u32 r0, [x]; bar.sync 0",
+            ],
             CTA,
             "1:r0=0",
             true,
         ),
         (
-            &["bar.sync 0; st.weak.u32 [x], 1; bar.sync 0", "bar.sync 0; bar.sync 0; ld.weak.u32 r0, [x]"],
+            &[
+                "bar.sync 0; st.weak.u32 [x], 1; bar.sync 0",
+                "bar.sync 0; bar.sync 0; ld.weak.u32 r0, [x]",
+            ],
             CTA,
             "1:r0=0",
             false,
         ),
         (
-            &["st.weak.u32 [x], 1; bar.sync 0; bar.sync 0", "bar.sync 0; ld.weak.u32 r0, [x]; bar.sync 0"],
+            &[
+                "st.weak.u32 [x], 1; bar.sync 0; bar.sync 0",
+                "bar.sync 0; ld.weak.u32 r0, [x]; bar.sync 0",
+            ],
             CTA,
             "1:r0=0",
             false,
@@ -392,7 +434,8 @@ fn checked(profile: &str, tests: &[(&str, &str)]) -> (Option<i32>, String) {
         .env_remove("LITMAKE_CACHE_SHARED")
         .output()
         .expect("litmake runs");
-    let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    let text =
+        String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
     (out.status.code(), text)
 }
 
@@ -459,7 +502,9 @@ fn read_modify_writes_that_lost_their_order_and_scope_are_found() {
     assert!(out.contains("1:r0=1; 1:r1=0;"), "{out}");
 
     let side = |n: usize| {
-        format!("P{n} (atomic_int* x) {{\n  atomic_fetch_add_explicit(x, 1, memory_order_relaxed);\n}}\n")
+        format!(
+            "P{n} (atomic_int* x) {{\n  atomic_fetch_add_explicit(x, 1, memory_order_relaxed);\n}}\n"
+        )
     };
     let scope = |name: &str, scopes: &str| {
         format!("C {name}\n{{ x=0; }}\n{}{}{scopes}\nexists (x=1)\n", side(0), side(1))

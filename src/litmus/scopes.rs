@@ -78,7 +78,8 @@ impl Scopes {
 
     /// Each thread is on a device of its own: nothing but the system has them all.
     pub fn far(threads: usize) -> Scopes {
-        let group = |thread: usize, level: Level| if level < Level::System { thread as u16 } else { 0 };
+        let group =
+            |thread: usize, level: Level| if level < Level::System { thread as u16 } else { 0 };
         let threads = (0..threads).map(|t| Level::ALL.map(|level| group(t, level))).collect();
         Scopes { threads }
     }

@@ -356,7 +356,12 @@ impl Compiler<'_> {
     }
 
     /// The test that a module of text makes.
-    fn inlined(&self, unit: &Unit, n: usize, module: &ptx::module::Module) -> Result<Test, Failure> {
+    fn inlined(
+        &self,
+        unit: &Unit,
+        n: usize,
+        module: &ptx::module::Module,
+    ) -> Result<Test, Failure> {
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let mut threads = Vec::new();
         for (thread, (function, params)) in functions.iter().enumerate() {

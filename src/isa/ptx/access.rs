@@ -47,8 +47,7 @@ pub(super) fn scope(word: &str) -> Option<Tags> {
     })
 }
 
-const OPERATIONS: &[&str] =
-    &["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"];
+const OPERATIONS: &[&str] = &["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"];
 
 /// State spaces whose memory threads can share or that holds what is a thread's own. They change no order.
 const SPACES: &[&str] = &["global", "shared", "shared::cta", "shared::cluster", "local"];

@@ -158,7 +158,8 @@ fn sum(text: &str) -> Result<(&str, i64), String> {
 /// An integer as PTX writes it: a `U` at the end says that it has no sign.
 fn integer(text: &str) -> Option<i128> {
     let text = text.strip_suffix('U').unwrap_or(text);
-    let octal = text.strip_prefix('0').filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
+    let octal =
+        text.strip_prefix('0').filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
     match octal {
         Some(digits) => i128::from_str_radix(digits, 8).ok(),
         None => parse_int(text),
@@ -192,10 +193,7 @@ mod tests {
         assert_eq!(insn.guard, Some(Guard { register: "p1", negated: true }));
         assert_eq!((insn.name, &insn.mods[..]), ("atom", &["global", "cas", "b32"][..]));
         let memory = Operand::Memory(Base::Reg("rd2"), -4);
-        assert_eq!(
-            insn.operands,
-            [Operand::Reg("r1"), memory, Operand::Int(16), Operand::Int(-1)]
-        );
+        assert_eq!(insn.operands, [Operand::Reg("r1"), memory, Operand::Int(16), Operand::Int(-1)]);
     }
 
     #[test]

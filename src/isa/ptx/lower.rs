@@ -17,9 +17,30 @@ const U32: Type = Type { kind: Kind::Unsigned, bits: 32 };
 
 /// Registers that hold what the machine knows, by the beginnings of their names.
 const SPECIAL: &[&str] = &[
-    "tid", "ntid", "ctaid", "nctaid", "laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid",
-    "clusterid", "nclusterid", "cluster_", "lanemask_", "clock", "pm", "envreg", "globaltimer",
-    "dynamic_smem", "total_smem", "aggr_smem", "is_explicit", "reserved_smem", "current_graph",
+    "tid",
+    "ntid",
+    "ctaid",
+    "nctaid",
+    "laneid",
+    "warpid",
+    "nwarpid",
+    "smid",
+    "nsmid",
+    "gridid",
+    "clusterid",
+    "nclusterid",
+    "cluster_",
+    "lanemask_",
+    "clock",
+    "pm",
+    "envreg",
+    "globaltimer",
+    "dynamic_smem",
+    "total_smem",
+    "aggr_smem",
+    "is_explicit",
+    "reserved_smem",
+    "current_graph",
 ];
 
 /// The most barriers that a group of threads has.
@@ -133,7 +154,10 @@ impl<'a> Lower<'a> {
             }
             // Time passes.
             "nanosleep" => Ok(()),
-            "call" => Err("unsupported: a call; only code of a module, which is lifted, has functions".into()),
+            "call" => {
+                Err("unsupported: a call; only code of a module, which is lifted, has functions"
+                    .into())
+            }
             _ => self.compute(insn),
         }
     }
@@ -153,7 +177,9 @@ impl<'a> Lower<'a> {
 
     fn not_special(&self, name: &str) -> Read<()> {
         let special = SPECIAL.iter().any(|s| {
-            name.strip_prefix(s).is_some_and(|rest| s.ends_with('_') || !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+            name.strip_prefix(s).is_some_and(|rest| {
+                s.ends_with('_') || !rest.starts_with(|c: char| c.is_ascii_alphabetic())
+            })
         });
         match special || name.contains('.') {
             true => Err(format!("unsupported: the special register `%{name}`")),
@@ -176,7 +202,9 @@ impl<'a> Lower<'a> {
                 Ok(self.e.un(UnOp::IsZero, value, 1))
             }
             Operand::Int(n) => Ok(self.e.int(*n as u128 & mask(ty.bits))),
-            Operand::Name(name, off) if ty.bits >= 32 && self.labels.find(name, self.at).is_none() => {
+            Operand::Name(name, off)
+                if ty.bits >= 32 && self.labels.find(name, self.at).is_none() =>
+            {
                 let loc = self.symbols.location(name);
                 Ok(self.e.val(Val::Ptr { loc, off: *off }))
             }

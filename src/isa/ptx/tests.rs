@@ -70,7 +70,10 @@ fn arithmetic_is_within_the_width() {
         ("setp.eq.u32 p1, 1, 1\nsetp.ne.and.s64 p0, 1, 2, !p1\nselp.u32 r0, 7, 8, p0", 8),
         ("setp.eq.u32 p1, 1, 2\nnot.pred p0, p1\n@p0 mov.u32 r0, 9", 9),
         ("setp.eq.u32 p1, 1, 2\nmov.u32 r0, 1\n@p1 mov.u32 r0, 9", 1),
-        ("setp.eq.u32 p1, 1, 2\nmov.u32 r0, 1\n@!p1 bra L0\nmov.u32 r0, 2\nL0: add.u32 r0, r0, 3", 4),
+        (
+            "setp.eq.u32 p1, 1, 2\nmov.u32 r0, 1\n@!p1 bra L0\nmov.u32 r0, 2\nL0: add.u32 r0, r0, 3",
+            4,
+        ),
         ("mov.u32 r0, 1\nret\nmov.u32 r0, 2", 1),
     ] {
         assert_eq!(value(text), expected, "{text}");
@@ -121,8 +124,7 @@ fn orders_and_scopes_are_annotations() {
     let fence = |tags| vec![(What::Fence, 0, tags)];
     let both = |read, write| vec![(What::Load, 4, read), (What::Store, 4, write)];
     let (rlx, acq, rel, x) = (tag::C_RLX, tag::C_ACQ, tag::C_REL, tag::X);
-    let (cta, cluster, gpu, sys) =
-        (tag::PTX_CTA, tag::PTX_CLUSTER, tag::PTX_GPU, tag::PTX_SYS);
+    let (cta, cluster, gpu, sys) = (tag::PTX_CTA, tag::PTX_CLUSTER, tag::PTX_GPU, tag::PTX_SYS);
     for (text, expected) in [
         ("ld.u8 r0, [x]", load(1, Tags::NONE)),
         ("ld.weak.global.s16 r0, [x]", load(2, Tags::NONE)),

@@ -72,8 +72,11 @@ fn made(module: &Module, function: &str, given: &Given) -> Result<Thread, String
         slots: 0,
     };
     let all = given.params.iter().chain(given.globals.iter().map(|(_, location)| location));
-    if let Some(name) = all.into_iter().find(|name| litmake_isa::ptx::lex::register(name).is_some()) {
-        return Err(format!("unsupported: `{name}` is a location, and the name of a register in PTX"));
+    if let Some(name) = all.into_iter().find(|name| litmake_isa::ptx::lex::register(name).is_some())
+    {
+        return Err(format!(
+            "unsupported: `{name}` is a location, and the name of a register in PTX"
+        ));
     }
     let params = f.params.iter().cloned().zip(given.params.iter().cloned());
     writer.function(f, params.collect(), None, 0)?;
@@ -173,7 +176,8 @@ impl<'a> Writer<'a> {
         for statement in &f.body {
             match statement {
                 Statement::Line(line) => {
-                    if let (Some(name), Some(list)) = (table, line.strip_prefix(".branchtargets ")) {
+                    if let (Some(name), Some(list)) = (table, line.strip_prefix(".branchtargets "))
+                    {
                         let targets = list.split(',').map(|t| t.trim().to_string()).collect();
                         names.tables.insert(name.clone(), targets);
                     }
@@ -489,7 +493,9 @@ impl<'a> Writer<'a> {
         }
         let used: BTreeSet<usize> = self.lines.iter().filter_map(|l| l.target).collect();
         let mut numbers = BTreeMap::new();
-        for (number, written) in self.lines.iter().filter(|l| l.labels.iter().any(|l| used.contains(l))).enumerate() {
+        for (number, written) in
+            self.lines.iter().filter(|l| l.labels.iter().any(|l| used.contains(l))).enumerate()
+        {
             numbers.extend(written.labels.iter().map(|l| (*l, number)));
         }
         let lines = self.lines.iter().map(|written| {

@@ -48,7 +48,8 @@ pub struct Variable {
 const LINES: &[&str] = &[".version", ".target", ".address_size", ".file", ".loc"];
 
 /// Directives that change no meaning.
-const SILENT: &[&str] = &[".pragma", ".maxntid", ".reqntid", ".minnctapersm", ".maxnreg", ".noreturn"];
+const SILENT: &[&str] =
+    &[".pragma", ".maxntid", ".reqntid", ".minnctapersm", ".maxnreg", ".noreturn"];
 
 impl Module {
     pub fn read(text: &str) -> Result<Module, String> {
@@ -65,7 +66,8 @@ impl Module {
                 }
                 Piece::Open(head) if head.contains(".func") || head.contains(".entry") => {
                     let (name, results, params) = head_of(&head)?;
-                    let body = body(&mut pieces).map_err(|e| format!("the function `{name}`: {e}"))?;
+                    let body =
+                        body(&mut pieces).map_err(|e| format!("the function `{name}`: {e}"))?;
                     if module.functions.len() >= MOST_FUNCTIONS {
                         return Err("unsupported: a module of so many functions".into());
                     }
@@ -90,7 +92,8 @@ fn without_comments(text: &str) -> String {
         if at == rest.len() {
             return out;
         }
-        let end = if line < block { rest[at..].find('\n') } else { rest[at..].find("*/").map(|e| e + 2) };
+        let end =
+            if line < block { rest[at..].find('\n') } else { rest[at..].find("*/").map(|e| e + 2) };
         out.push(' ');
         rest = end.map_or("", |end| &rest[at + end..]);
     }
@@ -223,7 +226,8 @@ fn labels<'t>(text: &'t str, out: &mut Vec<Statement>) -> &'t str {
     while let Some((label, behind)) = rest.split_once(':') {
         let name = label.trim();
         // A colon is also inside words (`shared::cta`).
-        let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%'));
+        let is_name =
+            name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%'));
         if name.is_empty() || !is_name || behind.starts_with(':') {
             break;
         }
@@ -248,7 +252,8 @@ pub fn variable(line: &str) -> Result<Option<Variable>, String> {
         return Ok(None);
     };
     let unsupported = || format!("unsupported: the variable `{declared}`");
-    let bits: u64 = ty[1..].trim_start_matches(char::is_alphabetic).parse().map_err(|_| unsupported())?;
+    let bits: u64 =
+        ty[1..].trim_start_matches(char::is_alphabetic).parse().map_err(|_| unsupported())?;
     let mut dimensions = last.split('[');
     let name = dimensions.next().unwrap_or("").to_string();
     let mut count = 1u64;
