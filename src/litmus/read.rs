@@ -455,8 +455,9 @@ fn instruction(
     if at >= cell.end {
         return Ok(());
     }
-    // A register of LLVM opens the instruction that assigns it; a predicate of PTX, one that it guards.
-    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@') {
+    // A register of LLVM opens the instruction that assigns it; a predicate of PTX, one that it guards;
+    // a dot, a declaration of PTX.
+    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@' | b'.') {
         let mut here = s.clone();
         here.pos = at;
         return Err(here.expected("an instruction or a label"));

@@ -365,7 +365,7 @@ impl Compiler<'_> {
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let mut threads = Vec::new();
         for (thread, (function, params)) in functions.iter().enumerate() {
-            let given = ptx::Given { thread, params, globals: &globals };
+            let given = ptx::Given { params, globals: &globals };
             let made = ptx::thread(module, function, &given).map_err(|e| e.of_thread(thread))?;
             share(&mut init, made.init);
             threads.push(Body::Asm(made.lines));

@@ -4,11 +4,13 @@
 //! operation reads and then writes; one that leaves the memory as it is (a compare-exchange that fails)
 //! is no write operation, as PTX says. It does not know the other instructions of the thread.
 
+use std::collections::HashMap;
+
 use super::access::{self, Access, Of};
 use super::lex::{Base, Guard, Insn, Operand};
 use super::types::{Kind, Type};
 use crate::microcode::{Emit, Labels, mask};
-use litmake_litmus::Symbols;
+use litmake_litmus::{self as litmus, Symbols};
 use litmake_ops::{BinOp, Code, Label, Op, Port, Temp, UnOp, Val, tag};
 
 type Read<T> = Result<T, String>;
@@ -52,6 +54,8 @@ pub(super) struct Lower<'a> {
     /// The label that is behind the last instruction.
     end: Label,
     labels: &'a Labels<'a>,
+    /// The variables that the thread has to itself.
+    own: &'a HashMap<&'a str, litmus::Type>,
     code: &'a mut Code,
     symbols: &'a mut dyn Symbols,
 }
@@ -61,10 +65,11 @@ impl<'a> Lower<'a> {
         at: usize,
         lines: usize,
         labels: &'a Labels<'a>,
+        own: &'a HashMap<&'a str, litmus::Type>,
         code: &'a mut Code,
         symbols: &'a mut dyn Symbols,
     ) -> Lower<'a> {
-        Lower { e: Emit::new(), at, end: lines as Label, labels, code, symbols }
+        Lower { e: Emit::new(), at, end: lines as Label, labels, own, code, symbols }
     }
 
     pub(super) fn instruction(mut self, insn: &Insn) -> Read<Vec<Op>> {
@@ -205,7 +210,7 @@ impl<'a> Lower<'a> {
             Operand::Name(name, off)
                 if ty.bits >= 32 && self.labels.find(name, self.at).is_none() =>
             {
-                let loc = self.symbols.location(name);
+                let loc = self.location(name);
                 Ok(self.e.val(Val::Ptr { loc, off: *off }))
             }
             _ => Err(format!("expected a value of {} bits", ty.bits)),
@@ -243,10 +248,17 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
+    fn location(&mut self, name: &str) -> u16 {
+        match self.own.get(name) {
+            Some(ty) => self.symbols.own(name, ty),
+            None => self.symbols.location(name),
+        }
+    }
+
     fn address(&mut self, operand: &Operand) -> Read<Temp> {
         match operand {
             Operand::Memory(Base::Name(name), off) => {
-                let loc = self.symbols.location(name);
+                let loc = self.location(name);
                 Ok(self.e.val(Val::Ptr { loc, off: *off }))
             }
             Operand::Memory(Base::Reg(name), off) => {

@@ -111,6 +111,14 @@ fn atomic_operations_return_what_was_there() {
     assert_eq!(updated("red.add.u32 [x], 2", 5), (7, 0));
 }
 
+#[test]
+fn what_is_local_is_a_variable_of_the_thread() {
+    let text =
+        ".local .align 8 .b8 slot[12]\nst.u32 [slot+8], 7\nmov.u64 rd1, slot\nld.u32 r0, [rd1+8]";
+    assert_eq!(value(text), 7);
+    assert!(refusal(".local .b32 slot").contains("bytes"));
+}
+
 fn events(text: &str) -> Vec<(What, u8, Tags)> {
     let mut machine = Machine::default();
     machine.run(&Ptx, text);

@@ -34,7 +34,6 @@ pub struct Thread {
 
 /// What a function becomes a thread with.
 pub struct Given<'a> {
-    pub thread: usize,
     /// The location behind each parameter.
     pub params: &'a [String],
     /// The locations that are variables, by symbol.
@@ -235,13 +234,12 @@ impl<'a> Writer<'a> {
                 if word == ".shared" {
                     return Err("unsupported: variables of a function in shared memory".into());
                 }
-                let name = format!("stack_{}_{}", self.given.thread, self.slots);
+                // Each thread has its own, so that threads which are equal have equal text.
+                let name = format!("stack{}", self.slots);
                 self.slots += 1;
-                // A stack is of words, whatever is kept in it.
                 let bytes = variable.unit.saturating_mul(variable.count);
-                let stack = Variable { unit: 8, count: bytes.div_ceil(8), ..variable };
-                names.set(&stack.name, name.clone());
-                return self.declare(&name, &stack);
+                names.set(&variable.name, name.clone());
+                return self.line(format!(".local .align 8 .b8 {name}[{bytes}]"), None);
             }
             ".branchtargets" => return Ok(()),
             _ if word.starts_with('.') => return Err(format!("unsupported: `{word}`")),

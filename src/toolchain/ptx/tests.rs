@@ -65,7 +65,7 @@ fn made(text: &str) -> Result<Thread, Failure> {
     let module = Module::read(text).expect("reads");
     let globals = [("t0_loc_x".to_string(), "x".to_string())];
     let params = ["out_P0_a".to_string()];
-    thread(&module, "t0_P0", &Given { thread: 0, params: &params, globals: &globals })
+    thread(&module, "t0_P0", &Given { params: &params, globals: &globals })
 }
 
 fn text(thread: &Thread) -> String {
@@ -81,7 +81,8 @@ fn calls_and_parameters_are_replaced_by_code() {
     let thread = made(TEXT).expect("a thread");
     let text = text(&thread);
     let expected = "\
-mov.b64 %rd0, stack_0_0
+.local .align 8 .b8 stack0[12]
+mov.b64 %rd0, stack0
 mov.b64 %rd1, out_P0_a
 L0: neg.s32 %r0, 3
 mov.b32 %r1, %r0
