@@ -143,6 +143,7 @@ fn every_built_in_model_stages_for_its_architecture() {
             n if n.starts_with("x86") => &[Arch::X86, Arch::X86_64],
             n if n.starts_with("mips") => &[Arch::Mips],
             "llvm" => &[Arch::Llvm],
+            "ptx" => &[Arch::Ptx],
             "spirv" | "spirv-opencl" => &[Arch::Spirv],
             "sc" | "const-write" => &Arch::ALL,
             _ => &[Arch::C],

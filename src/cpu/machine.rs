@@ -55,7 +55,7 @@ impl Machine {
             Arch::RiscV => "qemu-riscv64",
             Arch::Ppc => "qemu-ppc64le",
             Arch::Mips => "qemu-mips64el",
-            Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv => {
+            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => {
                 return Err(format!("code of {} is not run on this machine", arch.name()));
             }
         };

@@ -338,7 +338,7 @@ pub fn names() -> Vec<&'static str> {
 /// What cycles are written with in a dialect. What LLVM has is written in C.
 pub fn of(arch: Arch) -> &'static Dialect {
     match arch {
-        Arch::C | Arch::Llvm | Arch::Spirv => &C,
+        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => &C,
         Arch::AArch64 => &AARCH64,
         Arch::Arm => &ARM,
         Arch::X86_64 => &X86_64,

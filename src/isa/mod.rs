@@ -14,6 +14,7 @@ pub mod machine;
 pub mod microcode;
 pub mod mips;
 pub mod ppc;
+pub mod ptx;
 pub mod riscv;
 #[cfg(test)]
 mod seq;
@@ -37,6 +38,7 @@ pub fn of(arch: Arch) -> Option<&'static dyn Isa> {
         Arch::Ppc => Some(&ppc::Ppc),
         Arch::Mips => Some(&mips::Mips { delay_slots: false }),
         Arch::Llvm => Some(&llvm::Llvm),
+        Arch::Ptx => Some(&ptx::Ptx),
         Arch::Spirv => Some(&spirv::Spirv),
     }
 }

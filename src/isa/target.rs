@@ -146,7 +146,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 ],
             }
         }
-        Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv => return None,
+        Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
     })
 }
 
@@ -377,7 +377,13 @@ impl Target {
             Arch::RiscV | Arch::Ppc => ("xor", "add"),
             Arch::Mips => ("xor", "daddu"),
             // Arm takes no locks, and x86 has no dependencies.
-            Arch::X86_64 | Arch::Arm | Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv => {
+            Arch::X86_64
+            | Arch::Arm
+            | Arch::C
+            | Arch::X86
+            | Arch::Llvm
+            | Arch::Ptx
+            | Arch::Spirv => {
                 return None;
             }
         };

@@ -9,6 +9,7 @@ use super::c11::emit::shared_locations;
 use litmake_base::diag::{Source, Span};
 use litmake_base::failure::Failure;
 use litmake_litmus::c::types::size_of;
+use litmake_litmus::scopes::Scopes;
 use litmake_litmus::{
     self as litmus, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
 };
@@ -102,7 +103,7 @@ pub fn composed(
         init,
         threads,
         helpers: Vec::new(),
-        scopes: test.scopes.clone(),
+        scopes: test.scopes.clone().or_else(|| places(arch, test.threads.len())),
         locations: Vec::new(),
         filter: test.filter.as_ref().map(|f| renamed(f, &rename)),
         condition: Condition {
@@ -123,6 +124,12 @@ pub fn composed(
         out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
     }
     out
+}
+
+/// Where threads lie that say nothing of it. C has one scope, all of the system, so that its threads may be
+/// on different devices.
+fn places(arch: Arch, threads: usize) -> Option<Scopes> {
+    (arch == Arch::Ptx).then(|| Scopes::far(threads))
 }
 
 /// The type that a location is declared with.

@@ -53,12 +53,14 @@ pub enum Arch {
     Mips,
     /// LLVM's intermediate representation, as text.
     Llvm,
+    /// The instruction set that compilers write for NVIDIA's GPUs.
+    Ptx,
     /// SPIR-V, as `spirv-dis` prints it.
     Spirv,
 }
 
 impl Arch {
-    pub const ALL: [Arch; 10] = [
+    pub const ALL: [Arch; 11] = [
         Arch::C,
         Arch::AArch64,
         Arch::Arm,
@@ -68,6 +70,7 @@ impl Arch {
         Arch::Ppc,
         Arch::Mips,
         Arch::Llvm,
+        Arch::Ptx,
         Arch::Spirv,
     ];
 
@@ -83,6 +86,7 @@ impl Arch {
             Arch::Ppc => "PPC",
             Arch::Mips => "MIPS",
             Arch::Llvm => "LLVM",
+            Arch::Ptx => "PTX",
             Arch::Spirv => "SPIRV",
         }
     }
@@ -109,6 +113,7 @@ impl Arch {
             Arch::Ppc => "ppc",
             Arch::Mips => "mips",
             Arch::Llvm => "llvm",
+            Arch::Ptx => "ptx",
             Arch::Spirv => "spirv",
         }
     }

@@ -16,7 +16,7 @@ pub const MAX_BYTES: usize = 1 << 26;
 
 /// Dialects of herd that are none of ours.
 const FOREIGN_DIALECTS: &[&str] =
-    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA", "PTX"];
+    &["ASL", "BPF", "Bell", "CPP", "GPU_PTX", "JAVA", "Java", "KVM", "LISA"];
 
 /// Reads one test.
 pub fn read(source: &Source) -> Result<Test> {
@@ -455,8 +455,9 @@ fn instruction(
     if at >= cell.end {
         return Ok(());
     }
-    // A register of LLVM opens the instruction that assigns it.
-    if !is_ident(bytes[at]) && bytes[at] != b'%' {
+    // A register of LLVM opens the instruction that assigns it; a predicate of PTX, one that it guards;
+    // a dot, a declaration of PTX.
+    if !is_ident(bytes[at]) && !matches!(bytes[at], b'%' | b'@' | b'.') {
         let mut here = s.clone();
         here.pos = at;
         return Err(here.expected("an instruction or a label"));

@@ -76,6 +76,14 @@ impl Scopes {
         Scopes { threads }
     }
 
+    /// Each thread is on a device of its own: nothing but the system has them all.
+    pub fn far(threads: usize) -> Scopes {
+        let group =
+            |thread: usize, level: Level| if level < Level::System { thread as u16 } else { 0 };
+        let threads = (0..threads).map(|t| Level::ALL.map(|level| group(t, level))).collect();
+        Scopes { threads }
+    }
+
     pub fn len(&self) -> usize {
         self.threads.len()
     }
@@ -301,6 +309,7 @@ mod tests {
         let apart = Scopes::apart(3);
         assert_eq!(apart, good("scopes: (system (device P0 P1 P2))", 3));
         assert!(!apart.share(Level::Workgroup, 0, 1) && apart.share(Level::Device, 0, 2));
+        assert_eq!(Scopes::far(2), good("scopes: (system (device P0) (device P1))", 2));
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn pool(arch: Arch) -> &'static [Free] {
             "$7" "$a3" "a3", "$6" "$a2" "a2", "$5" "$a1" "a1", "$4" "$a0" "a0",
         ],
         // `%` opens every register of x86 and every name of LLVM, and is an operator of C.
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Spirv => &[],
+        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => &[],
     }
 }
 

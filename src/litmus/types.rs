@@ -15,7 +15,13 @@ const fn int(bytes: u8, signed: bool) -> Type {
 pub fn pointer_bytes(arch: Arch) -> u8 {
     match arch {
         Arch::Arm | Arch::X86 | Arch::Ppc | Arch::Mips => 4,
-        Arch::C | Arch::AArch64 | Arch::X86_64 | Arch::RiscV | Arch::Llvm | Arch::Spirv => 8,
+        Arch::C
+        | Arch::AArch64
+        | Arch::X86_64
+        | Arch::RiscV
+        | Arch::Llvm
+        | Arch::Ptx
+        | Arch::Spirv => 8,
     }
 }
 

@@ -16,7 +16,7 @@ pub fn barriers(arch: Arch) -> &'static [&'static str] {
         Arch::Ppc => &["lwsync", "sync"],
         Arch::Mips => &["sync"],
         Arch::X86_64 | Arch::X86 => &["mfence"],
-        Arch::C | Arch::Llvm | Arch::Spirv => &[],
+        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => &[],
     }
 }
 
@@ -30,6 +30,7 @@ pub fn is_barrier(arch: Arch, line: &str) -> bool {
         Arch::Mips => name == "sync",
         Arch::X86_64 | Arch::X86 => matches!(&*name, "mfence" | "lfence" | "sfence"),
         Arch::Llvm => name == "fence",
+        Arch::Ptx => matches!(name.split('.').next(), Some("fence" | "membar" | "bar" | "barrier")),
         Arch::Spirv => name == "OpMemoryBarrier",
         Arch::C => false,
     }

@@ -93,12 +93,12 @@ tags! {
     EX = "EX": "*",
     // C11 memory orders, and what has one.
     C_NA = "NA": "C LLVM SPIRV",
-    C_RLX = "RLX": "C LLVM",
+    C_RLX = "RLX": "C LLVM PTX",
     C_CON = "CON": "C",
-    C_ACQ = "ACQ": "C LLVM SPIRV",
-    C_REL = "REL": "C LLVM SPIRV",
-    C_ACQ_REL = "ACQ_REL": "C LLVM",
-    C_SC = "SC": "C LLVM SPIRV",
+    C_ACQ = "ACQ": "C LLVM SPIRV PTX",
+    C_REL = "REL": "C LLVM SPIRV PTX",
+    C_ACQ_REL = "ACQ_REL": "C LLVM PTX",
+    C_SC = "SC": "C LLVM SPIRV PTX",
     /// LLVM's weakest atomic access, below RLX: no order of the writes of a place is agreed on.
     UNORDERED = "UNORDERED": "LLVM",
     /// An access with a memory order (any but NA).
@@ -117,8 +117,9 @@ tags! {
     A = "A": "AArch64 ARM",
     Q = "Q": "AArch64 ARM",
     L = "L": "AArch64 ARM",
-    /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR).
-    NoRet = "NoRet": "AArch64",
+    /// The read of an atomic instruction that does not return it (`ST<op>`, or `LD<op>` to XZR; `red`
+    /// of PTX).
+    NoRet = "NoRet": "AArch64 PTX",
     /// The access comes after the earlier accesses of its instruction (`iico_order`).
     AFTER = "AFTER": "AArch64",
     DMB_SY = "DMB.SY": "AArch64", DMB_LD = "DMB.LD": "AArch64", DMB_ST = "DMB.ST": "AArch64",
@@ -150,6 +151,10 @@ tags! {
     MIPS_SYNC = "SYNC": "MIPS",
     SYNC_WMB = "SYNC.WMB": "MIPS", SYNC_MB = "SYNC.MB": "MIPS", SYNC_ACQUIRE = "SYNC.ACQUIRE": "MIPS",
     SYNC_RELEASE = "SYNC.RELEASE": "MIPS", SYNC_RMB = "SYNC.RMB": "MIPS",
+    // PTX: the threads that an operation reaches; the two halves of a barrier, which tell the others
+    // and wait for them.
+    PTX_CTA = "CTA": "PTX", PTX_CLUSTER = "CLUSTER": "PTX", PTX_GPU = "GPU": "PTX", PTX_SYS = "SYS": "PTX",
+    PTX_ARRIVE = "ARRIVE": "PTX", PTX_WAIT = "WAIT": "PTX",
     // The scope of an access or a barrier: subgroup, workgroup, queue family, device, whole system.
     SG = "SG": "SPIRV", WG = "WG": "SPIRV", QF = "QF": "SPIRV", DV = "DV": "SPIRV", SY = "SY": "SPIRV",
     /// An event at which threads wait for each other.

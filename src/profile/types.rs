@@ -98,6 +98,7 @@ pub enum Dialect {
     RISCV,
     PPC,
     MIPS,
+    PTX,
     SPIRV,
 }
 
@@ -112,6 +113,7 @@ impl Dialect {
             Dialect::RISCV => Arch::RiscV,
             Dialect::PPC => Arch::Ppc,
             Dialect::MIPS => Arch::Mips,
+            Dialect::PTX => Arch::Ptx,
             Dialect::SPIRV => Arch::Spirv,
         }
     }

@@ -53,6 +53,9 @@ fn private(model: &str) -> Private {
         // annotations. The order of sequentially consistent operations goes through it by program order, or by
         // communication within its thread, which agrees with program order. It has no race.
         "spirv" | "spirv-opencl" => Private::NEVER_SEEN,
+        // Program order is part of causality order, which is transitive. A private access is weak, so that
+        // it is in no pattern, and its reads-from and coherence stay in its thread.
+        "ptx" => Private::NEVER_SEEN,
         // TSO. If P reads, X is a read, a locked write or before an MFENCE: each of these comes
         // before Y anyway, whatever Y is. If P writes, Y is a write, locked or after an MFENCE,
         // and X comes before that anyway. If P stands between the read and the write of one
@@ -113,6 +116,7 @@ fn coherent(model: &str) -> bool {
         "rc11-lb",
         "c11",
         "llvm",
+        "ptx",
         "aarch64",
         "aarch32",
         "armv7",
@@ -204,7 +208,7 @@ impl Visible {
 /// The decisions that are events in herd, where models see them in program order.
 fn branches(arch: Arch) -> Branches {
     match arch {
-        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Spirv => Branches::None,
+        Arch::C | Arch::X86 | Arch::X86_64 | Arch::Llvm | Arch::Ptx | Arch::Spirv => Branches::None,
         Arch::AArch64 => Branches::All,
         Arch::Arm | Arch::RiscV | Arch::Ppc | Arch::Mips => Branches::Conditional,
     }

@@ -44,7 +44,9 @@ impl<'a> Bench<'a> {
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
             Language::C | Language::Cpp | Language::OpenCl => {
-                (vec!["-w", "-fno-stack-protector"], vec!["-c", "-o", "test.o"])
+                // Where the code is text, there are no object files.
+                let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
+                (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
             Language::Rust => (
                 vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
@@ -142,7 +144,7 @@ impl<'a> Bench<'a> {
             last = next;
         }
         match profile.arch {
-            Arch::Spirv => Ok(bytes),
+            Arch::Ptx | Arch::Spirv => Ok(bytes),
             _ => match object::File::parse(&*bytes) {
                 Err(e) => {
                     let what = format!("wrote an object file that cannot be read: {e}");

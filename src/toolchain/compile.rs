@@ -12,6 +12,7 @@ use super::image::Image;
 use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
+use super::ptx;
 use super::runtime::Runtime;
 use super::spirv;
 use super::table;
@@ -61,6 +62,7 @@ pub(super) struct Unit {
 /// What a compiler wrote.
 enum Code {
     Machine(Box<Image>),
+    Ptx(ptx::module::Module),
     /// A module as text.
     Spirv(String),
 }
@@ -111,11 +113,12 @@ impl Compiler<'_> {
         if test.arch != Arch::C {
             return Err(format!("{} is no C test but {}", test.name, test.arch.name()).into());
         }
-        let lifted = isa::target::of(self.profile.arch, false, false, false).is_some();
-        if !lifted && self.profile.arch != Arch::Spirv {
+        let arch = self.profile.arch;
+        let lifted = isa::target::of(arch, false, false, false).is_some();
+        if !lifted && !matches!(arch, Arch::Ptx | Arch::Spirv) {
             return Err(Failure::unsupported(format!(
                 "code for {} cannot be lifted yet",
-                self.profile.arch.name()
+                arch.name()
             )));
         }
         let observe = match self.observe {
@@ -217,10 +220,12 @@ impl Compiler<'_> {
     }
 
     /// What a batch became, laid out for its tests.
-    fn code(&self, object: &[u8]) -> Result<Code, Failure> {
+    fn code(&self, output: &[u8]) -> Result<Code, Failure> {
+        let text = || String::from_utf8_lossy(output);
         Ok(match self.profile.arch {
-            Arch::Spirv => Code::Spirv(String::from_utf8_lossy(object).into_owned()),
-            arch => Code::Machine(Image::new(arch, object, self.runtime.libraries())?.into()),
+            Arch::Ptx => Code::Ptx(ptx::module::Module::read(&text())?),
+            Arch::Spirv => Code::Spirv(text().into_owned()),
+            arch => Code::Machine(Image::new(arch, output, self.runtime.libraries())?.into()),
         })
     }
 
@@ -345,6 +350,7 @@ impl Compiler<'_> {
     fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
         match code.as_ref().map_err(Clone::clone)? {
             Code::Machine(image) => self.lifted(unit, n, image),
+            Code::Ptx(module) => self.inlined(unit, n, module),
             Code::Spirv(text) => {
                 let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
                 let given = spirv::Given { threads: &threads, globals: &globals };
@@ -355,6 +361,25 @@ impl Compiler<'_> {
         }
     }
 
+    /// The test that a module of text makes.
+    fn inlined(
+        &self,
+        unit: &Unit,
+        n: usize,
+        module: &ptx::module::Module,
+    ) -> Result<Test, Failure> {
+        let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
+        let mut threads = Vec::new();
+        for (thread, (function, params)) in functions.iter().enumerate() {
+            let given = ptx::Given { params, globals: &globals };
+            let made = ptx::thread(module, function, &given).map_err(|e| e.of_thread(thread))?;
+            share(&mut init, made.init);
+            threads.push(Body::Asm(made.lines));
+        }
+        compose(&unit.test, self.profile.arch, &locals, init, threads)
+    }
+
+    /// The test that object code makes.
     fn lifted(&self, unit: &Unit, n: usize, image: &Image) -> Result<Test, Failure> {
         let test = &unit.test;
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;

@@ -160,7 +160,7 @@ impl Compiler<'_> {
             (Arch::RiscV, _) => "qemu-riscv64",
             (Arch::Ppc, false) => "qemu-ppc64le",
             (Arch::Ppc, true) => "qemu-ppc64",
-            (Arch::C | Arch::X86 | Arch::Mips | Arch::Llvm | Arch::Spirv, _) => {
+            (Arch::C | Arch::X86 | Arch::Mips | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => {
                 return Err(Failure::unsupported(NOWHERE));
             }
         };

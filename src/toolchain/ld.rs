@@ -66,7 +66,7 @@ pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
         (Arch::Mips, false) => "mips64el-linux-gnuabi64",
         (Arch::Mips, true) => "mips64-linux-gnuabi64",
         (Arch::X86_64, _) => "x86_64-linux-gnu",
-        (Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv, _) => return Vec::new(),
+        (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return Vec::new(),
     };
     let gnu = process::find(&format!("{triple}-ld.bfd")).or(process::find(&format!("{triple}-ld")));
     let linker = |lld| move |path| Linker { path, lld };

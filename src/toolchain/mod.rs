@@ -17,6 +17,7 @@ pub mod layout;
 pub mod ld;
 pub mod lift;
 pub mod process;
+pub mod ptx;
 pub mod runtime;
 pub mod scratch;
 mod spirv;

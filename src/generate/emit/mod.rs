@@ -76,7 +76,7 @@ fn register(arch: Arch, index: u8) -> Option<u8> {
         Arch::Ppc => (1, 30),
         Arch::X86_64 => (0, 14),
         Arch::X86 => (0, 6),
-        Arch::C | Arch::Llvm | Arch::Spirv => (0, 250),
+        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => (0, 250),
     };
     (index < count).then_some(first + index)
 }
@@ -305,7 +305,7 @@ fn assembly(
         Arch::Mips => threads::<mips::Mips>(dialect, shop, style, draft),
         Arch::X86_64 => threads::<x86::X86_64>(dialect, shop, style, draft),
         Arch::X86 => threads::<x86::X86>(dialect, shop, style, draft),
-        Arch::C | Arch::Llvm | Arch::Spirv => Ok(()),
+        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => Ok(()),
     }
 }
 

@@ -65,7 +65,7 @@ impl Fill {
             Arch::RiscV => self.riscv(fix, bytes, slot),
             Arch::Ppc => ppc(fix, bytes, slot, self.toc, self.big),
             Arch::Mips => mips(fix, bytes, slot, self.offsets + 0x7ff0, self.big),
-            Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv => None,
+            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => None,
         };
         done.ok_or_else(|| {
             let (kind, arch) = (fix.kind, self.arch.name());

@@ -44,7 +44,7 @@ fn form(arch: Arch) -> Option<Form> {
             call: |l| vec![format!("call {l}")],
             ret: &["ret"],
         },
-        Arch::C | Arch::X86 | Arch::Llvm | Arch::Spirv => return None,
+        Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
     })
 }
 

@@ -1,0 +1,51 @@
+//! The types that are behind the last dots of an instruction. It does not know instructions.
+
+/// What the bits of a type are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Unsigned,
+    Signed,
+    /// Bits without a meaning (`b32`), or those of a number that is only copied (`f32`).
+    Bits,
+    Pred,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Type {
+    pub kind: Kind,
+    pub bits: u8,
+}
+
+impl Type {
+    pub const PRED: Type = Type { kind: Kind::Pred, bits: 1 };
+
+    /// The type that a word names.
+    pub fn named(word: &str) -> Option<Type> {
+        if word == "pred" {
+            return Some(Type::PRED);
+        }
+        let kind = match word.as_bytes().first()? {
+            b'u' => Kind::Unsigned,
+            b's' => Kind::Signed,
+            b'b' => Kind::Bits,
+            b'f' if matches!(word, "f32" | "f64") => Kind::Bits,
+            _ => return None,
+        };
+        let bits = match &word[1..] {
+            "8" => 8,
+            "16" => 16,
+            "32" => 32,
+            "64" => 64,
+            _ => return None,
+        };
+        Some(Type { kind, bits })
+    }
+
+    pub fn is_signed(self) -> bool {
+        self.kind == Kind::Signed
+    }
+
+    pub fn bytes(self) -> u8 {
+        self.bits.div_ceil(8)
+    }
+}
