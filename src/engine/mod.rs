@@ -2,8 +2,10 @@
 //!
 //! It does not know litmus tests.
 
+pub mod elsewhere;
 pub mod events;
 pub mod graph;
+pub mod job;
 pub mod packet;
 pub mod parts;
 pub mod predict;
@@ -11,3 +13,4 @@ pub mod remote;
 pub mod rows;
 pub mod run;
 pub mod store;
+pub mod worker;

@@ -135,6 +135,18 @@ impl Workspace {
         planned(&self.db, self.request)
     }
 
+    /// The files that the plan was made from, with their texts.
+    pub fn files(&self) -> Vec<(PathBuf, Arc<str>)> {
+        let files = self.db.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = files.values().filter_map(|file| {
+            let text = file.text(&self.db).as_ref().ok()?;
+            Some((file.path(&self.db).clone(), text.clone()))
+        });
+        let mut out: Vec<(PathBuf, Arc<str>)> = read.collect();
+        out.sort();
+        out
+    }
+
     /// Reads again what the plan was made from; gives whether any of it is not as it was. Only
     /// other content counts as a change: setting an input to an equal value would.
     pub fn refresh(&mut self) -> bool {

@@ -8,13 +8,16 @@ mod action;
 mod address;
 mod client;
 mod doctor;
-mod sealed;
+mod execute;
+pub mod sealed;
 mod trouble;
 mod wire;
+pub mod work;
 
 pub use address::{Address, Header, Tls};
 pub use client::{Client, Tally};
 pub use doctor::{Finding, examine};
+pub use execute::Execution;
 pub use trouble::Trouble;
 
 use std::time::Duration;
@@ -35,6 +38,8 @@ pub struct Options {
     pub reads: bool,
     /// Whether results are given to the cache.
     pub writes: bool,
+    /// How jobs are executed there, where they are.
+    pub execution: Option<Execution>,
 }
 
 impl Options {
@@ -48,6 +53,7 @@ impl Options {
             retries: 5,
             reads: true,
             writes: true,
+            execution: None,
         }
     }
 

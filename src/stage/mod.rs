@@ -31,6 +31,8 @@ pub mod threads;
 pub mod verdict;
 pub mod versions;
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use building::{Building, Shared};
@@ -58,12 +60,32 @@ impl Built {
     pub fn files(&self) -> &[Arc<files::Files>] {
         self.shared.get::<files::Listed>().map_or(&[], |listed| &listed.0)
     }
+
+    /// The files of models that are no built-in ones, with their texts.
+    pub fn model_files(&self) -> Vec<(PathBuf, Arc<str>)> {
+        self.shared.get::<simulate::Models>().map_or_else(Vec::new, simulate::Models::files)
+    }
 }
 
 /// Turns a plan into a graph. Compilers and models are looked up here, since what they are is
 /// part of every key.
 pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
+    build_in(Building::new(plan, records))
+}
+
+/// The same, where only the compilers of some profiles are of interest.
+pub fn build_for(
+    plan: &Plan,
+    records: &dyn Records,
+    profiles: BTreeSet<String>,
+) -> Result<Built> {
     let mut building = Building::new(plan, records);
+    building.shared.of::<Compilers>().only(profiles);
+    build_in(building)
+}
+
+fn build_in(mut building: Building) -> Result<Built> {
+    let plan = building.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
         building.at = i;
         let last = kinds::of(&node.kind).build.build(&mut building)?;

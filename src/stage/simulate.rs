@@ -1,6 +1,7 @@
 //! `simulate`: the outcomes that a model allows for a test.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
 use litmake_cat::{self as cat, LoadOptions};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels, Work};
 use litmake_lang::compiled::{FAULTS, MAP};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
 use litmake_pipeline::kinds;
@@ -125,6 +126,14 @@ impl Models {
             .or_insert_with(|| Arc::new(Loaded::load(name, arch)))
             .clone()
     }
+
+    /// The files of those that are read from the disk, with their texts.
+    pub fn files(&self) -> Vec<(PathBuf, Arc<str>)> {
+        let models = self.0.values().filter_map(|loaded| loaded.cat.as_ref().ok());
+        let sources = models.flat_map(|model| model.files.iter().map(|file| &file.source));
+        let on_disk = sources.map(|source| (PathBuf::from(&*source.name), source.text.clone()));
+        on_disk.filter(|(path, _)| path.is_file()).collect()
+    }
 }
 
 /// A model that is not there, or cannot be read.
@@ -236,6 +245,10 @@ impl Stage {
 }
 
 impl Map for Stage {
+    fn travels(&self) -> Travels {
+        Travels::Alone
+    }
+
     fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
         let test = read_test(&inputs[0]).ok()?;
         let mut key = Keyer::new("test/1").field("canon", canon::canonical_hash(&test).as_bytes());

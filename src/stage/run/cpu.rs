@@ -14,7 +14,7 @@ use litmake_cpu::judge::Models;
 use litmake_cpu::killable::{self, Fate, Judge};
 use litmake_cpu::session::{Prepared, Ready, Session, Setup};
 use litmake_devices::record::Record;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds;
 use litmake_pipeline::plan::Node;
@@ -155,6 +155,10 @@ impl Stage {
 }
 
 impl Map for Stage {
+    fn travels(&self) -> Travels {
+        Travels::Never
+    }
+
     /// As many as are built into one program.
     fn batch(&self) -> usize {
         24
