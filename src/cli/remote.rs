@@ -98,7 +98,8 @@ impl ExecutionArgs {
     }
 
     fn asked(&self) -> Option<Execution> {
-        let seconds = |given: Option<u32>, default| Duration::from_secs(given.unwrap_or(default).into());
+        let seconds =
+            |given: Option<u32>, default| Duration::from_secs(given.unwrap_or(default).into());
         Some(Execution {
             url: self.remote_executor.clone()?,
             jobs: self.remote_jobs.unwrap_or(8) as usize,
@@ -296,16 +297,20 @@ pub mod client {
         let shown = options.address.to_string();
         let client = Client::start(options)
             .map_err(|e| Diag::new(format!("cannot use the remote cache {shown}: {e}")))?;
-        let usable = || client.check().and_then(|()| match executes {
-            true => client.check_execution(),
-            false => Ok(()),
-        });
+        let usable = || {
+            client.check().and_then(|()| match executes {
+                true => client.check_execution(),
+                false => Ok(()),
+            })
+        };
         if !args.remote_local_fallback && usable().is_err() {
             for notice in client.take_notices() {
                 eprintln!("error: {}", plain::line(&notice));
             }
             let what = if executes { "remote execution" } else { "the remote cache" };
-            eprintln!("error: {what} cannot be used, and --remote-local-fallback=false asks for it");
+            eprintln!(
+                "error: {what} cannot be used, and --remote-local-fallback=false asks for it"
+            );
             return Ok(None);
         }
         Ok(Some(Connection { client: Some(Arc::new(client)), executes }))

@@ -72,11 +72,14 @@ mod work {
     pub fn run(args: &Args) -> Result<(), Ended> {
         let folder = std::env::current_dir()
             .map_err(|e| unsound(format!("the working folder is not known: {e}")))?;
+        // A sandbox may have no folder for what is temporary. Where it cannot be made, who needs it says so.
+        let _ = std::fs::create_dir_all(std::env::temp_dir());
         let (program, _) = work::digest_of_file(Path::new("/proc/self/exe"))
             .map_err(|e| unsound(format!("cannot read this program: {e}")))?;
         let job = opened(&folder, work::JOB, &work::job_key())?;
         let key = Digest::of(&job);
-        let job = Job::decode(&job).ok_or_else(|| refused("a job of another version of litmake"))?;
+        let job =
+            Job::decode(&job).ok_or_else(|| refused("a job of another version of litmake"))?;
         let recipe = opened(&folder, work::RECIPE, &work::recipe_key())?;
         let recipe = Recipe::decode(&recipe)
             .ok_or_else(|| refused("a pipeline of another version of litmake"))?;

@@ -144,15 +144,14 @@ fn put_known(task: &Task, engine: &Engine, store: &Store) {
     let kept = |cell| Kept { cell, made: None }.encode();
     for (at, known) in task.known.iter().enumerate() {
         if let Part::Known { .. } = task.parts[at] {
-            let record = |(item, cell): &(Digest, _)| (engine.action_key(at, &[*item]), kept(*cell));
+            let record =
+                |(item, cell): &(Digest, _)| (engine.action_key(at, &[*item]), kept(*cell));
             records.extend(known.iter().map(record));
         }
     }
     records.extend(task.done.iter().map(|(key, cell)| (*key, kept(*cell))));
-    let puts: Vec<Put> = records
-        .iter()
-        .map(|(key, value)| Put { kind: Kind::Action, key: *key, value })
-        .collect();
+    let puts: Vec<Put> =
+        records.iter().map(|(key, value)| Put { kind: Kind::Action, key: *key, value }).collect();
     store.put(&puts);
 }
 

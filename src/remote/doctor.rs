@@ -108,10 +108,9 @@ fn capabilities(options: &Options, known: &ServerCapabilities) -> Vec<Finding> {
             _ => "it names no limit for batches; 4 MiB is taken".into(),
         }));
     }
-    let executes = known.execution_capabilities.as_ref().is_some_and(|e| e.exec_enabled);
-    out.push(good(match executes {
-        true => "it could execute actions, which litmake does not ask of it".into(),
-        false => "it executes no actions, which litmake does not need".into(),
+    out.push(good(match executes(known) {
+        Ok(()) => "it executes actions (--remote-executor)".into(),
+        Err(words) => format!("{words}, so it is a cache alone"),
     }));
     out
 }

@@ -256,7 +256,10 @@ fn gone(link: &Arc<Link>, trouble: &Trouble) -> Executed {
     let was_open = jobs.is_open();
     *lock(&jobs.paused) = Some(Instant::now() + pause);
     if was_open {
-        link.shared.notice_execution(format!("{trouble}; work goes on here, and it is asked again after {} s", pause.as_secs()));
+        link.shared.notice_execution(format!(
+            "{trouble}; work goes on here, and it is asked again after {} s",
+            pause.as_secs()
+        ));
     }
     Executed::Gone
 }
@@ -282,7 +285,8 @@ fn plain(text: &str) -> String {
 async fn said(link: &Arc<Link>, result: &ActionResult) -> String {
     let mut bytes = result.stderr_raw.to_vec();
     if bytes.is_empty()
-        && let Some(digest) = result.stderr_digest.clone().filter(|d| (1..1 << 20).contains(&d.size_bytes))
+        && let Some(digest) =
+            result.stderr_digest.clone().filter(|d| (1..1 << 20).contains(&d.size_bytes))
         && let Ok(mut read) = link.wire.read(&[digest]).await
         && let Some(Read::Bytes(read)) = read.pop()
     {
@@ -306,7 +310,10 @@ async fn taken(
     match result.exit_code {
         0 => {}
         code if code == i32::from(work::REFUSED) => {
-            return Executed::Refused(format!("a worker refuses a job: {}", said(link, &result).await));
+            return Executed::Refused(format!(
+                "a worker refuses a job: {}",
+                said(link, &result).await
+            ));
         }
         code => {
             let said = said(link, &result).await;
@@ -336,9 +343,9 @@ async fn opened(
         }
     };
     let told = read(link, &[digest(work::TOLD)?]).await?.pop().unwrap_or_default();
-    let told = sealed::open(&inputs.job, &told).map_err(|why| format!("`{}`: {why}", work::TOLD))?;
-    let told: Told =
-        serde_json::from_slice(&told).map_err(|e| format!("`{}`: {e}", work::TOLD))?;
+    let told =
+        sealed::open(&inputs.job, &told).map_err(|why| format!("`{}`: {why}", work::TOLD))?;
+    let told: Told = serde_json::from_slice(&told).map_err(|e| format!("`{}`: {e}", work::TOLD))?;
     if told.program != inputs.program.hash {
         return Err("another program has run than was sent".into());
     }
@@ -419,8 +426,7 @@ impl Inputs {
             name: name.clone(),
             value: value.clone(),
         };
-        let mut platform =
-            reapi::Platform { properties: properties.map(property).collect() };
+        let mut platform = reapi::Platform { properties: properties.map(property).collect() };
         platform.properties.sort_by(|a, b| (&a.name, &a.value).cmp(&(&b.name, &b.value)));
         let variable = |name: &str, value: String| reapi::command::EnvironmentVariable {
             name: name.into(),

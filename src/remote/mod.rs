@@ -70,6 +70,8 @@ impl Options {
 }
 
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod strict;
 #[cfg(test)]
 mod tests;

@@ -13,8 +13,8 @@ use bazel_remote_apis::google::longrunning::operation::Result as Done;
 use prost::Message;
 use reapi::action_cache_client::ActionCacheClient;
 use reapi::capabilities_client::CapabilitiesClient;
-use reapi::execution_client::ExecutionClient;
 use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
+use reapi::execution_client::ExecutionClient;
 use reapi::{ActionResult, Digest as Named, ServerCapabilities};
 use tonic::metadata::{AsciiMetadataKey, BinaryMetadataValue, MetadataMap};
 use tonic::service::Interceptor;
@@ -22,9 +22,9 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Status};
 
-use crate::{Address, Options};
 use crate::action::{self, Blob};
 use crate::trouble::{Meaning, Trouble};
+use crate::{Address, Options};
 
 /// What a message may hold where the server does not say less, with room for its frame.
 const BATCH: usize = (4 << 20) - FRAME;
@@ -158,7 +158,13 @@ impl Wire {
         };
         let service = InterceptedService::new(channel, headers.clone());
         let executor = InterceptedService::new(executor, headers);
-        Ok(Wire { options, service, executor, batch: AtomicUsize::new(BATCH), uploads: AtomicU64::new(0) })
+        Ok(Wire {
+            options,
+            service,
+            executor,
+            batch: AtomicUsize::new(BATCH),
+            uploads: AtomicU64::new(0),
+        })
     }
 
     /// Makes a request until it succeeds, fails for good, or was made often enough.
@@ -231,16 +237,16 @@ impl Wire {
             inline_stderr: true,
             ..reapi::ExecuteRequest::default()
         };
-        let mut client = ExecutionClient::new(self.executor.clone())
-            .max_decoding_message_size(MAX_MESSAGE);
+        let mut client =
+            ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
         let begun = tokio::time::timeout(self.options.timeout, client.execute(request)).await;
         let begun = begun.map_err(|_| Trouble::slow(self.options.timeout))?;
         let mut stream = begun.map_err(trouble)?.into_inner();
         while let Some(operation) = stream.message().await.map_err(trouble)? {
             if !operation.done {
-                let said = operation.metadata.and_then(|any| {
-                    reapi::ExecuteOperationMetadata::decode(&any.value[..]).ok()
-                });
+                let said = operation
+                    .metadata
+                    .and_then(|any| reapi::ExecuteOperationMetadata::decode(&any.value[..]).ok());
                 on_stage(match said.map(|said| said.stage()) {
                     Some(
                         reapi::execution_stage::Value::Queued

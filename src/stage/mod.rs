@@ -74,11 +74,7 @@ pub fn build(plan: &Plan, records: &dyn Records) -> Result<Built> {
 }
 
 /// The same, where only the compilers of some profiles are of interest.
-pub fn build_for(
-    plan: &Plan,
-    records: &dyn Records,
-    profiles: BTreeSet<String>,
-) -> Result<Built> {
+pub fn build_for(plan: &Plan, records: &dyn Records, profiles: BTreeSet<String>) -> Result<Built> {
     let mut building = Building::new(plan, records);
     building.shared.of::<Compilers>().only(profiles);
     build_in(building)

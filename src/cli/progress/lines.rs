@@ -141,7 +141,10 @@ impl State {
     fn elsewhere(&self) -> Option<String> {
         let (queued, running, fetched) = self.elsewhere?;
         let (running, fetched) = (grouped(running), grouped(fetched));
-        Some(format!("elsewhere: {} queued, {running} running, {fetched} fetched", counted(queued, "job")))
+        Some(format!(
+            "elsewhere: {} queued, {running} running, {fetched} fetched",
+            counted(queued, "job")
+        ))
     }
 
     /// One line for a log.

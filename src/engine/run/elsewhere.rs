@@ -35,6 +35,8 @@ const MAX_BYTES: usize = 24 << 20;
 const MAX_PORTIONS: usize = 512;
 /// A job waits so long for more portions that may come.
 const GATHERING: Duration = Duration::from_millis(300);
+/// So many troubles are told.
+const TOLD: usize = 5;
 /// How often it is looked whether workers are there.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -236,8 +238,12 @@ impl Engine<'_> {
         let target = (total / (2 * slots) as f64).clamp(LEAST_SECONDS, MOST_SECONDS);
         let mut out: Vec<(Rank, Portion)> = Vec::new();
         let (mut seconds, mut unknown) = (0.0, 0);
+        let apart = self.apart.load(Ordering::Relaxed);
         for (rank, portion) in queue.away.open.iter().rev() {
-            if out.first().is_some_and(|(_, first)| first.again != portion.again) {
+            let fits = |first: &Portion| {
+                first.again == portion.again && (!apart || node(first) == node(portion))
+            };
+            if !out.first().is_none_or(|(_, first)| fits(first)) {
                 continue;
             }
             seconds += cost(portion);
@@ -257,9 +263,8 @@ impl Engine<'_> {
     /// What can be done together with the work of some nodes on a strip of a shard: everything after
     /// them that needs nothing which is not there.
     fn closure(&self, starts: &BTreeSet<usize>, root: usize, shard: usize) -> BTreeSet<usize> {
-        let done = |j: usize| {
-            j == root || lock(&self.shards[j]).get(shard).is_some_and(Option::is_some)
-        };
+        let done =
+            |j: usize| j == root || lock(&self.shards[j]).get(shard).is_some_and(Option::is_some);
         let whole = |j: usize| {
             lock(&self.roots[self.root_index[j]]).is_some()
                 && lock(&self.shards[j]).iter().all(Option::is_some)
@@ -391,6 +396,11 @@ impl Engine<'_> {
             Executed::Refused(why) => {
                 let nodes: BTreeSet<usize> =
                     portions.iter().filter_map(|(_, p)| self.unit_of(p)).map(|u| u.node).collect();
+                if nodes.len() > 1 {
+                    // Which of them it is shows where each goes alone.
+                    self.apart.store(true, Ordering::Relaxed);
+                    return self.lay_back(portions, false);
+                }
                 for node in nodes {
                     self.at_home[node].store(true, Ordering::Relaxed);
                 }
@@ -400,10 +410,16 @@ impl Engine<'_> {
         }
     }
 
-    /// Says what went wrong elsewhere, each kind of it once.
+    /// Says what went wrong elsewhere, each kind of it once, and not more than some.
     fn say_elsewhere(&self, why: &str, then: &str) {
-        if lock(&self.said_elsewhere).insert(why.to_string()) {
-            let message = format!("remote execution: {why}; {then}");
+        let count = {
+            let mut said = lock(&self.said_elsewhere);
+            let is_new = said.insert(why.to_string());
+            said.len() * usize::from(is_new)
+        };
+        if (1..=TOLD).contains(&count) {
+            let more = if count == TOLD { ". More of this is not said" } else { "" };
+            let message = format!("remote execution: {why}; {then}{more}");
             self.listener.event(&Event::Notice { message: &message });
         }
     }
@@ -658,7 +674,9 @@ impl Making<'_, '_> {
                     let lasts = !lock(&unit.for_now).contains_key(row);
                     let is_kept =
                         matches!(cell.state, State::Done | State::Finding | State::Failed);
-                    if lasts && is_kept && let Some(bytes) = self.engine.store.get_one(&cell.content)
+                    if lasts
+                        && is_kept
+                        && let Some(bytes) = self.engine.store.get_one(&cell.content)
                     {
                         self.contents.add(cell.content, bytes);
                         self.task.done.push((*key, cell));

@@ -214,10 +214,7 @@ struct Queue {
 
 impl Queue {
     fn is_done(&self) -> bool {
-        self.heap.is_empty()
-            && self.running == 0
-            && self.asked.is_empty()
-            && self.away.is_empty()
+        self.heap.is_empty() && self.running == 0 && self.asked.is_empty() && self.away.is_empty()
     }
 
     /// Gives a unit that begins a place among those that have begun.
@@ -267,6 +264,8 @@ pub struct Engine<'a> {
     elsewhere: Vec<Mutex<Vec<Rows>>>,
     /// Packets that jobs brought along, for units that will ask for them; and whether no worker made them.
     ready: Mutex<FxHashMap<Digest, (Vec<u8>, bool)>>,
+    /// Whether jobs have the work of one node each, so that it shows which is refused.
+    apart: AtomicBool,
     /// For each node, whether workers elsewhere cannot do it.
     at_home: Vec<AtomicBool>,
     /// By node: how many items were done, and in how many nanoseconds.
@@ -376,6 +375,7 @@ impl<'a> Engine<'a> {
             fetched: (0..n).map(|_| Mutex::default()).collect(),
             elsewhere: (0..n).map(|_| Mutex::default()).collect(),
             ready: Mutex::default(),
+            apart: AtomicBool::new(false),
             at_home: (0..n).map(|_| AtomicBool::new(false)).collect(),
             rates: Mutex::default(),
             said_elsewhere: Mutex::default(),
