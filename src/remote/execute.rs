@@ -214,7 +214,8 @@ async fn sent(
             jobs.begin(number);
         }
     };
-    let running = link.wire.execute(&inputs.action.digest, order.anew, on_stage);
+    let past_cache = order.anew || !link.shared.options.reads;
+    let running = link.wire.execute(&inputs.action.digest, past_cache, on_stage);
     tokio::pin!(running);
     let mut tick = tokio::time::interval(Duration::from_millis(200));
     let begun = Instant::now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::strict::{Answer, Given, Rules, Running, Store, start};
+use super::strict::{Given, Left, Rules, Running, Store, start};
 use litmake_base::digest::Digest;
 use litmake_engine::elsewhere::{Elsewhere, Executed, Order};
 use litmake_engine::remote::Remote;
@@ -50,7 +50,7 @@ fn send(client: &Client, anew: bool) -> Receiver<Executed> {
 const LONG: Duration = Duration::from_secs(60);
 
 /// What a worker does that has the right results for two packets.
-fn honest(given: &Given) -> Answer {
+fn honest(given: &Given) -> Left {
     let job = sealed::open(&work::job_key(), &given.files[work::JOB]).unwrap();
     assert_eq!(
         sealed::open(&work::recipe_key(), &given.files[work::RECIPE]).unwrap(),
@@ -70,10 +70,10 @@ fn honest(given: &Given) -> Answer {
     }
     let told = sealed::seal(&Digest::of(&job), 0, &serde_json::to_vec(&told).unwrap()).unwrap();
     files.insert(work::TOLD.into(), told);
-    Answer { status: 0, stderr: String::new(), files }
+    Left { status: 0, stderr: String::new(), files }
 }
 
-fn rules(worker: impl Fn(&Given) -> Answer + Send + Sync + 'static) -> Rules {
+fn rules(worker: impl Fn(&Given) -> Left + Send + Sync + 'static) -> Rules {
     Rules { worker: Some(Arc::new(worker)), ..Rules::default() }
 }
 
@@ -112,7 +112,7 @@ fn what_an_honest_worker_gives_comes() {
 
 #[test]
 fn nothing_counts_that_does_not_check() {
-    type Spoil = fn(&mut Answer);
+    type Spoil = fn(&mut Left);
     let cases: [(&str, Spoil); 7] = [
         ("status 3: no room", |a| (a.status, a.stderr) = (3, "no room\nat all".into())),
         ("refused: a worker refuses a job: gcc", |a| (a.status, a.stderr) = (70, "gcc".into())),

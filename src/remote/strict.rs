@@ -41,7 +41,7 @@ pub struct Rules {
     pub stuck: bool,
 }
 
-pub type Worker = Arc<dyn Fn(&Given) -> Answer + Send + Sync>;
+pub type Worker = Arc<dyn Fn(&Given) -> Left + Send + Sync>;
 
 /// What a worker is given: the files of its folder.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub struct Given {
 }
 
 /// What it leaves.
-pub struct Answer {
+pub struct Left {
     pub status: i32,
     pub stderr: String,
     pub files: BTreeMap<String, Vec<u8>>,
