@@ -77,6 +77,7 @@ impl Recipe {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "workers are of the feature"))]
     pub fn decode(bytes: &[u8]) -> Option<Recipe> {
         serde_json::from_slice(bytes).ok()
     }

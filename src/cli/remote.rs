@@ -82,6 +82,7 @@ pub struct ExecutionArgs {
 }
 
 /// What was asked for.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "it is of the feature"))]
 pub struct Execution {
     pub url: String,
     pub jobs: usize,

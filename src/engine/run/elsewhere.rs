@@ -477,10 +477,13 @@ impl Engine<'_> {
                 ready.insert(key, (packet, made.remembered));
             }
         }
-        let mut back = Vec::new();
+        let (mut back, mut taken) = (Vec::new(), Vec::new());
         for (rank, portion) in portions {
             let Some(unit) = self.unit_of(&portion) else { continue };
-            let packet = lock(&self.ready).remove(&unit.parcels[portion.parcel].key);
+            // Portions of two nodes that do the same have one packet.
+            let key = unit.parcels[portion.parcel].key;
+            let packet = lock(&self.ready).get(&key).cloned();
+            taken.push(key);
             let came = packet.is_some_and(|(packet, remembered)| {
                 self.take_portion(&unit, &portion, &packet, remembered)
             });
@@ -489,6 +492,9 @@ impl Engine<'_> {
                 false => back.push((rank, portion)),
             }
         }
+        let mut ready = lock(&self.ready);
+        taken.iter().for_each(|key| drop(ready.remove(key)));
+        drop(ready);
         if !back.is_empty() {
             self.say_elsewhere(
                 "a worker did not bring all that it was asked for",
