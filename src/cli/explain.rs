@@ -46,6 +46,8 @@ struct Seen {
     inputs: Vec<(String, Cell)>,
     key: Digest,
     ran: bool,
+    /// Whether another machine ran it.
+    elsewhere: bool,
     /// Whether it came from a remote cache.
     fetched: bool,
 }
@@ -109,7 +111,8 @@ impl Look<'_> {
             rows.iter().any(|(s, rows)| *s as usize == shard && rows.contains(&(row as u32)))
         };
         let (ran, fetched) = (is_among(&node.executed), is_among(&node.fetched));
-        Some(Seen { inputs, key: key.finish(), ran, fetched })
+        let elsewhere = is_among(&node.elsewhere);
+        Some(Seen { inputs, key: key.finish(), ran, elsewhere, fetched })
     }
 
     /// The names of a list's items that fit.
@@ -216,7 +219,8 @@ fn run(args: Args) -> Result<()> {
                 let part = name.strip_prefix(item.as_str()).unwrap_or("").trim_start_matches('#');
                 let space = if part.is_empty() { "" } else { " " };
                 let verdict = verdict(&seen, old.as_ref(), before.is_some());
-                println!("  {}{space}{part} {verdict}", node.label);
+                let place = if seen.elsewhere { " (on another machine)" } else { "" };
+                println!("  {}{space}{part} {verdict}{place}", node.label);
                 why.iter().for_each(|w| println!("    {w}"));
                 match &old {
                     // What joins parts is keyed by what became of its own, and not of all.
@@ -255,6 +259,10 @@ fn stage(last: &LastRun, before: Option<&LastRun>, label: &str, known: &dyn Reco
     for node in last.nodes.iter().filter(|n| n.label == label && n.kind != THREADS) {
         let ran: usize = node.executed.iter().map(|(_, r)| r.len()).sum();
         println!("{label} ({}): {ran} tasks ran in the last run", node.kind);
+        let elsewhere: usize = node.elsewhere.iter().map(|(_, r)| r.len()).sum();
+        if elsewhere > 0 {
+            println!("  {elsewhere} of them ran on other machines");
+        }
         let fetched: usize = node.fetched.iter().map(|(_, r)| r.len()).sum();
         if fetched > 0 {
             println!("  {fetched} tasks came from the remote cache");

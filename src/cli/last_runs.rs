@@ -42,6 +42,9 @@ pub struct NodeRun {
     pub shards: Vec<String>,
     /// The rows that ran, by shard.
     pub executed: Vec<(u32, Vec<u32>)>,
+    /// Of those, the rows that other machines ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<(u32, Vec<u32>)>,
     /// The rows that came from a remote cache, by shard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<(u32, Vec<u32>)>,
@@ -148,6 +151,7 @@ pub fn keep(plan: &Plan, built: &Built, engine: &Engine, store: &Store) {
             parts: node.fingerprint.parts.iter().map(|(n, d)| (n.clone(), d.hex())).collect(),
             shards: shards.iter().map(Digest::hex).collect(),
             executed: engine.executed_rows(i),
+            elsewhere: engine.elsewhere_rows(i),
             fetched: engine.fetched_rows(i),
         });
     }

@@ -39,6 +39,7 @@ mod passes;
 mod pipelines;
 mod profiles;
 mod progress;
+mod recipe;
 mod remote;
 mod run;
 mod schema;
@@ -47,6 +48,7 @@ mod sim;
 mod site;
 mod table;
 mod watch;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -101,6 +103,7 @@ enum Command {
     Models(models::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Worker(worker::Args),
 }
 
 pub fn main() -> ExitCode {
@@ -150,5 +153,6 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::main(args),
         Command::Completions(args) => completions::main(args),
         Command::Man(args) => man::main(args),
+        Command::Worker(args) => worker::main(&args),
     }
 }

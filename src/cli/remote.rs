@@ -1,12 +1,14 @@
-//! The options of a remote cache, for all commands that run pipelines, and what is said of it.
+//! The options of a remote cache and of remote execution, for all commands that run pipelines, and what is said of it.
 //!
 //! It knows the client where litmake is built with the feature `remote`. Else the options are there
 //! all the same, and say what is missing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use litmake::diag::Result;
+use litmake::engine::elsewhere::Elsewhere;
 use litmake::engine::remote::Remote;
 use litmake::stop::Stop;
 
@@ -37,6 +39,79 @@ pub struct RemoteArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     remote_local_fallback: bool,
+}
+
+/// How work is executed on other machines.
+#[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Remote execution")]
+pub struct ExecutionArgs {
+    /// A server that executes actions, by the Bazel Remote Execution API: what is compiled and simulated is
+    /// done there, too. It reads the remote cache, which is the same server where none is named
+    #[arg(long, value_name = "URL", env = "LITMAKE_REMOTE_EXECUTOR")]
+    remote_executor: Option<String>,
+
+    /// How many jobs may be under way [default: 8]
+    #[arg(long, value_name = "N", requires = "remote_executor",
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    remote_jobs: Option<u32>,
+
+    /// How many cores of a worker a job takes [default: 1]
+    #[arg(long, value_name = "N", requires = "remote_executor",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    remote_cores: Option<u32>,
+
+    /// A property that workers have to have; may be repeated
+    #[arg(long = "remote-platform", value_name = "NAME=VALUE", requires = "remote_executor",
+          value_parser = super::common::assignment)]
+    remote_properties: Vec<(String, String)>,
+
+    /// How many seconds a job may take on a worker [default: 600]
+    #[arg(long, value_name = "SECONDS", requires = "remote_executor",
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    remote_execution_timeout: Option<u32>,
+
+    /// How many seconds jobs wait in a queue in which nothing moves [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "remote_executor",
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    remote_queue_timeout: Option<u32>,
+
+    /// The program that workers run: one of the same version, such as one that is linked for them
+    /// [default: this one]
+    #[arg(long, value_name = "FILE", requires = "remote_executor")]
+    remote_worker: Option<PathBuf>,
+}
+
+/// What was asked for.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "it is of the feature"))]
+pub struct Execution {
+    pub url: String,
+    pub jobs: usize,
+    pub cores: u32,
+    pub properties: Vec<(String, String)>,
+    pub timeout: Duration,
+    pub patience: Duration,
+    pub program: PathBuf,
+}
+
+impl ExecutionArgs {
+    pub fn is_given(&self) -> bool {
+        self.remote_executor.is_some()
+    }
+
+    fn asked(&self) -> Option<Execution> {
+        let seconds =
+            |given: Option<u32>, default| Duration::from_secs(given.unwrap_or(default).into());
+        Some(Execution {
+            url: self.remote_executor.clone()?,
+            jobs: self.remote_jobs.unwrap_or(8) as usize,
+            cores: self.remote_cores.unwrap_or(1),
+            properties: self.remote_properties.clone(),
+            timeout: seconds(self.remote_execution_timeout, 600),
+            patience: seconds(self.remote_queue_timeout, 60),
+            // It leads to the running program, even where its file was replaced.
+            program: self.remote_worker.clone().unwrap_or_else(|| "/proc/self/exe".into()),
+        })
+    }
 }
 
 /// How an endpoint is reached.
@@ -80,8 +155,18 @@ impl RemoteArgs {
     /// Begins to use the remote cache, where there is one. Nothing, where it is needed and cannot be
     /// used, which is said.
     pub fn open(&self, dry: bool) -> Result<Option<Connection>> {
-        match &self.remote_cache {
-            Some(url) => client::open(url, self, dry),
+        self.open_with(None, dry)
+    }
+
+    /// The same with remote execution, where that is asked for.
+    pub fn open_for(&self, execution: &ExecutionArgs, dry: bool) -> Result<Option<Connection>> {
+        self.open_with(execution.asked(), dry)
+    }
+
+    fn open_with(&self, execution: Option<Execution>, dry: bool) -> Result<Option<Connection>> {
+        let url = self.remote_cache.as_ref().or(execution.as_ref().map(|e| &e.url)).cloned();
+        match url {
+            Some(url) => client::open(&url, self, execution, dry),
             None => {
                 client::check_unused(&self.access)?;
                 Ok(Some(Connection::default()))
@@ -94,11 +179,27 @@ impl RemoteArgs {
 #[derive(Default)]
 pub struct Connection {
     client: Option<Arc<client::Client>>,
+    executes: bool,
 }
 
 impl Connection {
     pub fn cache(&self) -> Option<Arc<dyn Remote>> {
         self.client.clone().map(|client| client as Arc<dyn Remote>)
+    }
+
+    /// Workers on other machines, where they are asked for.
+    pub fn elsewhere(&self) -> Option<Arc<dyn Elsewhere>> {
+        let client = self.client.clone().filter(|_| self.executes);
+        client.map(|client| client as Arc<dyn Elsewhere>)
+    }
+
+    /// Says what workers have to plan, once that is known.
+    pub fn set_recipe(&self, recipe: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+        match &self.client {
+            Some(client) if self.executes => client.set_recipe(recipe()?),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Waits until results are uploaded, ends the use, and says what came of it.
@@ -121,10 +222,10 @@ pub mod client {
     use litmake::file;
     use litmake::plain;
     pub use litmake::remote::Client;
-    use litmake::remote::{Address, Header, Options, Tls, examine as examine_endpoint};
+    use litmake::remote::{self, Address, Header, Options, Tls, examine as examine_endpoint};
     use litmake::stop::Stop;
 
-    use super::{Access, Connection, RemoteArgs};
+    use super::{Access, Connection, Execution, RemoteArgs};
     use crate::cli::common::show_size;
 
     /// No certificate, key or token is larger.
@@ -163,8 +264,32 @@ pub mod client {
         Ok(out)
     }
 
-    pub fn open(url: &str, args: &RemoteArgs, dry: bool) -> Result<Option<Connection>> {
+    fn execution(asked: Execution) -> Result<remote::Execution> {
+        let address = Address::parse(&asked.url).map_err(Diag::new)?;
+        if !asked.program.is_file() {
+            let shown = asked.program.display();
+            return Err(Diag::new(format!("--remote-worker: {shown} is no file")));
+        }
+        Ok(remote::Execution {
+            address,
+            program: asked.program,
+            cores: asked.cores,
+            slots: asked.jobs,
+            timeout: asked.timeout,
+            patience: asked.patience,
+            properties: asked.properties,
+        })
+    }
+
+    pub fn open(
+        url: &str,
+        args: &RemoteArgs,
+        asked: Option<Execution>,
+        dry: bool,
+    ) -> Result<Option<Connection>> {
         let mut options = options(url, &args.access)?;
+        options.execution = asked.map(execution).transpose()?;
+        let executes = options.execution.is_some();
         if dry {
             return Ok(Some(Connection::default()));
         }
@@ -173,16 +298,23 @@ pub mod client {
         let shown = options.address.to_string();
         let client = Client::start(options)
             .map_err(|e| Diag::new(format!("cannot use the remote cache {shown}: {e}")))?;
-        if !args.remote_local_fallback && client.check().is_err() {
+        let usable = || {
+            client.check().and_then(|()| match executes {
+                true => client.check_execution(),
+                false => Ok(()),
+            })
+        };
+        if !args.remote_local_fallback && usable().is_err() {
             for notice in client.take_notices() {
                 eprintln!("error: {}", plain::line(&notice));
             }
+            let what = if executes { "remote execution" } else { "the remote cache" };
             eprintln!(
-                "error: the remote cache cannot be used, and --remote-local-fallback=false asks for it"
+                "error: {what} cannot be used, and --remote-local-fallback=false asks for it"
             );
             return Ok(None);
         }
-        Ok(Some(Connection { client: Some(Arc::new(client)) }))
+        Ok(Some(Connection { client: Some(Arc::new(client)), executes }))
     }
 
     /// Options of an endpoint without one are a mistake.
@@ -246,6 +378,14 @@ pub mod client {
                 show_size(tally.uploaded_bytes)
             );
         }
+        if tally.jobs > 0 && !quiet {
+            eprintln!(
+                "remote execution: {} jobs were done elsewhere, which gave {} packets ({})",
+                tally.jobs,
+                tally.executed,
+                show_size(tally.executed_bytes)
+            );
+        }
         if tally.broken > 0 {
             eprintln!(
                 "warning: remote cache {at}: {} packets were not what was stored; they were computed here",
@@ -266,10 +406,11 @@ pub mod client {
     use std::process::ExitCode;
 
     use litmake::diag::{Diag, Result};
+    use litmake::engine::elsewhere::{self, Elsewhere, Order, Tally};
     use litmake::engine::remote::{Remote, Taker};
     use litmake::stop::Stop;
 
-    use super::{Access, Connection, RemoteArgs};
+    use super::{Access, Connection, Execution, RemoteArgs};
 
     /// There is none.
     pub enum Client {}
@@ -292,12 +433,45 @@ pub mod client {
         }
     }
 
+    impl Elsewhere for Client {
+        fn slots(&self) -> usize {
+            match *self {}
+        }
+
+        fn is_open(&self) -> bool {
+            match *self {}
+        }
+
+        fn execute(&self, _: u64, _: Order, _: elsewhere::Taker) {
+            match *self {}
+        }
+
+        fn recall(&self, _: u64) -> bool {
+            match *self {}
+        }
+
+        fn tally(&self) -> Tally {
+            match *self {}
+        }
+    }
+
+    impl Client {
+        pub fn set_recipe(&self, _: Vec<u8>) {
+            match *self {}
+        }
+    }
+
     pub fn without() -> Box<Diag> {
         Diag::new("this litmake is built without remote caches")
             .help("build one that has them with `cargo build --release --features remote`")
     }
 
-    pub fn open(_: &str, _: &RemoteArgs, _: bool) -> Result<Option<Connection>> {
+    pub fn open(
+        _: &str,
+        _: &RemoteArgs,
+        _: Option<Execution>,
+        _: bool,
+    ) -> Result<Option<Connection>> {
         Err(without())
     }
 

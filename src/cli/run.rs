@@ -27,7 +27,8 @@ use litmake::stage::workspace::{Prepared, Workspace};
 use litmake::stage::{collect, versions};
 
 use super::common::{self, CacheArgs};
-use super::remote::RemoteArgs;
+use super::recipe::Recipe;
+use super::remote::{ExecutionArgs, RemoteArgs};
 use super::{completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
@@ -50,8 +51,11 @@ pub struct Args {
     #[command(flatten)]
     pub remote: RemoteArgs,
 
-    /// Workers [default: one a core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+
+    /// Workers [default: one a core]. With --remote-executor, 0 leaves to other machines what they can do
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
     #[command(flatten)]
@@ -159,16 +163,24 @@ fn run(args: &Args) -> Result<u8> {
         ..Options::default()
     };
     if let Some(jobs) = args.jobs {
-        options.jobs = jobs as usize;
+        options.jobs = jobs.max(1) as usize;
+        options.only_elsewhere = jobs == 0;
+    }
+    if options.only_elsewhere && !args.execution.is_given() {
+        return Err(Diag::new("--jobs 0 leaves all work to other machines, and there are none")
+            .help("name a server with --remote-executor URL, or give --jobs another number"));
     }
     options.context.stop = common::stop();
-    if args.dry_run && args.remote.is_given() {
+    if args.dry_run && (args.remote.is_given() || args.execution.is_given()) {
         eprintln!(
             "note: a dry run does not ask the remote cache, and takes what that has as missing"
         );
     }
-    let Some(remote) = args.remote.open(args.dry_run)? else { return Ok(3) };
+    let Some(remote) = args.remote.open_for(&args.execution, args.dry_run)? else { return Ok(3) };
     options.remote = remote.cache();
+    if args.watch && args.execution.is_given() {
+        eprintln!("note: --watch does everything here, and asks no other machine");
+    }
     if args.watch {
         let status = super::watch::run(args, workspace, &store, options);
         remote.end(&common::stop(), args.quiet);
@@ -179,6 +191,8 @@ fn run(args: &Args) -> Result<u8> {
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
+    remote.set_recipe(|| Ok(Recipe::of(&args.plan, &workspace, &prepared.plan)?.encode()))?;
+    options.elsewhere = remote.elsewhere();
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let (ask, eyes) = (&args.ask, Eyes::default());

@@ -37,6 +37,12 @@ pub enum Event<'a> {
     Notice {
         message: &'a str,
     },
+    /// Jobs on other machines: those that wait for a worker, that are worked on, and whose results came.
+    Elsewhere {
+        queued: u64,
+        running: u64,
+        fetched: u64,
+    },
     /// All tasks are done, or the run was stopped.
     Finished {
         stopped: bool,

@@ -124,6 +124,16 @@ impl Counts {
     }
 }
 
+/// Whether work may be done on another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Travels {
+    /// It measures this machine.
+    Never,
+    /// It takes less time than sending it, and goes along with what it needs.
+    Along,
+    Alone,
+}
+
 /// Work on one item at a time. What it gives depends on the inputs' content and on what the
 /// node's fingerprint covers, never on names, time or order.
 pub trait Map: Send + Sync {
@@ -142,6 +152,11 @@ pub trait Map: Send + Sync {
     /// is not: it is made whenever something reads it, and its cell says what it is made from.
     fn keeps(&self) -> bool {
         true
+    }
+
+    /// Whether it may be done elsewhere.
+    fn travels(&self) -> Travels {
+        Travels::Along
     }
 
     /// Whether an item of which a part came to nothing comes to nothing itself, for the same

@@ -4,8 +4,10 @@
 
 #![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 
+pub mod elsewhere;
 pub mod events;
 pub mod graph;
+pub mod job;
 pub mod packet;
 pub mod parts;
 pub mod predict;
@@ -13,3 +15,4 @@ pub mod remote;
 pub mod rows;
 pub mod run;
 pub mod store;
+pub mod worker;

@@ -12,22 +12,23 @@ use rustc_hash::FxHashSet;
 
 use super::rows::{Cell, State};
 
-/// Packets hold about this many results. A list is cut by its keys alone, so that an item that is
-/// added changes one packet.
+/// Packets hold about this many results. A list is cut by the content of its items alone, so that an
+/// item that is added changes one packet, and all work on a list is cut at the same places.
 const MEAN_ITEMS: u64 = 128;
 const MAX_ITEMS: usize = 512;
 
 /// What is kept for now counts on the day on which it was made, by the clock of the world.
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-/// Where to cut a list of keys.
-pub fn cut(keys: &[Digest]) -> Vec<Range<usize>> {
+/// Where to cut a list of items, by the digests of their content. A piece of it that stands alone is
+/// not cut again.
+pub fn cut(items: impl ExactSizeIterator<Item = Digest>) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut start = 0;
-    for (i, key) in keys.iter().enumerate() {
+    let len = items.len();
+    for (i, item) in items.enumerate() {
         let end = i + 1;
-        if key.prefix().is_multiple_of(MEAN_ITEMS) || end - start >= MAX_ITEMS || end == keys.len()
-        {
+        if item.prefix().is_multiple_of(MEAN_ITEMS) || end - start >= MAX_ITEMS || end == len {
             out.push(start..end);
             start = end;
         }
@@ -247,7 +248,8 @@ mod tests {
     fn an_added_key_changes_one_packet() {
         let keys: Vec<Digest> = (0..5000u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
         let packets = |keys: &[Digest]| -> Vec<Digest> {
-            cut(keys).into_iter().map(|range| key(&keys[range])).collect()
+            let cut = cut(keys.iter().copied());
+            cut.into_iter().map(|range| key(&keys[range])).collect()
         };
         let before = packets(&keys);
         assert!(before.len() > 15 && before.len() < 100, "{}", before.len());
@@ -255,8 +257,13 @@ mod tests {
         more.insert(2500, Digest::of(b"new"));
         let new = packets(&more).iter().filter(|k| !before.contains(k)).count();
         assert!((1..=2).contains(&new), "{new} packets changed");
-        let all: usize = cut(&keys).into_iter().map(|range| range.len()).sum();
+        let pieces = cut(keys.iter().copied());
+        let all: usize = pieces.iter().map(|range| range.len()).sum();
         assert_eq!(all, keys.len());
+        for piece in pieces {
+            let len = piece.len();
+            assert_eq!(cut(keys[piece].iter().copied()), vec![0..len]);
+        }
     }
 
     #[test]

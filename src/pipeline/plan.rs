@@ -128,6 +128,17 @@ impl Plan {
                 });
             }
         }
+        self.keep_marked(wanted);
+        Ok(())
+    }
+
+    /// Keeps the stages with these labels, and what they consume.
+    pub fn keep_labels(&mut self, labels: &BTreeSet<String>) {
+        let wanted = self.nodes.iter().map(|n| labels.contains(&n.label)).collect();
+        self.keep_marked(wanted);
+    }
+
+    fn keep_marked(&mut self, mut wanted: Vec<bool>) {
         for i in (0..self.nodes.len()).rev() {
             if wanted[i] {
                 for j in self.nodes[i].inputs.clone() {
@@ -147,7 +158,6 @@ impl Plan {
             }
         }
         self.nodes = kept;
-        Ok(())
     }
 
     /// The boxes of a drawing, two lines each, and which consumes which: a box a stage, or a box an instance.

@@ -67,6 +67,9 @@ pub struct Request {
     /// What is wanted; all, where there are none.
     #[returns(ref)]
     pub targets: Vec<String>,
+    /// Labels of instances, where these alone are wanted with what they consume.
+    #[returns(ref)]
+    pub labels: Option<BTreeSet<String>>,
 }
 
 /// A stage of what is to be planned, by its name.
@@ -262,11 +265,17 @@ fn whole(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
 #[salsa::tracked(returns(clone))]
 pub fn planned(db: &dyn Db, request: Request) -> Result<Arc<Plan>> {
     let whole = whole(db, request)?;
-    if request.targets(db).is_empty() {
+    let (targets, labels) = (request.targets(db), request.labels(db));
+    if targets.is_empty() && labels.is_none() {
         return Ok(whole);
     }
     let mut plan = Plan::clone(&whole);
-    plan.keep(request.targets(db))?;
+    if !targets.is_empty() {
+        plan.keep(targets)?;
+    }
+    if let Some(labels) = labels {
+        plan.keep_labels(labels);
+    }
     Ok(Arc::new(plan))
 }
 
@@ -396,7 +405,7 @@ impl Workspace {
             folders: Arc::default(),
             others: Arc::default(),
         };
-        let request = Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec());
+        let request = Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec(), None);
         Workspace { db, request, executed }
     }
 
@@ -413,6 +422,23 @@ impl Workspace {
     /// What is planned.
     pub fn request(&self) -> Request {
         self.request
+    }
+
+    /// Keeps the instances of some labels, with what they consume.
+    pub fn keep_labels(&mut self, labels: BTreeSet<String>) {
+        self.request.set_labels(&mut self.db).to(Some(labels));
+    }
+
+    /// The files that were read for the plan and for what follows from it, with their texts.
+    pub fn files(&self) -> Vec<(PathBuf, Arc<str>)> {
+        let files: Vec<File> = lock(&self.db.files).values().copied().collect();
+        let text = |file: &File| {
+            let bytes = file.content(&self.db).as_ref().ok()?;
+            Some((file.path(&self.db).clone(), std::str::from_utf8(bytes).ok()?.into()))
+        };
+        let mut out: Vec<(PathBuf, Arc<str>)> = files.iter().filter_map(text).collect();
+        out.sort();
+        out
     }
 
     /// The plan of what was read last. The same plan comes back while nothing in it changes.

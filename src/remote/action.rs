@@ -25,10 +25,21 @@ impl Blob {
     }
 }
 
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Whether a digest can be one, of so many bytes at most.
+pub fn is_sensible(digest: &Named, most: i64) -> bool {
+    digest.hash.len() == 64
+        && digest.hash.bytes().all(|b| b.is_ascii_hexdigit())
+        && (0..=most).contains(&digest.size_bytes)
+}
+
 /// The SHA-256 digest that servers go by.
 pub fn digest_of(bytes: &[u8]) -> Named {
     let sum = ring::digest::digest(&ring::digest::SHA256, bytes);
-    let hash = sum.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+    let hash = hex(sum.as_ref());
     Named { hash, size_bytes: bytes.len() as i64 }
 }
 
@@ -75,11 +86,7 @@ pub fn packet_of(result: ActionResult) -> Option<(Named, Vec<u8>)> {
         return None;
     }
     let file = result.output_files.into_iter().find(|file| file.path == OUTPUT)?;
-    let digest = file.digest.filter(|d| {
-        d.hash.len() == 64
-            && d.hash.bytes().all(|b| b.is_ascii_hexdigit())
-            && (0..=super::sealed::MAX as i64 + 4096).contains(&d.size_bytes)
-    })?;
+    let digest = file.digest.filter(|d| is_sensible(d, super::sealed::MAX as i64 + 4096))?;
     Some((digest, file.contents))
 }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use litmake_base::digest::Digest;
 use litmake_base::stop::{Stop, Stopping};
+use litmake_engine::elsewhere::{self, Elsewhere, Executed, Order};
 use litmake_engine::remote::{Answers, Remote, Taker};
 use reapi::{Digest as Named, ServerCapabilities};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -21,6 +22,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::action::{self, Blob, Deed};
+use crate::execute::{self, Jobs};
 use crate::sealed;
 use crate::trouble::{Meaning, Trouble};
 use crate::wire::{Read, Wire};
@@ -35,7 +37,7 @@ const UPLOADED_BYTES: usize = 16 << 20;
 const WAITING_BYTES: usize = 256 << 20;
 /// How long a server that is gone is left alone; the time doubles up to a limit.
 const LEFT_ALONE: Duration = Duration::from_secs(2);
-const LEFT_ALONE_MOST: Duration = Duration::from_secs(30);
+pub(crate) const LEFT_ALONE_MOST: Duration = Duration::from_secs(30);
 /// Blobs of one packet that a server has broken and cannot be told to forget.
 const ATTEMPTS: u32 = 16;
 
@@ -51,6 +53,10 @@ pub struct Tally {
     pub uploaded: u64,
     pub uploaded_bytes: u64,
     pub lost: u64,
+    /// Jobs whose results came, and the packets and bytes in these.
+    pub jobs: u64,
+    pub executed: u64,
+    pub executed_bytes: u64,
 }
 
 #[derive(Default)]
@@ -62,6 +68,8 @@ struct Counts {
     uploaded: AtomicU64,
     uploaded_bytes: AtomicU64,
     lost: AtomicU64,
+    executed: AtomicU64,
+    executed_bytes: AtomicU64,
 }
 
 fn count(counter: &AtomicU64, n: usize) {
@@ -70,8 +78,10 @@ fn count(counter: &AtomicU64, n: usize) {
 
 enum Message {
     Ask(Vec<Digest>, Taker),
+    Execute(u64, Order, elsewhere::Taker),
     /// Tell whether the server can be used.
     Check(std::sync::mpsc::Sender<Result<(), Trouble>>),
+    CheckExecution(std::sync::mpsc::Sender<Result<(), Trouble>>),
     End,
 }
 
@@ -106,8 +116,9 @@ struct Uploads {
     given_up: bool,
 }
 
-struct Shared {
-    options: Arc<Options>,
+pub(crate) struct Shared {
+    pub(crate) options: Arc<Options>,
+    pub(crate) jobs: Jobs,
     counts: Counts,
     notices: Mutex<Vec<String>>,
     presence: Mutex<Presence>,
@@ -119,9 +130,10 @@ struct Shared {
     more: Notify,
     /// For keys whose packet was broken: the blob in which it was.
     broken: Mutex<HashMap<Digest, Named>>,
+    said_broke: AtomicBool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -144,6 +156,8 @@ impl Client {
             uploads: Mutex::default(),
             more: Notify::new(),
             broken: Mutex::default(),
+            said_broke: AtomicBool::new(false),
+            jobs: Jobs::default(),
             options: Arc::new(options),
         });
         if !shared.options.address.encrypted && !shared.options.address.is_here() {
@@ -160,6 +174,11 @@ impl Client {
         Ok(Client { shared, inbox, thread: Mutex::new(Some(thread)) })
     }
 
+    /// Says what workers have to plan, which is needed before they are sent anything.
+    pub fn set_recipe(&self, recipe: Vec<u8>) {
+        self.shared.jobs.set_recipe(recipe);
+    }
+
     pub fn address(&self) -> String {
         self.shared.options.address.to_string()
     }
@@ -169,6 +188,14 @@ impl Client {
         let (send, receive) = std::sync::mpsc::channel();
         let ended = || Trouble::unable("the client has ended");
         self.inbox.send(Message::Check(send)).map_err(|_| ended())?;
+        receive.recv().map_err(|_| ended())?
+    }
+
+    /// Waits until it is known whether jobs are executed there.
+    pub fn check_execution(&self) -> Result<(), Trouble> {
+        let (send, receive) = std::sync::mpsc::channel();
+        let ended = || Trouble::unable("the client has ended");
+        self.inbox.send(Message::CheckExecution(send)).map_err(|_| ended())?;
         receive.recv().map_err(|_| ended())?
     }
 
@@ -215,6 +242,9 @@ impl Client {
             uploaded: get(&counts.uploaded),
             uploaded_bytes: get(&counts.uploaded_bytes),
             lost: get(&counts.lost),
+            jobs: self.shared.jobs.tally().fetched,
+            executed: get(&counts.executed),
+            executed_bytes: get(&counts.executed_bytes),
         }
     }
 }
@@ -263,9 +293,54 @@ impl Remote for Client {
     }
 }
 
+impl Elsewhere for Client {
+    fn slots(&self) -> usize {
+        self.shared.options.execution.as_ref().map_or(0, |execution| execution.slots)
+    }
+
+    fn is_open(&self) -> bool {
+        self.shared.jobs.is_open() && self.shared.is_there()
+    }
+
+    fn execute(&self, number: u64, order: Order, taker: elsewhere::Taker) {
+        if let Err(back) = self.inbox.send(Message::Execute(number, order, taker))
+            && let Message::Execute(_, _, taker) = back.0
+        {
+            taker(Executed::Gone);
+        }
+    }
+
+    fn recall(&self, number: u64) -> bool {
+        self.shared.jobs.recall(number)
+    }
+
+    fn tally(&self) -> elsewhere::Tally {
+        self.shared.jobs.tally()
+    }
+}
+
 impl Shared {
     fn notice(&self, text: String) {
         lock(&self.notices).push(format!("remote cache {}: {text}", self.options.address));
+    }
+
+    pub(crate) fn notice_execution(&self, text: String) {
+        let address = match &self.options.execution {
+            Some(execution) => &execution.address,
+            None => &self.options.address,
+        };
+        lock(&self.notices).push(format!("remote execution {address}: {text}"));
+    }
+
+    pub(crate) fn count_executed(&self, bytes: usize) {
+        count(&self.counts.executed, 1);
+        count(&self.counts.executed_bytes, bytes);
+    }
+
+    pub(crate) fn say_broke(&self, why: &str) {
+        if !self.said_broke.swap(true, Ordering::Relaxed) {
+            self.notice_execution(format!("something broke on a worker: {why}; it is done here"));
+        }
     }
 
     /// Whether the server should be asked at this time.
@@ -353,7 +428,8 @@ async fn live(shared: Arc<Shared>, mut messages: UnboundedReceiver<Message>) {
             return refuse_all(&trouble, messages).await;
         }
     };
-    let link = Arc::new(Link { shared, wire, known: tokio::sync::Mutex::default() });
+    let (uploading, executor, known) = Default::default();
+    let link = Arc::new(Link { shared, wire, uploading, executor, known });
     let uploads = tokio::spawn(upload(link.clone()));
     'life: while let Some(first) = messages.recv().await {
         // What has come meanwhile is asked together with it.
@@ -362,9 +438,22 @@ async fn live(shared: Arc<Shared>, mut messages: UnboundedReceiver<Message>) {
         while let Some(message) = next {
             match message {
                 Message::Ask(keys, taker) => asked.push((keys, taker)),
+                Message::Execute(number, order, taker) => {
+                    tokio::spawn(execute::execute(link.clone(), number, order, taker));
+                }
                 Message::Check(answer) => {
                     let link = link.clone();
                     tokio::spawn(async move { answer.send(link.ready().await) });
+                }
+                Message::CheckExecution(answer) => {
+                    let link = link.clone();
+                    tokio::spawn(async move {
+                        let found = link.executes().await.map_err(Trouble::unable);
+                        if let Err(trouble) = &found {
+                            link.shared.notice_execution(trouble.to_string());
+                        }
+                        answer.send(found)
+                    });
                 }
                 Message::End => break 'life,
             }
@@ -382,22 +471,29 @@ async fn refuse_all(trouble: &Trouble, mut messages: UnboundedReceiver<Message>)
     while let Some(message) = messages.recv().await {
         match message {
             Message::Ask(keys, taker) => taker(vec![None; keys.len()]),
-            Message::Check(answer) => drop(answer.send(Err(trouble.clone()))),
+            Message::Execute(_, _, taker) => taker(Executed::Gone),
+            Message::Check(answer) | Message::CheckExecution(answer) => {
+                drop(answer.send(Err(trouble.clone())));
+            }
             Message::End => return,
         }
     }
 }
 
 /// A server, and what is known of it.
-struct Link {
-    shared: Arc<Shared>,
-    wire: Arc<Wire>,
+pub(crate) struct Link {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) wire: Arc<Wire>,
+    /// Held while the program is uploaded.
+    pub(crate) uploading: tokio::sync::Mutex<()>,
+    /// What is known of the server that executes.
+    executor: tokio::sync::Mutex<Option<Result<(), String>>>,
     known: tokio::sync::Mutex<Option<ServerCapabilities>>,
 }
 
 impl Link {
     /// Finds out what the server can do, where that is not known.
-    async fn ready(&self) -> Result<(), Trouble> {
+    pub(crate) async fn ready(&self) -> Result<(), Trouble> {
         let mut known = self.known.lock().await;
         if known.is_some() {
             return Ok(());
@@ -424,6 +520,16 @@ impl Link {
         }
         *known = Some(found);
         Ok(())
+    }
+
+    /// Whether jobs are executed there; else what is missing.
+    pub(crate) async fn executes(&self) -> Result<(), String> {
+        let mut known = self.executor.lock().await;
+        if known.is_none() {
+            let found = self.wire.executor_capabilities().await.map_err(|e| e.words)?;
+            *known = Some(doctor::executes(&found));
+        }
+        known.clone().unwrap_or(Ok(()))
     }
 
     /// Looks packets up. It is one request for the digests of each, and one for the bytes of many.

@@ -35,6 +35,19 @@ pub fn is_enough(known: &ServerCapabilities) -> Result<(), String> {
 
 const SHA256: i32 = reapi::digest_function::Value::Sha256 as i32;
 
+/// Whether a server executes actions as litmake asks for it; else what is missing.
+pub fn executes(known: &ServerCapabilities) -> Result<(), String> {
+    let Some(found) = known.execution_capabilities.as_ref().filter(|e| e.exec_enabled) else {
+        return Err("it executes no actions for this client".into());
+    };
+    let functions = &found.digest_functions;
+    let one = found.digest_function;
+    match functions.contains(&SHA256) || one == SHA256 || (functions.is_empty() && one == 0) {
+        true => Ok(()),
+        false => Err("it executes no actions with SHA-256 digests, which litmake uses".into()),
+    }
+}
+
 pub fn takes_results(known: &ServerCapabilities) -> bool {
     let cache = known.cache_capabilities.as_ref();
     cache.and_then(|c| c.action_cache_update_capabilities).is_some_and(|c| c.update_enabled)
@@ -95,10 +108,9 @@ fn capabilities(options: &Options, known: &ServerCapabilities) -> Vec<Finding> {
             _ => "it names no limit for batches; 4 MiB is taken".into(),
         }));
     }
-    let executes = known.execution_capabilities.as_ref().is_some_and(|e| e.exec_enabled);
-    out.push(good(match executes {
-        true => "it could execute actions, which litmake does not ask of it".into(),
-        false => "it executes no actions, which litmake does not need".into(),
+    out.push(good(match executes(known) {
+        Ok(()) => "it executes actions (--remote-executor)".into(),
+        Err(words) => format!("{words}, so it is a cache alone"),
     }));
     out
 }

@@ -10,13 +10,16 @@ mod action;
 mod address;
 mod client;
 mod doctor;
-mod sealed;
+mod execute;
+pub mod sealed;
 mod trouble;
 mod wire;
+pub mod work;
 
 pub use address::{Address, Header, Tls};
 pub use client::{Client, Tally};
 pub use doctor::{Finding, examine};
+pub use execute::Execution;
 pub use trouble::Trouble;
 
 use std::time::Duration;
@@ -37,6 +40,8 @@ pub struct Options {
     pub reads: bool,
     /// Whether results are given to the cache.
     pub writes: bool,
+    /// How jobs are executed there, where they are.
+    pub execution: Option<Execution>,
 }
 
 impl Options {
@@ -50,6 +55,7 @@ impl Options {
             retries: 5,
             reads: true,
             writes: true,
+            execution: None,
         }
     }
 
@@ -65,6 +71,8 @@ impl Options {
     }
 }
 
+#[cfg(test)]
+mod jobs;
 #[cfg(test)]
 mod strict;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream;
+use bazel_remote_apis::google::longrunning::{Operation, operation};
 use bytestream::byte_stream_server::{ByteStream, ByteStreamServer};
 use prost::Message;
 use reapi::Digest as Named;
@@ -18,6 +19,7 @@ use reapi::capabilities_server::{Capabilities, CapabilitiesServer};
 use reapi::content_addressable_storage_server::{
     ContentAddressableStorage, ContentAddressableStorageServer,
 };
+use reapi::execution_server::{Execution, ExecutionServer};
 use tonic::codegen::tokio_stream::Stream;
 use tonic::transport::server::{Server, ServerTlsConfig, TcpIncoming};
 use tonic::{Request, Response, Status, Streaming};
@@ -33,6 +35,25 @@ pub struct Rules {
     pub updates: bool,
     /// Every answer takes so long.
     pub delay: Duration,
+    /// What executes actions.
+    pub worker: Option<Worker>,
+    /// Actions stay in the queue.
+    pub stuck: bool,
+}
+
+pub type Worker = Arc<dyn Fn(&Given) -> Left + Send + Sync>;
+
+/// What a worker is given: the files of its folder.
+#[derive(Clone)]
+pub struct Given {
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// What it leaves.
+pub struct Left {
+    pub status: i32,
+    pub stderr: String,
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Default for Rules {
@@ -43,6 +64,8 @@ impl Default for Rules {
             batch: 4 << 20,
             updates: true,
             delay: Duration::ZERO,
+            worker: None,
+            stuck: false,
         }
     }
 }
@@ -116,6 +139,7 @@ pub fn start(store: &Store, rules: &Rules, port: u16, tls: Option<ServerTlsConfi
         .add_service(CapabilitiesServer::new(serving.clone()))
         .add_service(ActionCacheServer::new(serving.clone()))
         .add_service(ContentAddressableStorageServer::new(serving.clone()))
+        .add_service(ExecutionServer::new(serving.clone()))
         .add_service(ByteStreamServer::new(serving));
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -195,8 +219,14 @@ impl Capabilities for Serving {
             max_batch_total_size_bytes: self.rules.batch as i64,
             ..Default::default()
         };
+        let execution = reapi::ExecutionCapabilities {
+            digest_function: reapi::digest_function::Value::Sha256.into(),
+            exec_enabled: self.rules.worker.is_some(),
+            ..Default::default()
+        };
         Ok(Response::new(reapi::ServerCapabilities {
             cache_capabilities: Some(cache),
+            execution_capabilities: Some(execution),
             ..Default::default()
         }))
     }
@@ -401,4 +431,121 @@ impl ByteStream for Serving {
     ) -> Answer<bytestream::QueryWriteStatusResponse> {
         Err(Status::unimplemented(""))
     }
+}
+
+/// What is heard of an action: it is queued, and then, unless it stays so, done.
+pub struct Operations {
+    list: std::vec::IntoIter<Operation>,
+    stuck: bool,
+}
+
+impl Stream for Operations {
+    type Item = Result<Operation, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.list.next() {
+            Some(operation) => Poll::Ready(Some(Ok(operation))),
+            None if self.stuck => Poll::Pending,
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl Serving {
+    /// Executes an action of which everything has to be there.
+    fn executed(
+        &self,
+        worker: &Worker,
+        action: &Option<Named>,
+    ) -> Result<reapi::ActionResult, Status> {
+        let wrong = |what: &str| Status::invalid_argument(format!("this is no {what}"));
+        let action = reapi::Action::decode(&self.needed("action", action)?[..])
+            .map_err(|_| wrong("action"))?;
+        let command = self.needed("command", &action.command_digest)?;
+        let command = reapi::Command::decode(&command[..]).map_err(|_| wrong("command"))?;
+        let root = self.needed("input root", &action.input_root_digest)?;
+        let root = reapi::Directory::decode(&root[..]).map_err(|_| wrong("folder"))?;
+        let mut files = BTreeMap::new();
+        for file in &root.files {
+            files.insert(file.name.clone(), self.needed("input", &file.digest)?);
+        }
+        if !root.files.is_sorted_by(|a, b| a.name < b.name) || !command.output_paths.is_sorted() {
+            return Err(Status::invalid_argument("names are not in order"));
+        }
+        let answer = worker(&Given { files });
+        let mut output_files = Vec::new();
+        for (path, bytes) in
+            answer.files.into_iter().filter(|f| command.output_paths.contains(&f.0))
+        {
+            let digest = digest_of(&bytes);
+            self.store.lock().blobs.entry(digest.hash.clone()).or_insert(bytes);
+            output_files.push(reapi::OutputFile {
+                path,
+                digest: Some(digest),
+                ..Default::default()
+            });
+        }
+        Ok(reapi::ActionResult {
+            output_files,
+            exit_code: answer.status,
+            stderr_raw: answer.stderr.into(),
+            ..Default::default()
+        })
+    }
+}
+
+#[tonic::async_trait]
+impl Execution for Serving {
+    type ExecuteStream = Operations;
+
+    async fn execute(&self, request: Request<reapi::ExecuteRequest>) -> Answered {
+        self.enter("execute", &request, &request.get_ref().instance_name).await?;
+        let request = request.into_inner();
+        let Some(worker) = &self.rules.worker else { return Err(Status::unimplemented("")) };
+        let queued = reapi::ExecuteOperationMetadata {
+            stage: reapi::execution_stage::Value::Queued.into(),
+            ..Default::default()
+        };
+        let mut waits = Operation { name: "one".into(), ..Operation::default() };
+        waits.metadata.get_or_insert_default().value = queued.encode_to_vec();
+        if self.rules.stuck {
+            let list = vec![waits].into_iter();
+            return Ok(Response::new(Operations { list, stuck: true }));
+        }
+        let hash = request.action_digest.clone().unwrap_or_default().hash;
+        let known = self.store.lock().results.get(&hash).cloned();
+        let known = known.filter(|_| !request.skip_cache_lookup);
+        let cached_result = known.is_some();
+        let result = match known {
+            Some(known) => known,
+            None => self.executed(worker, &request.action_digest)?,
+        };
+        if result.exit_code == 0 {
+            self.store.lock().results.insert(hash, result.clone());
+        }
+        let response =
+            reapi::ExecuteResponse { result: Some(result), cached_result, ..Default::default() };
+        let mut any = Default::default();
+        fill(&mut any, &response);
+        let done = Operation {
+            name: "one".into(),
+            done: true,
+            result: Some(operation::Result::Response(any)),
+            ..Operation::default()
+        };
+        let list = vec![waits, done].into_iter();
+        Ok(Response::new(Operations { list, stuck: false }))
+    }
+
+    type WaitExecutionStream = Operations;
+
+    async fn wait_execution(&self, _: Request<reapi::WaitExecutionRequest>) -> Answered {
+        Err(Status::unimplemented(""))
+    }
+}
+
+type Answered = Result<Response<Operations>, Status>;
+
+fn fill(any: &mut bazel_remote_apis::google::protobuf::Any, message: &impl Message) {
+    any.value = message.encode_to_vec();
 }

@@ -68,6 +68,10 @@ impl Trouble {
         Trouble { meaning: Meaning::Gone, words, passing: false }
     }
 
+    pub(crate) fn gone(words: impl Into<String>) -> Trouble {
+        Trouble { meaning: Meaning::Gone, words: words.into(), passing: false }
+    }
+
     pub(crate) fn unable(words: impl Into<String>) -> Trouble {
         Trouble { meaning: Meaning::Unable, words: words.into(), passing: false }
     }

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream;
+use bazel_remote_apis::google::longrunning::operation::Result as Done;
 use prost::Message;
 use reapi::action_cache_client::ActionCacheClient;
 use reapi::capabilities_client::CapabilitiesClient;
 use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
+use reapi::execution_client::ExecutionClient;
 use reapi::{ActionResult, Digest as Named, ServerCapabilities};
 use tonic::metadata::{AsciiMetadataKey, BinaryMetadataValue, MetadataMap};
 use tonic::service::Interceptor;
@@ -20,9 +22,9 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Status};
 
-use crate::Options;
 use crate::action::{self, Blob};
 use crate::trouble::{Meaning, Trouble};
+use crate::{Address, Options};
 
 /// What a message may hold where the server does not say less, with room for its frame.
 const BATCH: usize = (4 << 20) - FRAME;
@@ -33,6 +35,8 @@ const MAX_MESSAGE: usize = 64 << 20;
 /// Pieces of a blob that is larger than a batch.
 const PIECE: usize = 1 << 20;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// How often the system looks whether a silent connection is still one.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// A large blob gets more time: a second for so many bytes.
 const SLOWEST: f64 = 256.0 * 1024.0;
 
@@ -59,6 +63,14 @@ impl Interceptor for Headers {
 
 type Service = InterceptedService<Channel, Headers>;
 
+/// How far an action is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Queued,
+    /// A worker is at it, or the server does not say.
+    Running,
+}
+
 /// What came of reading one blob.
 pub enum Read {
     Bytes(Vec<u8>),
@@ -70,21 +82,24 @@ pub enum Read {
 pub struct Wire {
     options: Arc<Options>,
     service: Service,
+    /// Where actions are executed.
+    executor: Service,
     batch: AtomicUsize,
     uploads: AtomicU64,
 }
 
 impl Wire {
-    /// Connects when the first request is made. Has to be called within a runtime.
-    pub fn new(options: Arc<Options>) -> Result<Wire, Trouble> {
+    /// The way to an address.
+    fn channel(options: &Options, address: &Address) -> Result<Channel, Trouble> {
         let unable = |e: String| Trouble::unable(options.without_secrets(&e));
-        let mut endpoint = Endpoint::from_shared(options.address.uri())
+        let mut endpoint = Endpoint::from_shared(address.uri())
             .map_err(|e| unable(e.to_string()))?
             .connect_timeout(options.timeout)
+            .tcp_keepalive(Some(KEEP_ALIVE))
             .user_agent(concat!("litmake/", env!("CARGO_PKG_VERSION")))
             .map_err(|e| unable(e.to_string()))?;
-        if options.address.encrypted {
-            let host = options.address.host.trim_matches(['[', ']']);
+        if address.encrypted {
+            let host = address.host.trim_matches(['[', ']']);
             let mut tls = ClientTlsConfig::new().domain_name(host);
             tls = match &options.tls.authority {
                 Some(pem) => tls.ca_certificate(Certificate::from_pem(pem)),
@@ -104,6 +119,11 @@ impl Wire {
             };
             endpoint = endpoint.tls_config(tls).map_err(said)?;
         }
+        Ok(endpoint.connect_lazy())
+    }
+
+    /// Connects when the first request is made. Has to be called within a runtime.
+    pub fn new(options: Arc<Options>) -> Result<Wire, Trouble> {
         let mut headers = MetadataMap::new();
         for header in &options.headers {
             let key = AsciiMetadataKey::from_bytes(header.name.as_bytes());
@@ -129,8 +149,22 @@ impl Wire {
             BinaryMetadataValue::from_bytes(&about.encode_to_vec()),
         );
         let headers = Headers(Arc::new(headers));
-        let service = InterceptedService::new(endpoint.connect_lazy(), headers);
-        Ok(Wire { options, service, batch: AtomicUsize::new(BATCH), uploads: AtomicU64::new(0) })
+        let channel = Wire::channel(&options, &options.address)?;
+        let executor = match &options.execution {
+            Some(execution) if execution.address != options.address => {
+                Wire::channel(&options, &execution.address)?
+            }
+            _ => channel.clone(),
+        };
+        let service = InterceptedService::new(channel, headers.clone());
+        let executor = InterceptedService::new(executor, headers);
+        Ok(Wire {
+            options,
+            service,
+            executor,
+            batch: AtomicUsize::new(BATCH),
+            uploads: AtomicU64::new(0),
+        })
     }
 
     /// Makes a request until it succeeds, fails for good, or was made often enough.
@@ -175,6 +209,63 @@ impl Wire {
     fn bytes(&self) -> bytestream::byte_stream_client::ByteStreamClient<Service> {
         bytestream::byte_stream_client::ByteStreamClient::new(self.service.clone())
             .max_decoding_message_size(MAX_MESSAGE)
+    }
+
+    /// What the server can do that executes.
+    pub async fn executor_capabilities(&self) -> Result<ServerCapabilities, Trouble> {
+        let found = self.often(0, || {
+            let mut client = CapabilitiesClient::new(self.executor.clone());
+            let request = reapi::GetCapabilitiesRequest { instance_name: self.instance() };
+            async move { client.get_capabilities(request).await.map(tonic::Response::into_inner) }
+        });
+        found.await
+    }
+
+    /// Has an action executed. It takes as long as it takes; `on_stage` hears how far it is.
+    pub async fn execute(
+        &self,
+        action: &Named,
+        anew: bool,
+        on_stage: impl Fn(Stage),
+    ) -> Result<reapi::ExecuteResponse, Trouble> {
+        let trouble = |status: Status| Trouble::of(&self.options, &status);
+        let request = reapi::ExecuteRequest {
+            instance_name: self.instance(),
+            skip_cache_lookup: anew,
+            action_digest: Some(action.clone()),
+            digest_function: reapi::digest_function::Value::Sha256.into(),
+            inline_stderr: true,
+            ..reapi::ExecuteRequest::default()
+        };
+        let mut client =
+            ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
+        let begun = tokio::time::timeout(self.options.timeout, client.execute(request)).await;
+        let begun = begun.map_err(|_| Trouble::slow(self.options.timeout))?;
+        let mut stream = begun.map_err(trouble)?.into_inner();
+        while let Some(operation) = stream.message().await.map_err(trouble)? {
+            if !operation.done {
+                let said = operation
+                    .metadata
+                    .and_then(|any| reapi::ExecuteOperationMetadata::decode(&any.value[..]).ok());
+                on_stage(match said.map(|said| said.stage()) {
+                    Some(
+                        reapi::execution_stage::Value::Queued
+                        | reapi::execution_stage::Value::CacheCheck,
+                    ) => Stage::Queued,
+                    _ => Stage::Running,
+                });
+                continue;
+            }
+            return match operation.result {
+                Some(Done::Response(any)) => reapi::ExecuteResponse::decode(&any.value[..])
+                    .map_err(|_| Trouble::unable("its answer to a job cannot be read")),
+                Some(Done::Error(status)) => {
+                    Err(trouble(Status::new(Code::from(status.code), status.message)))
+                }
+                None => Err(Trouble::unable("it ended a job without an answer")),
+            };
+        }
+        Err(trouble(Status::unavailable("it went away during a job")))
     }
 
     /// What the server can do; its limit for batches is kept from then on.

@@ -88,10 +88,12 @@ fn add(sum: &mut Stage, part: &Stage) {
     sum.skipped += part.skipped;
     sum.executed = both(sum.executed, part.executed);
     sum.cached = both(sum.cached, part.cached);
-    sum.fetched = match (sum.fetched, part.fetched) {
+    let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
     };
+    sum.elsewhere = either(sum.elsewhere, part.elsewhere);
+    sum.fetched = either(sum.fetched, part.fetched);
     sum.seconds = sum.seconds.zip(part.seconds).map(|(a, b)| ((a + b) * 1000.0).round() / 1000.0);
 }
 

@@ -214,6 +214,9 @@ pub struct Stage {
     /// What tells of the run and not of its results; left out of a stable report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<u64>,
+    /// Of the executed ones, those that other machines executed; left out where none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<u64>,
     /// See `executed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
@@ -630,6 +633,7 @@ impl Report {
     pub fn stable(mut self) -> Report {
         for stage in &mut self.stages {
             stage.executed = None;
+            stage.elsewhere = None;
             stage.cached = None;
             stage.fetched = None;
             stage.seconds = None;

@@ -139,6 +139,9 @@ fn stages(report: &Report, out: &mut String) {
         let _ = write!(out, "{:width$}  {:>8} {tasks}", stage.name, stage.tasks);
         if let (Some(executed), Some(cached)) = (stage.executed, stage.cached) {
             let _ = write!(out, "  {executed:>8} run  {cached:>8} cached");
+            if let Some(elsewhere) = stage.elsewhere.filter(|n| *n > 0) {
+                let _ = write!(out, " ({elsewhere} run elsewhere)");
+            }
             if let Some(fetched) = stage.fetched.filter(|n| *n > 0) {
                 let _ = write!(out, " ({fetched} from the remote cache)");
             }

@@ -8,7 +8,7 @@ use super::guard::Guarded;
 use super::items::read_test;
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Lasting};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_litmus::canon::canonical_text;
 use litmake_litmus::{self as litmus, Test};
 use litmake_pipeline::kinds;
@@ -95,6 +95,10 @@ fn compare_alone(compiler: &Compiler, test: &Test, code: &Test) -> Outcome {
 impl Map for Stage {
     fn batch(&self) -> usize {
         512
+    }
+
+    fn travels(&self) -> Travels {
+        Travels::Alone
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {

@@ -25,6 +25,8 @@ type Found = Result<Fingerprint, Failure>;
 pub struct Compilers {
     looks: Arc<Looks>,
     known: Mutex<Known>,
+    /// Where these are named, only the compilers of profiles of these names are looked up.
+    only: Option<BTreeSet<String>>,
 }
 
 #[derive(Default)]
@@ -50,6 +52,11 @@ pub struct Tool {
 }
 
 impl Compilers {
+    /// Has none looked up but those of some profiles: the others are taken for missing.
+    pub fn only(&mut self, profiles: BTreeSet<String>) {
+        self.only = Some(profiles);
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,8 +70,14 @@ impl Compilers {
     pub fn tool(&self, profile: &Profile, records: &dyn Records) -> Tool {
         let key = key(profile);
         let (looks, mut known) = (&self.looks, self.known());
-        let found =
-            known.found.entry(key).or_insert_with(|| fingerprint(profile, looks, records)).clone();
+        let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(&profile.name));
+        let found = match is_wanted {
+            true => {
+                let look = || fingerprint(profile, looks, records);
+                known.found.entry(key).or_insert_with(look).clone()
+            }
+            false => Err(fingerprint::not_installed(&profile.compiler)),
+        };
         let found = match found {
             Ok(found) => found,
             Err(failure) => {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use litmake_base::digest::Digest;
 use litmake_base::failure::{Failure, Lasting};
 use litmake_base::records::{Nowhere, Records};
-use litmake_engine::graph::{Context, Map, Outcome};
+use litmake_engine::graph::{Context, Map, Outcome, Travels};
 use litmake_toolchain::evidence::{Evidence, Looks};
 
 /// Evidence that has to hold still after work was done.
@@ -63,6 +63,10 @@ pub struct Guarded<M> {
 impl<M: Map> Map for Guarded<M> {
     fn batch(&self) -> usize {
         self.work.batch()
+    }
+
+    fn travels(&self) -> Travels {
+        self.work.travels()
     }
 
     fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {

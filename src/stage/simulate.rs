@@ -12,7 +12,7 @@ use super::models::{Loaded, Models};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault, Lasting};
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_lang::compiled::{FAULTS, MAP};
 use litmake_litmus::{self as litmus, Arch, Test, canon};
 use litmake_pipeline::kinds::{self, Kind};
@@ -200,6 +200,10 @@ impl Stage {
 }
 
 impl Map for Stage {
+    fn travels(&self) -> Travels {
+        Travels::Alone
+    }
+
     fn normal(&self, inputs: &[Vec<u8>]) -> Option<Digest> {
         let test = read_test(&inputs[0]).ok()?;
         let mut key = Keyer::new("test/1").field("canon", canon::canonical_hash(&test).as_bytes());

@@ -25,6 +25,8 @@ pub struct Workspace {
     planning: query::Workspace,
     /// Those that were looked up when compilers were asked last.
     compilers: Arc<Compilers>,
+    /// Where these are named, only the compilers of profiles of these names are looked up.
+    only: Option<BTreeSet<String>>,
 }
 
 /// What a pipeline comes to: the same as before while nothing that it uses is other.
@@ -52,6 +54,21 @@ impl Workspace {
     /// One of a pipeline whose files come from elsewhere.
     pub fn over(files: Arc<dyn Files + Send + Sync>, pipeline: &Path) -> Workspace {
         query::Workspace::over(files, pipeline, &[], &[]).into()
+    }
+
+    /// Keeps the instances of some labels, with what they consume, and of compilers looks up only theirs.
+    pub fn keep_labels(&mut self, labels: &BTreeSet<String>) -> Result<()> {
+        self.planning.keep_labels(labels.clone());
+        let plan = self.plan()?;
+        let wanted = plan.nodes.iter().filter(|node| labels.contains(&node.label));
+        let profiles = wanted.flat_map(|node| node.profile.iter().chain(&node.mixed));
+        self.only = Some(profiles.map(|profile| profile.name.clone()).collect());
+        Ok(())
+    }
+
+    /// The files that were read for the plan and the graph, with their texts.
+    pub fn files(&self) -> Vec<(PathBuf, Arc<str>)> {
+        self.planning.files()
     }
 
     /// The plan of what was read last.
@@ -84,6 +101,9 @@ impl Workspace {
             questions.extend(kinds::of(&node.kind).build.asks(node, &consumed));
         }
         let mut shared = Shared::default();
+        if let Some(only) = &self.only {
+            shared.of::<Compilers>().only(only.clone());
+        }
         probes::ask(
             self.planning.db_mut(),
             questions,
@@ -115,7 +135,7 @@ impl Workspace {
 
 impl From<query::Workspace> for Workspace {
     fn from(planning: query::Workspace) -> Workspace {
-        Workspace { planning, compilers: Arc::default() }
+        Workspace { planning, compilers: Arc::default(), only: None }
     }
 }
 

@@ -5,6 +5,7 @@
 //! It does not know what compilers are asked to do afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +120,7 @@ fn files_key(digest: Digest) -> Digest {
 
 /// What was read, by names that last where a compiler is moved.
 fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
-    let real = program.canonicalize().unwrap_or(program.to_path_buf());
+    let real = below_usr(program.canonicalize().unwrap_or(program.to_path_buf()));
     let folder = real.parent().unwrap_or(Path::new("/"));
     let home = match folder.file_name() {
         Some(name) if name == "bin" => folder.parent().unwrap_or(folder),
@@ -130,11 +131,23 @@ fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
         if INDEXES.iter().any(|index| path == Path::new(index)) {
             continue;
         }
-        let real = path.canonicalize().unwrap_or(path.to_path_buf());
+        let real = below_usr(path.canonicalize().unwrap_or(path.to_path_buf()));
         let name = real.strip_prefix(home).map(Path::to_path_buf).unwrap_or(real);
         files.insert((name, digest));
     }
     files
+}
+
+/// A file by its name below `/usr`, where it has one. `/bin`, `/lib` and their like lead there: by links, or
+/// in sandboxes by mounts, through which a path does not tell.
+fn below_usr(real: PathBuf) -> PathBuf {
+    let Ok(name) = real.strip_prefix("/") else { return real };
+    let below = Path::new("/usr").join(name);
+    let which = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    match which(&below) {
+        Some(file) if which(&real) == Some(file) => below,
+        _ => real,
+    }
 }
 
 fn keyed(files: &BTreeSet<(PathBuf, Digest)>) -> Keyer {
@@ -357,6 +370,20 @@ mod tests {
     fn libraries_of_a_program_are_found() {
         let found = libraries(&std::env::current_exe().unwrap()).unwrap();
         assert!(found.iter().any(|p| p.to_string_lossy().contains("libc.so")), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_has_one_name_whichever_way_leads_to_it() {
+        let name = below_usr(PathBuf::from("/bin/sh"));
+        let file = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).unwrap();
+        assert_eq!(file(&name), file(Path::new("/bin/sh")));
+        if Path::new("/usr/bin/sh").canonicalize().ok() == Path::new("/bin/sh").canonicalize().ok()
+        {
+            assert_eq!(name, Path::new("/usr/bin/sh"));
+        }
+        assert_eq!(below_usr("/usr/bin/env".into()), Path::new("/usr/bin/env"));
+        assert_eq!(below_usr("/etc/passwd".into()), Path::new("/etc/passwd"));
+        assert_eq!(below_usr("/no/such/file".into()), Path::new("/no/such/file"));
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn register(arch: Arch) -> &'static [&'static str] {
         Arch::Ppc => &["r1", "r31"],
         Arch::Mips => &["$8", "$t1", "$31"],
         Arch::Llvm | Arch::Spirv => &["r0", "r1"],
+        Arch::Ptx => &["r0", "%r1", "%rd2"],
     }
 }
 
@@ -82,6 +83,11 @@ fn instructions(arch: Arch) -> &'static [&'static str] {
             "%0 = load atomic i32, ptr @x acquire",
             "br i1 %1, label %L0, label %L1",
             "%2 = phi { i32, i1 } [ %3, %L0 ], [ poison, %L1 ]",
+        ],
+        Arch::Ptx => &[
+            "ld.acquire.sys.global.u32 %r1, [x]",
+            "@%p1 bra L0",
+            "atom.acq_rel.gpu.global.add.u32 %r2, [x+4], 1",
         ],
         Arch::Spirv => &[
             "%0 = OpLoad %uint %x Volatile|Aligned 4",

@@ -36,6 +36,8 @@ pub struct State {
     stages: Vec<Stage>,
     /// Whether tasks are being done.
     running: bool,
+    /// Jobs on other machines, where there were any: that wait, that are worked on, that came.
+    elsewhere: Option<(u64, u64, u64)>,
     investigation: Option<Investigation>,
 }
 
@@ -73,6 +75,9 @@ impl State {
                 stage.findings += findings;
                 stage.failed += failed;
                 stage.began.get_or_insert((now, *tasks));
+            }
+            Event::Elsewhere { queued, running, fetched } => {
+                self.elsewhere = Some((*queued, *running, *fetched));
             }
             Event::Finished { .. } => self.running = false,
             Event::Investigating { done, findings, .. } if done == findings => {
@@ -113,8 +118,12 @@ impl State {
         if !self.running {
             return Vec::new();
         }
+        let elsewhere = self.elsewhere().map(|text| cut(&text, width).into_owned());
+        let height = height.saturating_sub(elsewhere.iter().count());
         if self.stages.len() <= height {
-            return table(&self.stages.iter().collect::<Vec<_>>(), now, width);
+            let mut out = table(&self.stages.iter().collect::<Vec<_>>(), now, width);
+            out.extend(elsewhere);
+            return out;
         }
         let busy: Vec<&Stage> = self.stages.iter().filter(|s| s.is_under_way()).collect();
         let shown = &busy[..busy.len().min(height.saturating_sub(1))];
@@ -124,7 +133,18 @@ impl State {
             format!("{} done, {} more", counted(done as u64, "stage"), grouped(others as u64));
         let mut out = table(shown, now, width);
         out.push(cut(&rest, width).into_owned());
+        out.extend(elsewhere);
         out
+    }
+
+    /// What is going on on other machines.
+    fn elsewhere(&self) -> Option<String> {
+        let (queued, running, fetched) = self.elsewhere?;
+        let (running, fetched) = (grouped(running), grouped(fetched));
+        Some(format!(
+            "elsewhere: {} queued, {running} running, {fetched} fetched",
+            counted(queued, "job")
+        ))
     }
 
     /// One line for a log.
@@ -144,6 +164,9 @@ impl State {
         }
         if busy.len() > NAMED {
             out += &format!(" and {}", counted((busy.len() - NAMED) as u64, "more stage"));
+        }
+        if let Some(elsewhere) = self.elsewhere() {
+            out += &format!("; {elsewhere}");
         }
         let news = news(sum(|s| s.findings), sum(|s| s.failed));
         if !news.is_empty() {

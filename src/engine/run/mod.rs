@@ -11,6 +11,7 @@
 //! - the cells of a unit depend on its inputs alone, never on the number of workers.
 
 mod content;
+mod elsewhere;
 mod join;
 mod keys;
 mod lists;
@@ -27,6 +28,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::elsewhere::Elsewhere;
 use super::events::{Event, Listener};
 use super::graph::{Context, Graph, Map, Outcome, Work};
 use super::remote::{Answers, Remote};
@@ -51,6 +53,10 @@ pub struct Options {
     pub ask_again: bool,
     /// A cache on another machine, which is asked for what the store has not.
     pub remote: Option<Arc<dyn Remote>>,
+    /// Workers on other machines, which take a part of the work. They go with a remote cache.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// What workers elsewhere can do is left to them, as long as they are there.
+    pub only_elsewhere: bool,
 }
 
 impl Default for Options {
@@ -67,6 +73,8 @@ impl Default for Options {
             now: SystemTime::now(),
             ask_again: false,
             remote: None,
+            elsewhere: None,
+            only_elsewhere: false,
         }
     }
 }
@@ -87,9 +95,14 @@ impl Root {
     pub fn new(entries: Vec<Entry>, origin: Vec<(u32, u32)>) -> Root {
         let mut bounds = vec![0];
         bounds.extend(cuts(entries.iter().map(|e| &*e.name)));
+        Root { origin, ..Root::of_shards(entries, bounds) }
+    }
+
+    /// A list whose shards are known.
+    pub fn of_shards(entries: Vec<Entry>, bounds: Vec<usize>) -> Root {
         let digests =
             bounds.windows(2).map(|w| Digest::of(&encode_entries(&entries[w[0]..w[1]]))).collect();
-        Root { entries, bounds, digests, origin, places: OnceLock::new() }
+        Root { entries, bounds, digests, origin: Vec::new(), places: OnceLock::new() }
     }
 
     /// Where the item of some content stands, in a list where each content is there once.
@@ -128,6 +141,8 @@ pub fn in_part(name: &str, (i, n): (u32, u32)) -> bool {
 pub struct NodeSummary {
     pub tasks: u64,
     pub executed: u64,
+    /// Of the executed ones, those that were executed elsewhere.
+    pub elsewhere: u64,
     pub cached: u64,
     /// Of the cached ones, those that came from the remote cache in this run.
     pub fetched: u64,
@@ -148,6 +163,8 @@ enum Job {
     Chunk(usize, u32, u32),
     /// A unit of which the remote cache has answered: the number of its question.
     Answered(u64),
+    /// A job that another machine has done, by its number.
+    Returned(u64),
 }
 
 /// Where an item's parts stand in their list: shard and row.
@@ -163,8 +180,10 @@ struct UnitRun {
     missing: Vec<(Digest, Vec<u32>)>,
     left: AtomicUsize,
     executed: Mutex<Vec<u32>>,
+    /// Of those, the rows that were executed elsewhere.
+    elsewhere: Mutex<Vec<u32>>,
     /// Its rows that the remote cache knew.
-    fetched: Vec<u32>,
+    fetched: Mutex<Vec<u32>>,
     /// The rows whose cells are kept for now, and when these were made.
     for_now: Mutex<FxHashMap<u32, u64>>,
     /// What of it travels together; nothing where no remote cache is asked.
@@ -189,11 +208,23 @@ struct Queue {
     questions: u64,
     /// When the last answer came.
     last_answer: Option<Instant>,
+    /// What is, or may be, done elsewhere.
+    away: elsewhere::Away,
 }
 
 impl Queue {
     fn is_done(&self) -> bool {
-        self.heap.is_empty() && self.running == 0 && self.asked.is_empty()
+        self.heap.is_empty() && self.running == 0 && self.asked.is_empty() && self.away.is_empty()
+    }
+
+    /// Gives a unit that begins a place among those that have begun.
+    fn begun(&mut self, unit: Arc<UnitRun>) -> usize {
+        let place = self.free_units.pop().unwrap_or_else(|| {
+            self.units.push(None);
+            self.units.len() - 1
+        });
+        self.units[place] = Some(unit);
+        place
     }
 }
 
@@ -218,6 +249,8 @@ pub struct Engine<'a> {
     met: AtomicBool,
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// Told when there is more to be done elsewhere, or room for it.
+    laid: Condvar,
     roots: Vec<Mutex<Option<Arc<Root>>>>,
     shards: Vec<Mutex<Vec<Option<Shard>>>>,
     /// Cells that are not in the store because something in them broke.
@@ -228,6 +261,16 @@ pub struct Engine<'a> {
     released: Condvar,
     executed: Vec<Mutex<Vec<Rows>>>,
     fetched: Vec<Mutex<Vec<Rows>>>,
+    elsewhere: Vec<Mutex<Vec<Rows>>>,
+    /// Packets that jobs brought along, for units that will ask for them; and whether no worker made them.
+    ready: Mutex<FxHashMap<Digest, (Vec<u8>, bool)>>,
+    /// Whether jobs have the work of one node each, so that it shows which is refused.
+    apart: AtomicBool,
+    /// For each node, whether workers elsewhere cannot do it.
+    at_home: Vec<AtomicBool>,
+    /// By node: how many items were done, and in how many nanoseconds.
+    rates: Mutex<FxHashMap<usize, (u64, u64)>>,
+    said_elsewhere: Mutex<FxHashSet<String>>,
     /// Where answers of the remote cache go while the graph runs.
     answered: Mutex<Option<Sender<remote::Answered>>>,
     nanos: Vec<AtomicU64>,
@@ -321,6 +364,7 @@ impl<'a> Engine<'a> {
             met: AtomicBool::new(store.has_company()),
             queue: Mutex::default(),
             wake: Condvar::new(),
+            laid: Condvar::new(),
             roots: (0..n).map(|_| Mutex::default()).collect(),
             shards: (0..n).map(|_| Mutex::default()).collect(),
             kept: Mutex::default(),
@@ -329,6 +373,12 @@ impl<'a> Engine<'a> {
             released: Condvar::new(),
             executed: (0..n).map(|_| Mutex::default()).collect(),
             fetched: (0..n).map(|_| Mutex::default()).collect(),
+            elsewhere: (0..n).map(|_| Mutex::default()).collect(),
+            ready: Mutex::default(),
+            apart: AtomicBool::new(false),
+            at_home: (0..n).map(|_| AtomicBool::new(false)).collect(),
+            rates: Mutex::default(),
+            said_elsewhere: Mutex::default(),
             answered: Mutex::default(),
             nanos: (0..n).map(|_| AtomicU64::new(0)).collect(),
             errors: Mutex::default(),
@@ -378,6 +428,11 @@ impl<'a> Engine<'a> {
                 self.wake.notify_all();
                 return;
             }
+            let open = || queue.away.open.last_key_value().map(|(rank, _)| *rank);
+            let open = open().filter(|_| queue.heap.is_empty() && self.works_here());
+            if let Some((rank, portion)) = open.and_then(|r| queue.away.open.remove_entry(&r)) {
+                queue.heap.push((rank.0, rank.1, portion.job()));
+            }
             if let Some((_, _, job)) = queue.heap.pop() {
                 queue.running += 1;
                 drop(queue);
@@ -386,6 +441,7 @@ impl<'a> Engine<'a> {
                     Job::Unit(node, shard) => self.run_unit(node, shard),
                     Job::Chunk(unit, from, to) => self.run_chunk(unit, from, to),
                     Job::Answered(question) => self.run_answered(question),
+                    Job::Returned(number) => self.run_returned(number),
                 }
                 queue = lock(&self.queue);
                 queue.running -= 1;
@@ -396,8 +452,14 @@ impl<'a> Engine<'a> {
             } else if queue.is_done() {
                 self.wake.notify_all();
                 return;
+            } else if self.recalled(&mut queue) {
+                continue;
             } else if !queue.asked.is_empty() {
                 queue = self.wait_for_answers(queue);
+            } else if !queue.away.is_empty() {
+                // Whether anybody elsewhere takes work shows with time.
+                let wait = self.wake.wait_timeout(queue, Duration::from_millis(100));
+                queue = wait.unwrap_or_else(PoisonError::into_inner).0;
             } else {
                 // Whoever runs something comes back, and sooner where a stop is asked for.
                 queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);

@@ -5,13 +5,15 @@
 //! the rest of the unit runs here. Where the workers have nothing else to do and no answer comes for a
 //! while, the unit runs here without it.
 
+use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Answers, Engine, Job, PoisonError, Queue, UnitRun, lock};
+use super::{Answers, Engine, Job, PoisonError, Queue, UnitRun, across, lock};
+use crate::elsewhere::Executed;
 use crate::graph::Source;
 use crate::packet::{self, Packet};
 use crate::remote::{fetch_records, offer_record};
@@ -25,9 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What of a unit travels in one packet.
 pub(super) struct Parcel {
-    key: Digest,
+    pub(super) key: Digest,
+    /// The rows of the shard that it is of.
+    pub(super) rows: Range<usize>,
     /// The keys of its actions, with a row of each.
-    actions: Vec<(Digest, u32)>,
+    pub(super) actions: Vec<(Digest, u32)>,
     /// Whether the store did not know one of them.
     missing: bool,
     /// Whether the remote cache sent all of them.
@@ -43,6 +47,8 @@ pub(super) struct Asked {
 /// What comes to the thread that takes answers.
 pub(super) enum Answered {
     To(u64, Answers),
+    /// Another machine is done with the job of this number.
+    Executed(u64, Executed),
     /// The graph is done.
     End,
 }
@@ -60,23 +66,50 @@ pub(super) fn mark_missing(parcels: &mut [Parcel], missing: &[(Digest, Vec<u32>)
 
 impl Engine<'_> {
     /// How the actions of a unit travel.
-    pub(super) fn parcels(&self, keys: &[(Digest, Vec<u32>)]) -> Vec<Parcel> {
-        if self.options.remote.is_none() {
+    pub(super) fn parcels(
+        &self,
+        node: usize,
+        shard: usize,
+        keys: &[(Digest, Vec<u32>)],
+    ) -> Vec<Parcel> {
+        let (Some(_), Ok(root)) = (&self.options.remote, self.root_of(node)) else {
             return Vec::new();
-        }
-        let actions: Vec<Digest> = keys.iter().map(|k| k.0).collect();
-        let parcel = |range: std::ops::Range<usize>| Parcel {
-            key: packet::key(&actions[range.clone()]),
-            actions: keys[range].iter().map(|(key, rows)| (*key, rows[0])).collect(),
-            missing: false,
-            came: false,
         };
-        packet::cut(&actions).into_iter().map(parcel).collect()
+        let items = root.rows(shard);
+        let mut key_of: Vec<Option<Digest>> = vec![None; items.len()];
+        for (key, rows) in keys {
+            rows.iter().for_each(|row| key_of[*row as usize] = Some(*key));
+        }
+        let parcel = |rows: Range<usize>| {
+            let mut seen = FxHashSet::default();
+            let keyed = rows.clone().filter_map(|row| Some((key_of[row]?, row as u32)));
+            let actions: Vec<(Digest, u32)> = keyed.filter(|(key, _)| seen.insert(*key)).collect();
+            let key = packet::key(&actions.iter().map(|a| a.0).collect::<Vec<_>>());
+            Parcel { key, rows, actions, missing: false, came: false }
+        };
+        let all = packet::cut(items.iter().map(|item| item.content)).into_iter().map(parcel);
+        all.filter(|parcel| !parcel.actions.is_empty()).collect()
+    }
+
+    /// The key of the packet that a shard of one strip gives in a node.
+    pub(crate) fn packet_key(&self, node: usize, shard: usize) -> Option<Digest> {
+        let inputs = self.input_cells(node, shard).ok()?;
+        let mut keys: Vec<(Digest, Vec<u32>)> = Vec::new();
+        for row in 0..inputs.first()?.len() {
+            if let Err(key) = self.decide(node, shard, row, &across(&inputs, row)) {
+                keys.push((key, vec![row as u32]));
+            }
+        }
+        match &self.parcels(node, shard, &keys)[..] {
+            [parcel] => Some(parcel.key),
+            _ => None,
+        }
     }
 
     /// Asks the remote cache for what is missing in a unit, and keeps the unit until it answers.
     /// Gives it back where there is nothing to ask.
-    pub(super) fn asked_elsewhere(&self, unit: UnitRun) -> Option<UnitRun> {
+    pub(super) fn asked_elsewhere(&self, mut unit: UnitRun) -> Option<UnitRun> {
+        self.take_ready(&mut unit);
         let keys: Vec<Digest> = unit.parcels.iter().filter(|p| p.missing).map(|p| p.key).collect();
         let Some(remote) = self.options.remote.as_ref().filter(|_| !keys.is_empty()) else {
             return Some(unit);
@@ -103,21 +136,32 @@ impl Engine<'_> {
         *lock(&self.answered) = Some(send.clone());
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                while let Ok(Answered::To(question, answers)) = receive.recv() {
-                    let mut queue = lock(&self.queue);
-                    queue.last_answer = Some(Instant::now());
-                    // A unit that runs without its answer needs it no more.
-                    let Some(asked) = queue.asked.get(&question) else { continue };
-                    let (node, shard) = (asked.unit.node, asked.unit.shard);
-                    queue.answers.insert(question, answers);
-                    let priority = self.depth[node] * 2 + 1;
-                    self.push(&mut queue, priority, shard, Job::Answered(question));
+                while let Ok(answer) = receive.recv() {
+                    match answer {
+                        Answered::To(question, answers) => self.answer(question, answers),
+                        Answered::Executed(number, done) => self.returned(number, done),
+                        Answered::End => return,
+                    }
                 }
             });
+            scope.spawn(|| self.send_jobs());
             work();
             *lock(&self.answered) = None;
+            lock(&self.queue).away.ended = true;
+            self.laid.notify_all();
             drop(send.send(Answered::End));
         });
+    }
+
+    fn answer(&self, question: u64, answers: Answers) {
+        let mut queue = lock(&self.queue);
+        queue.last_answer = Some(Instant::now());
+        // A unit that runs without its answer needs it no more.
+        let Some(asked) = queue.asked.get(&question) else { return };
+        let (node, shard) = (asked.unit.node, asked.unit.shard);
+        queue.answers.insert(question, answers);
+        let priority = self.depth[node] * 2 + 1;
+        self.push(&mut queue, priority, shard, Job::Answered(question));
     }
 
     /// Waits for an answer or for other work. A unit whose answer takes long runs without it.
@@ -156,47 +200,48 @@ impl Engine<'_> {
         self.begin_unit(unit);
     }
 
-    /// Puts what came in a packet into the store, as far as it is missing.
-    fn take_in(&self, unit: &mut UnitRun, at: usize, bytes: &[u8]) {
-        let Some(remote) = &self.options.remote else { return };
-        let parcel = &unit.parcels[at];
-        let Some(packet) = Packet::decode(bytes, parcel.actions.len()) else {
-            return remote.refuse(parcel.key, "its results are not those of these tasks");
-        };
-        let today = packet::day(self.now());
-        let mut known: FxHashMap<Digest, Kept> = FxHashMap::default();
-        for ((key, _), result) in parcel.actions.iter().zip(&packet.results) {
-            let Some(result) = result else { continue };
-            // What was refused on another day is asked again.
-            if result.for_now && (packet.day != today || self.options.ask_again) {
-                continue;
-            }
-            let made = result.for_now.then(|| packet::begin_of(packet.day));
-            known.insert(*key, Kept { cell: result.cell, made });
+    /// Takes what jobs elsewhere brought along for a unit.
+    fn take_ready(&self, unit: &mut UnitRun) {
+        for at in 0..unit.parcels.len() {
+            let ready = match unit.parcels[at].missing {
+                true => lock(&self.ready).remove(&unit.parcels[at].key),
+                false => None,
+            };
+            let Some((packet, remembered)) = ready else { continue };
+            let (came, _) = self.take_from(unit, at, &packet, true);
+            came.iter().for_each(|rows| self.count_made(unit, rows, remembered));
+            let left: FxHashSet<Digest> = unit.missing.iter().map(|m| m.0).collect();
+            let parcel = &mut unit.parcels[at];
+            parcel.missing = parcel.actions.iter().any(|(key, _)| left.contains(key));
         }
+    }
+
+    /// Takes a packet that the remote cache sent.
+    fn take_in(&self, unit: &mut UnitRun, at: usize, bytes: &[u8]) {
+        let (came, whole) = self.take_from(unit, at, bytes, false);
+        unit.parcels[at].came = whole;
+        // Of rows that are one action, one counts as run, and so one as fetched.
+        lock(&unit.fetched).extend(came.into_iter().flatten());
+    }
+
+    /// Takes what is missing of a unit from a packet; gives the rows of each action that came, and
+    /// whether the packet has all that it should have.
+    fn take_from(
+        &self,
+        unit: &mut UnitRun,
+        at: usize,
+        bytes: &[u8],
+        is_new: bool,
+    ) -> (Vec<Vec<u32>>, bool) {
+        let wanted: FxHashSet<Digest> = unit.missing.iter().map(|m| m.0).collect();
+        let Some(known) = self.admit(&unit.parcels[at], bytes, &wanted, is_new) else {
+            return (Vec::new(), false);
+        };
+        let whole = known.len() == unit.parcels[at].actions.len();
         let (came, missing): (Vec<_>, Vec<_>) = std::mem::take(&mut unit.missing)
             .into_iter()
             .partition(|(key, _)| known.contains_key(key));
         unit.missing = missing;
-        let digests: Vec<Digest> = packet.contents.iter().map(|c| c.0).collect();
-        let wanted: FxHashSet<Digest> =
-            came.iter().map(|(key, _)| known[key].cell.content).collect();
-        let there = self.store.has(&digests);
-        let mut puts: Vec<Put> = packet
-            .contents
-            .iter()
-            .zip(there)
-            .filter(|((key, _), there)| !there && wanted.contains(key))
-            .map(|((key, value), _)| Put { kind: Kind::Blob, key: *key, value })
-            .collect();
-        let records: Vec<(Digest, Vec<u8>)> =
-            came.iter().map(|(key, _)| (*key, known[key].encode())).collect();
-        puts.extend(records.iter().map(|(key, value)| Put {
-            kind: Kind::Action,
-            key: *key,
-            value,
-        }));
-        self.store.put(&puts);
         let mut cells = lock(&unit.cells);
         for (key, rows) in &came {
             let kept = known[key];
@@ -208,9 +253,59 @@ impl Engine<'_> {
             }
         }
         drop(cells);
-        unit.parcels[at].came = known.len() == unit.parcels[at].actions.len();
-        // Of rows that are one action, one counts as run, and so one as fetched.
-        unit.fetched.extend(came.iter().flat_map(|(_, rows)| rows.iter().copied()));
+        (came.into_iter().map(|(_, rows)| rows).collect(), whole)
+    }
+
+    /// Checks a packet, puts what is wanted of it into the store, and gives what in it counts. What was made in this run counts
+    /// even where tools are to be asked again.
+    pub(super) fn admit(
+        &self,
+        parcel: &Parcel,
+        bytes: &[u8],
+        wanted: &FxHashSet<Digest>,
+        is_new: bool,
+    ) -> Option<FxHashMap<Digest, Kept>> {
+        let remote = self.options.remote.as_ref()?;
+        let Some(packet) = Packet::decode(bytes, parcel.actions.len()) else {
+            remote.refuse(parcel.key, "its results are not those of these tasks");
+            return None;
+        };
+        let today = packet::day(self.now());
+        let mut known: FxHashMap<Digest, Kept> = FxHashMap::default();
+        for ((key, _), result) in parcel.actions.iter().zip(&packet.results) {
+            let Some(result) = result else { continue };
+            // What was refused on another day is asked again.
+            let asked_again = self.options.ask_again && !is_new;
+            if result.for_now && (packet.day != today || asked_again) {
+                continue;
+            }
+            let made = match (result.for_now, is_new) {
+                (false, _) => None,
+                (true, false) => Some(packet::begin_of(packet.day)),
+                (true, true) => Some(self.now()),
+            };
+            known.insert(*key, Kept { cell: result.cell, made });
+        }
+        let digests: Vec<Digest> = packet.contents.iter().map(|c| c.0).collect();
+        let new = || known.iter().filter(|(key, _)| wanted.contains(*key));
+        let contents: FxHashSet<Digest> = new().map(|(_, kept)| kept.cell.content).collect();
+        let there = self.store.has(&digests);
+        let mut puts: Vec<Put> = packet
+            .contents
+            .iter()
+            .zip(there)
+            .filter(|((key, _), there)| !there && contents.contains(key))
+            .map(|((key, value), _)| Put { kind: Kind::Blob, key: *key, value })
+            .collect();
+        let records: Vec<(Digest, Vec<u8>)> =
+            new().map(|(key, kept)| (*key, kept.encode())).collect();
+        puts.extend(records.iter().map(|(key, value)| Put {
+            kind: Kind::Action,
+            key: *key,
+            value,
+        }));
+        self.store.put(&puts);
+        Some(known)
     }
 
     /// Offers the packets of a unit that did not come. What the store knew from other units is offered,

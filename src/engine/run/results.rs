@@ -37,6 +37,13 @@ impl Engine<'_> {
         out
     }
 
+    /// The rows of a node that workers on other machines ran, by shard. They count among those that it ran.
+    pub fn elsewhere_rows(&self, node: usize) -> Vec<(u32, Vec<u32>)> {
+        let mut out = lock(&self.elsewhere[node]).clone();
+        out.sort();
+        out
+    }
+
     pub fn summary(&self, node: usize) -> NodeSummary {
         let mut out = NodeSummary {
             time: Duration::from_nanos(self.nanos[node].load(Ordering::Relaxed)),
@@ -60,6 +67,7 @@ impl Engine<'_> {
         let executed = lock(&self.executed[node]);
         out.executed = executed.iter().map(|(_, rows)| rows.len() as u64).sum();
         out.cached = out.tasks.saturating_sub(out.executed);
+        out.elsewhere = lock(&self.elsewhere[node]).iter().map(|(_, rows)| rows.len() as u64).sum();
         out.fetched = lock(&self.fetched[node]).iter().map(|(_, rows)| rows.len() as u64).sum();
         out
     }

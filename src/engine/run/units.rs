@@ -48,7 +48,7 @@ impl Engine<'_> {
             }
         }
         let digests: Vec<Digest> = keys.iter().map(|k| k.0).collect();
-        let mut parcels = self.parcels(&keys);
+        let mut parcels = self.parcels(node, shard, &keys);
         let mut missing = Vec::new();
         let mut for_now = FxHashMap::default();
         for (known, (key, rows)) in self.store.get(&digests).into_iter().zip(keys) {
@@ -69,7 +69,8 @@ impl Engine<'_> {
             missing,
             left: AtomicUsize::new(0),
             executed: Mutex::default(),
-            fetched: Vec::new(),
+            elsewhere: Mutex::default(),
+            fetched: Mutex::default(),
             for_now: Mutex::new(for_now),
             parcels,
         };
@@ -85,6 +86,9 @@ impl Engine<'_> {
         if count == 0 {
             return self.finish_unit(&unit);
         }
+        if self.laid_out(&unit) {
+            return;
+        }
         let batch = match &self.graph.nodes[node].work {
             Work::Map(work) => work.batch().max(1),
             _ => 1,
@@ -98,14 +102,7 @@ impl Engine<'_> {
             false => count.div_ceil(jobs).clamp(1, batch),
         };
         unit.left.store(count.div_ceil(size), Ordering::Relaxed);
-        let place = match queue.free_units.pop() {
-            Some(i) => i,
-            None => {
-                queue.units.push(None);
-                queue.units.len() - 1
-            }
-        };
-        queue.units[place] = Some(unit);
+        let place = queue.begun(unit);
         for from in (0..count).step_by(size) {
             let to = (from + size).min(count);
             let job = Job::Chunk(place, from as u32, to as u32);
@@ -120,6 +117,14 @@ impl Engine<'_> {
         let Work::Map(work) = &self.graph.nodes[unit.node].work else {
             return;
         };
+        // What was laid out for others may be more than a batch.
+        let end = to.min(from.saturating_add(u32::try_from(work.batch().max(1)).unwrap_or(to)));
+        if end < to {
+            unit.left.fetch_add(1, Ordering::AcqRel);
+            let priority = self.depth[unit.node] * 2 + 1;
+            self.push(&mut lock(&self.queue), priority, unit.shard, Job::Chunk(place, end, to));
+        }
+        let to = end;
         let all: Vec<usize> = (from as usize..to as usize).collect();
         // What another worker is at is left to it, and looked up when it is done.
         let (mine, others): (Vec<usize>, Vec<usize>) = {
@@ -144,13 +149,18 @@ impl Engine<'_> {
                 None => self.run_rows(&unit, work.as_ref(), &[i]),
             }
         }
+        self.chunk_done(&unit, place);
+    }
+
+    /// Finishes a unit with the last of its chunks.
+    pub(super) fn chunk_done(&self, unit: &UnitRun, place: usize) {
         if unit.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             {
                 let mut queue = lock(&self.queue);
                 queue.units[place] = None;
                 queue.free_units.push(place);
             }
-            self.finish_unit(&unit);
+            self.finish_unit(unit);
         }
     }
 
@@ -249,7 +259,9 @@ impl Engine<'_> {
         if !picked.is_empty() && !self.options.context.stopped() {
             let start = Instant::now();
             outcomes = guarded(work, &picked, &self.options.context);
-            self.nanos[node].fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            let nanos = start.elapsed().as_nanos() as u64;
+            self.nanos[node].fetch_add(nanos, Ordering::Relaxed);
+            self.took(node, picked.len() as u64, nanos);
         }
         for (n, outcome) in run.iter().zip(outcomes) {
             settled[*n] = self.kept(outcome);
@@ -325,8 +337,14 @@ impl Engine<'_> {
         let shard = Shard::of(&cells);
         let executed = std::mem::take(&mut *lock(&unit.executed));
         self.offer(unit, &cells);
-        if !unit.fetched.is_empty() {
-            lock(&self.fetched[unit.node]).push((unit.shard as u32, unit.fetched.clone()));
+        for (rows, of_node) in [
+            (&unit.fetched, &self.fetched[unit.node]),
+            (&unit.elsewhere, &self.elsewhere[unit.node]),
+        ] {
+            let rows = std::mem::take(&mut *lock(rows));
+            if !rows.is_empty() {
+                lock(of_node).push((unit.shard as u32, rows));
+            }
         }
         let count = executed.len() as u64;
         if !executed.is_empty() {

@@ -139,7 +139,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             kind: node.kind.name().to_string(),
             ..report::Stage::default()
         };
-        let (mut executed, mut fetched, mut seconds) = (0, 0, 0.0);
+        let (mut executed, mut elsewhere, mut fetched, mut seconds) = (0, 0, 0, 0.0);
         for at in parts {
             // A list of parts is what the work made of the tasks; and what is made when it is read is
             // no task.
@@ -152,6 +152,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             // What failed because something before it did is counted there.
             stage.failed += failed.iter().filter(|f| f.node == at).count() as u64;
             executed += summary.executed;
+            elsewhere += summary.elsewhere;
             fetched += summary.fetched;
             seconds += summary.time.as_secs_f64();
             // A stage of two nodes counts the tasks of the one that does the work.
@@ -166,6 +167,7 @@ pub fn collect(run: &Ran, occurrences: Option<usize>) -> Collected {
             }
         }
         stage.executed = Some(executed);
+        stage.elsewhere = engine.options.elsewhere.is_some().then_some(elsewhere);
         stage.cached = Some(stage.tasks.saturating_sub(executed + stage.skipped));
         stage.fetched = engine.options.remote.is_some().then_some(fetched);
         stage.seconds = Some((seconds * 1000.0).round() / 1000.0);

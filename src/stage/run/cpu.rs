@@ -17,7 +17,7 @@ use litmake_cpu::killable::{self, Fate, Judge};
 use litmake_cpu::machine::Machine;
 use litmake_cpu::session::{Prepared, Ready, Session, Setup};
 use litmake_devices::record::Record;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_litmus::Arch;
 use litmake_pipeline::kinds;
 use litmake_pipeline::query::Db;
@@ -190,6 +190,10 @@ impl Stage {
 }
 
 impl Map for Stage {
+    fn travels(&self) -> Travels {
+        Travels::Never
+    }
+
     /// As many as are built into one program.
     fn batch(&self) -> usize {
         24

@@ -14,7 +14,7 @@ use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::{Kind, Put};
 use litmake_devices::record::Cell;
-use litmake_engine::graph::{Context, Fingerprint, Map, Outcome};
+use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_gpu::device::{self, Info};
 use litmake_gpu::environment::{Environment, Preset};
 use litmake_gpu::oracle::{self, MODEL};
@@ -219,6 +219,10 @@ impl Stage {
 }
 
 impl Map for Stage {
+    fn travels(&self) -> Travels {
+        Travels::Never
+    }
+
     fn batch(&self) -> usize {
         1
     }

@@ -27,6 +27,7 @@ const MOST_TARGETS: usize = 256;
 /// A function as a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
+    /// Its instructions.
     pub lines: Vec<Line>,
     /// The locations that it has beside those of the test.
     pub init: Vec<InitItem>,

@@ -7,36 +7,47 @@ use std::collections::BTreeMap;
 /// Longer modules have no litmus tests in them.
 const MOST_FUNCTIONS: usize = 4096;
 
+/// What one file of PTX has.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// By name.
     pub functions: BTreeMap<String, Function>,
+    /// By name.
     pub variables: BTreeMap<String, Variable>,
 }
 
+/// A function or an entry of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// What it returns, and what it takes.
     pub results: Vec<String>,
+    /// See `results`.
     pub params: Vec<String>,
+    /// In the order of the text.
     pub body: Vec<Statement>,
 }
 
+/// A piece of a function's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
+    /// Its name.
     Label(String),
     /// An instruction or a declaration, without the semicolon.
     Line(String),
     /// The braces around names of their own.
     Open,
+    /// See [`Statement::Open`].
     Close,
 }
 
 /// A variable, or what a function keeps on its stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
+    /// As code names it.
     pub name: String,
     /// Bytes of an element, and how many there are.
     pub unit: u64,
+    /// See `unit`.
     pub count: u64,
     /// What it holds at first, without the zeros at the end; `None` where that is no list of numbers.
     pub values: Option<Vec<i128>>,
@@ -52,6 +63,7 @@ const SILENT: &[&str] =
     &[".pragma", ".maxntid", ".reqntid", ".minnctapersm", ".maxnreg", ".noreturn"];
 
 impl Module {
+    /// Reads the text that compilers write.
     pub fn read(text: &str) -> Result<Module, String> {
         let text = without_comments(text);
         let mut module = Module::default();

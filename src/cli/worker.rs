@@ -1,0 +1,139 @@
+//! `litmake worker`: does a job that another litmake has sent, in the folder of an action.
+//!
+//! It is started by a server that executes actions, and not by people. What it gives is sealed
+//! together with the digest of the program that it is, so that whoever sent the job sees whether that
+//! is the program that was sent.
+
+use std::process::ExitCode;
+
+use super::common;
+
+/// Do a job of a run on another machine; servers that execute actions start it.
+///
+/// Exit status: 0, done; 70, a compiler, a model or this program is not the one that the job names;
+/// 71, the job is damaged.
+#[derive(clap::Args)]
+pub struct Args {
+    /// How many items are worked on at a time
+    #[arg(short, long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: u32,
+}
+
+pub fn main(args: &Args) -> ExitCode {
+    match work::run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(work::Ended { status, words }) => {
+            eprintln!("{words}");
+            ExitCode::from(common::status_of(status))
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+mod work {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use litmake::base::digest::Digest;
+    use litmake::engine::graph::Context;
+    use litmake::engine::job::{Job, Part};
+    use litmake::engine::store::{Store, StoreOptions};
+    use litmake::engine::worker::{self, Refusal};
+    use litmake::file;
+    use litmake::remote::{sealed, work};
+
+    use super::Args;
+    use crate::cli::common;
+    use crate::cli::recipe::Recipe;
+
+    /// Why it ended without having done anything.
+    pub struct Ended {
+        pub status: u8,
+        pub words: String,
+    }
+
+    fn unsound(words: impl Into<String>) -> Ended {
+        Ended { status: work::UNSOUND, words: words.into() }
+    }
+
+    fn refused(words: impl Into<String>) -> Ended {
+        Ended { status: work::REFUSED, words: words.into() }
+    }
+
+    /// What lies under a name in the action's folder, opened.
+    fn opened(folder: &Path, name: &str, key: &Digest) -> Result<Vec<u8>, Ended> {
+        let bytes = file::read(&folder.join(name), sealed::MAX as u64)
+            .map_err(|e| unsound(format!("cannot read `{name}`: {e}")))?;
+        sealed::open(key, &bytes).map_err(|why| unsound(format!("`{name}`: {why}")))
+    }
+
+    pub fn run(args: &Args) -> Result<(), Ended> {
+        let folder = std::env::current_dir()
+            .map_err(|e| unsound(format!("the working folder is not known: {e}")))?;
+        // A sandbox may have no folder for what is temporary. Where it cannot be made, who needs it says so.
+        let _ = std::fs::create_dir_all(std::env::temp_dir());
+        let (program, _) = work::digest_of_file(Path::new("/proc/self/exe"))
+            .map_err(|e| unsound(format!("cannot read this program: {e}")))?;
+        let job = opened(&folder, work::JOB, &work::job_key())?;
+        let key = Digest::of(&job);
+        let job =
+            Job::decode(&job).ok_or_else(|| refused("a job of another version of litmake"))?;
+        let recipe = opened(&folder, work::RECIPE, &work::recipe_key())?;
+        let recipe = Recipe::decode(&recipe)
+            .ok_or_else(|| refused("a pipeline of another version of litmake"))?;
+        let context = Context { stop: common::stop(), ..Context::default() };
+        let mut workspace =
+            recipe.workspace(&folder.join("files")).map_err(|e| refused(e.message))?;
+        // Only what the job needs is looked at, and of compilers only those that have to work.
+        let labels: BTreeSet<String> = job
+            .tasks
+            .iter()
+            .flat_map(|task| &task.parts)
+            .filter_map(|part| match part {
+                Part::Work { label, wanted: true, .. } => Some(label.clone()),
+                _ => None,
+            })
+            .collect();
+        workspace.keep_labels(&labels).map_err(|e| refused(e.message))?;
+        let options = StoreOptions { read_only: true, ..StoreOptions::default() };
+        let store = Store::open(&folder.join("results"), &options)
+            .map_err(|e| unsound(format!("cannot keep results: {e}")))?;
+        let prepared = workspace.prepare(&store).map_err(|e| refused(e.message))?;
+        let done = worker::run(&job, &prepared.built.graph, &store, args.jobs as usize, &context);
+        let done = done.map_err(|refusal| match refusal {
+            Refusal::Other(words) => refused(words),
+            Refusal::Unsound(words) => unsound(words),
+        })?;
+        if common::stopped_status().is_some() {
+            return Err(unsound("stopped"));
+        }
+        let write = |name: &str, key: &Digest, bytes: &[u8]| -> Result<(), Ended> {
+            let blob = sealed::seal(key, 0, bytes).ok_or_else(|| unsound("it is too large"))?;
+            file::write(&folder.join(name), blob).map_err(|e| unsound(e.message))
+        };
+        let mut told = work::Told { program, broke: done.broke, ..work::Told::default() };
+        for given in &done.packets {
+            write(&work::packet_name(given.place), &given.key, &given.packet)?;
+            told.packets.push((given.place, given.key));
+        }
+        told.spent = done.spent.iter().map(|s| (s.work, s.items, s.nanos)).collect();
+        let text = serde_json::to_vec(&told).map_err(|e| unsound(e.to_string()))?;
+        write(work::TOLD, &key, &text)
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+mod work {
+    use super::Args;
+
+    pub struct Ended {
+        pub status: u8,
+        pub words: String,
+    }
+
+    pub fn run(_: &Args) -> Result<(), Ended> {
+        let without = crate::cli::remote::client::without();
+        Err(Ended { status: 2, words: without.to_string() })
+    }
+}

@@ -1,0 +1,71 @@
+//! Workers on other machines, as the engine sees them: something that takes jobs and gives packets.
+//!
+//! It does not know protocols, addresses or servers; whoever implements [`Elsewhere`] does. Nothing
+//! that comes from there is believed: the engine looks for the packets under keys that it works out
+//! itself.
+
+use litmake_base::digest::Digest;
+
+/// A job that is to be done.
+pub struct Order {
+    pub job: Vec<u8>,
+    /// How many packets it may give.
+    pub outputs: usize,
+    /// Nothing that is remembered of this job counts: what came of it was not sound.
+    pub anew: bool,
+}
+
+/// What some work took, by the digest of its fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    pub work: Digest,
+    pub items: u64,
+    pub nanos: u64,
+}
+
+/// What came of a job.
+pub struct Made {
+    /// Packets by their keys.
+    pub packets: Vec<(Digest, Vec<u8>)>,
+    pub spent: Vec<Spent>,
+    /// Whether no worker was at it: somebody had the same job done before.
+    pub remembered: bool,
+}
+
+/// What became of a job.
+pub enum Executed {
+    Made(Made),
+    /// The workers cannot do this work, and will not be able to: they have another compiler.
+    Refused(String),
+    /// It failed, and may succeed another time.
+    Failed(String),
+    /// There is nobody who takes it.
+    Gone,
+}
+
+/// What is done with that. It is called once, from another thread.
+pub type Taker = Box<dyn FnOnce(Executed) + Send>;
+
+/// Jobs that wait for a worker, that are worked on, and whose results came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub queued: u64,
+    pub running: u64,
+    pub fetched: u64,
+}
+
+pub trait Elsewhere: Send + Sync {
+    /// How many jobs may be under way.
+    fn slots(&self) -> usize;
+
+    /// Whether jobs are taken at this time.
+    fn is_open(&self) -> bool;
+
+    /// Begins a job under a number of its own, and returns at once.
+    fn execute(&self, number: u64, order: Order, taker: Taker);
+
+    /// Takes a job back that nobody has begun; then its taker is not called. Else it goes on.
+    fn recall(&self, number: u64) -> bool;
+
+    fn tally(&self) -> Tally;
+}

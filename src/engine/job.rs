@@ -1,0 +1,267 @@
+//! Jobs: work of a run that is done elsewhere, as one piece of bytes that stands for itself.
+//!
+//! A job has the content of its items and what is known already of what they need; it names the work
+//! by the parts of its fingerprint, and so says which compiler and which model has to do it. A job
+//! has no names of items, no paths and no times. It does not know who does it, nor where.
+
+use std::collections::BTreeMap;
+
+use litmake_base::digest::Digest;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::rows::Cell;
+
+/// What stands at one place of a task; places before it are named by their index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// The items of the task. It is the first.
+    Items,
+    /// Results that are known, by the content of the item that they are of.
+    Known { of: usize },
+    /// The list of the parts of what another place gives.
+    Parts { of: usize },
+    /// Work to be done.
+    Work {
+        /// The stage, for people.
+        label: String,
+        /// What the work is, by the parts of its fingerprint.
+        fingerprint: BTreeMap<String, Digest>,
+        inputs: Vec<usize>,
+        joined: Vec<usize>,
+        /// Whether its results are asked for, or only made for others.
+        wanted: bool,
+    },
+}
+
+/// A stretch of rows of one list, and what is to be done with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    pub parts: Vec<Part>,
+    /// How many items each strip has. A strip of a piece of work gives one packet.
+    pub strips: Vec<u32>,
+    /// The items, by the digests of their content.
+    pub items: Vec<Digest>,
+    /// For each known part, the results by the content of the item.
+    pub known: Vec<Vec<(Digest, Cell)>>,
+    /// Results of this work that are known already, by their keys.
+    pub done: Vec<(Digest, Cell)>,
+}
+
+/// Tasks with all contents that they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    pub tasks: Vec<Task>,
+    pub contents: Vec<Vec<u8>>,
+}
+
+/// What of a task is written as text.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    parts: Vec<Part>,
+    strips: Vec<u32>,
+}
+
+impl Task {
+    /// The places whose results are asked for.
+    pub fn wanted(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().enumerate().filter_map(|(at, part)| match part {
+            Part::Work { wanted: true, .. } => Some(at),
+            _ => None,
+        })
+    }
+
+    /// How many packets it gives.
+    pub fn outputs(&self) -> usize {
+        self.wanted().count() * self.strips.len()
+    }
+
+    fn is_sound(&self) -> bool {
+        let before = |at: usize, of: &usize| *of < at;
+        let sound = |(at, part): (usize, &Part)| match part {
+            Part::Items => at == 0,
+            Part::Known { of } | Part::Parts { of } => before(at, of),
+            Part::Work { inputs, joined, .. } => {
+                !inputs.is_empty() && inputs.iter().chain(joined).all(|of| before(at, of))
+            }
+        };
+        let rows: u64 = self.strips.iter().map(|n| u64::from(*n)).sum();
+        matches!(self.parts.first(), Some(Part::Items))
+            && self.parts.iter().enumerate().all(sound)
+            && self.known.len() == self.parts.len()
+            && self.strips.iter().all(|n| *n > 0)
+            && rows == self.items.len() as u64
+    }
+}
+
+/// Contents of a job that is being made, each once.
+#[derive(Default)]
+pub struct Contents {
+    seen: FxHashSet<Digest>,
+    pub all: Vec<Vec<u8>>,
+    pub bytes: usize,
+}
+
+impl Contents {
+    pub fn has(&self, digest: &Digest) -> bool {
+        self.seen.contains(digest)
+    }
+
+    pub fn add(&mut self, digest: Digest, content: Vec<u8>) {
+        if self.seen.insert(digest) {
+            self.bytes += content.len();
+            self.all.push(content);
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn put_cells(out: &mut Vec<u8>, cells: &[(Digest, Cell)]) {
+    out.extend_from_slice(&(cells.len() as u32).to_le_bytes());
+    for (key, cell) in cells {
+        out.extend_from_slice(&key.0);
+        out.extend_from_slice(&cell.encode());
+    }
+}
+
+/// Reads what `put` and its like wrote.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> Option<usize> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        usize::try_from(u32::from_le_bytes(*number)).ok()
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = self.number()?;
+        self.take(len)
+    }
+
+    fn digest(&mut self) -> Option<Digest> {
+        Digest::from_slice(self.take(32)?)
+    }
+
+    fn cells(&mut self) -> Option<Vec<(Digest, Cell)>> {
+        let count = self.number()?;
+        let one = |reader: &mut Reader| Some((reader.digest()?, Cell::decode(reader.take(33)?)?));
+        // Each takes some bytes, so an absurd count ends where the bytes do.
+        let mut out = Vec::new();
+        for _ in 0..count {
+            out.push(one(self)?);
+        }
+        Some(out)
+    }
+}
+
+impl Job {
+    pub fn outputs(&self) -> usize {
+        self.tasks.iter().map(Task::outputs).sum()
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = (self.tasks.len() as u32).to_le_bytes().to_vec();
+        for task in &self.tasks {
+            let head = Head { parts: task.parts.clone(), strips: task.strips.clone() };
+            put(&mut out, &serde_json::to_vec(&head).unwrap_or_default());
+            out.extend_from_slice(&(task.items.len() as u32).to_le_bytes());
+            task.items.iter().for_each(|item| out.extend_from_slice(&item.0));
+            task.known.iter().for_each(|known| put_cells(&mut out, known));
+            put_cells(&mut out, &task.done);
+        }
+        for content in &self.contents {
+            put(&mut out, content);
+        }
+        out
+    }
+
+    /// Reads a job; it is whole, or it is nothing.
+    pub fn decode(bytes: &[u8]) -> Option<Job> {
+        let mut reader = Reader(bytes);
+        let mut out = Job::default();
+        for _ in 0..reader.number()? {
+            let head: Head = serde_json::from_slice(reader.bytes()?).ok()?;
+            let mut task = Task { parts: head.parts, strips: head.strips, ..Task::default() };
+            for _ in 0..reader.number()? {
+                task.items.push(reader.digest()?);
+            }
+            for _ in 0..task.parts.len() {
+                task.known.push(reader.cells()?);
+            }
+            task.done = reader.cells()?;
+            if !task.is_sound() {
+                return None;
+            }
+            out.tasks.push(task);
+        }
+        while !reader.0.is_empty() {
+            out.contents.push(reader.bytes()?.to_vec());
+        }
+        Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::State;
+
+    fn job() -> Job {
+        let item = Digest::of(b"item");
+        let cell = Cell { state: State::Done, content: Digest::of(b"result") };
+        let work = Part::Work {
+            label: "target".into(),
+            fingerprint: BTreeMap::from([("model".to_string(), Digest::of(b"m"))]),
+            inputs: vec![1],
+            joined: Vec::new(),
+            wanted: true,
+        };
+        let task = Task {
+            parts: vec![Part::Items, Part::Known { of: 0 }, work],
+            strips: vec![1],
+            items: vec![item],
+            known: vec![Vec::new(), vec![(item, cell)], Vec::new()],
+            done: vec![(Digest::of(b"key"), cell)],
+        };
+        Job { tasks: vec![task], contents: vec![b"item".to_vec(), b"result".to_vec()] }
+    }
+
+    #[test]
+    fn a_job_reads_back() {
+        let job = job();
+        let bytes = job.encode();
+        assert_eq!(Job::decode(&bytes), Some(job.clone()));
+        assert_eq!(job.outputs(), 1);
+        for len in 0..bytes.len() {
+            // What is cut where a content begins has fewer contents, and nothing else.
+            if let Some(read) = Job::decode(&bytes[..len]) {
+                assert_eq!(read.tasks, job.tasks);
+                assert!(read.contents.len() < job.contents.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_that_goes_in_circles_is_none() {
+        let mut wrong = job();
+        wrong.tasks[0].parts[1] = Part::Known { of: 2 };
+        assert_eq!(Job::decode(&wrong.encode()), None);
+        let mut wrong = job();
+        wrong.tasks[0].strips = vec![2];
+        assert_eq!(Job::decode(&wrong.encode()), None);
+        let mut wrong = job();
+        wrong.tasks[0].parts.swap(0, 1);
+        assert_eq!(Job::decode(&wrong.encode()), None);
+    }
+}

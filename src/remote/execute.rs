@@ -1,0 +1,509 @@
+//! Jobs of the engine as actions of a server: their inputs, their way there and back, and what is
+//! made of what comes.
+//!
+//! A result counts where the worker ended with status 0, where it names the program that it was, which
+//! has to be the one that was sent, and where every packet opens. It does not know what a job says.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use litmake_base::digest::Digest;
+use litmake_base::file;
+use litmake_engine::elsewhere::{Executed, Made, Order, Spent, Taker, Tally};
+use prost::Message;
+use reapi::{ActionResult, Digest as Named, OutputFile};
+use tokio::sync::Notify;
+
+use crate::action::{self, Blob};
+use crate::client::{Link, lock};
+use crate::sealed;
+use crate::trouble::{Meaning, Trouble};
+use crate::wire::{Read, Stage};
+use crate::work::{self, Told};
+
+/// No program of litmake's is larger.
+const MAX_PROGRAM: u64 = 1 << 30;
+/// What a worker says of its work is shorter, and so is a packet.
+const MAX_TOLD: i64 = 64 << 20;
+/// How often a job is sent again whose server went away, or lost a part of it.
+const SENT_AGAIN: u32 = 4;
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// What programs on workers are looked for in.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How jobs are executed.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Where the server is that executes; it reads what lies in the cache.
+    pub address: crate::Address,
+    /// The program that workers run.
+    pub program: PathBuf,
+    /// How many cores a job takes.
+    pub cores: u32,
+    /// How many jobs may be under way.
+    pub slots: usize,
+    /// How long a job may take.
+    pub timeout: Duration,
+    /// How long jobs wait in a queue in which nothing moves.
+    pub patience: Duration,
+    /// What a worker has to have.
+    pub properties: Vec<(String, String)>,
+}
+
+/// A job under way.
+struct Underway {
+    since: Instant,
+    /// Whether a worker is known to be at it, or the server does not say.
+    begun: bool,
+    /// Told when the engine takes it back.
+    recalled: Arc<Notify>,
+}
+
+/// What a client knows of its jobs.
+#[derive(Default)]
+pub struct Jobs {
+    /// Where the program that is sent was read, and its digest.
+    program: Mutex<Option<Named>>,
+    recipe: Mutex<Option<Arc<Vec<u8>>>>,
+    underway: Mutex<HashMap<u64, Underway>>,
+    fetched: AtomicU64,
+    /// When a worker began a job for the last time, or finished one.
+    moved: Mutex<Option<Instant>>,
+    /// No more jobs are sent before this time; or at all.
+    paused: Mutex<Option<Instant>>,
+    closed: Mutex<Option<String>>,
+}
+
+impl Jobs {
+    pub fn set_recipe(&self, recipe: Vec<u8>) {
+        *lock(&self.recipe) = Some(Arc::new(recipe));
+    }
+
+    pub fn is_open(&self) -> bool {
+        lock(&self.closed).is_none()
+            && lock(&self.recipe).is_some()
+            && lock(&self.paused).is_none_or(|until| Instant::now() >= until)
+    }
+
+    pub fn tally(&self) -> Tally {
+        let underway = lock(&self.underway);
+        let running = underway.values().filter(|job| job.begun).count() as u64;
+        Tally {
+            running,
+            queued: underway.len() as u64 - running,
+            fetched: self.fetched.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Takes a job back that no worker has begun.
+    pub fn recall(&self, number: u64) -> bool {
+        let mut underway = lock(&self.underway);
+        match underway.get(&number) {
+            Some(job) if !job.begun => {}
+            _ => return false,
+        }
+        if let Some(job) = underway.remove(&number) {
+            job.recalled.notify_one();
+        }
+        true
+    }
+
+    fn begin(&self, number: u64) {
+        *lock(&self.moved) = Some(Instant::now());
+        if let Some(job) = lock(&self.underway).get_mut(&number) {
+            job.begun = true;
+        }
+    }
+
+    /// Whether a job waits although nothing has moved for a while.
+    fn is_stuck(&self, number: u64, patience: Duration) -> bool {
+        let underway = lock(&self.underway);
+        let Some(job) = underway.get(&number).filter(|job| !job.begun) else { return false };
+        let is_busy = underway.values().any(|job| job.begun);
+        let moved = lock(&self.moved).map_or(job.since, |moved| moved.max(job.since));
+        !is_busy && moved.elapsed() >= patience
+    }
+}
+
+/// Executes a job, unless it is taken back.
+pub async fn execute(link: Arc<Link>, number: u64, order: Order, taker: Taker) {
+    let recalled = Arc::new(Notify::new());
+    let job = Underway { since: Instant::now(), begun: false, recalled: recalled.clone() };
+    lock(&link.shared.jobs.underway).insert(number, job);
+    let done = tokio::select! {
+        done = one(&link, number, &order) => done,
+        () = recalled.notified() => return,
+    };
+    // Where it was taken back at this moment, nobody waits for it.
+    if lock(&link.shared.jobs.underway).remove(&number).is_some() {
+        if let Executed::Made(_) = done {
+            link.shared.jobs.fetched.fetch_add(1, Ordering::Relaxed);
+            *lock(&link.shared.jobs.moved) = Some(Instant::now());
+        }
+        taker(done);
+    }
+}
+
+async fn one(link: &Arc<Link>, number: u64, order: &Order) -> Executed {
+    let Some(execution) = link.shared.options.execution.clone() else { return Executed::Gone };
+    if let Err(trouble) = link.ready().await {
+        return gone(link, &trouble);
+    }
+    if let Err(words) = link.executes().await {
+        return close(link, &Trouble::unable(words));
+    }
+    let action = match Inputs::of(link, &execution, order).await {
+        Ok(action) => action,
+        Err(words) => return close(link, &Trouble::unable(words)),
+    };
+    let mut wait = FIRST_WAIT;
+    for attempt in 0..=SENT_AGAIN {
+        if attempt > 0 {
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        let response = match sent(link, number, &execution, order, &action).await {
+            Ok(response) => response,
+            // It lost a part of the action between two requests, or went away and may come back.
+            Err(trouble)
+                if (trouble.meaning == Meaning::Missing || trouble.passing)
+                    && attempt < SENT_AGAIN =>
+            {
+                continue;
+            }
+            Err(trouble) => match trouble.meaning {
+                Meaning::Gone => return gone(link, &trouble),
+                Meaning::Missing => return Executed::Failed(trouble.words),
+                Meaning::Refused | Meaning::Unable => return close(link, &trouble),
+            },
+        };
+        let status = response.status.clone().unwrap_or_default();
+        match status.code {
+            0 => return taken(link, &action, response, order.outputs).await,
+            // What is missing is uploaded again.
+            9 if attempt < SENT_AGAIN => continue,
+            4 => {
+                let seconds = execution.timeout.as_secs();
+                return Executed::Failed(format!("a job took longer than {seconds} s"));
+            }
+            _ => {
+                let said = plain(&status.message);
+                return Executed::Failed(format!("the server could not execute a job: {said}"));
+            }
+        }
+    }
+    Executed::Failed("the server loses parts of a job again and again".into())
+}
+
+/// Sends a job and waits for what becomes of it.
+async fn sent(
+    link: &Arc<Link>,
+    number: u64,
+    execution: &Execution,
+    order: &Order,
+    inputs: &Inputs,
+) -> Result<reapi::ExecuteResponse, Trouble> {
+    inputs.upload(link, execution).await?;
+    let jobs = &link.shared.jobs;
+    let on_stage = |stage: Stage| {
+        if stage != Stage::Queued {
+            jobs.begin(number);
+        }
+    };
+    let past_cache = order.anew || !link.shared.options.reads;
+    let running = link.wire.execute(&inputs.action.digest, past_cache, on_stage);
+    tokio::pin!(running);
+    let mut tick = tokio::time::interval(Duration::from_millis(200));
+    let begun = Instant::now();
+    // A server that does not end a job in time is not waited for.
+    let longest = execution.timeout + execution.timeout / 4 + Duration::from_secs(30);
+    let mut ran_since: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            done = &mut running => return done,
+            _ = tick.tick() => {
+                if jobs.is_stuck(number, execution.patience) {
+                    let properties = match execution.properties.is_empty() {
+                        true => "are there workers?".to_string(),
+                        false => "is there a worker with the properties of --remote-platform?".into(),
+                    };
+                    let seconds = execution.patience.as_secs();
+                    return Err(Trouble::gone(format!(
+                        "no worker has begun a job for {seconds} s ({properties})"
+                    )));
+                }
+                let is_running = lock(&jobs.underway).get(&number).is_some_and(|job| job.begun);
+                let since = is_running.then(|| *ran_since.get_or_insert_with(Instant::now));
+                if since.unwrap_or(begun).elapsed() > longest && is_running {
+                    let words = format!("a job took longer than {} s", longest.as_secs());
+                    return Err(Trouble { meaning: Meaning::Missing, words, passing: false });
+                }
+            }
+        }
+    }
+}
+
+/// Nobody is there. It is asked again after a while.
+fn gone(link: &Arc<Link>, trouble: &Trouble) -> Executed {
+    if trouble.meaning != Meaning::Gone {
+        return close(link, trouble);
+    }
+    let jobs = &link.shared.jobs;
+    let pause = crate::client::LEFT_ALONE_MOST;
+    let was_open = jobs.is_open();
+    *lock(&jobs.paused) = Some(Instant::now() + pause);
+    if was_open {
+        link.shared.notice_execution(format!(
+            "{trouble}; work goes on here, and it is asked again after {} s",
+            pause.as_secs()
+        ));
+    }
+    Executed::Gone
+}
+
+/// It does not execute for this client, and will not in this run.
+fn close(link: &Arc<Link>, trouble: &Trouble) -> Executed {
+    let mut closed = lock(&link.shared.jobs.closed);
+    if closed.is_none() {
+        let help = trouble.help(&link.shared.options);
+        let help = help.map_or(String::new(), |help| format!(" ({help})"));
+        link.shared.notice_execution(format!("{trouble}{help}; everything is done here"));
+        *closed = Some(trouble.words.clone());
+    }
+    Executed::Gone
+}
+
+/// What a server may send, as a line of text.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(400).collect()
+}
+
+/// What a worker said on its standard error, in one line.
+async fn said(link: &Arc<Link>, result: &ActionResult) -> String {
+    let mut bytes = result.stderr_raw.to_vec();
+    if bytes.is_empty()
+        && let Some(digest) =
+            result.stderr_digest.clone().filter(|d| (1..1 << 20).contains(&d.size_bytes))
+        && let Ok(mut read) = link.wire.read(&[digest]).await
+        && let Some(Read::Bytes(read)) = read.pop()
+    {
+        bytes = read;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    link.shared.options.without_secrets(&plain(line))
+}
+
+/// Checks what came of an action.
+async fn taken(
+    link: &Arc<Link>,
+    inputs: &Inputs,
+    response: reapi::ExecuteResponse,
+    outputs: usize,
+) -> Executed {
+    let Some(result) = response.result else {
+        return Executed::Failed("the server gave no result of a job".into());
+    };
+    match result.exit_code {
+        0 => {}
+        code if code == i32::from(work::REFUSED) => {
+            return Executed::Refused(format!(
+                "a worker refuses a job: {}",
+                said(link, &result).await
+            ));
+        }
+        code => {
+            let said = said(link, &result).await;
+            return Executed::Failed(format!("a worker ended with status {code}: {said}"));
+        }
+    }
+    match opened(link, inputs, &result, outputs).await {
+        Ok(made) => Executed::Made(Made { remembered: response.cached_result, ..made }),
+        Err(words) => Executed::Failed(format!("what a worker gave cannot be used: {words}")),
+    }
+}
+
+async fn opened(
+    link: &Arc<Link>,
+    inputs: &Inputs,
+    result: &ActionResult,
+    outputs: usize,
+) -> Result<Made, String> {
+    let files: HashMap<&str, &OutputFile> =
+        result.output_files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let digest = |name: &str| -> Result<Named, String> {
+        let digest = files.get(name).and_then(|file| file.digest.clone());
+        let digest = digest.ok_or_else(|| format!("it has no `{name}`"))?;
+        match action::is_sensible(&digest, MAX_TOLD) {
+            true => Ok(digest),
+            false => Err(format!("`{name}` has an absurd digest")),
+        }
+    };
+    let told = read(link, &[digest(work::TOLD)?]).await?.pop().unwrap_or_default();
+    let told =
+        sealed::open(&inputs.job, &told).map_err(|why| format!("`{}`: {why}", work::TOLD))?;
+    let told: Told = serde_json::from_slice(&told).map_err(|e| format!("`{}`: {e}", work::TOLD))?;
+    if told.program != inputs.program.hash {
+        return Err("another program has run than was sent".into());
+    }
+    if told.packets.len() > outputs || told.packets.iter().any(|(place, _)| *place >= outputs) {
+        return Err("it has more packets than were asked for".into());
+    }
+    let names = told.packets.iter().map(|(place, _)| digest(&work::packet_name(*place)));
+    let digests = names.collect::<Result<Vec<_>, _>>()?;
+    let mut packets = Vec::new();
+    for ((_, key), bytes) in told.packets.iter().zip(read(link, &digests).await?) {
+        let packet = sealed::open(key, &bytes).map_err(|why| format!("a packet: {why}"))?;
+        link.shared.count_executed(bytes.len());
+        packets.push((*key, packet));
+    }
+    for why in told.broke {
+        link.shared.say_broke(&plain(&why));
+    }
+    let spent = told.spent.into_iter().map(|(work, items, nanos)| Spent { work, items, nanos });
+    Ok(Made { packets, spent: spent.collect(), remembered: false })
+}
+
+/// Blobs, each with the bytes of its digest.
+async fn read(link: &Arc<Link>, digests: &[Named]) -> Result<Vec<Vec<u8>>, String> {
+    let found = link.wire.read(digests).await.map_err(|e| e.words)?;
+    let bytes = |read| match read {
+        Read::Bytes(bytes) => Ok(bytes),
+        Read::Missing => Err("a part of it is gone".to_string()),
+        Read::Broken => Err("its bytes do not have their digest".to_string()),
+    };
+    found.into_iter().map(bytes).collect()
+}
+
+/// The inputs of an action, and the action.
+struct Inputs {
+    /// The digest of the job, under which the answer is sealed.
+    job: Digest,
+    program: Named,
+    /// How many bytes stand behind the program.
+    padding: usize,
+    /// Everything but the program.
+    blobs: Vec<Blob>,
+    action: Blob,
+}
+
+impl Inputs {
+    /// A job that is done anew has other bytes in all that belongs to it: servers keep a blob that they
+    /// have, even a broken one.
+    async fn of(link: &Arc<Link>, execution: &Execution, order: &Order) -> Result<Inputs, String> {
+        let attempt = u32::from(order.anew);
+        let recipe = lock(&link.shared.jobs.recipe).clone().ok_or("there is no plan yet")?;
+        let padding = attempt as usize;
+        let program = program(link, execution, padding)?;
+        let seal = |key, bytes: &[u8]| sealed::seal(&key, attempt, bytes).map(Blob::new);
+        let recipe = seal(work::recipe_key(), &recipe).ok_or("the pipeline is too large")?;
+        let job = seal(work::job_key(), &order.job).ok_or("a job is too large")?;
+        let file = |name: &str, digest: &Named| reapi::FileNode {
+            name: name.into(),
+            digest: Some(digest.clone()),
+            is_executable: name == work::PROGRAM,
+            ..reapi::FileNode::default()
+        };
+        let mut files = vec![
+            file(work::PROGRAM, &program),
+            file(work::RECIPE, &recipe.digest),
+            file(work::JOB, &job.digest),
+        ];
+        // Servers insist on the order of names.
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        let root = reapi::Directory { files, ..reapi::Directory::default() };
+        let root = Blob::new(root.encode_to_vec());
+        let mut arguments = vec![format!("./{}", work::PROGRAM), "worker".into()];
+        arguments.extend(["--jobs".into(), execution.cores.to_string()]);
+        let mut output_paths: Vec<String> = (0..order.outputs).map(work::packet_name).collect();
+        output_paths.push(work::TOLD.into());
+        output_paths.sort();
+        let properties = execution.properties.iter();
+        let property = |(name, value): &(String, String)| reapi::platform::Property {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let mut platform = reapi::Platform { properties: properties.map(property).collect() };
+        platform.properties.sort_by(|a, b| (&a.name, &a.value).cmp(&(&b.name, &b.value)));
+        let variable = |name: &str, value: String| reapi::command::EnvironmentVariable {
+            name: name.into(),
+            value,
+        };
+        let mut environment_variables = vec![variable("PATH", PATH.into())];
+        if order.anew {
+            environment_variables.insert(0, variable("LITMAKE_ATTEMPT", attempt.to_string()));
+        }
+        #[expect(deprecated, reason = "servers of older versions look for properties here")]
+        let command = reapi::Command {
+            arguments,
+            environment_variables,
+            output_paths,
+            platform: Some(platform.clone()),
+            ..reapi::Command::default()
+        };
+        let command = Blob::new(command.encode_to_vec());
+        let mut action = reapi::Action {
+            command_digest: Some(command.digest.clone()),
+            input_root_digest: Some(root.digest.clone()),
+            platform: Some(platform),
+            ..reapi::Action::default()
+        };
+        action.timeout.get_or_insert_default().seconds = execution.timeout.as_secs() as i64;
+        let action = Blob::new(action.encode_to_vec());
+        let blobs = vec![recipe, job, root, command, action.clone()];
+        Ok(Inputs { job: Digest::of(&order.job), program, padding, blobs, action })
+    }
+
+    /// Uploads what the server does not have.
+    async fn upload(&self, link: &Arc<Link>, execution: &Execution) -> Result<(), Trouble> {
+        let mut digests: Vec<Named> = self.blobs.iter().map(|b| b.digest.clone()).collect();
+        digests.push(self.program.clone());
+        let missing = link.wire.missing(digests).await?;
+        let missing: HashSet<String> = missing.into_iter().map(|digest| digest.hash).collect();
+        let mut new: Vec<Blob> =
+            self.blobs.iter().filter(|b| missing.contains(&b.digest.hash)).cloned().collect();
+        if missing.contains(&self.program.hash) {
+            // Jobs that begin together send the program once.
+            let _one = link.uploading.lock().await;
+            let still = link.wire.missing(vec![self.program.clone()]).await?;
+            if !still.is_empty() {
+                let bytes = file::read(&execution.program, MAX_PROGRAM)
+                    .map_err(|e| Trouble::unable(format!("cannot read the program: {e}")))?;
+                let blob = Blob::new(padded(bytes, self.padding));
+                if blob.digest != self.program {
+                    return Err(Trouble::unable("the program has changed since the run began"));
+                }
+                link.wire.write(vec![blob]).await?;
+            }
+        }
+        new.sort_by_key(|blob| blob.bytes.len());
+        link.wire.write(new).await
+    }
+}
+
+/// A program with bytes behind its end, which nobody reads.
+fn padded(mut bytes: Vec<u8>, padding: usize) -> Vec<u8> {
+    bytes.resize(bytes.len() + padding, 0);
+    bytes
+}
+
+/// The digest of the program that workers run.
+fn program(link: &Arc<Link>, execution: &Execution, padding: usize) -> Result<Named, String> {
+    let unreadable = |e| format!("cannot read {}: {e}", execution.program.display());
+    if padding > 0 {
+        let bytes = file::read(&execution.program, MAX_PROGRAM).map_err(unreadable)?;
+        return Ok(action::digest_of(&padded(bytes, padding)));
+    }
+    let mut known = lock(&link.shared.jobs.program);
+    if let Some(known) = &*known {
+        return Ok(known.clone());
+    }
+    let (hash, size) = work::digest_of_file(&execution.program).map_err(unreadable)?;
+    let named = Named { hash, size_bytes: size as i64 };
+    *known = Some(named.clone());
+    Ok(named)
+}

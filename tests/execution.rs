@@ -1,0 +1,293 @@
+//! Remote execution from end to end, on a real server with workers: buildbox-casd, as `scripts/remote`
+//! starts it.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
+
+#[path = "common/remote.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use common::{COMPILER, Ran, Scratch, Server, flip, free_port};
+
+/// The program that workers run: this one, without what debuggers want of it, since it is sent.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let whole = PathBuf::from(env!("CARGO_BIN_EXE_litmake"));
+        let small = Path::new(env!("CARGO_TARGET_TMPDIR")).join("litmake-worker");
+        // Where it cannot be made smaller, it is sent as it is.
+        let made = Command::new("strip").arg("-o").arg(&small).arg(&whole).status();
+        if made.is_ok_and(|status| status.success()) { small } else { whole }
+    })
+}
+
+/// A server whose workers see the compiler of the scratch folder, and that folder.
+fn workers(count: usize) -> Option<(Server, Scratch)> {
+    let s = Scratch::new();
+    let here = s.dir.path();
+    Some((Server::with(count, &[(here, here)])?, s))
+}
+
+/// Everything that workers can do is left to them.
+fn elsewhere<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let program = program().to_str().unwrap();
+    let own = ["--remote-executor", url, "--jobs", "0", "--remote-worker", program];
+    [&own[..], more].concat()
+}
+
+/// Starts a run, and gives it when its events have come to so many.
+fn begin(s: &Scratch, client: &str, args: &[&str], lines: usize) -> std::process::Child {
+    let events = format!("{client}.events");
+    let args = Scratch::args(client, &[args, &["--events", &events]].concat());
+    let mut child = s
+        .command(&args.iter().map(String::as_str).collect::<Vec<_>>())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let path = s.dir.path().join(&events);
+    let count = || std::fs::read_to_string(&path).unwrap_or_default().lines().count();
+    while count() < lines && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+fn end(s: &Scratch, client: &str, child: std::process::Child) -> Ran {
+    let out = child.wait_with_output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    s.ran(client, out.status.code().unwrap_or(-1), text)
+}
+
+/// The processes that a server has started, by their ids and their first words.
+fn below(server: &Server) -> Vec<(i32, String)> {
+    let Some(child) = &server.child else { return Vec::new() };
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let root = child.id() as i32;
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
+        let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else {
+            continue;
+        };
+        let mut up = parent(pid);
+        while let Some(above) = up.filter(|p| *p > 1 && *p != root) {
+            up = parent(above);
+        }
+        if up == Some(root) {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            out.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
+        }
+    }
+    out
+}
+
+#[test]
+fn what_workers_do_is_what_would_have_been_done_here() {
+    let Some((server, s)) = workers(2) else { return };
+    let local = s.local();
+    let url = server.url();
+    let first = s.run("first", &elsewhere(&url, &[]));
+    assert_eq!((first.status, &first.stable), (1, &local.stable), "{}", first.text);
+    // Compiling and simulating are done elsewhere, lists and comparisons may be done here.
+    let ran = first.count("elsewhere");
+    assert!(ran > 6000, "{}", first.text);
+    // Equal work of two stages is done once here, and may be done twice elsewhere.
+    assert!(first.count("executed") >= local.count("executed"), "{}", first.text);
+    assert!(first.text.contains("jobs were done elsewhere"), "{}", first.text);
+    for said in ["refuses", "broke", "tried once more", "cannot"] {
+        assert!(!first.text.contains(said), "{}", first.text);
+    }
+    // What workers made is in the cache as if it had been computed here and uploaded.
+    let second = s.run("second", &["--remote-cache", &url]);
+    assert_eq!((second.status, second.count("executed")), (1, 0), "{}", second.text);
+    assert!(second.count("fetched") > 6000, "{}", second.text);
+    assert_eq!(second.stable, local.stable);
+}
+
+#[test]
+fn it_is_told_what_ran_elsewhere() {
+    let Some((server, s)) = workers(1) else { return };
+    let url = server.url();
+    let args = elsewhere(&url, &["--cache", "asked"]);
+    let (status, text) = s.litmake(&[&["run", "p.yaml"], &args[..]].concat());
+    assert_eq!(status, 1, "{text}");
+    let (_, text) = s.litmake(&["explain", "p.yaml", "sb", "--cache", "asked"]);
+    assert!(text.contains("(on another machine)"), "{text}");
+}
+
+#[test]
+fn work_goes_on_here_beside_it() {
+    let Some((server, s)) = workers(1) else { return };
+    let local = s.local();
+    let url = server.url();
+    let program = program().to_str().unwrap();
+    let args = ["--remote-executor", &url, "--jobs", "1", "--remote-worker", program];
+    let ran = s.run("both", &args);
+    assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+}
+
+#[test]
+fn a_worker_that_is_killed_loses_nothing() {
+    let Some((server, s)) = workers(2) else { return };
+    let local = s.local();
+    let url = server.url();
+    let mut killed = 0;
+    for round in 0..8 {
+        let client = format!("client{round}");
+        // Nothing of the rounds before is used.
+        let args = elsewhere(&url, &["--remote-accept-cached=false"]);
+        let mut child = begin(&s, &client, &args, 3 + round % 5);
+        'look: while child.try_wait().unwrap().is_none() {
+            for (pid, line) in below(&server) {
+                if line.starts_with("./litmake worker") {
+                    let done = Command::new("kill").args(["-9", &pid.to_string()]).status();
+                    killed += usize::from(done.unwrap().success());
+                    break 'look;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let ran = end(&s, &client, child);
+        assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+    }
+    assert!(killed > 0, "no worker was met");
+}
+
+#[test]
+fn a_server_that_is_killed_and_comes_back_loses_nothing() {
+    let Some((mut server, s)) = workers(2) else { return };
+    let local = s.local();
+    let url = server.url();
+    for round in 0..5 {
+        let client = format!("client{round}");
+        let args = elsewhere(&url, &["--remote-accept-cached=false"]);
+        let child = begin(&s, &client, &args, 4 + round * 4);
+        server.kill();
+        std::thread::sleep(Duration::from_millis(100));
+        server.begin();
+        let ran = end(&s, &client, child);
+        assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+    }
+}
+
+#[test]
+fn a_server_that_goes_for_good_is_said_and_work_is_done_here() {
+    let Some((mut server, s)) = workers(1) else { return };
+    let local = s.local();
+    let url = server.url();
+    let child = begin(&s, "client", &elsewhere(&url, &["--remote-retries", "0"]), 4);
+    server.kill();
+    let ran = end(&s, "client", child);
+    assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+    assert!(ran.text.contains("work goes on here"), "{}", ran.text);
+}
+
+#[test]
+fn a_worker_with_another_compiler_is_refused() {
+    let s = Scratch::new();
+    let local = s.local();
+    // At the place of the compiler, workers have one that is right.
+    let other = Scratch::new();
+    let right = COMPILER.lines().filter(|line| !line.contains("sed")).collect::<Vec<_>>();
+    other.write("cc.sh", &(right.join("\n") + "\n"));
+    let Some(server) = Server::with(1, &[(other.dir.path(), s.dir.path())]) else { return };
+    let url = server.url();
+    let ran = s.run("first", &elsewhere(&url, &[]));
+    assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+    let said = "refuses a job: `code[mine-O";
+    assert!(ran.text.contains(said), "{}", ran.text);
+    assert!(ran.text.contains("such work is done here"), "{}", ran.text);
+    // What needs no compiler is done there all the same.
+    assert!(ran.count("elsewhere") >= 6000, "{}", ran.text);
+}
+
+#[test]
+fn flipped_bits_in_what_a_server_keeps_never_reach_a_report() {
+    let Some((mut server, s)) = workers(1) else { return };
+    let local = s.local();
+    let url = server.url();
+    s.run("first", &elsewhere(&url, &[]));
+    // The inputs of actions, the program among them, actions, commands, folders, results.
+    server.kill();
+    let flipped = flip(&server.files("cas/objects"));
+    assert!(flipped >= 100, "{flipped}");
+    server.begin();
+    let second = s.run("second", &elsewhere(&url, &["--remote-accept-cached=false"]));
+    assert_eq!((second.status, &second.stable), (1, &local.stable), "{}", second.text);
+    let third = s.run("third", &elsewhere(&url, &[]));
+    assert_eq!((third.status, &third.stable), (1, &local.stable), "{}", third.text);
+}
+
+/// A program that is no litmake, and does what a script says.
+fn script(s: &Scratch, name: &str, text: &str) -> String {
+    s.write(name, &format!("#!/bin/sh\n{text}\n"));
+    let path = s.dir.path().join(name);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn workers_that_fail_or_lie_are_said_and_the_work_is_done_here() {
+    let s = Scratch::new();
+    let (here, folder) = (s.dir.path(), program().parent().unwrap());
+    let Some(server) = Server::with(1, &[(here, here), (folder, folder)]) else { return };
+    let local = s.local();
+    let url = server.url();
+    let real = program().to_str().unwrap();
+    for (name, text, said) in [
+        ("fails", "echo 'no room here' >&2; exit 3".to_string(), "status 3: no room here"),
+        ("nothing", "exit 0".into(), "it has no `told`"),
+        ("rubbish", "echo rubbish > told".into(), "`told`: it is too short"),
+        ("slow", "exec sleep 1000".into(), "longer than 1 s"),
+        // A result that is right, of a program that was not sent.
+        ("other", format!("exec {real} \"$@\""), "another program has run than was sent"),
+    ] {
+        let program = script(&s, name, &text);
+        let args = ["--remote-executor", &url, "--jobs", "0", "--remote-worker", &program];
+        let limit = ["--remote-execution-timeout", if name == "slow" { "1" } else { "600" }];
+        // Each begins with nothing: not with what was uploaded after the one before.
+        let nothing = ["--remote-accept-cached=false"];
+        let ran = s.run(name, &[&args[..], &limit, &nothing].concat());
+        assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{name}: {}", ran.text);
+        assert!(ran.text.contains(said), "{name}: {}", ran.text);
+        assert!(ran.text.contains("done here"), "{name}: {}", ran.text);
+        assert_eq!(ran.count("elsewhere"), 0, "{name}: {}", ran.text);
+    }
+}
+
+#[test]
+fn an_endpoint_that_executes_nothing_is_said_and_work_goes_on_or_not_as_asked() {
+    let Some(server) = Server::start() else { return };
+    let s = Scratch::new();
+    let local = s.local();
+    let url = server.url();
+    let ran = s.run("first", &elsewhere(&url, &[]));
+    assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
+    assert!(ran.text.contains("it executes no actions for this client"), "{}", ran.text);
+    let nobody = format!("grpc://127.0.0.1:{}", free_port());
+    for url in [&url, &nobody] {
+        let args = elsewhere(url, &["--remote-local-fallback=false"]);
+        let (status, text) = s.litmake(&[&["run", "p.yaml"], &args[..]].concat());
+        assert_eq!(status, 3, "{text}");
+        assert!(text.contains("--remote-local-fallback=false asks for it"), "{text}");
+    }
+    for (args, words) in [
+        (&["--jobs", "0"][..], "--remote-executor"),
+        (&["--remote-platform", "os=linux"], "--remote-executor"),
+        (&["--remote-executor", &nobody, "--remote-worker", "none"], "is no file"),
+        (&["--remote-executor", "http://localhost:1"], "another protocol"),
+    ] {
+        let (status, text) = s.litmake(&[&["run", "p.yaml"], args].concat());
+        assert_eq!(status, 2, "{args:?}: {text}");
+        assert!(text.contains(words), "{args:?}: {text}");
+    }
+}
