@@ -173,7 +173,8 @@ impl Pieces<'_> {
 /// Whether a brace behind a text opens a body.
 fn opens(before: &str) -> bool {
     let is_function = before.contains(".func") || before.contains(".entry");
-    before.trim().is_empty() || (is_function && !before.contains('='))
+    let text = before.trim_end();
+    text.is_empty() || text.ends_with(':') || (is_function && !before.contains('='))
 }
 
 fn words(text: &str) -> String {
