@@ -131,10 +131,10 @@ impl Test {
 }
 
 const NONE: Tags = Tags::NONE;
-const RLX: Tags = Tags(tag::C_RLX.0 | tag::C_A.0);
-const ACQ: Tags = Tags(tag::C_ACQ.0 | tag::C_A.0);
-const REL: Tags = Tags(tag::C_REL.0 | tag::C_A.0);
-const SC: Tags = Tags(tag::C_SC.0 | tag::C_A.0);
+const RLX: Tags = tag::C_RLX.with(tag::C_A);
+const ACQ: Tags = tag::C_ACQ.with(tag::C_A);
+const REL: Tags = tag::C_REL.with(tag::C_A);
+const SC: Tags = tag::C_SC.with(tag::C_A);
 
 /// Store buffering: both threads write, then read the other place as it was.
 fn store_buffering(access: Tags, fence: Option<Tags>) -> Test {

@@ -41,11 +41,7 @@ fn below(path: &Path) -> PathBuf {
 
 impl Recipe {
     /// The recipe of a plan that was made.
-    pub fn of(
-        args: &PlanArgs,
-        workspace: &Workspace,
-        plan: &Plan,
-    ) -> Result<Recipe> {
+    pub fn of(args: &PlanArgs, workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
         let folder = std::env::current_dir()
             .map_err(|e| Diag::new(format!("the working folder is not known: {e}")))?;
         let placed = |path: &Path| below(&normal(&folder.join(path)));

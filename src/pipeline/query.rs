@@ -405,7 +405,8 @@ impl Workspace {
             folders: Arc::default(),
             others: Arc::default(),
         };
-        let request = Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec(), None);
+        let request =
+            Request::new(&db, pipeline.to_path_buf(), sets.to_vec(), targets.to_vec(), None);
         Workspace { db, request, executed }
     }
 
