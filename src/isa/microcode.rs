@@ -16,6 +16,21 @@ pub struct Emit {
     next: Temp,
 }
 
+/// A compare-exchange with its operands evaluated.
+#[derive(Clone, Copy)]
+pub struct Swap {
+    pub addr: Temp,
+    /// Bytes and bits of the access.
+    pub size: u8,
+    pub bits: u8,
+    pub want: Temp,
+    pub new: Temp,
+    /// Whether it may fail though it finds the expected value.
+    pub weak: bool,
+    pub success: Tags,
+    pub failure: Tags,
+}
+
 impl Emit {
     pub fn new() -> Emit {
         Emit::default()
@@ -29,6 +44,33 @@ impl Emit {
         // An instruction needs some dozens; the bound is there so that no input can wrap it.
         self.next = self.next.saturating_add(1);
         self.next - 1
+    }
+
+    /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a load of
+    /// another one (a weak one, of any). Gives the value found, and whether it was exchanged.
+    pub fn compare_exchange(&mut self, swap: &Swap) -> (Temp, Temp) {
+        let Swap { addr, size, bits, want, new, weak, success, failure } = *swap;
+        let (old, ok) = (self.temp(), self.temp());
+        let equal = |dst| Op::Bin { dst, op: BinOp::Eq, a: old, b: want, width: bits };
+        let yes = self.block(|e| {
+            e.op(Op::Rmw { dst: old, addr, size, tags: success, body: Vec::new(), new });
+            e.op(equal(ok));
+            e.op(Op::Assume { cond: ok });
+        });
+        let no = self.block(|e| {
+            e.op(Op::Load { dst: old, addr, size, tags: failure });
+            if weak {
+                e.op(Op::Const { dst: ok, val: Val::ZERO });
+            } else {
+                e.op(equal(ok));
+                let differs = e.is_zero(ok, 8);
+                e.op(Op::Assume { cond: differs });
+            }
+        });
+        let cond = self.temp();
+        self.op(Op::Choose { dst: cond });
+        self.op(Op::If { cond, yes, no });
+        (old, ok)
     }
 
     pub fn op(&mut self, op: Op) {

@@ -8,7 +8,7 @@
 mod target;
 
 use super::types::{self, Type};
-use crate::microcode::{Emit, Labels, mask};
+use crate::microcode::{Emit, Labels, Swap, mask};
 use litmake_litmus::Symbols;
 use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
 
@@ -54,18 +54,6 @@ const SILENT: &[&str] = &[
     "llvm.sideeffect",
     "llvm.pseudoprobe",
 ];
-
-/// A compare-exchange with its operands evaluated.
-#[derive(Clone, Copy)]
-struct Swap {
-    addr: Temp,
-    bits: u8,
-    want: Temp,
-    new: Temp,
-    weak: bool,
-    success: Tags,
-    failure: Tags,
-}
 
 pub(super) struct Lower<'a> {
     e: Emit,
@@ -456,36 +444,10 @@ impl<'a> Lower<'a> {
         let new = one(&new)?;
         let success = self.access(true, volatile)?;
         let failure = self.order()? | success.among(tag::C_VOLATILE);
-        let swap = Swap { addr, bits, want, new, weak, success, failure };
-        let (old, ok) = self.compare_exchange(&swap)?;
-        Ok(vec![old, ok])
-    }
-
-    /// The value found, and whether it was exchanged.
-    fn compare_exchange(&mut self, swap: &Swap) -> Read<(Temp, Temp)> {
-        let Swap { addr, bits, want, new, weak, success, failure } = *swap;
         let size = bytes(bits)?;
-        let (old, ok) = (self.e.temp(), self.e.temp());
-        let equal = |dst| Op::Bin { dst, op: BinOp::Eq, a: old, b: want, width: bits };
-        let yes = self.e.block(|e| {
-            e.op(Op::Rmw { dst: old, addr, size, tags: success, body: Vec::new(), new });
-            e.op(equal(ok));
-            e.op(Op::Assume { cond: ok });
-        });
-        let no = self.e.block(|e| {
-            e.op(Op::Load { dst: old, addr, size, tags: failure });
-            if weak {
-                e.op(Op::Const { dst: ok, val: Val::ZERO });
-            } else {
-                e.op(equal(ok));
-                let differs = e.is_zero(ok, 8);
-                e.op(Op::Assume { cond: differs });
-            }
-        });
-        let cond = self.e.temp();
-        self.e.op(Op::Choose { dst: cond });
-        self.e.op(Op::If { cond, yes, no });
-        Ok((old, ok))
+        let swap = Swap { addr, size, bits, want, new, weak, success, failure };
+        let (old, ok) = self.e.compare_exchange(&swap);
+        Ok(vec![old, ok])
     }
 
     fn fence(&mut self) -> Read<Vec<Temp>> {
@@ -993,8 +955,8 @@ impl Lower<'_> {
                 let want = self.e.load(arg(1)?, size, Tags::NONE);
                 let new = given(self, 2)?;
                 let (success, failure) = (order(3)?, order(4)?);
-                let swap = Swap { addr, bits, want, new, weak: false, success, failure };
-                let (old, ok) = self.compare_exchange(&swap)?;
+                let swap = Swap { addr, size, bits, want, new, weak: false, success, failure };
+                let (old, ok) = self.e.compare_exchange(&swap);
                 let expected = arg(1)?;
                 let no = self.e.block(|e| e.store(expected, old, size, Tags::NONE));
                 self.e.op(Op::If { cond: ok, yes: Vec::new(), no });

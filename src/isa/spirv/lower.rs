@@ -10,8 +10,8 @@ use super::Instruction;
 use super::declare::{Declared, integer};
 use super::memory::{self, Semantics};
 use super::types::Type;
-use crate::microcode::{Emit, mask};
-use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, Val, tag};
+use crate::microcode::{Emit, Swap, mask};
+use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Temp, UnOp, tag};
 
 type Read<T> = Result<T, String>;
 
@@ -329,8 +329,7 @@ impl<'a> Lower<'a> {
         Ok(dst)
     }
 
-    /// A compare-exchange takes one of two ways: a read-modify-write of the expected value, or a load of
-    /// another one (a weak one, of any).
+    /// The value found.
     fn compare_exchange(&mut self, weak: bool) -> Read<Temp> {
         let line = self.line;
         let success = self.atomic(2, 3, true, true)?;
@@ -338,27 +337,8 @@ impl<'a> Lower<'a> {
         let (size, bits) = self.access(1)?;
         let addr = self.scalar(1)?;
         let (new, want) = (self.one(line.operand(5)?)?, self.one(line.operand(6)?)?);
-        let (old, ok) = (self.e.temp(), self.e.temp());
-        let equal = |dst| Op::Bin { dst, op: BinOp::Eq, a: old, b: want, width: bits };
-        let yes = self.e.block(|e| {
-            e.op(Op::Rmw { dst: old, addr, size, tags: success, body: Vec::new(), new });
-            e.op(equal(ok));
-            e.op(Op::Assume { cond: ok });
-        });
-        let no = self.e.block(|e| {
-            e.op(Op::Load { dst: old, addr, size, tags: failure });
-            if weak {
-                e.op(Op::Const { dst: ok, val: Val::ZERO });
-            } else {
-                e.op(equal(ok));
-                let differs = e.is_zero(ok, 8);
-                e.op(Op::Assume { cond: differs });
-            }
-        });
-        let cond = self.e.temp();
-        self.e.op(Op::Choose { dst: cond });
-        self.e.op(Op::If { cond, yes, no });
-        Ok(old)
+        let swap = Swap { addr, size, bits, want, new, weak, success, failure };
+        Ok(self.e.compare_exchange(&swap).0)
     }
 
     /// The annotations of an atomic operation, by its operands for the scope and the semantics.
