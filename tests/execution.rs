@@ -113,6 +113,14 @@ fn what_workers_do_is_what_would_have_been_done_here() {
 }
 
 #[test]
+fn a_worker_that_a_person_starts_says_who_starts_workers() {
+    let s = Scratch::new();
+    let (status, text) = s.litmake(&["worker"]);
+    assert_eq!((status, text.lines().count()), (71, 1), "{text}");
+    assert!(text.contains("servers that execute actions start workers"), "{text}");
+}
+
+#[test]
 fn it_is_told_what_ran_elsewhere() {
     let Some((server, s)) = workers(1) else { return };
     let url = server.url();
@@ -207,6 +215,47 @@ fn a_worker_with_another_compiler_is_refused() {
     assert!(ran.text.contains("such work is done here"), "{}", ran.text);
     // What needs no compiler is done there all the same.
     assert!(ran.count("elsewhere") >= 6000, "{}", ran.text);
+}
+
+/// What became of the tasks of each stage.
+fn counts(report: &serde_json::Value) -> Vec<String> {
+    let stages = report["stages"].as_array().unwrap().iter();
+    let words = ["label", "tasks", "findings", "failed", "broke"];
+    stages.map(|stage| words.map(|word| stage[word].to_string()).join(" ")).collect()
+}
+
+#[test]
+fn a_client_without_the_compiler_uses_that_of_the_workers() {
+    let s = Scratch::new();
+    let local = s.local();
+    let workers = Scratch::new();
+    std::fs::remove_file(s.dir.path().join("cc.sh")).unwrap();
+    let Some(server) = Server::with(1, &[(workers.dir.path(), s.dir.path())]) else { return };
+    let url = server.url();
+    let program = program().to_str().unwrap();
+    // Workers of this machine are at work beside them, and leave what they cannot do.
+    let args = ["--remote-executor", &url, "--remote-worker", program];
+    let args = Scratch::args("away", &args);
+    let (status, text) = s.litmake(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(status, 1, "{text}");
+    assert!(!text.contains("not installed"), "{text}");
+    let report = std::fs::read_to_string(s.dir.path().join("away.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(counts(&report), counts(&local.report), "{text}");
+    // It is known which compilers these were.
+    let builds = |report: &serde_json::Value| -> Vec<String> {
+        let all = report["compilers"].as_array().unwrap().iter();
+        all.map(|c| format!("{} {} {}", c["profile"], c["build"], c["version"])).collect()
+    };
+    assert_eq!(builds(&report), builds(&local.report));
+    assert!(!builds(&report).is_empty());
+    // Nobody has it: that is said, and nothing is taken for done.
+    std::fs::remove_file(workers.dir.path().join("cc.sh")).unwrap();
+    let mut args = Scratch::args("nobody", &elsewhere(&url, &[]));
+    args.push("--remote-accept-cached=false".into());
+    let (status, text) = s.litmake(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(status, 3, "{text}");
+    assert!(text.contains("workers lack a compiler, too"), "{text}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod diag;
 pub mod digest;
 pub mod failure;
 pub mod file;
+pub mod framed;
 pub mod local;
 pub mod plain;
 pub mod records;

@@ -2,6 +2,9 @@
 //!
 //! It does not know where they lie, nor what they mean.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::digest::Digest;
 
 /// What a record is; statistics count them apart.
@@ -71,4 +74,48 @@ impl Records for Nowhere {
     }
 
     fn put(&self, _: &[Put]) {}
+}
+
+/// Other records, and what of them was read or written so far, so that another machine can be told.
+pub struct Noting<'a> {
+    records: &'a dyn Records,
+    noted: Mutex<BTreeMap<Digest, Vec<u8>>>,
+}
+
+impl<'a> Noting<'a> {
+    /// Nothing of them is noted yet.
+    pub fn new(records: &'a dyn Records) -> Noting<'a> {
+        Noting { records, noted: Mutex::default() }
+    }
+
+    /// What was read or written, by what it is found by.
+    pub fn noted(self) -> BTreeMap<Digest, Vec<u8>> {
+        self.noted.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, key: Digest, value: &[u8]) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.insert(key, value.to_vec());
+    }
+}
+
+impl Records for Noting<'_> {
+    fn has(&self, keys: &[Digest]) -> Vec<bool> {
+        self.records.has(keys)
+    }
+
+    fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+        let found = self.records.get(keys);
+        for (key, value) in keys.iter().zip(&found) {
+            if let Some(value) = value {
+                self.note(*key, value);
+            }
+        }
+        found
+    }
+
+    fn put(&self, records: &[Put]) {
+        records.iter().for_each(|record| self.note(record.key, record.value));
+        self.records.put(records);
+    }
 }

@@ -95,7 +95,7 @@ impl Says {
 
 /// What `git bisect run` takes for "skip this one", and for an end of the bisection.
 const SKIP: u8 = 125;
-const ABORT: u8 = 128;
+pub const ABORT: u8 = 128;
 
 pub fn main(args: Args) -> ExitCode {
     let done = match args.git {

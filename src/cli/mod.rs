@@ -4,6 +4,7 @@
 mod output;
 
 mod abi;
+mod away;
 mod baseline;
 mod bisect;
 mod byname;
@@ -106,12 +107,28 @@ enum Command {
     Worker(worker::Args),
 }
 
+/// Says what is wrong with a command line, or helps with it where that is what it asks for.
+fn refused(error: &clap::Error, words: &[String]) -> ExitCode {
+    // Whoever cannot print that has nothing left to say.
+    let _ = error.print();
+    let asked_by_git = words.iter().any(|w| w == "bisect") && words.iter().any(|w| w == "--git");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        // `git bisect run` would take a small number for a bad build.
+        _ if asked_by_git => ExitCode::from(bisect::ABORT),
+        status => ExitCode::from(u8::try_from(status).unwrap_or(2)),
+    }
+}
+
 pub fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).var(completions::VARIABLE).complete();
     let words = std::env::args_os().map(|word| word.into_string());
     let cli = match words.collect::<Result<Vec<String>, _>>() {
         Ok(words) => match doors::translated(words) {
-            Ok(words) => Cli::parse_from(words),
+            Ok(words) => match Cli::try_parse_from(&words) {
+                Ok(cli) => cli,
+                Err(e) => return refused(&e, &words),
+            },
             Err(e) => return common::fail(&e),
         },
         // Paths that are not UTF-8 are for clap alone.

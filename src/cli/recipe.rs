@@ -1,8 +1,8 @@
 //! What another machine needs to make the plan of a run again: the texts of all files that were read
 //! for it, and how they were named.
 //!
-//! A worker puts the files below a folder of its own, under the same names from the same place, so that
-//! what is written relative to one another stays so. It does not know what is executed there.
+//! A worker reads the files from memory, under the same names from the same place, so that what is
+//! written relative to one another stays so. It does not know what is executed there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +11,9 @@ use std::sync::Arc;
 
 use litmake::base::local;
 use litmake::diag::{Diag, Result};
-use litmake::file;
 use litmake::pipeline::plan::Plan;
 use litmake::pipeline::query;
-use litmake::profile::files::{Disk, Files, normal};
+use litmake::profile::files::{Files, normal};
 use litmake::stage::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
@@ -78,43 +77,55 @@ impl Recipe {
         serde_json::from_slice(bytes).ok()
     }
 
-    /// Puts the files below a folder, and goes to where the run was started.
+    /// The pipeline as it is planned on the other machine.
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "workers are of the feature"))]
-    pub fn workspace(&self, root: &Path) -> Result<Workspace> {
+    pub fn workspace(self) -> Workspace {
         if self.no_local {
             local::forbid();
         }
-        let cannot = |e: io::Error| Diag::new(format!("cannot unpack the pipeline: {e}"));
-        let here = root.join(below(&self.folder));
-        std::fs::create_dir_all(&here).map_err(cannot)?;
-        for (path, text) in &self.files {
-            // Whoever wrote the recipe may have written any path.
-            let path = root.join(below(path));
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder).map_err(cannot)?;
-            }
-            file::write(&path, text.as_bytes())?;
-        }
-        std::env::set_current_dir(&here).map_err(cannot)?;
-        let files = Arc::new(Unpacked(self.env.clone()));
-        Ok(query::Workspace::over(files, &self.pipeline, &self.sets, &self.targets).into())
+        let root = Path::new("/");
+        let files = self.files.into_iter();
+        let unpacked = Unpacked {
+            folder: root.join(self.folder),
+            files: files.map(|(path, text)| (root.join(path), Arc::from(text.as_bytes()))).collect(),
+            env: self.env,
+        };
+        let files = Arc::new(unpacked);
+        query::Workspace::over(files, &self.pipeline, &self.sets, &self.targets).into()
     }
 }
 
-/// The disk, with another environment.
-struct Unpacked(BTreeMap<String, Option<String>>);
+/// The files of a recipe, and the environment that it brings.
+struct Unpacked {
+    /// Where relative paths begin.
+    folder: PathBuf,
+    files: BTreeMap<PathBuf, Arc<[u8]>>,
+    env: BTreeMap<String, Option<String>>,
+}
+
+impl Unpacked {
+    fn placed(&self, path: &Path) -> PathBuf {
+        normal(&self.folder.join(path))
+    }
+}
 
 impl Files for Unpacked {
     fn content(&self, path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
-        Disk.content(path, most)
+        let content = self.files.get(&self.placed(path)).ok_or(io::ErrorKind::NotFound)?;
+        match content.len() as u64 <= most {
+            true => Ok(content.clone()),
+            false => Err(io::ErrorKind::FileTooLarge.into()),
+        }
     }
 
     fn list(&self, folder: &Path) -> Vec<PathBuf> {
-        Disk.list(folder)
+        let placed = self.placed(folder);
+        let inside = self.files.keys().filter(|path| path.parent() == Some(&placed));
+        inside.filter_map(|path| Some(folder.join(path.file_name()?))).collect()
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        self.0.get(name).cloned().flatten()
+        self.env.get(name).cloned().flatten()
     }
 }
 
@@ -122,12 +133,36 @@ impl Files for Unpacked {
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_path_of_a_recipe_leads_out_of_its_folder() {
-        for path in ["/etc/passwd", "../../etc/passwd", "a/../../../b", "./c"] {
-            let placed = Path::new("root").join(below(Path::new(path)));
-            assert!(placed.starts_with("root"), "{path}");
-            assert!(!placed.components().any(|c| c == Component::ParentDir), "{path}");
+    fn recipe() -> Recipe {
+        Recipe {
+            folder: "work".into(),
+            pipeline: "night/p.yaml".into(),
+            sets: vec![("n".into(), "3".into())],
+            targets: Vec::new(),
+            env: BTreeMap::from([("CC".into(), Some("cc".into())), ("CXX".into(), None)]),
+            no_local: false,
+            files: vec![
+                ("profiles/gcc.yaml".into(), "name: gcc".into()),
+                ("work/night/p.yaml".into(), "stages: []".into()),
+            ],
         }
+    }
+
+    #[test]
+    fn files_of_a_recipe_are_found_by_the_names_that_led_to_them() {
+        let Recipe { folder, files, env, .. } = recipe();
+        let root = Path::new("/");
+        let text = |text: String| Arc::from(text.into_bytes());
+        let files = files.into_iter().map(|(path, t)| (root.join(path), text(t))).collect();
+        let there = Unpacked { folder: root.join(folder), files, env };
+        let read = |path: &str| there.read(Path::new(path)).map(|t| t.to_string()).ok();
+        assert_eq!(read("night/p.yaml").as_deref(), Some("stages: []"));
+        assert_eq!(read("./night/../../profiles/gcc.yaml").as_deref(), Some("name: gcc"));
+        assert_eq!(read("/profiles/gcc.yaml").as_deref(), Some("name: gcc"));
+        // Nothing of the other machine is read in place of what was not sent.
+        assert_eq!(read("/etc/passwd"), None);
+        assert_eq!(there.list(Path::new("../profiles")), [Path::new("../profiles/gcc.yaml")]);
+        assert_eq!(there.env("CC").as_deref(), Some("cc"));
+        assert_eq!(there.env("PATH"), None);
     }
 }

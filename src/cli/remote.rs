@@ -3,10 +3,12 @@
 //! It knows the client where litmake is built with the feature `remote`. Else the options are there
 //! all the same, and say what is missing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use litmake::base::digest::Digest;
 use litmake::diag::Result;
 use litmake::engine::elsewhere::Elsewhere;
 use litmake::engine::remote::Remote;
@@ -193,13 +195,11 @@ impl Connection {
         client.map(|client| client as Arc<dyn Elsewhere>)
     }
 
-    /// Says what workers have to plan, once that is known.
-    pub fn set_recipe(&self, recipe: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
-        match &self.client {
-            Some(client) if self.executes => client.set_recipe(recipe()?),
-            _ => {}
+    /// Says what workers have to plan, and what compilers answered here, once that is known.
+    pub fn set_recipe(&self, recipe: Vec<u8>, answers: BTreeMap<Digest, Vec<u8>>) {
+        if let Some(client) = &self.client {
+            client.set_recipe(recipe, answers);
         }
-        Ok(())
     }
 
     /// Waits until results are uploaded, ends the use, and says what came of it.
@@ -456,7 +456,7 @@ pub mod client {
     }
 
     impl Client {
-        pub fn set_recipe(&self, _: Vec<u8>) {
+        pub fn set_recipe(&self, _: Vec<u8>, _: super::BTreeMap<super::Digest, Vec<u8>>) {
             match *self {}
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
-use litmake::base::records::Records;
+use litmake::base::records::{Noting, Records};
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
@@ -29,7 +29,7 @@ use litmake::stage::{collect, versions};
 use super::common::{self, CacheArgs};
 use super::recipe::Recipe;
 use super::remote::{ExecutionArgs, RemoteArgs};
-use super::{completions, details, findings, history, output, progress};
+use super::{away, completions, details, findings, history, output, progress};
 
 /// Run a pipeline, doing only what was not done before.
 ///
@@ -187,12 +187,20 @@ fn run(args: &Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let prepared = common::prepare(&mut workspace, &*store)?;
+    let noting = Noting::new(&*store);
+    let prepared = common::prepare(&mut workspace, &noting)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
-    remote.set_recipe(|| Ok(Recipe::of(&args.plan, &workspace, &prepared.plan)?.encode()))?;
     options.elsewhere = remote.elsewhere();
+    let prepared = match &options.elsewhere {
+        Some(elsewhere) => {
+            let recipe = Recipe::of(&args.plan, &workspace, &prepared.plan)?;
+            remote.set_recipe(recipe.encode(), noting.noted());
+            away::ask(&**elsewhere, &mut workspace, prepared, &*store, &stop)?
+        }
+        None => prepared,
+    };
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let (ask, eyes) = (&args.ask, Eyes::default());

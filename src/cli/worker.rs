@@ -36,15 +36,16 @@ mod work {
     use std::path::Path;
 
     use litmake::base::digest::Digest;
+    use litmake::base::records::{Kind, Noting, Put, Records};
     use litmake::engine::graph::Context;
     use litmake::engine::job::{Job, Part};
     use litmake::engine::store::{Store, StoreOptions};
-    use litmake::engine::worker::{self, Refusal};
+    use litmake::engine::worker::{self, Given, Refusal};
     use litmake::file;
     use litmake::remote::{sealed, work};
 
     use super::Args;
-    use crate::cli::common;
+    use crate::cli::{away, common};
     use crate::cli::recipe::Recipe;
 
     /// Why it ended without having done anything.
@@ -75,6 +76,12 @@ mod work {
         let _ = std::fs::create_dir_all(std::env::temp_dir());
         let (program, _) = work::digest_of_file(Path::new("/proc/self/exe"))
             .map_err(|e| unsound(format!("cannot read this program: {e}")))?;
+        if !folder.join(work::JOB).exists() {
+            return Err(unsound(
+                "there is no job in this folder: servers that execute actions start workers, people do not \
+                 (docs/remote.md)",
+            ));
+        }
         let job = opened(&folder, work::JOB, &work::job_key())?;
         let key = Digest::of(&job);
         let job =
@@ -83,8 +90,16 @@ mod work {
         let recipe = Recipe::decode(&recipe)
             .ok_or_else(|| refused("a pipeline of another version of litmake"))?;
         let context = Context { stop: common::stop(), ..Context::default() };
-        let mut workspace =
-            recipe.workspace(&folder.join("files")).map_err(|e| refused(e.message))?;
+        let options = StoreOptions { read_only: true, ..StoreOptions::default() };
+        let store = Store::open(&folder.join("results"), &options)
+            .map_err(|e| unsound(format!("cannot keep results: {e}")))?;
+        let known = opened(&folder, work::ANSWERS, &work::answers_key())?;
+        let known = work::decode_answers(&known)
+            .ok_or_else(|| refused("answers of another version of litmake"))?;
+        let puts = known.iter().map(|(key, value)| Put { kind: Kind::Alias, key: *key, value });
+        store.put(&puts.collect::<Vec<_>>());
+        let noting = Noting::new(&store);
+        let mut workspace = recipe.workspace();
         // Only what the job needs is looked at, and of compilers only those that have to work.
         let labels: BTreeSet<String> = job
             .tasks
@@ -95,11 +110,13 @@ mod work {
                 _ => None,
             })
             .collect();
+        let answer = match job.asks() {
+            true => away::answer(&job.question, &workspace, &noting),
+            false => Ok(None),
+        };
+        let answer = answer.map_err(|e| refused(e.message))?;
         workspace.keep_labels(&labels).map_err(|e| refused(e.message))?;
-        let options = StoreOptions { read_only: true, ..StoreOptions::default() };
-        let store = Store::open(&folder.join("results"), &options)
-            .map_err(|e| unsound(format!("cannot keep results: {e}")))?;
-        let prepared = workspace.prepare(&store).map_err(|e| refused(e.message))?;
+        let prepared = workspace.prepare(&noting).map_err(|e| refused(e.message))?;
         let done = worker::run(&job, &prepared.built.graph, &store, args.jobs as usize, &context);
         let done = done.map_err(|refusal| match refusal {
             Refusal::Other(words) => refused(words),
@@ -113,9 +130,15 @@ mod work {
             file::write(&folder.join(name), blob).map_err(|e| unsound(e.message))
         };
         let mut told = work::Told { program, broke: done.broke, ..work::Told::default() };
-        for given in &done.packets {
+        let answer = answer.map(|(key, packet)| Given { place: 0, key, packet });
+        for given in answer.iter().chain(&done.packets) {
             write(&work::packet_name(given.place), &given.key, &given.packet)?;
             told.packets.push((given.place, given.key));
+        }
+        let mut learned = noting.noted();
+        learned.retain(|asked, answer| known.get(asked) != Some(answer));
+        if !learned.is_empty() {
+            write(work::LEARNED, &key, &work::encode_answers(&learned))?;
         }
         told.spent = done.spent.iter().map(|s| (s.work, s.items, s.nanos)).collect();
         let text = serde_json::to_vec(&told).map_err(|e| unsound(e.to_string()))?;

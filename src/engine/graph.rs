@@ -132,6 +132,8 @@ pub enum Travels {
     /// It takes less time than sending it, and goes along with what it needs.
     Along,
     Alone,
+    /// Like alone; and this machine lacks what it takes.
+    Only,
 }
 
 /// Work on one item at a time. What it gives depends on the inputs' content and on what the

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use litmake_base::digest::Digest;
+use litmake_base::framed::{Reader, put, put_number};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,9 @@ pub struct Task {
 /// Tasks with all contents that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
+    /// What the other machine is asked about itself; mostly nothing. The answer is a packet under the digest
+    /// of the question, before all others.
+    pub question: Vec<u8>,
     pub tasks: Vec<Task>,
     pub contents: Vec<Vec<u8>>,
 }
@@ -115,67 +119,41 @@ impl Contents {
     }
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
-}
-
 fn put_cells(out: &mut Vec<u8>, cells: &[(Digest, Cell)]) {
-    out.extend_from_slice(&(cells.len() as u32).to_le_bytes());
+    put_number(out, cells.len());
     for (key, cell) in cells {
         out.extend_from_slice(&key.0);
         out.extend_from_slice(&cell.encode());
     }
 }
 
-/// Reads what `put` and its like wrote.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn number(&mut self) -> Option<usize> {
-        let (number, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        usize::try_from(u32::from_le_bytes(*number)).ok()
+/// The results that `put_cells` put.
+fn cells(reader: &mut Reader) -> Option<Vec<(Digest, Cell)>> {
+    // Each takes some bytes, so an absurd count ends where the bytes do.
+    let mut out = Vec::new();
+    for _ in 0..reader.number()? {
+        out.push((reader.digest()?, Cell::decode(reader.take(33)?)?));
     }
-
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let len = self.number()?;
-        self.take(len)
-    }
-
-    fn digest(&mut self) -> Option<Digest> {
-        Digest::from_slice(self.take(32)?)
-    }
-
-    fn cells(&mut self) -> Option<Vec<(Digest, Cell)>> {
-        let count = self.number()?;
-        let one = |reader: &mut Reader| Some((reader.digest()?, Cell::decode(reader.take(33)?)?));
-        // Each takes some bytes, so an absurd count ends where the bytes do.
-        let mut out = Vec::new();
-        for _ in 0..count {
-            out.push(one(self)?);
-        }
-        Some(out)
-    }
+    Some(out)
 }
 
 impl Job {
+    pub fn asks(&self) -> bool {
+        !self.question.is_empty()
+    }
+
     pub fn outputs(&self) -> usize {
-        self.tasks.iter().map(Task::outputs).sum()
+        usize::from(self.asks()) + self.tasks.iter().map(Task::outputs).sum::<usize>()
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = (self.tasks.len() as u32).to_le_bytes().to_vec();
+        let mut out = Vec::new();
+        put(&mut out, &self.question);
+        put_number(&mut out, self.tasks.len());
         for task in &self.tasks {
             let head = Head { parts: task.parts.clone(), strips: task.strips.clone() };
             put(&mut out, &serde_json::to_vec(&head).unwrap_or_default());
-            out.extend_from_slice(&(task.items.len() as u32).to_le_bytes());
+            put_number(&mut out, task.items.len());
             task.items.iter().for_each(|item| out.extend_from_slice(&item.0));
             task.known.iter().for_each(|known| put_cells(&mut out, known));
             put_cells(&mut out, &task.done);
@@ -189,7 +167,7 @@ impl Job {
     /// Reads a job; it is whole, or it is nothing.
     pub fn decode(bytes: &[u8]) -> Option<Job> {
         let mut reader = Reader(bytes);
-        let mut out = Job::default();
+        let mut out = Job { question: reader.bytes()?.to_vec(), ..Job::default() };
         for _ in 0..reader.number()? {
             let head: Head = serde_json::from_slice(reader.bytes()?).ok()?;
             let mut task = Task { parts: head.parts, strips: head.strips, ..Task::default() };
@@ -197,15 +175,15 @@ impl Job {
                 task.items.push(reader.digest()?);
             }
             for _ in 0..task.parts.len() {
-                task.known.push(reader.cells()?);
+                task.known.push(cells(&mut reader)?);
             }
-            task.done = reader.cells()?;
+            task.done = cells(&mut reader)?;
             if !task.is_sound() {
                 return None;
             }
             out.tasks.push(task);
         }
-        while !reader.0.is_empty() {
+        while !reader.is_empty() {
             out.contents.push(reader.bytes()?.to_vec());
         }
         Some(out)
@@ -234,7 +212,11 @@ mod tests {
             known: vec![Vec::new(), vec![(item, cell)], Vec::new()],
             done: vec![(Digest::of(b"key"), cell)],
         };
-        Job { tasks: vec![task], contents: vec![b"item".to_vec(), b"result".to_vec()] }
+        Job {
+            question: b"who".to_vec(),
+            tasks: vec![task],
+            contents: vec![b"item".to_vec(), b"result".to_vec()],
+        }
     }
 
     #[test]
@@ -242,7 +224,7 @@ mod tests {
         let job = job();
         let bytes = job.encode();
         assert_eq!(Job::decode(&bytes), Some(job.clone()));
-        assert_eq!(job.outputs(), 1);
+        assert_eq!(job.outputs(), 2);
         for len in 0..bytes.len() {
             // What is cut where a content begins has fewer contents, and nothing else.
             if let Some(read) = Job::decode(&bytes[..len]) {

@@ -68,7 +68,7 @@ pub fn run(
         .collect();
     store.put(&puts);
     let mut out = Done::default();
-    let mut place = 0;
+    let mut place = usize::from(job.asks());
     for (number, task) in job.tasks.iter().enumerate() {
         if !task.items.iter().all(|item| there.contains(item)) {
             return Err(Refusal::Unsound("the content of an item is missing"));

@@ -175,8 +175,9 @@ impl Client {
     }
 
     /// Says what workers have to plan, which is needed before they are sent anything.
-    pub fn set_recipe(&self, recipe: Vec<u8>) {
-        self.shared.jobs.set_recipe(recipe);
+    /// They are told what compilers answered here, too.
+    pub fn set_recipe(&self, recipe: Vec<u8>, answers: crate::work::Answers) {
+        self.shared.jobs.set_recipe(recipe, answers);
     }
 
     pub fn address(&self) -> String {

@@ -23,7 +23,7 @@ use crate::client::{Link, lock};
 use crate::sealed;
 use crate::trouble::{Meaning, Trouble};
 use crate::wire::{Read, Stage};
-use crate::work::{self, Told};
+use crate::work::{self, Answers, Told};
 
 /// No program of litmake's is larger.
 const MAX_PROGRAM: u64 = 1 << 30;
@@ -32,7 +32,7 @@ const MAX_TOLD: i64 = 64 << 20;
 /// How often a job is sent again whose server went away, or lost a part of it.
 const SENT_AGAIN: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// What programs on workers are looked for in.
+/// What programs on workers are looked for in, where nothing says what they are looked for in here.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// How jobs are executed.
@@ -69,6 +69,9 @@ pub struct Jobs {
     /// Where the program that is sent was read, and its digest.
     program: Mutex<Option<Named>>,
     recipe: Mutex<Option<Arc<Vec<u8>>>>,
+    /// What compilers answered here, and then on workers where the answers from here do not hold: in a
+    /// sandbox a compiler may see other folders. The next worker is told.
+    answers: Mutex<Answers>,
     underway: Mutex<HashMap<u64, Underway>>,
     fetched: AtomicU64,
     /// When a worker began a job for the last time, or finished one.
@@ -79,8 +82,9 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    pub fn set_recipe(&self, recipe: Vec<u8>) {
+    pub fn set_recipe(&self, recipe: Vec<u8>, answers: Answers) {
         *lock(&self.recipe) = Some(Arc::new(recipe));
+        *lock(&self.answers) = answers;
     }
 
     pub fn is_open(&self) -> bool {
@@ -353,6 +357,14 @@ async fn opened(
     if told.packets.len() > outputs || told.packets.iter().any(|(place, _)| *place >= outputs) {
         return Err("it has more packets than were asked for".into());
     }
+    if files.contains_key(work::LEARNED) {
+        let learned = read(link, &[digest(work::LEARNED)?]).await?.pop().unwrap_or_default();
+        let learned = sealed::open(&inputs.job, &learned)
+            .map_err(|why| format!("`{}`: {why}", work::LEARNED))?;
+        let learned = work::decode_answers(&learned)
+            .ok_or_else(|| format!("`{}`: it cannot be read", work::LEARNED))?;
+        lock(&link.shared.jobs.answers).extend(learned);
+    }
     let names = told.packets.iter().map(|(place, _)| digest(&work::packet_name(*place)));
     let digests = names.collect::<Result<Vec<_>, _>>()?;
     let mut packets = Vec::new();
@@ -401,6 +413,8 @@ impl Inputs {
         let program = program(link, execution, padding)?;
         let seal = |key, bytes: &[u8]| sealed::seal(&key, attempt, bytes).map(Blob::new);
         let recipe = seal(work::recipe_key(), &recipe).ok_or("the pipeline is too large")?;
+        let answers = work::encode_answers(&lock(&link.shared.jobs.answers));
+        let answers = seal(work::answers_key(), &answers).ok_or("compilers answer too much")?;
         let job = seal(work::job_key(), &order.job).ok_or("a job is too large")?;
         let file = |name: &str, digest: &Named| reapi::FileNode {
             name: name.into(),
@@ -412,6 +426,7 @@ impl Inputs {
             file(work::PROGRAM, &program),
             file(work::RECIPE, &recipe.digest),
             file(work::JOB, &job.digest),
+            file(work::ANSWERS, &answers.digest),
         ];
         // Servers insist on the order of names.
         files.sort_by(|a, b| a.name.cmp(&b.name));
@@ -420,7 +435,7 @@ impl Inputs {
         let mut arguments = vec![format!("./{}", work::PROGRAM), "worker".into()];
         arguments.extend(["--jobs".into(), execution.cores.to_string()]);
         let mut output_paths: Vec<String> = (0..order.outputs).map(work::packet_name).collect();
-        output_paths.push(work::TOLD.into());
+        output_paths.extend([work::TOLD.into(), work::LEARNED.into()]);
         output_paths.sort();
         let properties = execution.properties.iter();
         let property = |(name, value): &(String, String)| reapi::platform::Property {
@@ -433,7 +448,9 @@ impl Inputs {
             name: name.into(),
             value,
         };
-        let mut environment_variables = vec![variable("PATH", PATH.into())];
+        // Programs are looked for in the same folders, so that an answer of a compiler here can hold there.
+        let path = std::env::var("PATH").unwrap_or_else(|_| PATH.into());
+        let mut environment_variables = vec![variable("PATH", path)];
         if order.anew {
             environment_variables.insert(0, variable("LITMAKE_ATTEMPT", attempt.to_string()));
         }
@@ -454,7 +471,7 @@ impl Inputs {
         };
         action.timeout.get_or_insert_default().seconds = execution.timeout.as_secs() as i64;
         let action = Blob::new(action.encode_to_vec());
-        let blobs = vec![recipe, job, root, command, action.clone()];
+        let blobs = vec![recipe, answers, job, root, command, action.clone()];
         Ok(Inputs { job: Digest::of(&order.job), program, padding, blobs, action })
     }
 

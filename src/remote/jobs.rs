@@ -36,7 +36,7 @@ fn options(server: &Running, patience: u64) -> Options {
 
 fn client(server: &Running, patience: u64) -> Client {
     let client = Client::start(options(server, patience)).unwrap();
-    client.set_recipe(b"a pipeline".to_vec());
+    client.set_recipe(b"a pipeline".to_vec(), work::Answers::new());
     client
 }
 

@@ -3,19 +3,24 @@
 //!
 //! It does not know what is in a job, nor how actions reach a worker.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use litmake_base::digest::Digest;
+use litmake_base::framed;
 use serde::{Deserialize, Serialize};
 
 /// The files that lie in the folder of an action: the program, what to plan, what to do.
 pub const PROGRAM: &str = "litmake";
 pub const RECIPE: &str = "recipe";
 pub const JOB: &str = "job";
+pub const ANSWERS: &str = "answers";
 
 /// What the worker says of its work. The packets lie beside it.
 pub const TOLD: &str = "told";
+/// What compilers answered there, where it was not known.
+pub const LEARNED: &str = "learned";
 
 pub fn packet_name(place: usize) -> String {
     format!("packet-{place}")
@@ -32,6 +37,32 @@ pub fn job_key() -> Digest {
 
 pub fn recipe_key() -> Digest {
     Digest::of(b"litmake recipe/1")
+}
+
+pub fn answers_key() -> Digest {
+    Digest::of(b"litmake answers/1")
+}
+
+/// What compilers answered when they were asked what they are, as whoever asked remembers it. An answer has
+/// with it what it rests on, so that a worker can see whether it holds there.
+pub type Answers = BTreeMap<Digest, Vec<u8>>;
+
+pub fn encode_answers(answers: &Answers) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (key, answer) in answers {
+        out.extend_from_slice(&key.0);
+        framed::put(&mut out, answer);
+    }
+    out
+}
+
+pub fn decode_answers(bytes: &[u8]) -> Option<Answers> {
+    let mut reader = framed::Reader(bytes);
+    let mut out = Answers::new();
+    while !reader.is_empty() {
+        out.insert(reader.digest()?, reader.bytes()?.to_vec());
+    }
+    Some(out)
 }
 
 /// What a worker says of its work. It is sealed under the digest of the job.
@@ -63,4 +94,19 @@ pub fn digest_of_file(path: &Path) -> io::Result<(String, u64)> {
         }
     }
     Ok((super::action::hex(context.finish().as_ref()), len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_read_back_and_half_of_one_is_none() {
+        let answers = Answers::from([(Digest::of(b"asked"), b"answered".to_vec())]);
+        let bytes = encode_answers(&answers);
+        assert_eq!(decode_answers(&bytes), Some(answers));
+        for len in 1..bytes.len() {
+            assert_eq!(decode_answers(&bytes[..len]), None, "{len}");
+        }
+    }
 }

@@ -27,6 +27,7 @@ pub struct Stage {
     helpers: bool,
     /// One test in so many is compiled alone as well; 0: none.
     alone: u64,
+    is_away: bool,
 }
 
 /// What compiles with a profile whose compiler is at hand, and what that depends on.
@@ -56,6 +57,7 @@ pub fn stage(
         storage: options.storage,
         helpers: options.helpers,
         alone,
+        is_away: tool.is_away,
     };
     (tool.guard.around(stage), fingerprint)
 }
@@ -98,7 +100,7 @@ impl Map for Stage {
     }
 
     fn travels(&self) -> Travels {
-        Travels::Alone
+        if self.is_away { Travels::Only } else { Travels::Alone }
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {

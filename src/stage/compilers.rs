@@ -1,21 +1,24 @@
 //! The compilers of a run, their libraries and other tools: each is looked up once, and what it rests on is
 //! guarded from then on.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::Guard;
 use super::probes::{self, Question};
+use super::versions;
 use litmake_base::diag;
 use litmake_base::digest::{Digest, Keyer};
-use litmake_base::failure::Failure;
+use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::Records;
 use litmake_pipeline::query::Db;
 use litmake_profile::Profile;
 use litmake_toolchain::evidence::{Evidence, Looks};
 use litmake_toolchain::fingerprint::{self, Fingerprint, fingerprint};
+use litmake_toolchain::kind;
 use litmake_toolchain::runtime::Runtime;
+use serde::{Deserialize, Serialize};
 
 /// A compiler that a profile names, or why there is none.
 type Found = Result<Fingerprint, Failure>;
@@ -27,6 +30,8 @@ pub struct Compilers {
     known: Mutex<Known>,
     /// Where these are named, only the compilers of profiles of these names are looked up.
     only: Option<BTreeSet<String>>,
+    /// Those that this machine lacks and other machines have, by the names of profiles.
+    away: BTreeMap<String, Away>,
 }
 
 #[derive(Default)]
@@ -49,12 +54,48 @@ pub struct Tool {
     pub libraries: Digest,
     /// What it all rests on.
     pub guard: Guard,
+    /// Whether it is on other machines alone.
+    pub is_away: bool,
+}
+
+/// A compiler on another machine, as far as a plan has to know it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Away {
+    digest: Digest,
+    libraries: Digest,
+    kind: kind::Kind,
+    version: String,
 }
 
 impl Compilers {
     /// Has none looked up but those of some profiles: the others are taken for missing.
     pub fn only(&mut self, profiles: BTreeSet<String>) {
         self.only = Some(profiles);
+    }
+
+    /// Takes what this machine lacks from other machines.
+    pub fn away(&mut self, away: BTreeMap<String, Away>) {
+        self.away = away;
+    }
+
+    /// What another machine has to know of a compiler that is here.
+    pub fn told(&self, profile: &Profile, records: &dyn Records) -> Result<Away, Failure> {
+        let tool = self.tool(profile, records);
+        let program = tool.program?;
+        let version = versions::said(profile, &program, tool.digest, records);
+        let (digest, libraries) = (tool.digest, tool.libraries);
+        Ok(Away { digest, libraries, kind: tool.runtime.kind, version })
+    }
+
+    /// Whether a profile's compiler is not on this machine.
+    pub fn lacks(&self, profile: &Profile, records: &dyn Records) -> bool {
+        let missing = FailureKind::Broken(Fault::Missing);
+        self.tool(profile, records).program.is_err_and(|failure| failure.kind == missing)
+    }
+
+    /// What a compiler on another machine says of its version.
+    pub fn version_away(&self, profile: &Profile) -> Option<&str> {
+        self.away.get(&profile.name).map(|away| away.version.as_str())
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -81,12 +122,16 @@ impl Compilers {
         let found = match found {
             Ok(found) => found,
             Err(failure) => {
+                if let Some(away) = self.away.get(&profile.name) {
+                    return away.tool(profile);
+                }
                 return Tool {
                     program: Err(failure),
                     digest: Digest::of(b"missing"),
                     runtime: Arc::default(),
                     libraries: Digest::default(),
                     guard: Guard::default(),
+                    is_away: false,
                 };
             }
         };
@@ -113,6 +158,7 @@ impl Compilers {
             runtime,
             libraries,
             guard: Guard::new(&self.looks, vec![found.evidence, evidence]),
+            is_away: false,
         }
     }
 
@@ -121,6 +167,23 @@ impl Compilers {
         let evidence = Arc::new(fingerprint::of_tool(program, &self.looks, records));
         let digest = fingerprint::digest(program, &evidence);
         (digest, Guard::new(&self.looks, vec![evidence]))
+    }
+}
+
+impl Away {
+    fn tool(&self, profile: &Profile) -> Tool {
+        let message = format!(
+            "the compiler `{}` is on other machines alone, and none of them did this",
+            profile.compiler
+        );
+        Tool {
+            program: Err(Failure::broken(Fault::Missing, message)),
+            digest: self.digest,
+            runtime: Arc::new(Runtime::new(self.kind, Vec::new())),
+            libraries: self.libraries,
+            guard: Guard::default(),
+            is_away: true,
+        }
     }
 }
 

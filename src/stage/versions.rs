@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compilers::Compilers;
-use litmake_base::digest::Keyer;
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::plain;
 use litmake_base::records::{Kind, Put, Records};
 use litmake_base::stop;
@@ -36,18 +36,28 @@ fn compiler(profile: &Profile, known: &Compilers, records: &dyn Records) -> Comp
         ..Compiler::default()
     };
     let tool = known.tool(profile, records);
-    let Ok(program) = tool.program else { return out };
-    out.build = tool.digest.short();
-    let key = Keyer::new("compiler's version/1").field("digest", &tool.digest.0).finish();
+    let version = match &tool.program {
+        Ok(program) => Some(said(profile, program, tool.digest, records)),
+        Err(_) => known.version_away(profile).map(str::to_string),
+    };
+    if let Some(version) = version {
+        out.build = tool.digest.short();
+        out.version = version;
+    }
+    out
+}
+
+/// What a compiler of a digest says of its version; empty where it said nothing.
+pub fn said(profile: &Profile, program: &Path, digest: Digest, records: &dyn Records) -> String {
+    let key = Keyer::new("compiler's version/1").field("digest", &digest.0).finish();
     let kept = records.get(&[key]).pop().flatten().and_then(|b| String::from_utf8(b).ok());
-    out.version = kept.unwrap_or_else(|| {
-        let said = version(profile, &program);
+    kept.unwrap_or_else(|| {
+        let said = version(profile, program);
         if let Some(said) = &said {
             records.put(&[Put { kind: Kind::Alias, key, value: said.as_bytes() }]);
         }
         said.unwrap_or_default()
-    });
-    out
+    })
 }
 
 /// The first line that a compiler says of its version; empty where it does not know the question, and

@@ -3,11 +3,11 @@
 //!
 //! This file does not run anything but what has to be asked of compilers, machines and devices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::compilers::Compilers;
+use super::compilers::{Away, Compilers};
 use super::files::Folders;
 use super::models::Models;
 use super::probes::{self, Asking};
@@ -17,7 +17,7 @@ use litmake_base::diag::Result;
 use litmake_base::records::Records;
 use litmake_pipeline::plan::Plan;
 use litmake_pipeline::query;
-use litmake_profile::Profiles;
+use litmake_profile::{Profile, Profiles};
 use litmake_profile::files::Files;
 
 /// A pipeline that is planned again where something changes.
@@ -27,6 +27,8 @@ pub struct Workspace {
     compilers: Arc<Compilers>,
     /// Where these are named, only the compilers of profiles of these names are looked up.
     only: Option<BTreeSet<String>>,
+    /// Compilers that this machine lacks and others have.
+    away: BTreeMap<String, Away>,
 }
 
 /// What a pipeline comes to: the same as before while nothing that it uses is other.
@@ -64,6 +66,19 @@ impl Workspace {
         let profiles = wanted.flat_map(|node| node.profile.iter().chain(&node.mixed));
         self.only = Some(profiles.map(|profile| profile.name.clone()).collect());
         Ok(())
+    }
+
+    /// The profiles of a plan whose compilers are not on this machine.
+    pub fn missing(&self, plan: &Plan, records: &dyn Records) -> Vec<Arc<Profile>> {
+        let all = plan.nodes.iter().flat_map(|node| node.profile.iter().chain(&node.mixed));
+        let all: BTreeMap<&str, _> = all.map(|profile| (profile.name.as_str(), profile)).collect();
+        let missing = all.into_values().filter(|p| self.compilers.lacks(p, records));
+        missing.cloned().collect()
+    }
+
+    /// Plans with compilers of other machines, by the names of profiles, where this one lacks them.
+    pub fn set_away(&mut self, away: BTreeMap<String, Away>) {
+        self.away = away;
     }
 
     /// The files that were read for the plan and the graph, with their texts.
@@ -104,6 +119,7 @@ impl Workspace {
         if let Some(only) = &self.only {
             shared.of::<Compilers>().only(only.clone());
         }
+        shared.of::<Compilers>().away(self.away.clone());
         probes::ask(
             self.planning.db_mut(),
             questions,
@@ -135,7 +151,7 @@ impl Workspace {
 
 impl From<query::Workspace> for Workspace {
     fn from(planning: query::Workspace) -> Workspace {
-        Workspace { planning, compilers: Arc::default(), only: None }
+        Workspace { planning, compilers: Arc::default(), only: None, away: BTreeMap::new() }
     }
 }
 

@@ -111,6 +111,11 @@ fn git_is_told_good_bad_and_neither() {
         let (status, out) = git(profile, test);
         assert_eq!(status, expected, "{profile} {test}: {out}");
     }
+    // A mistake in the command itself ends the bisection; alone it is bad input as anywhere.
+    for (args, expected) in [(["--git", "--nonsense"], 128), (["idle.litmus", "--nonsense"], 2)] {
+        let (status, out) = s.litmake(&[&["bisect"], &args[..]].concat());
+        assert_eq!(status, expected, "{args:?}: {out}");
+    }
 }
 
 #[test]

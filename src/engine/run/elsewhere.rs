@@ -108,9 +108,27 @@ impl Engine<'_> {
         !self.options.only_elsewhere || self.elsewhere().is_none_or(|e| !e.is_open())
     }
 
+    /// Whether a portion is of work for which this machine lacks something.
+    fn is_only_elsewhere(&self, queue: &Queue, portion: &Portion) -> bool {
+        let unit = queue.units[portion.place].as_ref();
+        unit.is_some_and(|unit| self.travels(unit.node) == Travels::Only)
+    }
+
+    /// Takes a portion for a worker of this machine.
+    pub(super) fn take_open(&self, queue: &mut Queue) -> Option<(Rank, Portion)> {
+        if !self.works_here() {
+            return None;
+        }
+        let is_open = self.elsewhere().is_some_and(|elsewhere| elsewhere.is_open());
+        let fits = |p: &Portion| !is_open || !self.is_only_elsewhere(queue, p);
+        let rank = *queue.away.open.iter().rev().find(|(_, portion)| fits(portion))?.0;
+        queue.away.open.remove_entry(&rank)
+    }
+
     /// Lays a unit out in portions, where that may be done elsewhere.
     pub(super) fn laid_out(&self, unit: &Arc<UnitRun>) -> bool {
-        if self.elsewhere().is_none() || self.travels(unit.node) != Travels::Alone {
+        if self.elsewhere().is_none() || !matches!(self.travels(unit.node), Travels::Alone | Travels::Only)
+        {
             return false;
         }
         let mut portions: Vec<Portion> = Vec::new();
@@ -160,9 +178,16 @@ impl Engine<'_> {
         *rate = (rate.0 + items, rate.1 + nanos);
     }
 
-    /// The seconds that an item takes in a node, as far as that is known.
+    /// The seconds that an item takes in a node, as far as that is known: of the node itself, or else of
+    /// others that do work of its kind.
     fn rate(&self, node: usize) -> Option<f64> {
-        let (items, nanos) = *lock(&self.rates).get(&node)?;
+        let kind = |node: usize| &self.graph.nodes[node].kind;
+        let rates = lock(&self.rates);
+        let of_kind = || {
+            let same = rates.iter().filter(|(other, _)| kind(**other) == kind(node));
+            same.fold((0, 0), |sum, (_, rate)| (sum.0 + rate.0, sum.1 + rate.1))
+        };
+        let (items, nanos) = rates.get(&node).copied().unwrap_or_else(of_kind);
         (items > 0).then(|| nanos as f64 / 1e9 / items as f64)
     }
 
@@ -232,7 +257,11 @@ impl Engine<'_> {
         let total: f64 = queue.away.open.values().map(cost).sum();
         let all_known = queue.away.open.values().all(is_known);
         // What takes less than sending it is left to the workers that are here.
-        if all_known && total < LEAST_SECONDS / 2.0 && self.works_here() {
+        if all_known
+            && total < LEAST_SECONDS / 2.0
+            && self.works_here()
+            && !queue.away.open.values().any(|p| self.is_only_elsewhere(queue, p))
+        {
             return Vec::new();
         }
         let target = (total / (2 * slots) as f64).clamp(LEAST_SECONDS, MOST_SECONDS);
@@ -453,10 +482,12 @@ impl Engine<'_> {
     /// Takes portions back from a job that nobody has begun, for a worker that has nothing to do.
     pub(super) fn recalled(&self, queue: &mut Queue) -> bool {
         let Some(elsewhere) = self.elsewhere().filter(|_| self.works_here()) else { return false };
-        let Some(number) = queue.away.out.keys().rev().find(|n| elsewhere.recall(**n)).copied()
-        else {
-            return false;
+        let of_use = |portions: &[(Rank, Portion)]| {
+            portions.iter().any(|(_, portion)| !self.is_only_elsewhere(queue, portion))
         };
+        let out = queue.away.out.iter().rev().filter(|(_, portions)| of_use(portions));
+        let number = out.map(|(number, _)| *number).find(|number| elsewhere.recall(*number));
+        let Some(number) = number else { return false };
         let Some(portions) = queue.away.out.remove(&number) else { return false };
         queue.away.open.extend(portions);
         queue.away.since.get_or_insert_with(Instant::now);

@@ -428,9 +428,9 @@ impl<'a> Engine<'a> {
                 self.wake.notify_all();
                 return;
             }
-            let open = || queue.away.open.last_key_value().map(|(rank, _)| *rank);
-            let open = open().filter(|_| queue.heap.is_empty() && self.works_here());
-            if let Some((rank, portion)) = open.and_then(|r| queue.away.open.remove_entry(&r)) {
+            if queue.heap.is_empty()
+                && let Some((rank, portion)) = self.take_open(&mut queue)
+            {
                 queue.heap.push((rank.0, rank.1, portion.job()));
             }
             if let Some((_, _, job)) = queue.heap.pop() {

@@ -1,0 +1,130 @@
+//! Compilers that this machine lacks and workers have: asking a worker what they are, and answering.
+//!
+//! A question travels as a job of its own. It does not know how jobs are sent, nor what is compiled.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use litmake::base::digest::Digest;
+use litmake::base::records::Records;
+use litmake::diag::Result;
+use litmake::engine::elsewhere::{Elsewhere, Executed, Order};
+use litmake::engine::job::Job;
+use litmake::plain;
+use litmake::stage::compilers::{Away, Compilers};
+use litmake::stage::workspace::{Prepared, Workspace};
+use litmake::stop::{Stop, Stopping};
+use serde::{Deserialize, Serialize};
+
+use super::common;
+
+/// What is asked: what the compilers of some profiles are.
+#[derive(Serialize, Deserialize)]
+struct Question {
+    profiles: Vec<String>,
+    /// A question of a run of its own: workers may have other compilers by now.
+    run: u128,
+}
+
+/// What a worker has of each.
+type Answer = BTreeMap<String, std::result::Result<Away, String>>;
+
+/// Jobs of the engine count from one.
+const NUMBER: u64 = 0;
+
+/// Asks workers for the compilers of a plan that are not here, and plans with what they say.
+pub fn ask(
+    elsewhere: &dyn Elsewhere,
+    workspace: &mut Workspace,
+    prepared: Prepared,
+    records: &dyn Records,
+    stop: &Stop,
+) -> Result<Prepared> {
+    let missing = workspace.missing(&prepared.plan, records);
+    if missing.is_empty() {
+        return Ok(prepared);
+    }
+    #[expect(clippy::disallowed_methods, reason = "no two runs have the same question")]
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let question = Question {
+        profiles: missing.iter().map(|profile| profile.name.clone()).collect(),
+        run: now.unwrap_or_default().as_nanos(),
+    };
+    let answer = match answered(elsewhere, &question, stop) {
+        Ok(answer) => answer,
+        Err(why) => {
+            let (count, why) = (missing.len(), plain::line(&why));
+            eprintln!(
+                "litmake: the compilers of {count} profiles are not here, and workers do not say what they have: {why}"
+            );
+            return Ok(prepared);
+        }
+    };
+    let mut found = BTreeMap::new();
+    for profile in &missing {
+        match answer.get(&profile.name) {
+            Some(Ok(away)) => drop(found.insert(profile.name.clone(), away.clone())),
+            Some(Err(why)) => {
+                eprintln!("litmake: workers lack a compiler, too: {}", plain::line(why));
+            }
+            None => {}
+        }
+    }
+    if found.is_empty() {
+        return Ok(prepared);
+    }
+    workspace.set_away(found);
+    common::prepare(workspace, records)
+}
+
+fn answered(
+    elsewhere: &dyn Elsewhere,
+    question: &Question,
+    stop: &Stop,
+) -> std::result::Result<Answer, String> {
+    let question = serde_json::to_vec(question).map_err(|e| e.to_string())?;
+    let key = Digest::of(&question);
+    let job = Job { question, ..Job::default() };
+    let (send, receive) = channel();
+    let order = Order { outputs: job.outputs(), job: job.encode(), anew: false };
+    elsewhere.execute(NUMBER, order, Box::new(move |done| drop(send.send(done))));
+    let done = loop {
+        match receive.recv_timeout(Duration::from_millis(100)) {
+            Ok(done) => break done,
+            Err(RecvTimeoutError::Timeout) if !stop.asked() => {}
+            Err(_) => return Err("the run was stopped".into()),
+        }
+    };
+    match done {
+        Executed::Made(made) => {
+            let packet = made.packets.into_iter().find(|(of, _)| *of == key);
+            let (_, bytes) = packet.ok_or("the answer did not come")?;
+            serde_json::from_slice(&bytes).map_err(|e| e.to_string())
+        }
+        Executed::Refused(why) | Executed::Failed(why) => Err(why),
+        Executed::Gone => Err("nobody executes there".into()),
+    }
+}
+
+/// What a worker answers: the packet with its key; nothing where the question cannot be read.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "workers are of the feature"))]
+pub fn answer(
+    question: &[u8],
+    workspace: &Workspace,
+    records: &dyn Records,
+) -> Result<Option<(Digest, Vec<u8>)>> {
+    let Ok(Question { profiles, .. }) = serde_json::from_slice(question) else { return Ok(None) };
+    let plan = workspace.plan()?;
+    let all = plan.nodes.iter().flat_map(|node| node.profile.iter().chain(&node.mixed));
+    let compilers = Compilers::default();
+    let asked = all.filter(|profile| profiles.contains(&profile.name));
+    let answer: Answer = asked
+        .map(|profile| {
+            let away = compilers.told(profile, records).map_err(|failure| failure.text());
+            (profile.name.clone(), away)
+        })
+        .collect();
+    let packet = serde_json::to_vec(&answer).unwrap_or_default();
+    Ok(Some((Digest::of(question), packet)))
+}
