@@ -217,6 +217,26 @@ fn a_worker_with_another_compiler_is_refused() {
     assert!(ran.count("elsewhere") >= 6000, "{}", ran.text);
 }
 
+#[test]
+fn a_check_of_a_few_tests_is_done_elsewhere_as_well() {
+    let Some((server, s)) = workers(1) else { return };
+    let url = server.url();
+    let check = |more: &[&str]| -> (i32, serde_json::Value, String) {
+        let own = ["check", "--profile", "profiles/mine.yaml", "--investigate", "0", "--json"];
+        let args = [&own[..], more, &["tests/sb.litmus"]].concat();
+        let out = s.command(&args).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        let json = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {said}"));
+        (out.status.code().unwrap(), json, said)
+    };
+    let (status, here, _) = check(&["--cache", "here"]);
+    assert_eq!(status, 1);
+    let more = elsewhere(&url, &["--cache", "there"]);
+    let (status, there, said) = check(&more);
+    assert_eq!((status, &there), (1, &here), "{said}");
+    assert!(said.contains("jobs were done elsewhere"), "{said}");
+}
+
 /// What became of the tasks of each stage.
 fn counts(report: &serde_json::Value) -> Vec<String> {
     let stages = report["stages"].as_array().unwrap().iter();

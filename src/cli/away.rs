@@ -18,6 +18,8 @@ use litmake::stop::{Stop, Stopping};
 use serde::{Deserialize, Serialize};
 
 use super::common;
+use super::recipe::{Asked, Recipe};
+use super::remote::Connection;
 
 /// What is asked: what the compilers of some profiles are.
 #[derive(Serialize, Deserialize)]
@@ -33,8 +35,24 @@ type Answer = BTreeMap<String, std::result::Result<Away, String>>;
 /// Jobs of the engine count from one.
 const NUMBER: u64 = 0;
 
+/// Says workers what is planned, with what compilers answered here, and plans with their compilers where this
+/// machine lacks some. Without workers, all stays as it is.
+pub fn plan(
+    remote: &Connection,
+    asked: &Asked,
+    workspace: &mut Workspace,
+    prepared: Prepared,
+    noted: BTreeMap<Digest, Vec<u8>>,
+    records: &dyn Records,
+) -> Result<Prepared> {
+    let Some(elsewhere) = remote.elsewhere() else { return Ok(prepared) };
+    let recipe = Recipe::of(asked, workspace, &prepared.plan)?;
+    remote.set_recipe(recipe.encode(), noted);
+    ask(&*elsewhere, workspace, prepared, records, &common::stop())
+}
+
 /// Asks workers for the compilers of a plan that are not here, and plans with what they say.
-pub fn ask(
+fn ask(
     elsewhere: &dyn Elsewhere,
     workspace: &mut Workspace,
     prepared: Prepared,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use litmake::base::records::Noting;
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
@@ -15,9 +16,10 @@ use litmake::stage::workspace::Workspace;
 
 use super::common::{self, CacheArgs};
 use super::findings::Used;
-use super::remote::RemoteArgs;
+use super::recipe::Asked;
+use super::remote::{ExecutionArgs, RemoteArgs};
 use super::run::{Eyes, Formats, Look, once};
-use super::{findings, output, pipelines, progress};
+use super::{away, findings, output, pipelines, progress};
 
 /// The name by which errors would call such a pipeline.
 const NAME: &str = "made by the command";
@@ -50,8 +52,8 @@ impl Files for Made {
 /// What a command that makes a pipeline takes of how it is run.
 #[derive(clap::Args)]
 pub struct How {
-    /// Workers [default: one a core]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Workers on this machine [default: one a core]; 0: none on what --remote-executor can do
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1024))]
     jobs: Option<u32>,
 
     /// Show no progress and no notes
@@ -65,6 +67,9 @@ pub struct How {
     remote: RemoteArgs,
 
     #[command(flatten)]
+    execution: ExecutionArgs,
+
+    #[command(flatten)]
     pub ask: findings::Ask,
 
     /// Known findings, which are no reason for a status other than 0
@@ -76,6 +81,22 @@ pub struct How {
 }
 
 impl How {
+    fn set_jobs(&self, options: &mut Options) {
+        if let Some(jobs) = self.jobs {
+            options.jobs = jobs.max(1) as usize;
+            options.only_elsewhere = jobs == 0;
+        }
+    }
+
+    /// Says of a command which uses no other machine that it is asked to.
+    pub fn only_here(&self, command: &str) -> Result<()> {
+        match self.remote.is_given() || self.execution.is_given() {
+            true => Err(Diag::new(format!("`litmake {command}` does everything on this machine"))
+                .help("leave out --remote-cache and --remote-executor, and the variables that name them")),
+            false => Ok(()),
+        }
+    }
+
     /// Has nothing noted from here on where that is asked for.
     pub fn hush(&self) {
         if self.quiet {
@@ -97,16 +118,20 @@ pub fn run(
     let store = Arc::new(how.cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
-    let Some(remote) = how.remote.open(false)? else {
+    how.execution.check(how.jobs)?;
+    let Some(remote) = how.remote.open_for(&how.execution, false)? else {
         // What is wrong was said.
         return Err(Diag::new("the remote cache cannot be used"));
     };
     options.remote = remote.cache();
+    options.elsewhere = remote.elsewhere();
     let stop = options.context.stop.clone();
-    let prepared = common::prepare(&mut workspace, &*store).map_err(plain_error)?;
-    if let Some(jobs) = how.jobs {
-        options.jobs = jobs as usize;
-    }
+    let noting = Noting::new(&*store);
+    let prepared = common::prepare(&mut workspace, &noting).map_err(plain_error)?;
+    let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
+    let noted = noting.noted();
+    let prepared = away::plan(&remote, &asked, &mut workspace, prepared, noted, &*store)?;
+    how.set_jobs(&mut options);
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: None, report: look };
@@ -159,9 +184,7 @@ pub fn part(
     let prepared = prepared.map_err(plain_error)?;
     let mut options = Options::default();
     options.context.stop = common::stop();
-    if let Some(jobs) = how.jobs {
-        options.jobs = jobs as usize;
-    }
+    how.set_jobs(&mut options);
     let listener = progress::listener(true);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: Some(look), report: None };

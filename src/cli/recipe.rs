@@ -17,7 +17,12 @@ use litmake::profile::files::{Files, normal};
 use litmake::stage::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
-use super::run::PlanArgs;
+/// What is planned.
+pub struct Asked<'a> {
+    pub pipeline: &'a Path,
+    pub sets: &'a [(String, String)],
+    pub targets: &'a [String],
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
@@ -40,7 +45,7 @@ fn below(path: &Path) -> PathBuf {
 
 impl Recipe {
     /// The recipe of a plan that was made.
-    pub fn of(args: &PlanArgs, workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
+    pub fn of(asked: &Asked, workspace: &Workspace, plan: &Plan) -> Result<Recipe> {
         let folder = std::env::current_dir()
             .map_err(|e| Diag::new(format!("the working folder is not known: {e}")))?;
         let placed = |path: &Path| below(&normal(&folder.join(path)));
@@ -49,19 +54,19 @@ impl Recipe {
             .into_iter()
             .map(|(path, text)| (placed(&path), text.to_string()))
             .collect();
-        let pipeline = match args.pipeline.is_absolute() {
+        let pipeline = match asked.pipeline.is_absolute() {
             // From the folder to the root, and down again.
             true => {
                 let up = below(&folder).components().map(|_| "..").collect::<PathBuf>();
-                up.join(below(&args.pipeline))
+                up.join(below(asked.pipeline))
             }
-            false => args.pipeline.clone(),
+            false => asked.pipeline.to_path_buf(),
         };
         Ok(Recipe {
             folder: below(&folder),
             pipeline,
-            sets: args.sets.clone(),
-            targets: args.targets.clone(),
+            sets: asked.sets.to_vec(),
+            targets: asked.targets.to_vec(),
             env: plan.pipeline.env.clone(),
             no_local: local::is_forbidden(),
             files: files.into_iter().collect(),
@@ -87,7 +92,9 @@ impl Recipe {
         let files = self.files.into_iter();
         let unpacked = Unpacked {
             folder: root.join(self.folder),
-            files: files.map(|(path, text)| (root.join(path), Arc::from(text.as_bytes()))).collect(),
+            files: files
+                .map(|(path, text)| (root.join(path), Arc::from(text.as_bytes())))
+                .collect(),
             env: self.env,
         };
         let files = Arc::new(unpacked);

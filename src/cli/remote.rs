@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use litmake::base::digest::Digest;
-use litmake::diag::Result;
+use litmake::diag::{Diag, Result};
 use litmake::engine::elsewhere::Elsewhere;
 use litmake::engine::remote::Remote;
 use litmake::stop::Stop;
@@ -96,6 +96,19 @@ pub struct Execution {
 }
 
 impl ExecutionArgs {
+    /// Whether somebody is there for what `--jobs 0` leaves to others.
+    pub fn check(&self, jobs: Option<u32>) -> Result<()> {
+        match jobs == Some(0) && !self.is_given() {
+            true => {
+                Err(Diag::new("--jobs 0 leaves all work to other machines, and there are none")
+                    .help(
+                        "name a server with --remote-executor URL, or give --jobs another number",
+                    ))
+            }
+            false => Ok(()),
+        }
+    }
+
     pub fn is_given(&self) -> bool {
         self.remote_executor.is_some()
     }
@@ -154,18 +167,10 @@ impl RemoteArgs {
         self.remote_cache.is_some()
     }
 
-    /// Begins to use the remote cache, where there is one. Nothing, where it is needed and cannot be
-    /// used, which is said.
-    pub fn open(&self, dry: bool) -> Result<Option<Connection>> {
-        self.open_with(None, dry)
-    }
-
-    /// The same with remote execution, where that is asked for.
+    /// Begins to use the remote cache, and remote execution, where they are asked for. Nothing, where they
+    /// are needed and cannot be used, which is said.
     pub fn open_for(&self, execution: &ExecutionArgs, dry: bool) -> Result<Option<Connection>> {
-        self.open_with(execution.asked(), dry)
-    }
-
-    fn open_with(&self, execution: Option<Execution>, dry: bool) -> Result<Option<Connection>> {
+        let execution = execution.asked();
         let url = self.remote_cache.as_ref().or(execution.as_ref().map(|e| &e.url)).cloned();
         match url {
             Some(url) => client::open(&url, self, execution, dry),

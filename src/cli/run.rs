@@ -27,7 +27,7 @@ use litmake::stage::workspace::{Prepared, Workspace};
 use litmake::stage::{collect, versions};
 
 use super::common::{self, CacheArgs};
-use super::recipe::Recipe;
+use super::recipe::Asked;
 use super::remote::{ExecutionArgs, RemoteArgs};
 use super::{away, completions, details, findings, history, output, progress};
 
@@ -135,6 +135,10 @@ impl PlanArgs {
         Workspace::new(&self.pipeline, &self.sets, &self.targets)
     }
 
+    fn asked(&self) -> Asked<'_> {
+        Asked { pipeline: &self.pipeline, sets: &self.sets, targets: &self.targets }
+    }
+
     pub fn plan(&self) -> Result<Arc<Plan>> {
         self.workspace().plan()
     }
@@ -166,10 +170,7 @@ fn run(args: &Args) -> Result<u8> {
         options.jobs = jobs.max(1) as usize;
         options.only_elsewhere = jobs == 0;
     }
-    if options.only_elsewhere && !args.execution.is_given() {
-        return Err(Diag::new("--jobs 0 leaves all work to other machines, and there are none")
-            .help("name a server with --remote-executor URL, or give --jobs another number"));
-    }
+    args.execution.check(args.jobs)?;
     options.context.stop = common::stop();
     if args.dry_run && (args.remote.is_given() || args.execution.is_given()) {
         eprintln!(
@@ -193,14 +194,9 @@ fn run(args: &Args) -> Result<u8> {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
     options.elsewhere = remote.elsewhere();
-    let prepared = match &options.elsewhere {
-        Some(elsewhere) => {
-            let recipe = Recipe::of(&args.plan, &workspace, &prepared.plan)?;
-            remote.set_recipe(recipe.encode(), noting.noted());
-            away::ask(&**elsewhere, &mut workspace, prepared, &*store, &stop)?
-        }
-        None => prepared,
-    };
+    let noted = noting.noted();
+    let prepared =
+        away::plan(&remote, &args.plan.asked(), &mut workspace, prepared, noted, &*store)?;
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let (ask, eyes) = (&args.ask, Eyes::default());

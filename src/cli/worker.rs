@@ -45,8 +45,8 @@ mod work {
     use litmake::remote::{sealed, work};
 
     use super::Args;
-    use crate::cli::{away, common};
     use crate::cli::recipe::Recipe;
+    use crate::cli::{away, common};
 
     /// Why it ended without having done anything.
     pub struct Ended {

@@ -17,8 +17,8 @@ use litmake_base::diag::Result;
 use litmake_base::records::Records;
 use litmake_pipeline::plan::Plan;
 use litmake_pipeline::query;
-use litmake_profile::{Profile, Profiles};
 use litmake_profile::files::Files;
+use litmake_profile::{Profile, Profiles};
 
 /// A pipeline that is planned again where something changes.
 pub struct Workspace {

@@ -127,7 +127,8 @@ impl Engine<'_> {
 
     /// Lays a unit out in portions, where that may be done elsewhere.
     pub(super) fn laid_out(&self, unit: &Arc<UnitRun>) -> bool {
-        if self.elsewhere().is_none() || !matches!(self.travels(unit.node), Travels::Alone | Travels::Only)
+        if self.elsewhere().is_none()
+            || !matches!(self.travels(unit.node), Travels::Alone | Travels::Only)
         {
             return false;
         }
