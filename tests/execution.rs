@@ -40,30 +40,6 @@ fn elsewhere<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&own[..], more].concat()
 }
 
-/// Starts a run, and gives it when its events have come to so many.
-fn begin(s: &Scratch, client: &str, args: &[&str], lines: usize) -> std::process::Child {
-    let events = format!("{client}.events");
-    let args = Scratch::args(client, &[args, &["--events", &events]].concat());
-    let mut child = s
-        .command(&args.iter().map(String::as_str).collect::<Vec<_>>())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let path = s.dir.path().join(&events);
-    let count = || std::fs::read_to_string(&path).unwrap_or_default().lines().count();
-    while count() < lines && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child
-}
-
-fn end(s: &Scratch, client: &str, child: std::process::Child) -> Ran {
-    let out = child.wait_with_output().unwrap();
-    let text = String::from_utf8(out.stderr).unwrap();
-    s.ran(client, out.status.code().unwrap_or(-1), text)
-}
-
 /// The processes that a server has started, by their ids and their first words.
 fn below(server: &Server) -> Vec<(i32, String)> {
     let Some(child) = &server.child else { return Vec::new() };
@@ -152,7 +128,7 @@ fn a_worker_that_is_killed_loses_nothing() {
         let client = format!("client{round}");
         // Nothing of the rounds before is used.
         let args = elsewhere(&url, &["--remote-accept-cached=false"]);
-        let mut child = begin(&s, &client, &args, 3 + round % 5);
+        let mut child = s.begin(&client, &args, 3 + round % 5);
         'look: while child.try_wait().unwrap().is_none() {
             for (pid, line) in below(&server) {
                 if line.starts_with("./litmake worker") {
@@ -163,7 +139,7 @@ fn a_worker_that_is_killed_loses_nothing() {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        let ran = end(&s, &client, child);
+        let ran = s.end(&client, child);
         assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
     }
     assert!(killed > 0, "no worker was met");
@@ -177,11 +153,11 @@ fn a_server_that_is_killed_and_comes_back_loses_nothing() {
     for round in 0..5 {
         let client = format!("client{round}");
         let args = elsewhere(&url, &["--remote-accept-cached=false"]);
-        let child = begin(&s, &client, &args, 4 + round * 4);
+        let child = s.begin(&client, &args, 4 + round * 4);
         server.kill();
         std::thread::sleep(Duration::from_millis(100));
         server.begin();
-        let ran = end(&s, &client, child);
+        let ran = s.end(&client, child);
         assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
     }
 }
@@ -191,9 +167,9 @@ fn a_server_that_goes_for_good_is_said_and_work_is_done_here() {
     let Some((mut server, s)) = workers(1) else { return };
     let local = s.local();
     let url = server.url();
-    let child = begin(&s, "client", &elsewhere(&url, &["--remote-retries", "0"]), 4);
+    let child = s.begin("client", &elsewhere(&url, &["--remote-retries", "0"]), 4);
     server.kill();
-    let ran = end(&s, "client", child);
+    let ran = s.end("client", child);
     assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
     assert!(ran.text.contains("work goes on here"), "{}", ran.text);
 }
@@ -222,7 +198,7 @@ fn a_check_of_a_few_tests_is_done_elsewhere_as_well() {
     let Some((server, s)) = workers(1) else { return };
     let url = server.url();
     let check = |more: &[&str]| -> (i32, serde_json::Value, String) {
-        let own = ["check", "--profile", "profiles/mine.yaml", "--investigate", "0", "--json"];
+        let own = ["check", "--profile", "mine-O1", "--investigate", "0", "--json"];
         let args = [&own[..], more, &["tests/sb.litmus"]].concat();
         let out = s.command(&args).output().unwrap();
         let said = String::from_utf8(out.stderr).unwrap();

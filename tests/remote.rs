@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -148,26 +147,12 @@ fn a_server_that_is_killed_during_runs_and_comes_back_loses_nothing() {
     let url = server.url();
     for round in 0..5 {
         let client = format!("client{round}");
-        let events = format!("{client}.events");
-        let args = Scratch::args(&client, &["--remote-cache", &url, "--events", &events]);
-        let mut child = s
-            .command(&args.iter().map(String::as_str).collect::<Vec<_>>())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
         // The server goes at another place of each run.
-        let path = s.dir.path().join(&events);
-        let lines = || std::fs::read_to_string(&path).unwrap_or_default().lines().count();
-        while lines() < 3 + round * 6 && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let child = s.begin(&client, &["--remote-cache", &url], 3 + round * 6);
         server.kill();
         std::thread::sleep(Duration::from_millis(100));
         server.begin();
-        let out = child.wait_with_output().unwrap();
-        let text = String::from_utf8(out.stderr).unwrap();
-        let ran = s.ran(&client, out.status.code().unwrap_or(-1), text);
+        let ran = s.end(&client, child);
         assert_eq!((ran.status, &ran.stable), (1, &local.stable), "{}", ran.text);
     }
 }

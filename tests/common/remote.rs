@@ -258,6 +258,31 @@ impl Scratch {
         self.ran(client, status, text)
     }
 
+    /// Starts a run, and gives it when its events have come to so many.
+    pub fn begin(&self, client: &str, more: &[&str], lines: usize) -> Child {
+        let events = format!("{client}.events");
+        let args = Scratch::args(client, &[more, &["--events", &events]].concat());
+        let mut child = self
+            .command(&args.iter().map(String::as_str).collect::<Vec<_>>())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let path = self.dir.path().join(&events);
+        let count = || std::fs::read_to_string(&path).unwrap_or_default().lines().count();
+        while count() < lines && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child
+    }
+
+    /// What a run that was started came to.
+    pub fn end(&self, client: &str, child: Child) -> Ran {
+        let out = child.wait_with_output().unwrap();
+        let text = String::from_utf8(out.stderr).unwrap();
+        self.ran(client, out.status.code().unwrap_or(-1), text)
+    }
+
     /// What a run of a client came to, whose report is there.
     pub fn ran(&self, client: &str, status: i32, text: String) -> Ran {
         let path = self.dir.path().join(format!("{client}.json"));
