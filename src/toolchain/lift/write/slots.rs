@@ -111,10 +111,13 @@ impl Writer<'_> {
             return false;
         };
         let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
-        self.target.arch == Arch::X86_64
+        // A part of a register may have no name in 32-bit code.
+        let whole = |a: &Access| self.target.arch == Arch::X86_64 || a.size == self.target.word;
+        let on_stack = |a: &Access| matches!(a.place, Place::Stack(_)) && whole(a);
+        self.target.is_x86()
             && memory_operand(d).is_some()
             && !d.operands.iter().any(vector)
-            && self.analysis.facts[i].accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
+            && self.analysis.facts[i].accesses.iter().all(on_stack)
     }
 
     /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
@@ -124,6 +127,11 @@ impl Writer<'_> {
         let after = &self.plan.after[i];
         let mut from: HashMap<Temp, Holds> = HashMap::new();
         let mut out = Vec::new();
+        // Vectors, and registers that no instruction names, are not copied.
+        let general = |r: &Reg| {
+            let info = &self.flat.code.regs[usize::from(*r)];
+            info.bits <= 64 && self.isa.register(&info.name).is_some()
+        };
         for op in &self.flat.nodes[i].ops {
             match op {
                 Op::Const { dst, val: Val::Int(n) } => {
@@ -178,9 +186,8 @@ impl Writer<'_> {
                     if !live_store(access, after) {
                         continue;
                     }
-                    let vector = |r: &Reg| self.flat.code.regs[usize::from(*r)].bits > 64;
                     match from.get(src)? {
-                        Holds::Reg(r) | Holds::Low(r, _) if vector(r) => return None,
+                        Holds::Reg(r) | Holds::Low(r, _) if !general(r) => return None,
                         Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
                         Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
                             out.push(Move::Spill(*r, at, access.size));
@@ -194,7 +201,7 @@ impl Writer<'_> {
                         continue;
                     }
                     match from.get(src)? {
-                        _ if self.flat.code.regs[usize::from(*reg)].bits > 64 => return None,
+                        _ if !general(reg) => return None,
                         Holds::Slot(at, size, signed) => {
                             out.push(Move::Reload(*reg, *at, *size, *signed));
                         }
