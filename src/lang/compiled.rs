@@ -161,6 +161,85 @@ pub fn declare(init: &mut Vec<InitItem>, name: &str, ty: Type) {
     }
 }
 
+/// A test that asks of shared locations alone, because its locals are not kept. What its condition
+/// says of a local may be so or not, and what it lists of locals is not shown.
+pub fn shared_alone(test: &Test) -> Result<Test, Failure> {
+    let is_local = |p: &Place| matches!(p, Place::Reg { .. });
+    if let Some(local) = test.filter.iter().flat_map(Prop::places).find(|p| is_local(p)) {
+        return Err(Failure::unsupported(format!(
+            "with `observe: none` locals are not kept, and the test's `filter` asks for `{local}`"
+        )));
+    }
+    let mut out = test.clone();
+    out.locations.retain(|o| !is_local(&o.place));
+    out.condition.prop = either_way(&test.condition.prop, &is_local, true);
+    // What the condition no longer names is still compared.
+    for place in test.shown().into_iter().filter(|p| !is_local(p)) {
+        if !out.locations.iter().any(|o| o.place == place) {
+            out.locations.push(Observed { place, ty: None, span: Span::default() });
+        }
+    }
+    if out.locations.is_empty() && !test.shown().is_empty() {
+        return Err(Failure::unsupported(
+            "with `observe: none` locals are not kept, and the test asks for nothing else",
+        ));
+    }
+    Ok(out)
+}
+
+/// What holds of the places that are left where something holds of all; or, under a negation, what
+/// holds whatever the others are.
+fn either_way(prop: &Prop, gone: &dyn Fn(&Place) -> bool, holds: bool) -> Prop {
+    let all = |list: &[Prop]| list.iter().map(|p| either_way(p, gone, holds)).collect::<Vec<_>>();
+    match prop {
+        Prop::Cmp(place, _, operand) => {
+            let other = match operand {
+                Operand::Place(p) => gone(p),
+                _ => false,
+            };
+            match (gone(place) || other, holds) {
+                (false, _) => prop.clone(),
+                (true, true) => Prop::True,
+                (true, false) => Prop::False,
+            }
+        }
+        Prop::True | Prop::False => prop.clone(),
+        Prop::Not(p) => match either_way(p, gone, !holds) {
+            Prop::True => Prop::False,
+            Prop::False => Prop::True,
+            p => Prop::Not(Box::new(p)),
+        },
+        Prop::And(list) => {
+            let mut left = all(list);
+            left.retain(|p| *p != Prop::True);
+            match left.len() {
+                0 => Prop::True,
+                1 => left.remove(0),
+                _ if left.contains(&Prop::False) => Prop::False,
+                _ => Prop::And(left),
+            }
+        }
+        Prop::Or(list) => {
+            let mut left = all(list);
+            left.retain(|p| *p != Prop::False);
+            match left.len() {
+                0 => Prop::False,
+                1 => left.remove(0),
+                _ if left.contains(&Prop::True) => Prop::True,
+                _ => Prop::Or(left),
+            }
+        }
+        Prop::Implies(a, b) => {
+            let (a, b) = (either_way(a, gone, !holds), either_way(b, gone, holds));
+            match (a, b) {
+                (Prop::False, _) | (_, Prop::True) => Prop::True,
+                (Prop::True, b) => b,
+                (a, b) => Prop::Implies(Box::new(a), Box::new(b)),
+            }
+        }
+    }
+}
+
 fn rename(place: &Place, locals: &[(usize, String, String)]) -> Place {
     if let Place::Reg { thread, name } = place
         && let Some((_, _, out)) = locals.iter().find(|(t, l, _)| t == thread && l == name)
@@ -188,5 +267,50 @@ fn renamed(prop: &Prop, rename: &dyn Fn(&Place) -> Place) -> Prop {
         Prop::Implies(a, b) => {
             Prop::Implies(Box::new(renamed(a, rename)), Box::new(renamed(b, rename)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(condition: &str) -> Result<(String, Vec<String>), Failure> {
+        let text = format!(
+            "C t\n{{}}\nP0(atomic_int *x, atomic_int *y) {{ int r0 = 0; int r1 = 0; \
+             *x = 1; *y = 1; }}\n{condition}\n"
+        );
+        let test = litmus::read(&Source::new("t", text)).expect("a test");
+        let shared = shared_alone(&test)?;
+        let shown = shared.shown().iter().map(Place::to_string).collect();
+        let text = litmus::write(&shared);
+        let last = text.trim().lines().last().unwrap_or_default().to_string();
+        Ok((last, shown))
+    }
+
+    #[test]
+    fn without_locals_shared_locations_are_asked_for() {
+        for (condition, left, shown) in [
+            ("exists (x=1 /\\ 0:r0=0)", "exists ([x]=1)", vec!["x"]),
+            (
+                "exists (x=1 /\\ ~(y=2 \\/ 0:r0=0))",
+                "exists ([x]=1 /\\ not ([y]=2))",
+                vec!["x", "y"],
+            ),
+            // It may hold by what is gone, and x is compared nevertheless.
+            ("exists (x=1 \\/ 0:r0=0)", "exists (true)", vec!["x"]),
+            ("locations [y; 0:r1;]\nexists (0:r0=0)", "exists (true)", vec!["y"]),
+        ] {
+            let found = of(condition).expect(condition);
+            assert_eq!(found.0, left, "{condition}");
+            assert_eq!(found.1, shown, "{condition}");
+        }
+    }
+
+    #[test]
+    fn a_test_of_locals_alone_is_refused() {
+        let refused = of("exists (0:r0=0)").expect_err("nothing is left");
+        assert!(refused.text().contains("asks for nothing else"), "{refused:?}");
+        let refused = of("filter (0:r1=1)\nexists (x=1)").expect_err("the filter");
+        assert!(refused.text().contains("0:r1"), "{refused:?}");
     }
 }

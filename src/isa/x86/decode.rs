@@ -253,7 +253,7 @@ mod tests {
             (&[0x85, 0xc0], "CMP EAX,$0"),
             (&[0xdf, 0x6c, 0x24, 8], "FILDLL [ESP+8]"),
             (&[0x55], "PUSH EBP"),
-            (&[0x0f, 0x94, 0xc1], "SETE CL"),
+            (&[0x0f, 0x94, 0xc1], "SETEB CL"),
             (&[0x74, 0x10], "JE L1012"),
             // Of 64-bit code, a prefix; of 32-bit code, `inc`.
             (&[0x40], "INC EAX"),

@@ -12,8 +12,8 @@ mod relocate;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use object::{
-    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
-    SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
+    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
 };
 
 use library::Library;

@@ -255,3 +255,45 @@ exists (1:r0=0)
     let args = ["check", "--profile", &profile, "--storage", "pointers", "published.litmus"];
     assert_eq!(s.litmake(&args).0, 0);
 }
+
+/// Stores 3 where the source stores 2.
+const THREE: &str = "#!/bin/sh
+test -f test.c && sed -i 's/, 2,/, 3,/' test.c
+exec cc \"$@\"
+";
+
+#[test]
+fn without_locals_shared_locations_alone_are_compared() {
+    let two = "C two
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(x, 1, memory_order_seq_cst);
+  int a = atomic_exchange_explicit(y, 2, memory_order_relaxed);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  atomic_store_explicit(y, 1, memory_order_seq_cst);
+  atomic_store_explicit(x, 2, memory_order_seq_cst);
+}
+exists (x=1 /\\ y=1 /\\ 0:a=0)
+";
+    for (compiler, found) in [(SOUND, false), (THREE, true)] {
+        let s = project(compiler);
+        s.write(
+            "p.yaml",
+            &PIPELINE.replace("profile: '${profile}' }", "profile: '${profile}', observe: none }"),
+        );
+        for name in ["tests/sb.litmus", "tests/mp.litmus"] {
+            std::fs::remove_file(s.path(name)).unwrap();
+        }
+        s.write("tests/two.litmus", two);
+        let (status, report) = s.run(&[]);
+        assert_eq!(report["errors"], serde_json::json!([]), "{report:#}");
+        assert_eq!(status, i32::from(found), "{report:#}");
+        let findings = report["findings"].as_array().unwrap();
+        assert_eq!(!findings.is_empty(), found, "{report:#}");
+        for finding in findings {
+            let names = finding["outcomes"].to_string();
+            assert!(names.contains('x') && !names.contains("0:a"), "{names}");
+        }
+    }
+}

@@ -450,7 +450,7 @@ impl Writer<'_> {
             Action::Slots => match self.moves(i) {
                 Some(moves) if self.all_registers(&moves) => {
                     let mut out = Vec::new();
-                    for m in self.in_order(moves)? {
+                    for m in self.in_order(i, moves)? {
                         out.push(Text::Plain(m));
                     }
                     out

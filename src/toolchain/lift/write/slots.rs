@@ -11,7 +11,7 @@ use litmake_ops::{Op, Reg, Temp, UnOp, Val};
 use super::super::expand::{Kind, memory_operand};
 use super::super::flow::{Action, live_store};
 use super::super::values::{Access, Place};
-use super::{Slot, Writer};
+use super::{Slot, Stuck, Writer};
 
 /// Slots that overlap: where they begin and end, the accesses by place and size, and the instructions.
 type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
@@ -215,19 +215,25 @@ impl Writer<'_> {
         Some(out)
     }
 
-    /// Moves one after another; none may write what a later one reads.
-    pub(super) fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, Failure> {
+    /// Moves one after another; none may write what a later one reads. The address of a location is
+    /// copied from the register that holds it.
+    pub(super) fn in_order(&mut self, i: usize, moves: Vec<Move>) -> Result<Vec<String>, Stuck> {
         let mut out = Vec::new();
         let mut written: BTreeSet<String> = BTreeSet::new();
         for m in moves {
-            let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
+            let flat = self.flat;
+            let name = |r: Reg| flat.code.regs[usize::from(r)].name.clone();
+            let pointer = match m {
+                Move::Spill(r, ..) => self.substitute(i, &name(r))?,
+                _ => None,
+            };
             let spare = |at: i64| match self.slot(at) {
                 Some(Slot::Register(r)) => Ok(r.clone()),
                 _ => Err(Failure::unsupported("a slot of the stack has no place")),
             };
             let (texts, reads, writes) = match m {
                 Move::Spill(r, at, size) => {
-                    let (from, to) = (name(r), spare(at)?);
+                    let (from, to) = (pointer.unwrap_or_else(|| name(r)), spare(at)?);
                     (vec![self.target.copy(&to, &from, size)], from, to)
                 }
                 Move::Number(n, at) => {
@@ -244,9 +250,11 @@ impl Writer<'_> {
                 }
             };
             if written.contains(&reads) {
-                return Err(Failure::unsupported("moves between slots that depend on each other"));
+                let why = "moves between slots that depend on each other";
+                return Err(Failure::unsupported(why).into());
             }
             written.insert(writes);
+            out.append(&mut self.pool.first);
             out.extend(texts);
         }
         Ok(out)
