@@ -26,9 +26,7 @@ use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_loca
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::outline::outline;
 use litmake_lang::c11::readonly::only_read;
-use litmake_lang::compiled::{
-    FAULTS, compose, declare, is_array, locations, out_name, shared_alone, unit_of,
-};
+use litmake_lang::compiled::{FAULTS, compose, declare, is_array, locations, out_name, unit_of};
 use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
 use litmake_ops::Inst;
 use litmake_profile::Profile;
@@ -128,11 +126,6 @@ impl Compiler<'_> {
             Observe::Condition => observed_locals(test),
             Observe::All => all_locals(test),
         };
-        let shared = match self.observe {
-            Observe::None => Some(shared_alone(test)?),
-            _ => None,
-        };
-        let test = shared.as_ref().unwrap_or(test);
         let test = match self.helpers {
             true => outline(test, self.storage != types::Storage::Pointers),
             false => test.clone(),

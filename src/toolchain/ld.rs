@@ -65,8 +65,8 @@ pub fn linkers(arch: Arch, big: bool) -> Vec<Linker> {
         (Arch::Ppc, true) => "powerpc64-linux-gnu",
         (Arch::Mips, false) => "mips64el-linux-gnuabi64",
         (Arch::Mips, true) => "mips64-linux-gnuabi64",
-        (Arch::X86_64 | Arch::X86, _) => "x86_64-linux-gnu",
-        (Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return Vec::new(),
+        (Arch::X86_64, _) => "x86_64-linux-gnu",
+        (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return Vec::new(),
     };
     let gnu = process::find(&format!("{triple}-ld.bfd")).or(process::find(&format!("{triple}-ld")));
     let linker = |lld| move |path| Linker { path, lld };
@@ -104,10 +104,6 @@ pub fn program(
     let mut arg = |text: String| args.push(text);
     for text in ["-static", "-nostdlib", "--build-id=none", "-o", "program"] {
         arg(text.to_string());
-    }
-    // The linker for x86-64 links for both.
-    if arch == Arch::X86 {
-        arg("-melf_i386".to_string());
     }
     arg(format!("--entry={entry}"));
     arg(match linker.lld {

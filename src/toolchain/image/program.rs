@@ -48,7 +48,7 @@ impl Image {
         .map_err(bad)?;
         image.stubs = stubs;
         for Chosen { place, chooser } in chosen {
-            let size = if matches!(arch, Arch::Arm | Arch::X86) { 4 } else { 8 };
+            let size = if arch == Arch::Arm { 4 } else { 8 };
             let at = match chooser {
                 Some(at) => at,
                 None => image.read(place, size).unwrap_or(0) as u64,
@@ -81,7 +81,6 @@ impl Image {
 fn is_chosen(arch: Arch, kind: u32) -> bool {
     match arch {
         Arch::X86_64 => kind == 37,
-        Arch::X86 => kind == 42,
         Arch::AArch64 => kind == 1032,
         Arch::Arm => kind == 160,
         Arch::Ppc => kind == 248,

@@ -44,12 +44,7 @@ fn form(arch: Arch) -> Option<Form> {
             call: |l| vec![format!("call {l}")],
             ret: &["ret"],
         },
-        Arch::X86 => Form {
-            taken: &["esp", "push", "pop"],
-            call: |l| vec![format!("CALL {l}")],
-            ret: &["RET"],
-        },
-        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
+        Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
     })
 }
 
@@ -122,10 +117,10 @@ pub fn keep(
     out.extend(behind);
     out.push(line(vec![end], String::new()));
     *lines = out;
-    if target.is_x86() {
+    if target.arch == Arch::X86_64 {
         let stack = format!("P{thread}_stack");
         let item = |place, ty, value| InitItem { place, ty, value, span: Span::default() };
-        let word = Arc::new(Type::Int { bytes: target.word, signed: true });
+        let word = Arc::new(Type::Int { bytes: 8, signed: true });
         let place = Place::Mem { name: stack.clone(), index: None };
         init.push(item(place, Some(Type::Array(word, 2)), None));
         let place = Place::Reg { thread, name: target.stack.to_string() };
