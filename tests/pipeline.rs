@@ -407,6 +407,14 @@ fn a_dangling_stage_is_pointed_at() {
         ),
         "p.yaml:3:32: error: there is no stage `test`\n 3 |   - {name: s, simulate: {from: test}}\n   |                                ^^^^\n  help: did you mean `tests`?"
     );
+    let message = error(
+        "vars: {w: tests}\nstages:\n  - {name: tests, generate: {files: x}}\n  - {name: s, simulate: {from: '${w}'}}\n",
+    );
+    assert!(
+        message
+            .ends_with("help: which stage consumes which is fixed: write the stage's name itself"),
+        "{message}"
+    );
 }
 
 #[test]

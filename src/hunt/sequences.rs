@@ -132,6 +132,9 @@ fn token(arch: Arch, word: &str) -> Token {
     ];
     let register = match arch {
         Arch::X86 | Arch::X86_64 if word.starts_with('%') => Some(x86(&lower[1..])),
+        Arch::X86 if !lower.starts_with('r') => {
+            Some(x86(&lower)).filter(|token| !matches!(token, Token::Register("%", _)))
+        }
         Arch::AArch64 => numbered(&["w", "x", "q", "v", "d", "s", "h", "b"])
             .or_else(|| named(&["wzr", "xzr", "sp"])),
         Arch::Arm => numbered(&["r", "d", "q"]).or_else(|| named(&["sp", "lr", "ip"])),

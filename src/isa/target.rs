@@ -4,6 +4,7 @@
 //! One table and a few functions; nothing here knows the code at hand.
 
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Update};
+use crate::x86;
 use litmake_litmus::Arch;
 
 pub struct Target {
@@ -92,7 +93,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
         Arch::X86_64 => Target {
             arch,
             thumb,
-            decoder: crate::x86::decode::decoder(),
+            decoder: crate::x86::decode::decoder(true),
             stack: "rsp",
             params: &["rdi", "rsi", "rdx", "rcx", "r8", "r9"],
             result: "rax",
@@ -105,6 +106,22 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 "r10", "r11", "r8", "r9", "rdi", "rsi", "rcx", "rdx", "rax", "rbx", "r12", "r13",
                 "r14", "r15", "rbp",
             ],
+        },
+        Arch::X86 => Target {
+            arch,
+            thumb,
+            decoder: crate::x86::decode::decoder(false),
+            stack: "ESP",
+            // All parameters are on the stack.
+            params: &[],
+            result: "EAX",
+            stack_params: 4,
+            word: 4,
+            stack_start: 12,
+            entry: None,
+            global: None,
+            // Those that have a name for their lowest byte first.
+            spare: &["EBX", "ECX", "EDX", "EAX", "ESI", "EDI", "EBP"],
         },
         Arch::Ppc => Target {
             arch,
@@ -146,7 +163,7 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
                 ],
             }
         }
-        Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
+        Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => return None,
     })
 }
 
@@ -324,9 +341,38 @@ impl Target {
         Some((out, spare, *at))
     }
 
-    /// What a call takes off the stack pointer itself.
+    /// What a call takes off the stack pointer itself, and puts its return address there.
     pub fn call_pushes(&self) -> i64 {
-        if self.arch == Arch::X86_64 { 8 } else { 0 }
+        match self.arch {
+            Arch::X86_64 => 8,
+            Arch::X86 => 4,
+            _ => 0,
+        }
+    }
+
+    /// Whether code learns where it stands from the return address of a call.
+    pub fn asks_by_call(&self) -> bool {
+        self.arch == Arch::X86
+    }
+
+    /// Whether it is x86, of 32 or 64 bits.
+    pub fn is_x86(&self) -> bool {
+        matches!(self.arch, Arch::X86 | Arch::X86_64)
+    }
+
+    /// The part of the mnemonic that says the size, of a locked operation that leaves memory as it
+    /// is. Compilers use it as a fence.
+    pub fn locked_nothing<'d>(&self, d: &'d Decoded) -> Option<&'d str> {
+        let number = match self.arch {
+            Arch::X86_64 => d.operands.first(),
+            Arch::X86 => d.operands.last(),
+            _ => None,
+        };
+        let name = d.mnemonic.as_str();
+        let size = ["lock or", "lock add", "LOCK OR", "LOCK ADD"]
+            .iter()
+            .find_map(|stem| name.strip_prefix(stem));
+        size.filter(|_| number == Some(&Operand::Imm(0)))
     }
 
     /// The name of a part of a register, by its bytes.
@@ -337,6 +383,7 @@ impl Target {
                 _ => reg.to_string(),
             },
             Arch::X86_64 => x86_view(reg, bytes),
+            Arch::X86 => x86_part(reg, bytes),
             _ => reg.to_string(),
         }
     }
@@ -344,6 +391,7 @@ impl Target {
     pub fn jump(&self, label: &str) -> String {
         match self.arch {
             Arch::X86_64 => format!("jmp {label}"),
+            Arch::X86 => format!("JMP {label}"),
             Arch::AArch64 | Arch::Arm => format!("B {label}"),
             Arch::RiscV => format!("j {label}"),
             _ => format!("b {label}"),
@@ -357,13 +405,14 @@ impl Target {
                 let bytes = bytes.max(4);
                 (self.view(to, bytes), self.view(from, bytes))
             }
+            Arch::X86 => (to.to_string(), from.to_string()),
             _ => (self.view(to, bytes), self.view(from, bytes)),
         };
         match self.arch {
             Arch::X86_64 => {
                 format!("mov{} {from},{to}", if bytes <= 4 { "l" } else { "q" })
             }
-            Arch::AArch64 | Arch::Arm => format!("MOV {to},{from}"),
+            Arch::AArch64 | Arch::Arm | Arch::X86 => format!("MOV {to},{from}"),
             Arch::RiscV => format!("ori {to},{from},0"),
             Arch::Ppc => format!("mr {to},{from}"),
             _ => format!("move {to},{from}"),
@@ -394,6 +443,7 @@ impl Target {
     pub fn load(&self, to: &str, base: &str, offset: usize) -> String {
         match self.arch {
             Arch::X86_64 => format!("movq {offset}({}),{}", self.view(base, 8), self.view(to, 8)),
+            Arch::X86 => format!("MOV {to},[{base}{offset:+}]"),
             Arch::AArch64 | Arch::Arm => format!("LDR {to},[{base},#{offset}]"),
             _ => format!("ld {to},{offset}({base})"),
         }
@@ -415,6 +465,16 @@ impl Target {
             let (count, kind) = (64 - 8 * u32::from(bytes), if signed { 'a' } else { 'l' });
             let up = format!("slli {to},{from},{count}");
             return Some(vec![up, format!("sr{kind}i {to},{to},{count}")]);
+        }
+        if self.arch == Arch::X86 {
+            let (kind, size) = (if signed { 'S' } else { 'Z' }, if bytes == 1 { 'B' } else { 'W' });
+            // Four registers alone have a name for their lowest byte.
+            let part = |reg: &str| Some(self.view(reg, bytes)).filter(|p| x86::has_part(p));
+            let extend = |part: String| format!("MOV{kind}{size}L {to},{part}");
+            return Some(match part(from) {
+                Some(part) => vec![extend(part)],
+                None => vec![self.copy(to, from, 4), extend(part(to)?)],
+            });
         }
         if self.arch == Arch::Mips && (bytes, signed) == (4, false) {
             return Some(vec![format!("dsll {to},{from},32"), format!("dsrl {to},{to},32")]);
@@ -471,6 +531,7 @@ impl Target {
                 format!("movl ${signed},{}", self.view(reg, 4))
             }
             Arch::X86_64 => format!("movq ${signed},{}", self.view(reg, 8)),
+            Arch::X86 => format!("MOV {reg},${}", value as u32 as i32),
             Arch::AArch64 if value <= u64::from(u32::MAX) => {
                 format!("MOV {},#{value}", self.view(reg, 4))
             }
@@ -486,8 +547,21 @@ impl Target {
         match (self.arch, offset) {
             (Arch::X86_64, 0) => Some(format!("({location})")),
             (Arch::X86_64, _) => Some(format!("({location}{offset:+})")),
+            (Arch::X86, 0) => Some(format!("[{location}]")),
+            (Arch::X86, _) => Some(format!("[{location}{offset:+}]")),
             _ => None,
         }
+    }
+}
+
+/// A part of a register of 32-bit code.
+fn x86_part(reg: &str, bytes: u8) -> String {
+    let stem = reg.strip_prefix('E').unwrap_or(reg);
+    match (bytes, stem.strip_suffix('X')) {
+        (1, Some(letter)) => format!("{letter}L"),
+        (1, None) => format!("{stem}L"),
+        (2, _) => stem.to_string(),
+        _ => reg.to_string(),
     }
 }
 
@@ -528,6 +602,10 @@ mod tests {
         assert_eq!(x86(2, 8, true), "movswq %ax,%r10");
         assert_eq!(x86(1, 4, true), "movsbl %al,%r10d");
         assert_eq!(x86(1, 8, false), "movzbl %al,%r10d");
+        let narrow = |from, bytes, signed| extended(Arch::X86, from, bytes, 4, signed).join(";");
+        assert_eq!(narrow("EAX", 1, false), "MOVZBL EBX,AL");
+        assert_eq!(narrow("ESI", 2, true), "MOVSWL EBX,SI");
+        assert_eq!(narrow("ESI", 1, true), "MOV EBX,ESI;MOVSBL EBX,BL");
         // A condition that is in use stays.
         assert_eq!(extended(Arch::Ppc, "r3", 1, 8, false), ["clrldi r11,r3,56"]);
         assert_eq!(extended(Arch::Mips, "$2", 4, 8, true), ["addu $16,$2,$0"]);

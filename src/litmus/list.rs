@@ -103,12 +103,26 @@ pub fn is_test(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "litmus")
 }
 
+fn is_dangling(path: &Path) -> bool {
+    path.is_symlink() && !path.exists()
+}
+
 /// The tests in a folder and in those within it, by name.
 fn in_folder(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     let before = paths.len();
     for entry in walkdir::WalkDir::new(folder).follow_links(true).sort_by_file_name() {
-        let entry = entry
-            .map_err(|e| Diag::new(format!("cannot read the folder {}: {e}", folder.display())))?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            // A link to nothing costs what it stands for, and no other test.
+            Err(e) if e.path().is_some_and(is_dangling) => {
+                paths.extend(e.path().filter(|p| is_test(p)).map(Path::to_path_buf));
+                continue;
+            }
+            Err(e) => {
+                let folder = folder.display();
+                return Err(Diag::new(format!("cannot read the folder {folder}: {e}")));
+            }
+        };
         if entry.file_type().is_file() && is_test(entry.path()) {
             paths.push(entry.into_path());
         }

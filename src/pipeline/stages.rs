@@ -112,6 +112,9 @@ pub fn input_stage(stages: &Stages, of: usize, name: &Sp<String>) -> Result<usiz
             Diag::at(&loaded.source, name.span, format!("there is no stage `{}`", name.value));
         let names = pipeline.stages.iter().map(|s| s.stage.name.value.as_str());
         return Err(match nearest(&name.value, names.clone()) {
+            _ if name.value.contains("${") => {
+                diag.help("which stage consumes which is fixed: write the stage's name itself")
+            }
             Some(near) => diag.help(format!("did you mean `{near}`?")),
             None => diag.help(format!("the stages are {}", names.collect::<Vec<_>>().join(", "))),
         });

@@ -27,18 +27,18 @@ macro_rules! built_in {
 built_in! {
     "clang++-cross", "clang++", "clang-aarch64-march", "clang-aarch64-new", "clang-aarch64-outline",
     "clang-aarch64-pic", "clang-aarch64", "clang-aarch64be", "clang-armv7-pic", "clang-armv7",
-    "clang-armv8", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
+    "clang-armv8", "clang-i386", "clang-i386-march", "clang-i386-pic", "clang-mips64", "clang-mips64el-pic", "clang-mips64el", "clang-mips64r6el",
     "clang-nvptx-sm90", "clang-nvptx", "clang-opencl", "clang-ppc64le-cpu", "clang-ppc64le-pic", "clang-ppc64le", "clang-riscv64-march",
     "clang-riscv64-march19", "clang-riscv64-pic", "clang-riscv64", "clang-spirv", "clang-thumb",
     "clang-x86_64-cx16", "clang-x86_64-march", "clang-x86_64-pic", "clang", "g++",
     "gcc-aarch64-march", "gcc-aarch64-pic", "gcc-aarch64", "gcc-armv7-pic", "gcc-armv7",
-    "gcc-armv8", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
+    "gcc-armv8", "gcc-i386", "gcc-i386-march", "gcc-i386-pic", "gcc-mips64", "gcc-mips64el-pic", "gcc-mips64el", "gcc-mips64r6el",
     "gcc-ppc64le-cpu", "gcc-ppc64le-pic", "gcc-ppc64le", "gcc-riscv64-pic", "gcc-riscv64",
     "gcc-thumb", "gcc-x86_64-cx16", "gcc-x86_64-march", "gcc-x86_64-pic", "gcc", "llvm-spirv",
     "llvm-spirv-15", "rustc-cross",
     "rustc", "spirv-opt", "spirv-opt-pass", "table-aarch64-jvm", "table-ppc64le-leading", "table-ppc64le-trailing",
     "table-riscv64-a6c", "table-riscv64-a6s", "table-riscv64-a7", "zig-aarch64", "zig-aarch64be",
-    "zig-armv7", "zig-armv8", "zig-mips64el", "zig-nvptx", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
+    "zig-armv7", "zig-armv8", "zig-i386", "zig-mips64el", "zig-nvptx", "zig-ppc64le", "zig-riscv64", "zig-x86_64",
 }
 
 type Named<T> = (&'static str, Result<T>);

@@ -1,4 +1,4 @@
-//! `dedupe`: tests that are equal but for layout and names that nothing observes.
+//! `dedupe`: tests that have one canonical form.
 
 use std::sync::Arc;
 

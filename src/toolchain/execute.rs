@@ -40,6 +40,9 @@ const MAIN: &str = "\
 #elif defined(__x86_64__)
 #define ENTRY __attribute__((force_align_arg_pointer))
 static void leave(void) { __asm__ volatile(\"syscall\" : : \"a\"(60), \"D\"(0) : \"memory\"); }
+#elif defined(__i386__)
+#define ENTRY __attribute__((force_align_arg_pointer))
+static void leave(void) { __asm__ volatile(\"int $0x80\" : : \"a\"(1), \"b\"(0) : \"memory\"); }
 #elif defined(__aarch64__)
 #define ENTRY
 static void leave(void) {
@@ -151,8 +154,9 @@ impl Compiler<'_> {
             file::read(program, file::MAX_DATA).map_err(|e| format!("there is no program: {e}"))?;
         let big = header.get(5) == Some(&2);
         let name = match (self.profile.arch, big) {
-            (Arch::X86_64, _) if cfg!(target_arch = "x86_64") => return Ok(None),
+            (Arch::X86_64 | Arch::X86, _) if cfg!(target_arch = "x86_64") => return Ok(None),
             (Arch::X86_64, _) => "qemu-x86_64",
+            (Arch::X86, _) => "qemu-i386",
             (Arch::AArch64, false) => "qemu-aarch64",
             (Arch::AArch64, true) => "qemu-aarch64_be",
             (Arch::Arm, false) => "qemu-arm",
@@ -160,7 +164,7 @@ impl Compiler<'_> {
             (Arch::RiscV, _) => "qemu-riscv64",
             (Arch::Ppc, false) => "qemu-ppc64le",
             (Arch::Ppc, true) => "qemu-ppc64",
-            (Arch::C | Arch::X86 | Arch::Mips | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => {
+            (Arch::C | Arch::Mips | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => {
                 return Err(Failure::unsupported(NOWHERE));
             }
         };
@@ -175,7 +179,7 @@ const NOWHERE: &str = "programs of this target are not run";
 /// What makes an emulator stand for a processor that has everything.
 pub fn everything(arch: Arch) -> Vec<String> {
     match arch {
-        Arch::X86_64 | Arch::AArch64 | Arch::Arm => vec!["-cpu".into(), "max".into()],
+        Arch::X86_64 | Arch::X86 | Arch::AArch64 | Arch::Arm => vec!["-cpu".into(), "max".into()],
         // By default, or by no name that every version of it knows.
         _ => Vec::new(),
     }

@@ -320,3 +320,20 @@ fn a_check_has_the_outputs_of_a_run_and_keeps_them_when_it_is_stopped() {
         std::fs::remove_file(s.path("started")).unwrap();
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_nothing_costs_its_test_and_no_other() {
+    let s = desk();
+    std::fs::create_dir(s.path("folder")).unwrap();
+    s.write("folder/sb.litmus", SB);
+    for name in ["gone.litmus", "gone"] {
+        std::os::unix::fs::symlink("nowhere", s.path(&format!("folder/{name}"))).unwrap();
+    }
+    let (status, text) = s.litmake(&["sim", "folder"]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("States "), "{text}");
+    let errors: Vec<&str> = text.lines().filter(|l| l.contains("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{text}");
+    assert!(errors[0].contains("gone.litmus"), "{text}");
+}

@@ -1,23 +1,27 @@
 //! x86 machine code: `iced-x86` decodes, and this file puts the parts into the form that lifting
-//! works on, in AT&T order. It does not know what instructions mean.
+//! works on: 64-bit code as herd's dialect `X86_64` has it, in AT&T's syntax, and 32-bit code as
+//! `X86` has it, with the destination first and names in capitals. It does not know what
+//! instructions mean.
 
 use iced_x86::{
     Decoder as Bytes, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, Mnemonic,
     NumberBase, OpKind, Register,
 };
 
+use super::mnemonic;
 use crate::machine::{Decoded, Decoder, Flow, Mem, Operand, Style, Update};
 
 pub struct X86Decoder {
     pub bits: u32,
 }
 
-/// The decoder of 64-bit code.
-pub fn decoder() -> &'static dyn Decoder {
-    &X86Decoder { bits: 64 }
+/// The decoder of 64-bit code, or of 32-bit code.
+pub fn decoder(wide: bool) -> &'static dyn Decoder {
+    if wide { &X86Decoder { bits: 64 } } else { &X86Decoder { bits: 32 } }
 }
 
 static STYLE: Style = Style { immediate: "$", memory };
+static NARROW_STYLE: Style = Style { immediate: "$", memory: narrow_memory };
 
 fn memory(mem: &Mem) -> String {
     let base = mem.base.as_deref().unwrap_or("");
@@ -27,6 +31,46 @@ fn memory(mem: &Mem) -> String {
         None => format!("{}({base})", mem.offset),
         Some(index) if mem.offset == 0 => format!("({base},{index})"),
         Some(index) => format!("{}({base},{index})", mem.offset),
+    }
+}
+
+/// As the dialect of 32-bit code writes it: a sum in brackets.
+fn narrow_memory(mem: &Mem) -> String {
+    let registers = [mem.base.as_deref(), mem.index.as_deref()];
+    let sum = registers.into_iter().flatten().collect::<Vec<_>>().join("+");
+    match (sum.is_empty(), mem.offset) {
+        (true, offset) => format!("[{offset}]"),
+        (false, 0) => format!("[{sum}]"),
+        (false, offset) => format!("[{sum}{offset:+}]"),
+    }
+}
+
+/// An instruction of AT&T's syntax as the dialect of 32-bit code has it. Where the size is the
+/// word's, the mnemonic does not say so.
+fn narrow(decoded: &mut Decoded) {
+    let (prefix, name) = match decoded.mnemonic.rsplit_once(' ') {
+        Some((prefix, name)) => (format!("{prefix} "), name),
+        None => (String::new(), decoded.mnemonic.as_str()),
+    };
+    let name = mnemonic::without_long(name);
+    decoded.mnemonic = format!("{prefix}{name}").to_ascii_uppercase();
+    decoded.operands.reverse();
+    let plain = |name: &mut String| *name = name.trim_start_matches('%').to_ascii_uppercase();
+    for operand in &mut decoded.operands {
+        match operand {
+            Operand::Reg(name) => plain(name),
+            Operand::Mem(mem) => {
+                mem.base.iter_mut().for_each(plain);
+                mem.index.iter_mut().for_each(|index| {
+                    plain(index);
+                    *index = index.replace(',', "*");
+                    if let Some(once) = index.strip_suffix("*1") {
+                        *index = once.to_string();
+                    }
+                });
+            }
+            _ => {}
+        }
     }
 }
 
@@ -88,11 +132,14 @@ impl Decoder for X86Decoder {
             decoded.operands.push(operand);
         }
         compare_with_zero(&instruction, &mut decoded);
+        if self.bits == 32 {
+            narrow(&mut decoded);
+        }
         Ok(decoded)
     }
 
     fn style(&self) -> &'static Style {
-        &STYLE
+        if self.bits == 32 { &NARROW_STYLE } else { &STYLE }
     }
 }
 
@@ -165,9 +212,9 @@ fn compare_with_zero(instruction: &Instruction, decoded: &mut Decoded) {
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> String {
-        match decoder().decode(bytes, 0x1000) {
-            Ok(d) => d.text(decoder().style(), &|at| format!("L{at:x}")),
+    fn text(wide: bool, bytes: &[u8]) -> String {
+        match decoder(wide).decode(bytes, 0x1000) {
+            Ok(d) => d.text(decoder(wide).style(), &|at| format!("L{at:x}")),
             Err(e) => e,
         }
     }
@@ -186,7 +233,32 @@ mod tests {
             (&[0x0f, 0xae, 0xf0], "mfence"),
             (&[0x06], "unknown x86 instruction"),
         ] {
-            assert_eq!(text(bytes), wanted);
+            assert_eq!(text(true, bytes), wanted);
+        }
+    }
+
+    #[test]
+    fn code_of_32_bits_has_the_destination_first() {
+        for (bytes, wanted) in [
+            (&[0x8b, 0x44, 0x24, 4][..], "MOV EAX,[ESP+4]"),
+            (&[0xc7, 0x00, 1, 0, 0, 0], "MOV [EAX],$1"),
+            (&[0xc6, 0x00, 1], "MOVB [EAX],$1"),
+            (&[0x8b, 0x44, 0x8f, 0xfc], "MOV EAX,[EDI+ECX*4-4]"),
+            (&[0x8b, 0x04, 0x0f], "MOV EAX,[EDI+ECX]"),
+            (&[0xa1, 0x10, 0, 0, 0], "MOV EAX,[16]"),
+            (&[0xf0, 0x0f, 0xb1, 0x16], "LOCK CMPXCHG [ESI],EDX"),
+            (&[0xf0, 0x83, 0x0c, 0x24, 0], "LOCK OR [ESP],$0"),
+            (&[0xf0, 0xfe, 0x00], "LOCK INCB [EAX]"),
+            (&[0x0f, 0xb6, 0x08], "MOVZBL ECX,[EAX]"),
+            (&[0x85, 0xc0], "CMP EAX,$0"),
+            (&[0xdf, 0x6c, 0x24, 8], "FILDLL [ESP+8]"),
+            (&[0x55], "PUSH EBP"),
+            (&[0x0f, 0x94, 0xc1], "SETEB CL"),
+            (&[0x74, 0x10], "JE L1012"),
+            // Of 64-bit code, a prefix; of 32-bit code, `inc`.
+            (&[0x40], "INC EAX"),
+        ] {
+            assert_eq!(text(false, bytes), wanted);
         }
     }
 }

@@ -355,6 +355,14 @@ fn sized(name: &str) -> Option<(Do, Option<Size>)> {
     find(stem).map(|what| (what, Some(size)))
 }
 
+/// A mnemonic without the suffix that says 32 bits, where what is left is one.
+pub fn without_long(name: &str) -> &str {
+    match name.strip_suffix('l') {
+        Some(stem) if fixed(name).is_none() && SIZED.iter().any(|(n, _)| *n == stem) => stem,
+        _ => name,
+    }
+}
+
 /// The `movz` and `movs` families.
 fn extending(name: &str) -> Option<(Do, Option<Size>)> {
     let (signed, rest) = match (name.strip_prefix("movs"), name.strip_prefix("movz")) {

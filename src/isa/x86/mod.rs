@@ -102,6 +102,11 @@ impl Isa for X86 {
     }
 }
 
+/// Whether 32-bit code has a register, or a part of one, by this name.
+pub fn has_part(name: &str) -> bool {
+    regs::gpr(&name.to_ascii_lowercase(), false).is_some()
+}
+
 fn shown(line: &Line) -> &str {
     line.text.trim()
 }

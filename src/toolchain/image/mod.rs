@@ -12,8 +12,8 @@ mod relocate;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use object::{
-    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
-    SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
+    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SectionIndex, SectionKind, SymbolFlags, SymbolKind, SymbolSection,
 };
 
 use library::Library;
@@ -137,6 +137,20 @@ pub fn pad(size: u64) -> u64 {
     }
 }
 
+/// The dialect of a processor's code.
+fn dialect(of: Architecture) -> Option<Arch> {
+    Some(match of {
+        Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => Arch::AArch64,
+        Architecture::Arm => Arch::Arm,
+        Architecture::Riscv32 | Architecture::Riscv64 => Arch::RiscV,
+        Architecture::X86_64 | Architecture::X86_64_X32 => Arch::X86_64,
+        Architecture::I386 => Arch::X86,
+        Architecture::PowerPc | Architecture::PowerPc64 => Arch::Ppc,
+        Architecture::Mips | Architecture::Mips64 | Architecture::Mips64_N32 => Arch::Mips,
+        _ => return None,
+    })
+}
+
 impl Image {
     fn empty(arch: Arch) -> Image {
         Image {
@@ -212,10 +226,15 @@ impl Image {
             object::FileFlags::Elf { e_flags, .. } => matches!(e_flags.0 >> 28, 9 | 10),
             _ => false,
         };
+        let other = dialect(file.architecture()) != Some(self.arch);
+        if other && self.sections.is_empty() {
+            let name = self.arch.name();
+            return Err(Failure::from(format!("the compiler's object code is not for {name}")));
+        }
         if self.sections.is_empty() {
             self.big = !file.is_little_endian();
             self.release6 = self.arch == Arch::Mips && release6;
-        } else if self.arch == Arch::Mips && self.release6 != release6 {
+        } else if other || self.arch == Arch::Mips && self.release6 != release6 {
             // A linker refuses to put these together.
             let (symbols, undefined, fixes) = Default::default();
             return Ok(Loaded { symbols, undefined, fixes });

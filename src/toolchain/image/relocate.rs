@@ -65,7 +65,8 @@ impl Fill {
             Arch::RiscV => self.riscv(fix, bytes, slot),
             Arch::Ppc => ppc(fix, bytes, slot, self.toc, self.big),
             Arch::Mips => mips(fix, bytes, slot, self.offsets + 0x7ff0, self.big),
-            Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv => None,
+            Arch::X86 => i386(fix, bytes, slot, self.offsets),
+            Arch::C | Arch::Llvm | Arch::Ptx | Arch::Spirv => None,
         };
         done.ok_or_else(|| {
             let (kind, arch) = (fix.kind, self.arch.name());
@@ -235,6 +236,33 @@ fn x86(fix: &Fix, bytes: &mut [u8], slot: &mut Slot) -> Option<()> {
         24 => put(bytes, 8, value.wrapping_sub(fix.place), false),
         _ => None,
     }
+}
+
+/// Addends lie in the place. A table's entry is told by its distance from where the table begins.
+fn i386(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, offsets: u64) -> Option<()> {
+    let size = match fix.kind {
+        20 | 21 => 2,
+        22 | 23 => 1,
+        _ => 4,
+    };
+    let addend = match (fix.implicit, size) {
+        (false, _) => fix.addend,
+        (true, 1) => i64::from(*bytes.first()? as i8),
+        (true, 2) => i64::from(i16::from_le_bytes([*bytes.first()?, *bytes.get(1)?])),
+        (true, _) => i64::from(word(bytes, false)? as i32),
+    };
+    let value = fix.symbol.wrapping_add(addend as u64);
+    let new = match fix.kind {
+        0 => return Some(()),
+        1 | 20 | 22 => value,
+        // Relative to the place, of the symbol or of its entry for calls.
+        2 | 4 | 21 | 23 => value.wrapping_sub(fix.place),
+        3 | 43 => slot(fix.symbol).wrapping_add(addend as u64).wrapping_sub(offsets),
+        9 => value.wrapping_sub(offsets),
+        10 => offsets.wrapping_add(addend as u64).wrapping_sub(fix.place),
+        _ => return None,
+    };
+    put(bytes, size, new, false)
 }
 
 fn aarch64(fix: &Fix, bytes: &mut [u8], slot: &mut Slot, big: bool) -> Option<()> {

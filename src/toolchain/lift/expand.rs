@@ -11,7 +11,7 @@ use litmake_base::failure::Failure;
 use litmake_isa::Isa;
 use litmake_isa::machine::{Decoded, Flow, Mem, Operand, State};
 use litmake_litmus::{Line, Symbols, Type};
-use litmake_ops::{BinOp, Code, Op, Port, Reg, Val};
+use litmake_ops::{BinOp, Code, Op, Port, Reg, Tags, Val};
 
 use super::copies::{self, Bytes};
 use super::endian;
@@ -87,6 +87,8 @@ enum Draft {
     Set(String, u64),
     Load(String, u64, u8, bool),
     AddStack(i64),
+    /// A call puts the address behind it on the stack.
+    Push(u64),
     /// As [`Kind::Lock`].
     Lock(&'static str),
     /// Part of a return: it restores registers.
@@ -261,8 +263,23 @@ impl Expand<'_> {
                 ];
                 (Kind::Made, ops)
             }
+            Draft::Push(value) => {
+                let (reg, bits) = reg(self.target.stack)?;
+                let word = self.target.word;
+                let below = Val::Int(-i128::from(word) as u128 & litmake_ops::mask(bits));
+                let ops = vec![
+                    Op::ReadReg { dst: 0, reg, port: Port::None },
+                    Op::Const { dst: 1, val: below },
+                    Op::Bin { dst: 2, op: BinOp::Add, a: 0, b: 1, width: bits },
+                    Op::WriteReg { reg, src: 2 },
+                    Op::Const { dst: 3, val: Val::Int(value.into()) },
+                    Op::Store { addr: 2, src: 3, size: word, tags: Tags::NONE },
+                ];
+                (Kind::Made, ops)
+            }
             Draft::Lock(name) => {
-                let (from, bits) = reg(self.target.params[0])?;
+                let first = self.target.params.first();
+                let (from, bits) = reg(first.ok_or("locks take their object in a register")?)?;
                 let (to, _) = reg(name)?;
                 let ops = vec![
                     Op::ReadReg { dst: 0, reg: from, port: Port::None },
@@ -443,29 +460,16 @@ impl Expand<'_> {
                 }
                 Flow::Call => {
                     let to = code_operand(d).ok_or("a call without a target")?;
-                    if to == next {
+                    if to == next && self.target.asks_by_call() {
+                        lists.push(*at, Draft::Push(next), String::new())?;
+                    } else if to == next {
                         return Err(Failure::unsupported("a call that only asks where it is"));
+                    } else {
+                        self.call_and_back(d, to, lists)?;
                     }
-                    let back = lists.label();
-                    self.condition(d, back, lists)?;
-                    let pushes = self.target.call_pushes();
-                    if pushes != 0 {
-                        lists.push(*at, Draft::AddStack(-pushes), String::new())?;
-                    }
-                    self.call(to, *at, back, lists)?;
-                    lists.pending.push(back);
                 }
                 Flow::CallRegister => match self.resolved.get(at) {
-                    Some(to) => {
-                        let back = lists.label();
-                        self.condition(d, back, lists)?;
-                        let pushes = self.target.call_pushes();
-                        if pushes != 0 {
-                            lists.push(*at, Draft::AddStack(-pushes), String::new())?;
-                        }
-                        self.call(*to, *at, back, lists)?;
-                        lists.pending.push(back);
-                    }
+                    Some(to) => self.call_and_back(d, *to, lists)?,
                     None => {
                         lists.push(*at, Draft::Open(d.clone()), String::new())?;
                     }
@@ -561,6 +565,23 @@ impl Expand<'_> {
         Ok(())
     }
 
+    /// A call that returns.
+    fn call_and_back(&self, d: &Decoded, to: u64, lists: &mut Lists) -> Result<(), Failure> {
+        let back = lists.label();
+        self.condition(d, back, lists)?;
+        let draft = match self.target.call_pushes() {
+            0 => None,
+            _ if self.target.asks_by_call() => Some(Draft::Push(d.at + u64::from(d.len))),
+            pushes => Some(Draft::AddStack(-pushes)),
+        };
+        if let Some(draft) = draft {
+            lists.push(d.at, draft, String::new())?;
+        }
+        self.call(to, d.at, back, lists)?;
+        lists.pending.push(back);
+        Ok(())
+    }
+
     /// What lies at an address runs, and goes on at `ret`.
     fn call(&self, to: u64, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
         if lists.depth > 1 {
@@ -644,13 +665,16 @@ impl Expand<'_> {
 
     /// What stands for `memcpy` or its like, once the size is known; then it goes on at `ret`.
     fn bytes(&self, work: Bytes, from: u64, ret: usize, lists: &mut Lists) -> Result<(), Failure> {
-        let Some(bytes) = self.sizes.get(&from) else {
-            return lists.push(from, Draft::Copy(self.target.params[2]), String::new());
+        let name = if work == Bytes::Copy { "memcpy" } else { "memcmp" };
+        let Some(size) = self.target.params.get(2) else {
+            let why = Failure::unsupported(format!("a call of `{name}`, its size on the stack"));
+            return lists.push(from, Draft::Unclear(why), String::new());
         };
-        let code = copies::stand_in(self.target.arch, work, *bytes).ok_or_else(|| {
-            let name = if work == Bytes::Copy { "memcpy" } else { "memcmp" };
-            Failure::unsupported(format!("a call of `{name}` of {bytes} bytes"))
-        })?;
+        let Some(bytes) = self.sizes.get(&from) else {
+            return lists.push(from, Draft::Copy(size), String::new());
+        };
+        let code = copies::stand_in(self.target.arch, work, *bytes)
+            .ok_or_else(|| Failure::unsupported(format!("a call of `{name}` of {bytes} bytes")))?;
         for mut d in code {
             d.at = from;
             let text = self.text(&d, &|_| None);

@@ -252,13 +252,11 @@ impl Decide<'_> {
     /// Whether an instruction is a fence in the shape of a locked operation that leaves what lies
     /// on the stack as it is.
     pub fn is_stack_fence(&self, i: usize, after: &Live) -> bool {
-        use litmake_isa::machine::Operand;
         let facts = &self.analysis.facts[i];
         let Kind::Insn(d) = &self.flat.nodes[i].kind else {
             return false;
         };
-        let idle = ["lock or", "lock add"].iter().any(|m| d.mnemonic.starts_with(m))
-            && d.operands.first() == Some(&Operand::Imm(0));
+        let idle = self.target.locked_nothing(d).is_some();
         let dead = |r: Reg| after.regs.get(usize::from(r)).is_none_or(|bits| *bits == 0);
         idle && facts.accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
             && facts.writes.iter().all(|(r, ..)| dead(*r))
@@ -405,7 +403,7 @@ impl Decide<'_> {
                 Some(_) => {}
                 // A dependency is on the whole register; vectors are put together
                 // from parts.
-                None if self.target.arch != Arch::X86_64 && self.flat.code.regs[r].bits <= 64 => {
+                None if !self.target.is_x86() && self.flat.code.regs[r].bits <= 64 => {
                     *slot = u128::MAX;
                 }
                 None => {}

@@ -145,6 +145,7 @@ pub fn stand_in(arch: Arch, takes: bool) -> Option<StandIn> {
             "$24",
             vec![insn(false, "sync", Vec::new()), insn(false, "sw", vec![reg("$0"), at("$24")])],
         ),
+        // They are known by a parameter in a register.
         (Arch::C | Arch::X86 | Arch::Llvm | Arch::Ptx | Arch::Spirv, _) => return None,
     };
     Some(StandIn { address, code })

@@ -130,7 +130,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
-        dependencies: image.arch != litmake_litmus::Arch::X86_64,
+        dependencies: !target.is_x86(),
     };
     let (mut resolved, mut sizes) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..MAX_ROUNDS {
@@ -185,7 +185,7 @@ fn choose(image: &Image, chooser: &Function, world: &World) -> Option<Function> 
     };
     let mut state = start(&mut flat, &target, chooser.start, &[], image);
     if let Some(known) = world.flags.get(MACHINE)
-        && let Some(first) = reg(&flat, target.params[0])
+        && let Some(first) = target.params.first().and_then(|first| reg(&flat, first))
     {
         state.regs[first] = Some(Known::int(*known));
     }
@@ -296,11 +296,9 @@ fn open(
                     None => Some(0),
                 };
                 let at = base.map(|b| b.wrapping_add(mem.offset as u64));
-                match target.arch {
-                    litmake_litmus::Arch::X86_64 => {
-                        at.and_then(|at| image.read(at, 8)).map(|v| v as u64)
-                    }
-                    _ => at,
+                match target.is_x86() {
+                    true => at.and_then(|at| image.read(at, target.word)).map(|v| v as u64),
+                    false => at,
                 }
             }
             None if d.mnemonic.contains("ctr") => value("CTR"),

@@ -8,6 +8,7 @@ mod jumps;
 mod parts;
 mod pool;
 mod slots;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -249,7 +250,7 @@ impl Writer<'_> {
                         let base = m.base.as_deref().filter(|b| !self.renamed(i, b));
                         taken.extend(base.and_then(|b| self.canonical(b)));
                         let index = m.index.as_deref().unwrap_or("");
-                        let first = index.split([',', ' ']).next().unwrap_or("");
+                        let first = index.split([',', ' ', '*']).next().unwrap_or("");
                         taken.extend(self.canonical(first));
                     }
                     Operand::Text(text) => {
@@ -449,7 +450,7 @@ impl Writer<'_> {
             Action::Slots => match self.moves(i) {
                 Some(moves) if self.all_registers(&moves) => {
                     let mut out = Vec::new();
-                    for m in self.in_order(moves)? {
+                    for m in self.in_order(i, moves)? {
                         out.push(Text::Plain(m));
                     }
                     out
@@ -598,12 +599,11 @@ impl Writer<'_> {
             d.mnemonic = "cmpw".to_string();
         }
         // A locked operation that changes nothing is a fence; more tools read it as an addition.
-        if self.target.arch == Arch::X86_64
-            && let Some(size) = d.mnemonic.strip_prefix("lock or")
-            && d.operands.first() == Some(&Operand::Imm(0))
-        {
-            d.mnemonic = format!("lock add{size}");
+        if let Some(size) = self.target.locked_nothing(&d) {
+            let name = if self.target.arch == Arch::X86 { "LOCK ADD" } else { "lock add" };
+            d.mnemonic = format!("{name}{size}");
         }
+        self.whole_registers(i, &mut d);
         // Here the memory may stand on either side; herd has it first.
         if d.mnemonic.starts_with("lock cmpxchg")
             && let [Operand::Reg(_), Operand::Text(_) | Operand::Mem(_)] = d.operands.as_slice()

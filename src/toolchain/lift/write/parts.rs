@@ -27,11 +27,12 @@ pub(super) fn clear(
     spare: Option<&str>,
 ) {
     let narrow = |l: &Line| {
-        let name = l.text.strip_prefix("lock ").unwrap_or(&l.text);
+        let text = l.text.to_ascii_lowercase();
+        let name = text.strip_prefix("lock ").unwrap_or(&text);
         let name = name.split(' ').next().unwrap_or("");
         name.ends_with(['b', 'w']) || name.starts_with("set")
     };
-    if target.arch != Arch::X86_64 || !lines.iter().any(narrow) {
+    if !target.is_x86() || !lines.iter().any(narrow) {
         return;
     }
     let Ok(code) = isa.thread(&Source::new("lifted code", ""), lines, &mut Anything) else {
@@ -40,21 +41,26 @@ pub(super) fn clear(
     if code.insts.len() != lines.len() {
         return;
     }
-    let Some(known) = Registers::of(&code, isa, init) else { return };
+    let Some(known) = Registers::of(&code, isa, init, target.word) else { return };
     let (mut out, mut out_calls) = (Vec::with_capacity(lines.len()), Vec::new());
     for (i, line) in lines.iter().enumerate() {
         let mut texts = Vec::new();
+        let mut other = false;
         for reg in known.merged(&code, i) {
             let name = &code.regs[usize::from(reg)].name;
             let zero = target.constant(name, 0);
             match known.use_of_rest(&code, i, reg) {
                 Use::No => texts.push(zero),
-                Use::Address => texts.extend(apart(target, &line.text, name, spare)),
+                Use::Address => {
+                    let form = apart(target, &line.text, name, spare);
+                    other |= !form.is_empty();
+                    texts.extend(form);
+                }
                 Use::Yes => {}
             }
         }
         // The line itself is last, unless another form stands for it.
-        if texts.last().is_none_or(|t: &String| t.starts_with("movl $0")) {
+        if !other {
             texts.push(line.text.clone());
         }
         let mut labels = line.labels.clone();
@@ -68,8 +74,11 @@ pub(super) fn clear(
 }
 
 /// A load into a part of a register that is in its address: with a copy of the address, or of
-/// more than the part.
+/// more than the part. Loads of 32-bit code are of whole registers then.
 fn apart(target: &Target, text: &str, reg: &str, spare: Option<&str>) -> Vec<String> {
+    if target.arch != Arch::X86_64 {
+        return Vec::new();
+    }
     let size = match text.split(' ').next() {
         Some("movw") => 'w',
         Some("movb") => 'b',
@@ -97,10 +106,12 @@ struct Registers {
     /// Whether a register may hold an address; nothing where a line is not reached.
     addresses: Vec<Option<Vec<bool>>>,
     after: Vec<Vec<u128>>,
+    /// Bytes of an address.
+    word: u8,
 }
 
 impl Registers {
-    fn of(code: &Code, isa: &dyn Isa, init: &[InitItem]) -> Option<Registers> {
+    fn of(code: &Code, isa: &dyn Isa, init: &[InitItem], word: u8) -> Option<Registers> {
         let (len, count) = (code.insts.len(), code.regs.len());
         let next: Vec<BTreeSet<usize>> = (0..len).map(|i| next(&code.insts[i].ops, i)).collect();
         let mut start = vec![false; count];
@@ -122,7 +133,7 @@ impl Registers {
                 return None;
             }
             let Some(mut state) = addresses[i].clone() else { continue };
-            hold(&code.insts[i].ops, &mut state, &mut Vec::new());
+            hold(&code.insts[i].ops, &mut state, &mut Vec::new(), word);
             for to in next[i].iter().filter(|to| **to < len) {
                 match &mut addresses[*to] {
                     None => addresses[*to] = Some(state.clone()),
@@ -152,7 +163,7 @@ impl Registers {
                 before[i] = live;
             }
         }
-        Some(Registers { addresses, after })
+        Some(Registers { addresses, after, word })
     }
 
     /// The registers that a line writes a part of, while they may hold addresses.
@@ -162,7 +173,7 @@ impl Registers {
         let holds = |with: bool, reg: Reg| {
             let mut state = before.clone();
             state[usize::from(reg)] = with;
-            hold(ops, &mut state, &mut Vec::new());
+            hold(ops, &mut state, &mut Vec::new(), self.word);
             state[usize::from(reg)]
         };
         let written: BTreeSet<Reg> = ops
@@ -215,8 +226,8 @@ fn next(ops: &[Op], i: usize) -> BTreeSet<usize> {
 }
 
 /// Which registers may hold addresses after some ops; `temps` says it of temporaries. What comes
-/// out of 64 bits of memory may be one, and what is computed from one.
-fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>) {
+/// out of a word of memory may be one, and what is computed from one.
+fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>, word: u8) {
     for op in ops {
         let get = |temps: &Vec<bool>, t: Temp| temps.get(usize::from(t)).copied().unwrap_or(false);
         let put = |temps: &mut Vec<bool>, t: Temp, is: bool| {
@@ -239,7 +250,7 @@ fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>) {
             }
             Op::Un { dst, op, a, .. } => {
                 let whole = match op {
-                    UnOp::ZeroExt { from } | UnOp::SignExt { from } => *from > 32,
+                    UnOp::ZeroExt { from } | UnOp::SignExt { from } => *from >= 8 * word,
                     _ => true,
                 };
                 let is = whole && get(temps, *a);
@@ -253,15 +264,15 @@ fn hold(ops: &[Op], regs: &mut [bool], temps: &mut Vec<bool>) {
                 let is = get(temps, *yes) || get(temps, *no);
                 put(temps, *dst, is);
             }
-            Op::Load { dst, size, .. } => put(temps, *dst, *size >= 8),
+            Op::Load { dst, size, .. } => put(temps, *dst, *size >= word),
             Op::Rmw { dst, size, body, .. } => {
-                put(temps, *dst, *size >= 8);
-                hold(body, regs, temps);
+                put(temps, *dst, *size >= word);
+                hold(body, regs, temps, word);
             }
             Op::If { yes, no, .. } => {
                 let (mut other, mut left) = (regs.to_vec(), temps.clone());
-                hold(yes, regs, temps);
-                hold(no, &mut other, &mut left);
+                hold(yes, regs, temps, word);
+                hold(no, &mut other, &mut left, word);
                 regs.iter_mut().zip(other).for_each(|(r, o)| *r |= o);
                 for (t, is) in left.iter().enumerate() {
                     let is = *is || get(temps, t as Temp);

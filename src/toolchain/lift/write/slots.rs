@@ -11,7 +11,7 @@ use litmake_ops::{Op, Reg, Temp, UnOp, Val};
 use super::super::expand::{Kind, memory_operand};
 use super::super::flow::{Action, live_store};
 use super::super::values::{Access, Place};
-use super::{Slot, Writer};
+use super::{Slot, Stuck, Writer};
 
 /// Slots that overlap: where they begin and end, the accesses by place and size, and the instructions.
 type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
@@ -111,10 +111,13 @@ impl Writer<'_> {
             return false;
         };
         let vector = |o: &Operand| matches!(o, Operand::Reg(r) if self.isa.register(r).is_some_and(|r| r.bits > 64));
-        self.target.arch == Arch::X86_64
+        // A part of a register may have no name in 32-bit code.
+        let whole = |a: &Access| self.target.arch == Arch::X86_64 || a.size == self.target.word;
+        let on_stack = |a: &Access| matches!(a.place, Place::Stack(_)) && whole(a);
+        self.target.is_x86()
             && memory_operand(d).is_some()
             && !d.operands.iter().any(vector)
-            && self.analysis.facts[i].accesses.iter().all(|a| matches!(a.place, Place::Stack(_)))
+            && self.analysis.facts[i].accesses.iter().all(on_stack)
     }
 
     /// An instruction on slots as moves: (from register or constant) to slot, and from slot to
@@ -124,6 +127,11 @@ impl Writer<'_> {
         let after = &self.plan.after[i];
         let mut from: HashMap<Temp, Holds> = HashMap::new();
         let mut out = Vec::new();
+        // Vectors, and registers that no instruction names, are not copied.
+        let general = |r: &Reg| {
+            let info = &self.flat.code.regs[usize::from(*r)];
+            info.bits <= 64 && self.isa.register(&info.name).is_some()
+        };
         for op in &self.flat.nodes[i].ops {
             match op {
                 Op::Const { dst, val: Val::Int(n) } => {
@@ -178,9 +186,8 @@ impl Writer<'_> {
                     if !live_store(access, after) {
                         continue;
                     }
-                    let vector = |r: &Reg| self.flat.code.regs[usize::from(*r)].bits > 64;
                     match from.get(src)? {
-                        Holds::Reg(r) | Holds::Low(r, _) if vector(r) => return None,
+                        Holds::Reg(r) | Holds::Low(r, _) if !general(r) => return None,
                         Holds::Reg(r) => out.push(Move::Spill(*r, at, access.size)),
                         Holds::Low(r, bits) if u16::from(access.size) * 8 <= u16::from(*bits) => {
                             out.push(Move::Spill(*r, at, access.size));
@@ -194,7 +201,7 @@ impl Writer<'_> {
                         continue;
                     }
                     match from.get(src)? {
-                        _ if self.flat.code.regs[usize::from(*reg)].bits > 64 => return None,
+                        _ if !general(reg) => return None,
                         Holds::Slot(at, size, signed) => {
                             out.push(Move::Reload(*reg, *at, *size, *signed));
                         }
@@ -208,19 +215,25 @@ impl Writer<'_> {
         Some(out)
     }
 
-    /// Moves one after another; none may write what a later one reads.
-    pub(super) fn in_order(&self, moves: Vec<Move>) -> Result<Vec<String>, Failure> {
+    /// Moves one after another; none may write what a later one reads. The address of a location is
+    /// copied from the register that holds it.
+    pub(super) fn in_order(&mut self, i: usize, moves: Vec<Move>) -> Result<Vec<String>, Stuck> {
         let mut out = Vec::new();
         let mut written: BTreeSet<String> = BTreeSet::new();
         for m in moves {
-            let name = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
+            let flat = self.flat;
+            let name = |r: Reg| flat.code.regs[usize::from(r)].name.clone();
+            let pointer = match m {
+                Move::Spill(r, ..) => self.substitute(i, &name(r))?,
+                _ => None,
+            };
             let spare = |at: i64| match self.slot(at) {
                 Some(Slot::Register(r)) => Ok(r.clone()),
                 _ => Err(Failure::unsupported("a slot of the stack has no place")),
             };
             let (texts, reads, writes) = match m {
                 Move::Spill(r, at, size) => {
-                    let (from, to) = (name(r), spare(at)?);
+                    let (from, to) = (pointer.unwrap_or_else(|| name(r)), spare(at)?);
                     (vec![self.target.copy(&to, &from, size)], from, to)
                 }
                 Move::Number(n, at) => {
@@ -237,9 +250,11 @@ impl Writer<'_> {
                 }
             };
             if written.contains(&reads) {
-                return Err(Failure::unsupported("moves between slots that depend on each other"));
+                let why = "moves between slots that depend on each other";
+                return Err(Failure::unsupported(why).into());
             }
             written.insert(writes);
+            out.append(&mut self.pool.first);
             out.extend(texts);
         }
         Ok(out)
