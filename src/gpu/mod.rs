@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
+pub mod code;
 pub mod device;
 pub mod environment;
 pub mod layout;

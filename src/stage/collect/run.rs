@@ -11,7 +11,8 @@ use litmake_devices::record::{Record, results};
 use litmake_engine::run::Found;
 use litmake_gpu::environment::Preset;
 use litmake_gpu::session::Setup;
-use litmake_mutate::mcm::Suite;
+use litmake_mutate::small::Size;
+use litmake_mutate::suite::Suite;
 use litmake_pipeline::kinds::Run;
 use litmake_pipeline::kinds::run::RunDevice;
 use litmake_pipeline::plan::Node;
@@ -112,8 +113,10 @@ fn violation(
 /// What runs a test on a GPU again, as far as its setup was not the usual one.
 fn gpu_command(record: &Record, item: &str) -> String {
     let has = |suite: &Suite| {
-        suite.tests().is_ok_and(|tests| tests.iter().any(|t| t.test.name == record.test))
+        let tests = suite.tests(Size::default());
+        tests.is_ok_and(|tests| tests.iter().any(|t| t.name == record.test))
     };
+    // Parts of a name are parts of many in the suite of small programs.
     let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
         Some(suite) => {
             format!(

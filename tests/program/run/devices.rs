@@ -118,3 +118,84 @@ fn without_a_gpu_the_run_says_so_and_loses_nothing() {
     assert_eq!(out.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&out.stderr).contains("install the driver of the GPU"));
 }
+
+/// A test of the C dialect with one access in each of two threads.
+fn small(name: &str, ty: &str, access: &str) -> String {
+    format!(
+        "C {name}\n{{}}\nP0({ty}* x) {{ atomic_store_explicit(x, 1, memory_order_relaxed); }}\nP1({ty}* x) {{ int a = {access}; }}\nexists (1:a=0)\n"
+    )
+}
+
+const LOAD: &str = "atomic_load_explicit(x, memory_order_relaxed)";
+
+/// Tests of which some cannot run on a GPU, by the names of their files.
+fn mixed(s: &Scratch) -> Vec<&'static str> {
+    let exchange = "atomic_fetch_add_explicit(x, 0, memory_order_seq_cst)";
+    for (name, ty, access) in [
+        ("good1", "atomic_int", LOAD),
+        ("good2", "atomic_uint", LOAD),
+        ("ordered", "atomic_int", exchange),
+        ("wide", "atomic_llong", LOAD),
+        ("narrow", "atomic_short", LOAD),
+    ] {
+        s.write(&format!("t/{name}.litmus"), &small(name, ty, access));
+    }
+    vec!["t/good1.litmus", "t/good2.litmus", "t/ordered.litmus", "t/wide.litmus", "t/narrow.litmus"]
+}
+
+const QUICK: [&str; 6] =
+    ["--environments", "1", "--iterations", "2", "--set", "testingWorkgroups=2"];
+
+#[test]
+fn a_test_that_cannot_run_costs_nobody_elses_turn() {
+    let s = project(SOUND);
+    if !has_gpu(&s) {
+        return;
+    }
+    let files = mixed(&s);
+    let args = [&["mutants", "run", "-o", "r.json", "--set", "maxWorkgroups=2"], &QUICK[..], &files];
+    let (status, said) = s.litmake(&args.concat());
+    assert_eq!(status, 3, "{said}");
+    let results: Value =
+        serde_json::from_str(&std::fs::read_to_string(s.path("r.json")).unwrap()).unwrap();
+    let ran = results["0"].as_object().unwrap().keys().filter(|k| k.starts_with("good")).count();
+    assert_eq!(ran, 2, "{results}");
+    let errors = results["errors"].as_object().unwrap();
+    assert_eq!(errors.keys().collect::<Vec<_>>(), ["ordered", "wide", "narrow"]);
+    let said = |name: &str| errors[name].as_str().unwrap();
+    assert!(said("wide").contains("the location `x` has 64 bits"), "{errors:?}");
+    assert!(said("narrow").contains("the location `x` has 16 bits"), "{errors:?}");
+    assert!(said("ordered").contains("sequentially consistent"), "{errors:?}");
+    // A file that is no test is wrong input, and the others run all the same.
+    s.write("t/broken.litmus", "C broken\n");
+    let args = [&["mutants", "run", "t/broken.litmus"], &QUICK[..], &files[..2]];
+    let (status, said) = s.litmake(&args.concat());
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("2 tests ran, 1 did not or failed"), "{said}");
+    // In a pipeline, too.
+    s.write(
+        "p.yaml",
+        "stages:
+  - { name: tests, generate: { files: t } }
+  - name: run
+    run: { from: tests, device: gpu, environments: 1, iterations: 2, set: { testingWorkgroups: 2 } }
+",
+    );
+    std::fs::remove_file(s.path("t/broken.litmus")).unwrap();
+    let (status, report) = s.run(&[]);
+    assert_eq!(status, 3, "{report}");
+    assert_eq!((executed(&report), report["errors"].as_array().unwrap().len()), (5, 3), "{report}");
+}
+
+#[test]
+fn tuning_goes_on_without_a_test_that_cannot_run() {
+    let s = project(SOUND);
+    if !has_gpu(&s) {
+        return;
+    }
+    let files = mixed(&s);
+    let tune = ["mutants", "tune", "--limit", "0.1", "--budget", "1", "--json"];
+    let (status, said) = s.litmake(&[&tune, &QUICK[..2], &QUICK[4..], &files[1..4]].concat());
+    assert_eq!(status, 3, "{said}");
+    assert!(said.contains("good2") && said.contains("the location `x` has 64 bits"), "{said}");
+}
