@@ -12,6 +12,8 @@ pub mod environment;
 pub mod layout;
 pub mod oracle;
 pub mod program;
+pub mod reproduce;
+pub mod rounds;
 pub mod run;
 pub mod session;
 pub mod spirv;

@@ -283,7 +283,7 @@ impl Errors {
 
 impl Tests {
     /// The tests, as far as they can be read.
-    fn read(&self, errors: &mut Errors) -> Result<Vec<Test>> {
+    pub fn read(&self, errors: &mut Errors) -> Result<Vec<Test>> {
         let mut out = Vec::new();
         if self.files.is_empty() {
             out.extend(self.suite.tests(Size { events: self.events, special: self.special })?);
@@ -365,7 +365,7 @@ impl How {
 }
 
 /// Says what is wrong with a device; the exit status.
-fn no_device(failure: &Failure) -> u8 {
+pub fn no_device(failure: &Failure) -> u8 {
     eprintln!("error: {}", failure.text());
     3
 }

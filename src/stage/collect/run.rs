@@ -136,6 +136,9 @@ fn gpu_command(record: &Record, item: &str) -> String {
             out += &format!(" --{key} {}", plain::word(word));
         }
     }
+    for (name, value) in record.setup.get("set").and_then(|v| v.as_object()).into_iter().flatten() {
+        out += &format!(" --set {}", plain::word(&format!("{name}={value}")));
+    }
     out
 }
 
@@ -160,6 +163,11 @@ mod tests {
         assert_eq!(
             command("MP-orders.rel", setup),
             "litmake mutants run --suite orders --only MP-orders.rel --variant vulkan --reach subgroup"
+        );
+        let set = json!({ "set": { "testingWorkgroups": 128 } });
+        assert_eq!(
+            command("own", set),
+            "litmake mutants run dir/t.litmus --set testingWorkgroups=128"
         );
         assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
         let hostile = Record { test: "own".into(), ..Record::default() };
