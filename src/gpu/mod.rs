@@ -16,6 +16,7 @@ pub mod reproduce;
 pub mod rounds;
 pub mod run;
 pub mod session;
+pub mod speed;
 pub mod spirv;
 pub mod tuning;
 pub mod variant;

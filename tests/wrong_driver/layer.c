@@ -8,7 +8,8 @@
  *   cc -shared -fPIC -o libwrong_driver.so layer.c
  *   VK_LAYER_PATH=DIR VK_INSTANCE_LAYERS=VK_LAYER_LITMAKE_wrong_driver PROGRAM
  *
- * WRONG_DRIVER_DUMP=DIR has it write the modules that it changed, before and after.
+ * WRONG_DRIVER_DUMP=DIR has it write the modules that it changed, before and after. WRONG_DRIVER_ALL=1
+ * has it swap loads from addresses that are not clamped, too.
  *
  * The few types of Vulkan that it needs are written out here, so that no headers have to be there. */
 
@@ -91,7 +92,7 @@ static int names(const uint32_t *words, size_t at, uint32_t id) {
 static int swap_loads(uint32_t *words, size_t count) {
   uint32_t bound = words[3];
   uint8_t *clamped = calloc(bound, 1), *goes_there = calloc(bound, 1);
-  int swapped = 0;
+  int swapped = 0, all = getenv("WRONG_DRIVER_ALL") != NULL;
   size_t before = 0;
   for (size_t at = 5; at < count && words[at] >> 16 > 0; at += words[at] >> 16) {
     uint32_t op = words[at] & 0xffff, length = words[at] >> 16;
@@ -100,7 +101,7 @@ static int swap_loads(uint32_t *words, size_t count) {
     if (op == OP_ACCESS_CHAIN)
       for (size_t i = 4; i < length; i++)
         if (clamped[words[at + i]]) goes_there[words[at + 2]] = 1;
-    if (op == OP_ATOMIC_LOAD && goes_there[words[at + 3]]) {
+    if (op == OP_ATOMIC_LOAD && (all || goes_there[words[at + 3]])) {
       if (before) {
         uint32_t first = words[before + 2];
         int used = 0;

@@ -8,7 +8,7 @@ use litmake::base::failure::Failure;
 use litmake::diag::{Diag, Result};
 use litmake::gpu::environment::Environment;
 use litmake::gpu::oracle::Models;
-use litmake::gpu::reproduce::{Case, files, simpler};
+use litmake::gpu::reproduce::{Case, Shown, files, simpler, widest};
 use litmake::gpu::run::{Measured, Request};
 use litmake::gpu::session::{Prepared, Session, Setup};
 use litmake::litmus::{self, Test};
@@ -53,7 +53,9 @@ fn seconds(word: &str) -> std::result::Result<f64, String> {
 /// Candidates that are tried to reduce one test.
 const CANDIDATES: usize = 300;
 /// A candidate has so many times as long as it took before.
-const LONGER: u32 = 8;
+const LONGER: u32 = 4;
+/// And no more than this part of the patience.
+const PART: u32 = 4;
 /// The shortest time that a candidate has.
 const LEAST: Duration = Duration::from_millis(300);
 
@@ -106,6 +108,8 @@ pub struct Small {
     environment: Environment,
     /// What came out of it in the end.
     seen: Measured,
+    /// Where an iteration does most, with what came out there.
+    wide: Option<(Environment, Measured)>,
 }
 
 /// Where tests are tried.
@@ -143,7 +147,7 @@ impl Lab {
             share *= 2;
         }
         let Some((environment, seen)) = found else { return Ok(None) };
-        let mut small = Small { test: test.clone(), prepared, environment, seen };
+        let mut small = Small { test: test.clone(), prepared, environment, seen, wide: None };
         self.calmer(&mut small, patience);
         let share = self.share(&small, patience);
         let environment = small.environment;
@@ -159,7 +163,7 @@ impl Lab {
         if let Ok(prepared) = self.prepare(&reduced)
             && let Ok(Some(seen)) = self.shows(&prepared, &environment, patience)
         {
-            small = Small { test: reduced, prepared, environment, seen };
+            small = Small { test: reduced, prepared, environment, seen, wide: None };
         }
         self.calmer(&mut small, patience);
         // How often it shows is told by more than its first time.
@@ -168,6 +172,8 @@ impl Lab {
         {
             small.seen = seen;
         }
+        let wide = widest(&small.environment);
+        small.wide = self.shows(&small.prepared, &wide, patience)?.map(|seen| (wide, seen));
         Ok(Some(small))
     }
 
@@ -185,7 +191,7 @@ impl Lab {
     /// How long a smaller candidate is looked at.
     fn share(&self, small: &Small, patience: Duration) -> Duration {
         let took = Duration::try_from_secs_f64(small.seen.seconds).unwrap_or_default();
-        (took * LONGER).clamp(LEAST.min(patience), patience)
+        (took * LONGER).clamp(LEAST.min(patience / PART), patience / PART)
     }
 
     /// Goes to simpler environments for as long as it shows.
@@ -267,15 +273,18 @@ impl Lab {
             .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
         let text = litmus::write(&small.test);
         let driver = self.session.device().map(|d| d.driver()).unwrap_or_default();
+        fn shown<'a>(environment: &'a Environment, seen: &'a Measured) -> Shown<'a> {
+            Shown { environment, outcomes: &seen.outcomes, iterations: seen.iterations }
+        }
+        let own = shown(&small.environment, &small.seen);
         let case = Case {
             test: &small.prepared,
             text: &text,
             setup: &self.setup,
-            environment: &small.environment,
             device,
             driver,
-            outcomes: &small.seen.outcomes,
-            iterations: small.seen.iterations,
+            shown: own,
+            script: small.wide.as_ref().map_or(own, |(environment, seen)| shown(environment, seen)),
         };
         let made = files(&case).map_err(|failure| Diag::new(failure.text()))?;
         for file in &made {

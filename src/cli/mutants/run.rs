@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use litmake::base::failure::{Failure, FailureKind};
-use litmake::devices::record::{Record, results};
+use litmake::devices::record::{Cell, Record, results};
 use litmake::diag::{Diag, Result, Source};
 use litmake::gpu::device;
 use litmake::gpu::environment::{Environment, Preset, Scheme};
 use litmake::gpu::oracle::Models;
 use litmake::gpu::session::{Ending, Prepared, Session, Setup};
 use litmake::gpu::code::{self, Driver};
+use litmake::gpu::speed::{Cost, Reached, Speed, can_tell};
 use litmake::gpu::variant::{Code, MemoryModel, Scope, Variant};
 use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
@@ -28,7 +29,9 @@ use litmake::stop::Stopping;
   litmake mutants run --out rtx.json                   the paper's mutants in its 150 environments
   litmake mutants run --suite conformance --environments 4
   litmake mutants run --preset site --set testingWorkgroups=8 --environments 1
-  litmake mutants run my.litmus --variant unchecked --memory workgroup --reach workgroup")]
+  litmake mutants run my.litmus --variant unchecked --memory workgroup --reach workgroup
+  litmake mutants run --suite exhaustive --events 4 --special 0 --environments 2 --seconds 0.1
+  litmake mutants run --suite mutants --environments 4 --speed      what limits the tests")]
 pub struct Run {
     #[command(flatten)]
     tests: Tests,
@@ -39,6 +42,11 @@ pub struct Run {
     /// Write the results, in the form of the MC Mutants artifact
     #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Also measure what the device does at best (bytes copied, operations, atomic operations), and say
+    /// how much of that each test reached and what limits it
+    #[arg(long)]
+    speed: bool,
 
     /// Print the results as JSON
     #[arg(long)]
@@ -417,6 +425,15 @@ pub fn run(args: &Run) -> Result<u8> {
     if errors.len() > 0 {
         all.other.insert("errors".into(), errors.json());
     }
+    if args.speed {
+        match speed(&mut session, &prepared, &setup, &records) {
+            Ok((value, lines)) => {
+                lines.into_iter().for_each(&say);
+                all.other.insert("speed".into(), value);
+            }
+            Err(failure) => status = status.max(no_device(&failure)),
+        }
+    }
     if let Some(path) = &args.out {
         litmake::file::write(path, all.write())?;
     }
@@ -446,6 +463,38 @@ pub fn run(args: &Run) -> Result<u8> {
         println!("{} tests ran, {} did not or failed", records.len(), errors.len());
     }
     Ok(status)
+}
+
+/// What the device does at best, and what of that each test reached: for results, and for people.
+fn speed(
+    session: &mut Session,
+    tests: &[Prepared],
+    setup: &Setup,
+    records: &[Record],
+) -> litmake::base::failure::Result<(serde_json::Value, Vec<String>)> {
+    let device = session.device()?;
+    let best = Speed::measure(&device)?;
+    let mut lines = vec![format!(
+        "at best: a copy moves {:.3e} bytes/s, {:.3e} operations/s, {:.3e} atomic operations/s",
+        best.bytes, best.operations, best.atomics
+    )];
+    let mut reached = serde_json::Map::new();
+    for record in records {
+        let Some(test) = tests.iter().find(|t| t.name == record.test) else { continue };
+        let shape = setup.shape(&test.program);
+        if !can_tell(&shape) {
+            continue;
+        }
+        let (program, oracle) = (&test.program, &test.oracle);
+        let cost = Cost::new(program, oracle, &shape, setup.variant, device.driver())?;
+        let seconds = record.cells.iter().map(|c| c.seconds).sum();
+        let of_device = record.cells.iter().map(|c| c.device_seconds).sum();
+        let instances = record.cells.iter().map(Cell::instances).sum();
+        let one = Reached::new(&best, &cost, instances, seconds, of_device);
+        lines.push(format!("  {:44} {}", record.key, one.line()));
+        reached.insert(record.key.clone(), one.json());
+    }
+    Ok((serde_json::json!({ "best": best.json(), "reached": reached }), lines))
 }
 
 pub fn list(args: &List) -> Result<u8> {

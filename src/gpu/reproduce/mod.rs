@@ -10,8 +10,9 @@ use serde_json::json;
 
 use self::amber::{Buffer, Content, Script};
 use super::code::{self, Driver};
-use super::environment::{Environment, Iteration, Scheme, WORKGROUP};
+use super::environment::{Environment, Iteration, MAX_WORKGROUPS, Scheme, WORKGROUP};
 use super::layout::Layout;
+use super::oracle::Oracle;
 use super::run::Settings;
 use super::session::{Prepared, Setup};
 use super::variant::{MemoryModel, Scope, Variant};
@@ -26,14 +27,34 @@ pub struct Case<'a> {
     /// The test as a litmus file.
     pub text: &'a str,
     pub setup: &'a Setup,
-    pub environment: &'a Environment,
     /// What ran it, for people.
     pub device: &'a str,
     pub driver: Driver,
+    /// How it showed in the smallest environment.
+    pub shown: Shown<'a>,
+    /// How it shows where an iteration costs most: a script's are pipelines of their own.
+    pub script: Shown<'a>,
+}
+
+/// How something showed.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    pub environment: &'a Environment,
     /// How often each outcome showed, by number; the last is what no execution gives.
     pub outcomes: &'a [u64],
     /// The iterations in which that was.
     pub iterations: u32,
+}
+
+impl Shown<'_> {
+    /// How many iterations show what is forbidden some times.
+    fn enough(&self, oracle: &Oracle) -> u32 {
+        let classes = oracle.classes.iter().chain([&Class::Forbidden]);
+        let forbidden = classes.zip(self.outcomes).filter(|(c, _)| **c == Class::Forbidden);
+        let times: u64 = forbidden.map(|(_, n)| n).sum();
+        let iterations = u64::from(self.iterations) * TIMES / times.max(1);
+        u32::try_from(iterations + 1).unwrap_or(u32::MAX)
+    }
 }
 
 /// A file of a reproducer.
@@ -44,14 +65,16 @@ pub struct File {
 
 /// Iterations of a script that differ, where threads wait for each other in places of their own.
 const APART: u32 = 16;
-/// How many times as often as it showed a test is run by those who repeat it.
-const MORE: u32 = 4;
-/// A script does no more rounds than this, each of which is a submission of its own.
-const MOST: u32 = 20_000;
+/// How often it is to show to those who repeat it.
+const TIMES: u64 = 10;
+/// A script does no more rounds than this, for each of which pipelines are made.
+const ROUNDS: u32 = 2_000;
+/// And a page no more iterations than this.
+const ITERATIONS: u32 = 1_000_000;
 
 /// The files, but for what of them cannot be: a page where WGSL has no words for the test.
 pub fn files(case: &Case) -> Result<Vec<File>> {
-    let Case { test, setup, environment, .. } = *case;
+    let Case { test, setup, script: Shown { environment, outcomes, .. }, .. } = *case;
     let shape = setup.shape(&test.program);
     let no = |why: String| Failure::new(FailureKind::Refused, why);
     let layout = Layout::new(&test.program, &shape, environment).map_err(no)?;
@@ -62,7 +85,7 @@ pub fn files(case: &Case) -> Result<Vec<File>> {
     let about = about(case);
     let mut out = Vec::new();
     if shape.check(&test.program, Variant::CHECKED).is_ok() {
-        let page = page(case, &layout, &text, &about);
+        let page = page(case, &text, &about).map_err(no)?;
         out.push(File { name: "page.html", content: page.into_bytes() });
     }
     let waits = environment.barrier_pct > 0;
@@ -87,7 +110,7 @@ pub fn files(case: &Case) -> Result<Vec<File>> {
         .into_iter()
         .enumerate()
         .filter(|(_, (_, class))| *class == Class::Forbidden.name())
-        .map(|(i, (text, _))| (i, (case.outcomes.get(i).copied() > Some(0)).then_some(text)))
+        .map(|(i, (text, _))| (i, (outcomes.get(i).copied() > Some(0)).then_some(text)))
         .collect();
     let buffer = |name, content| Buffer { name, content };
     let script = Script {
@@ -107,12 +130,12 @@ pub fn files(case: &Case) -> Result<Vec<File>> {
             buffer("scratch_words", Content::Words(scratch)),
             buffer("scratch", Content::Zeros(u64::from(environment.scratch_memory_size))),
             buffer("arrivals", Content::Zeros(APART.into())),
-            buffer(amber::COUNTERS, Content::Zeros(case.outcomes.len().max(4) as u64)),
+            buffer(amber::COUNTERS, Content::Zeros(outcomes.len().max(4) as u64)),
         ],
         repeat: match waits {
             // Nobody sets back who arrived.
             true => 1,
-            false => (case.iterations.saturating_mul(MORE) / iterations.len() as u32).clamp(1, MOST),
+            false => (case.script.enough(&test.oracle) / iterations.len() as u32).clamp(1, ROUNDS),
         },
         iterations,
         all: layout.instances.div_ceil(WORKGROUP),
@@ -150,7 +173,7 @@ fn about(case: &Case) -> String {
     let word = |key: &str| setup[key].as_str().unwrap_or_default().to_string();
     let seen: Vec<String> = names(case)
         .into_iter()
-        .zip(case.outcomes)
+        .zip(case.shown.outcomes)
         .filter(|((_, class), n)| *class == Class::Forbidden.name() && **n > 0)
         .map(|((text, _), n)| format!("{text} {n} times"))
         .collect();
@@ -161,7 +184,7 @@ fn about(case: &Case) -> String {
         case.test.oracle.model,
         case.device,
         seen.join(", "),
-        case.outcomes.iter().sum::<u64>(),
+        case.shown.outcomes.iter().sum::<u64>(),
         word("reach"),
         word("memory"),
         word("scope"),
@@ -170,26 +193,35 @@ fn about(case: &Case) -> String {
 }
 
 /// A page that needs nothing but a browser.
-fn page(case: &Case, layout: &Layout, text: &str, about: &str) -> String {
+fn page(case: &Case, text: &str, about: &str) -> std::result::Result<String, String> {
     let shape = case.setup.shape(&case.test.program);
+    let Shown { environment, .. } = case.shown;
+    let layout = Layout::new(&case.test.program, &shape, environment)?;
     let value = json!({
         "about": about,
         "test": case.text,
         "wgsl": text,
         "outcomes": names(case),
-        "environment": case.environment.params(),
+        "environment": environment.params(),
         "params": words(&layout.params.bytes()),
         "instances": layout.instances,
         "memory": if shape.memory == Memory::Workgroup { 4 } else { layout.words },
         "results": wgsl::rows(&case.test.program, &shape) as u32 * layout.instances,
         "barrierTarget": layout.barrier_target(&shape, layout.testing),
         "single": shape.scheme == Scheme::Single,
-        "iterations": case.iterations.saturating_mul(MORE).clamp(64, MOST),
+        "iterations": case.shown.enough(&case.test.oracle).clamp(64, ITERATIONS),
     });
     // Nothing in a string ends the script that it stands in.
     let value = value.to_string().replace("</", "<\\/").replace("<!--", "<\\!--");
     let title: String = case.test.name.chars().filter(|c| !"<>&\"\\".contains(*c)).collect();
-    include_str!("page.html").replace("@TITLE@", &title).replace("@CASE@", &value)
+    Ok(include_str!("page.html").replace("@TITLE@", &title).replace("@CASE@", &value))
+}
+
+/// An environment that does as much in an iteration as can be, and else the same.
+pub fn widest(of: &Environment) -> Environment {
+    let extra = of.max_workgroups - of.testing_workgroups;
+    let testing_workgroups = MAX_WORKGROUPS - extra;
+    Environment { testing_workgroups, max_workgroups: MAX_WORKGROUPS, ..*of }
 }
 
 /// Environments that ask for less, the least first: all at once, then one thing at a time.
@@ -237,3 +269,6 @@ pub fn simpler(of: &Environment) -> Vec<Environment> {
     out.retain(|e| e != of && e.check().is_ok());
     out
 }
+
+#[cfg(test)]
+mod tests;
