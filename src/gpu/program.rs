@@ -380,8 +380,10 @@ impl Thread<'_> {
                     for d in list {
                         // A value that is cut off is another value.
                         if size_of(&d.ty).is_some_and(|bytes| bytes < WORD) {
-                            let message =
-                                format!("`{}` has fewer than 32 bits, and GPUs run tests of 32 bits alone", d.name);
+                            let message = format!(
+                                "`{}` has fewer than 32 bits, and GPUs run tests of 32 bits alone",
+                                d.name
+                            );
                             return Err(Diag::at(&self.test.source, d.span, message)
                                 .help("give it the type `int`"));
                         }

@@ -250,7 +250,7 @@ impl Reached {
         let (most, name) = shares.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
         match () {
             () if self.busy.is_some_and(|b| b < 0.5) => "the host, which keeps the device waiting",
-            () if most < 0.5 => "waiting: no unit of the device is used by half",
+            () if most < 0.5 => "latency: no unit of the device is used by half",
             () => name,
         }
     }
@@ -302,7 +302,7 @@ mod tests {
         );
         assert_eq!((reached.busy, reached.limit()), (Some(0.5), "atomics"));
         assert!(Reached::new(&SPEED, &cost, 20, 8.0, Some(2.0)).limit().starts_with("the host"));
-        assert!(Reached::new(&SPEED, &cost, 2, 2.0, None).limit().starts_with("waiting"));
+        assert!(Reached::new(&SPEED, &cost, 2, 2.0, None).limit().starts_with("latency"));
     }
 
     #[test]

@@ -58,12 +58,14 @@ fn size(node: &Instance, options: &Generate) -> Result<Size> {
     ];
     for (key, given, value, least, most) in keys {
         let Some(given) = given else { continue };
-        *value = usize::try_from(given.value).ok().filter(|n| (least..=most).contains(n)).ok_or_else(
-            || {
-                let message = format!("`{key}` is {}, and is to be from {least} to {most}", given.value);
+        *value = usize::try_from(given.value)
+            .ok()
+            .filter(|n| (least..=most).contains(n))
+            .ok_or_else(|| {
+                let message =
+                    format!("`{key}` is {}, and is to be from {least} to {most}", given.value);
                 Diag::at(&node.source, given.span, message)
-            },
-        )?;
+            })?;
         if options.suite.iter().all(|word| word.value != Suite::Exhaustive.name()) {
             let message = format!("`{key}` is for the suite `exhaustive`, which is not named here");
             return Err(Diag::at(&node.source, given.span, message));

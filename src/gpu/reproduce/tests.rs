@@ -14,8 +14,7 @@ use litmake_needs::here;
 
 fn prepared(suite: Suite, name: &str) -> (litmus::Test, Prepared) {
     let test = suite.tests(Size::default()).unwrap().into_iter().find(|t| t.name == name).unwrap();
-    let prepared =
-        Prepared::new(&test, Scheme::Parallel, &mut Models::new(None).unwrap()).unwrap();
+    let prepared = Prepared::new(&test, Scheme::Parallel, &mut Models::new(None).unwrap()).unwrap();
     (test, prepared)
 }
 

@@ -316,7 +316,8 @@ impl Map for Stage {
             }
         }
         let mut ran = self.measure(&tests, context).into_iter();
-        let out = out.into_iter().map(|o| o.or_else(|| ran.next()).unwrap_or_else(Outcome::stopped));
+        let out =
+            out.into_iter().map(|o| o.or_else(|| ran.next()).unwrap_or_else(Outcome::stopped));
         out.collect()
     }
 }

@@ -153,7 +153,8 @@ fn a_test_that_cannot_run_costs_nobody_elses_turn() {
         return;
     }
     let files = mixed(&s);
-    let args = [&["mutants", "run", "-o", "r.json", "--set", "maxWorkgroups=2"], &QUICK[..], &files];
+    let args =
+        [&["mutants", "run", "-o", "r.json", "--set", "maxWorkgroups=2"], &QUICK[..], &files];
     let (status, said) = s.litmake(&args.concat());
     assert_eq!(status, 3, "{said}");
     let results: Value =
@@ -265,7 +266,9 @@ fn code_is_listed_as_it_runs() {
     let s = project(SOUND);
     let near = ["--reach", "workgroup", "--memory", "workgroup"];
     let list = |more: &[&str]| {
-        s.litmake(&[&["mutants", "list", "--suite", "conformance", "--only", "CoWR"], more].concat())
+        s.litmake(
+            &[&["mutants", "list", "--suite", "conformance", "--only", "CoWR"], more].concat(),
+        )
     };
     let (status, text) = list(&["--wgsl"]);
     assert!(status == 0 && !text.contains("var<workgroup> near"), "{text}");
@@ -302,10 +305,13 @@ fn the_nightly_of_gpus_covers_where_threads_are_memory_variants_and_scopes() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/pipelines/gpu-nightly.yaml");
     let (status, said) = s.litmake(&["run", path, "--dry-run"]);
     assert_eq!(status, 0, "{said}");
-    for part in ["far[checked]", "near[checked,workgroup]", "near-words[vulkan-bounds,storage]"] {
+    for part in ["far[checked]", "near[workgroup,checked]", "near-words[storage,vulkan-bounds]"] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(said.contains("narrow[spirv,workgroup]") && said.contains("narrowest[storage]"), "{said}");
+    assert!(
+        said.contains("narrow[workgroup,spirv]") && said.contains("narrowest[storage]"),
+        "{said}"
+    );
 }
 
 /// A driver made wrong on purpose: a layer before the real one that swaps two atomic loads whose
@@ -353,10 +359,11 @@ fn a_wrong_driver_is_found_and_what_shows_it_stands_alone() {
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(s.path("report.json")).unwrap()).unwrap();
     let findings = report["findings"].as_array().unwrap();
-    // Only where indices are clamped, and only where a thread reads a location twice.
+    // Only where indices are clamped, and only where there are two loads to swap: of one thread of a
+    // test, or of two, since a thread of the device runs both, each for another instance.
     assert!(!findings.is_empty());
     for finding in findings {
-        assert!(finding["test"].as_str().unwrap().contains("RxRx"), "{finding}");
+        assert!(finding["test"].as_str().unwrap().matches('R').count() > 1, "{finding}");
         let folder = std::path::PathBuf::from(finding["folder"].as_str().unwrap());
         let command = finding["command"].as_str().unwrap();
         let script = std::fs::read_to_string(s.path(&format!("{}/repro.sh", folder.display())));
