@@ -306,7 +306,7 @@ fn readme(case: &Case, has_page: bool) -> String {
     if has_page {
         out += "| `page.html` | open it in a browser with WebGPU: it runs the test, counts outcomes, and marks what is forbidden. The browser compiles the WGSL its own way |\n";
     }
-    out += "| `test.amber` | `amber -d -v 1.2 test.amber` ([Amber](https://github.com/google/amber)) fails where the device counts what is forbidden |\n";
+    out += "| `test.amber` | `amber -d -v 1.2 test.amber`, in this folder ([Amber](https://github.com/google/amber)) fails where the device counts what is forbidden |\n";
     out += "| `test.spv` | the pass that runs the test, as it went to the driver; `prepare.spv` and `count.spv` are what runs before and after |\n";
     out += "| `reduced.litmus` | the test, for `litmake mutants run` |\n";
     out

@@ -1,4 +1,4 @@
-//! A test as a script for Amber: the modules as bytes, the buffers of one iteration, and what must not
+//! A test as a script for Amber: the modules by their files, the buffers of one iteration, and what must not
 //! be counted. It does not know how tests are laid out.
 
 use std::fmt::Write;
@@ -17,8 +17,9 @@ pub struct Script<'a> {
     pub repeat: u32,
     /// The workgroups of the passes before and after.
     pub all: u32,
-    /// The modules with their entry points: before all iterations, of an iteration, after it.
-    pub modules: [(&'static str, &'a [u32]); 3],
+    /// The entry points, each in a file of its own beside the script: before all iterations, of an
+    /// iteration, after it.
+    pub modules: [&'static str; 3],
     /// The outcomes that must not be counted, by number; those that were seen with their names.
     pub forbidden: Vec<(usize, Option<String>)>,
 }
@@ -50,14 +51,8 @@ pub fn script(script: &Script) -> String {
     for feature in script.features {
         let _ = writeln!(out, "DEVICE_FEATURE {feature}");
     }
-    for (name, words) in &script.modules {
-        let _ = write!(out, "\nSHADER compute {name}_shader SPIRV-HEX");
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        for line in bytes.chunks(2 * LINE) {
-            let line: Vec<String> = line.iter().map(|b| format!("{b:02x}")).collect();
-            let _ = write!(out, "\n{}", line.join(" "));
-        }
-        let _ = writeln!(out, "\nEND");
+    for name in script.modules {
+        let _ = writeln!(out, "SHADER compute {name}_shader SPIRV-BIN FILE {name}.spv");
     }
     out.push('\n');
     for Buffer { name, content } in &script.buffers {
@@ -71,9 +66,9 @@ pub fn script(script: &Script) -> String {
     for (i, (params, _)) in script.iterations.iter().enumerate() {
         data(&format!("params{i}"), params, &mut out);
     }
-    for (entry, _) in &script.modules {
+    for entry in script.modules {
         // Each iteration of the test has its parameters; the other passes look at none that change.
-        let count = if *entry == "test" { script.iterations.len() } else { 1 };
+        let count = if entry == "test" { script.iterations.len() } else { 1 };
         for i in 0..count {
             let _ = writeln!(out, "\nPIPELINE compute {entry}{i}");
             let _ = writeln!(out, "  ATTACH {entry}_shader ENTRY_POINT {entry}");
@@ -147,13 +142,13 @@ mod tests {
             iterations: vec![(vec![1, 2], 3), (vec![1, 5], 4)],
             repeat: 7,
             all: 2,
-            modules: [("prepare", &[0x0723_0203]), ("test", &[1]), ("count", &[2])],
+            modules: ["prepare", "test", "count"],
             forbidden: vec![(1, None), (2, Some("r0=1;".into())), (4, None)],
         });
         for part in [
             "#!amber\n# two\n# lines\n",
             "DEVICE_FEATURE shaderInt64\n",
-            "SHADER compute prepare_shader SPIRV-HEX\n03 02 23 07\nEND\n",
+            "SHADER compute prepare_shader SPIRV-BIN FILE prepare.spv\n",
             "BUFFER memory DATA_TYPE uint32 SIZE 8 FILL 0\n",
             "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n0\nEND\n",
             "BUFFER params1 DATA_TYPE uint32 DATA\n1 5\nEND\n",

@@ -139,7 +139,7 @@ pub fn files(case: &Case) -> Result<Vec<File>> {
         },
         iterations,
         all: layout.instances.div_ceil(WORKGROUP),
-        modules: [("prepare", &prepare), ("test", &run), ("count", &count)],
+        modules: ["prepare", "test", "count"],
         forbidden,
     };
     out.push(File { name: "test.amber", content: amber::script(&script).into_bytes() });
