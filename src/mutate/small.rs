@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_program_shows_all_that_it_reads() {
-        let all = tests(Size { events: 3, special: 1 }).unwrap();
+        let all = tests(Size { events: 4, special: 1 }).unwrap();
         let test = all.iter().find(|t| t.name == "Xx+RxRx" || t.name == "RxRx+Xx").unwrap();
         assert_eq!(test.locations.len(), 4);
     }
