@@ -17,7 +17,8 @@ use litmake::devices::record::results;
 use litmake::devices::tuning::entry;
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::{self, Quantifier, list, pack};
-use litmake::mutate::mcm::Suite;
+use litmake::mutate::small::Size;
+use litmake::mutate::suite::Suite;
 use litmake::profile::files::Disk;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Goal, adaptive, in_order};
@@ -297,8 +298,8 @@ fn in_suite(name: &str) -> Result<Vec<litmus::Test>> {
     if let Some(tests) = suite::suite(name)? {
         return Ok(tests);
     }
-    match Suite::ALL.into_iter().find(|s| s.name() == name) {
-        Some(suite) => Ok(suite.tests()?.into_iter().map(|m| m.test).collect()),
+    match Suite::named(name) {
+        Some(suite) => suite.tests(Size::default()),
         None => {
             let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
             names.extend(suite::SUITES);

@@ -206,6 +206,9 @@ fn written(
         (true, None) => {}
         (false, _) => files.write("source.c", &finding.reproducer)?,
     }
+    if finding.command.starts_with(ON_GPU) {
+        alone(finding, &path)?;
+    }
     let command = command(finding, &named, &files)?;
     files.write("repro.sh", &script(finding, &own, &command))?;
     let tracker = match finding.family.as_str() {
@@ -219,6 +222,21 @@ fn written(
     let mut json = serde_json::to_string_pretty(&finding).unwrap_or_default();
     json.push('\n');
     files.write("finding.json", &json)
+}
+
+/// What runs a test on a GPU again.
+const ON_GPU: &str = "litmake mutants run ";
+
+/// Beside a finding on a GPU, what shows it without litmake, where the device shows it once more.
+fn alone(finding: &Finding, folder: &Path) -> Result<()> {
+    let device = finding.profiles.first().map_or("", |d| d.split(" (").next().unwrap_or_default());
+    let test = folder.join("original.litmus");
+    match super::mutants::reproduce::finding(&finding.command, &test, device, folder) {
+        Ok(true) => {}
+        Ok(false) => note!("{} did not show again, so that no files stand alone", finding.test),
+        Err(e) => note!("{}: no files stand alone: {}", finding.test, e.message),
+    }
+    Ok(())
 }
 
 /// What the compiler is given, and what such files are called.

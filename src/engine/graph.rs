@@ -144,6 +144,10 @@ pub trait Map: Send + Sync {
         16
     }
 
+    /// Told before any of its items how many there are in all, those included whose results are
+    /// known.
+    fn told(&self, _items: usize) {}
+
     /// A digest of what in the inputs matters, where that is less than their bytes. Inputs with
     /// the same digest must give the same bytes.
     fn normal(&self, _inputs: &[Vec<u8>]) -> Option<Digest> {

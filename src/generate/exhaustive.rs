@@ -29,6 +29,9 @@ pub struct Access {
     pub dir: Dir,
     pub loc: u8,
     pub atom: Option<Atom>,
+    /// Whether a read-modify-write makes it: one that writes what it is given, or one that leaves
+    /// what it reads.
+    pub rmw: bool,
     /// What comes after it.
     pub between: Between,
 }
@@ -44,6 +47,8 @@ pub struct Bounds {
     /// The first costs nothing.
     pub atoms: Vec<Option<Atom>>,
     pub between: Vec<Between>,
+    /// Whether accesses may be made by read-modify-writes.
+    pub rmws: bool,
     /// At most so many accesses with something between them and the next, or an annotation.
     pub ordered: usize,
 }
@@ -56,6 +61,7 @@ impl Bounds {
             locations,
             atoms: vec![None],
             between: vec![Between::Nothing],
+            rmws: false,
             ordered: usize::MAX,
         }
     }
@@ -118,9 +124,11 @@ impl Search<'_> {
             for loc in 0..locs {
                 for i in 0..self.bounds.atoms.len() {
                     let atom = self.bounds.atoms[i];
-                    for k in 0..self.bounds.between.len() {
-                        let between = self.bounds.between[k];
-                        let cost = usize::from(i > 0) + usize::from(between != Between::Nothing);
+                    let kinds = self.bounds.between.len();
+                    for k in 0..kinds * (1 + usize::from(self.bounds.rmws)) {
+                        let (between, rmw) = (self.bounds.between[k % kinds], k >= kinds);
+                        let fenced = between != Between::Nothing;
+                        let cost = usize::from(i > 0) + usize::from(fenced) + usize::from(rmw);
                         let free = left > 1 || between == Between::Nothing;
                         let depends = !matches!(between, Between::Dep(_)) || dir == Dir::R;
                         if !free || !depends || used + cost > self.ordered {
@@ -135,7 +143,7 @@ impl Search<'_> {
                         {
                             continue;
                         }
-                        thread.push(Access { dir, loc, atom, between });
+                        thread.push(Access { dir, loc, atom, rmw, between });
                         let flow = self.access(left - 1, after, used + cost);
                         if let Some(thread) = self.program.last_mut() {
                             thread.pop();
@@ -203,7 +211,7 @@ fn encode(program: &Program, order: &[usize], out: &mut Vec<u8>) {
                 *slot = next;
                 next += 1;
             }
-            out.push(access.dir as u8);
+            out.push(access.dir as u8 + 2 * u8::from(access.rmw));
             out.push(*slot);
             out.push(match access.atom {
                 None => 0,
@@ -243,7 +251,10 @@ fn fill(dialect: &Dialect, program: &Program, shop: &mut Workshop) -> Result<(),
     shop.writes.resize_with(shop.locs, Writes::default);
     for thread in program {
         for (i, access) in thread.iter().enumerate() {
-            let Access { dir, loc, atom, between } = *access;
+            let Access { dir, loc, atom, rmw, between } = *access;
+            if rmw {
+                return Err("read-modify-writes are written elsewhere");
+            }
             if atom.is_some_and(|a| !dialect.applies(a, dir)) {
                 return Err("this annotation does not fit the access");
             }

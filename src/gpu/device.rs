@@ -12,6 +12,7 @@ use std::time::Duration;
 use ash::vk;
 use serde_json::{Value, json};
 
+use super::code::Driver;
 use super::variant::{Code, MemoryModel, Scope, Variant};
 use litmake_base::failure::{Failure, FailureKind, Fault, Result};
 
@@ -168,10 +169,46 @@ pub struct Device {
     pub(super) queue: wgpu::Queue,
     pub(super) timestamps: bool,
     passes: Passes,
+    driver: Driver,
     /// How long one submission may take.
     pub timeout: Duration,
     said: Arc<Mutex<Said>>,
     resident: Mutex<Option<u32>>,
+}
+
+/// What of a device's driver decides how naga writes code for it, as wgpu finds it out.
+fn driver_of(adapter: &wgpu::Adapter) -> Driver {
+    let mut out = Driver::default();
+    // SAFETY: the adapter is asked about, and nothing of it is changed or kept.
+    let Some(raw) = (unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }) else { return out };
+    let capabilities = raw.physical_device_capabilities();
+    let version = capabilities.properties().api_version;
+    out.version = match version {
+        v if v >= vk::API_VERSION_1_3 => (1, 6),
+        v if v >= vk::API_VERSION_1_2 => (1, 5),
+        v if v >= vk::API_VERSION_1_1 => (1, 3),
+        _ => (1, 0),
+    };
+    let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+    let mut zeroes = vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default();
+    let is_robust = capabilities.supports_extension(vk::EXT_ROBUSTNESS2_NAME);
+    if is_robust {
+        features = features.push_next(&mut robust);
+    }
+    if version >= vk::API_VERSION_1_3 {
+        features = features.push_next(&mut zeroes);
+    }
+    if version >= vk::API_VERSION_1_1 {
+        let instance = raw.shared_instance().raw_instance();
+        // SAFETY: the physical device is one of the instance, and as new as the question.
+        unsafe {
+            instance.get_physical_device_features2(raw.raw_physical_device(), &mut features);
+        }
+    }
+    out.robust_buffers = robust.robust_buffer_access2 == vk::TRUE;
+    out.zeroes_workgroups = zeroes.shader_zero_initialize_workgroup_memory == vk::TRUE;
+    out
 }
 
 /// Which words a device takes that are not naga's.
@@ -224,6 +261,7 @@ impl Device {
         let (info, adapter) = pick(name)?;
         let timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let passes = Passes::of(&adapter);
+        let driver = driver_of(&adapter);
         let mut features = wgpu::Features::empty();
         features.set(wgpu::Features::TIMESTAMP_QUERY, timestamps);
         features.set(wgpu::Features::PASSTHROUGH_SHADERS, passes.words);
@@ -257,10 +295,16 @@ impl Device {
             queue,
             timestamps,
             passes,
+            driver,
             timeout: Duration::from_secs(120),
             said,
             resident: Mutex::new(None),
         })
+    }
+
+    /// What of the driver decides how naga writes code for it.
+    pub fn driver(&self) -> Driver {
+        self.driver
     }
 
     /// What the device has reported since the last look.

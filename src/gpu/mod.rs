@@ -6,13 +6,17 @@
 #![allow(missing_docs, reason = "not yet: some public items of this crate have names alone")]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
+pub mod code;
 pub mod device;
 pub mod environment;
 pub mod layout;
 pub mod oracle;
 pub mod program;
+pub mod reproduce;
+pub mod rounds;
 pub mod run;
 pub mod session;
+pub mod speed;
 pub mod spirv;
 pub mod tuning;
 pub mod variant;

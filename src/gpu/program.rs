@@ -6,12 +6,15 @@ use std::fmt::Write;
 
 use litmake_base::diag::{Diag, Result};
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, StmtKind, UnaryOp};
-use litmake_litmus::{Arch, Body, InitValue, Place, Test, Value};
+use litmake_litmus::c::types::size_of;
+use litmake_litmus::{Arch, Body, InitValue, Place, Test, Type, Value};
 
 pub const MAX_THREADS: usize = 4;
 pub const MAX_LOCATIONS: usize = 4;
 pub const MAX_OPS: usize = 64;
 const MAX_REGISTERS: usize = 16;
+/// How many bytes a location has.
+const WORD: u64 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -198,6 +201,9 @@ impl Program {
                     ));
                 }
             };
+            if let Some(ty) = &item.ty {
+                is_word(name, ty).map_err(|e| e.or_at(&test.source, item.span))?;
+            }
             program.locations.push((name.clone(), value));
         }
         for (t, body) in test.threads.iter().enumerate() {
@@ -333,6 +339,18 @@ impl Program {
     }
 }
 
+/// Refuses a location that is no word of 32 bits: code for GPUs has no others here, and a test that
+/// ran with words in place of what it asks for would be another test.
+fn is_word(name: &str, ty: &Type) -> Result<()> {
+    let width = match size_of(ty) {
+        Some(WORD) => return Ok(()),
+        Some(bytes) => format!("has {} bits", bytes * 8),
+        None => "is no number".to_string(),
+    };
+    Err(Diag::new(format!("the location `{name}` {width}, and GPUs run tests of 32 bits alone"))
+        .help("write the test with `atomic_int` or `atomic_uint`"))
+}
+
 /// One thread while it is read.
 struct Thread<'a> {
     test: &'a Test,
@@ -360,6 +378,15 @@ impl Thread<'_> {
                 },
                 StmtKind::Decl(list) => {
                     for d in list {
+                        // A value that is cut off is another value.
+                        if size_of(&d.ty).is_some_and(|bytes| bytes < WORD) {
+                            let message = format!(
+                                "`{}` has fewer than 32 bits, and GPUs run tests of 32 bits alone",
+                                d.name
+                            );
+                            return Err(Diag::at(&self.test.source, d.span, message)
+                                .help("give it the type `int`"));
+                        }
                         if let Some(init) = &d.init {
                             ops.push(self.call(init, Some(&d.name))?);
                         }
@@ -462,13 +489,16 @@ impl Thread<'_> {
             },
             _ => return Err(self.refuse(e, "accesses to computed places")),
         };
-        if let Some(i) = self.program.locations.iter().position(|(x, _)| x == name) {
-            return Ok(i);
-        }
-        if self.function.params.iter().all(|p| p.name != *name) {
+        let Some(param) = self.function.params.iter().find(|p| p.name == *name) else {
             return Err(
                 self.refuse(e, &format!("accesses to `{name}`, which is no shared location"))
             );
+        };
+        if let Type::Pointer(pointee) = param.ty.bare() {
+            is_word(name, pointee).map_err(|e| e.or_at(&self.test.source, param.span))?;
+        }
+        if let Some(i) = self.program.locations.iter().position(|(x, _)| x == name) {
+            return Ok(i);
         }
         self.program.locations.push((name.clone(), 0));
         Ok(self.program.locations.len() - 1)

@@ -393,8 +393,38 @@ impl<'a> Run<'a> {
     }
 
     fn params(&self, slot: u32, base: u32, it: &Iteration) -> Params {
-        let env = &self.request.env;
-        let single = match self.loaded.shape.scheme {
+        let all = self.request.spin_anywhere || !self.device.info.is_cpu();
+        let settings = Settings {
+            spins: self.spins,
+            target: self.target,
+            stressing: if all { WORKGROUP } else { STRESS_ON_CPUS },
+        };
+        let shape = &self.loaded.shape;
+        settings.params(&self.request.env, shape, self.layout, (slot, base), it)
+    }
+}
+
+/// What the device decides of an iteration.
+pub struct Settings {
+    /// Whether threads wait for each other.
+    pub spins: bool,
+    /// For how many.
+    pub target: u32,
+    /// How many threads of a workgroup stress memory.
+    pub stressing: u32,
+}
+
+impl Settings {
+    /// The parameters of an iteration, which has a place among the arrivals and one among the roles.
+    pub fn params(
+        &self,
+        env: &Environment,
+        shape: &Shape,
+        layout: &Layout,
+        (slot, base): (u32, u32),
+        it: &Iteration,
+    ) -> Params {
+        let single = match shape.scheme {
             Scheme::Parallel => 0,
             // Where the workgroup of the first thread stands; never past the end.
             Scheme::Single => {
@@ -402,9 +432,7 @@ impl<'a> Run<'a> {
                 first * WORKGROUP % (WORKGROUP * env.testing_workgroups)
             }
         };
-        let all = self.request.spin_anywhere || !self.device.info.is_cpu();
-        let threads = if all { WORKGROUP } else { STRESS_ON_CPUS };
-        let stressing = |stresses: bool| if stresses { threads } else { 0 };
+        let stressing = |stresses: bool| if stresses { self.stressing } else { 0 };
         Params {
             base,
             slot,
@@ -418,7 +446,7 @@ impl<'a> Run<'a> {
             pre_iterations: env.pre_stress_iterations,
             pre_pattern: it.pre_pattern,
             single,
-            ..self.layout.params
+            ..layout.params
         }
     }
 }

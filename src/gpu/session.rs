@@ -1,7 +1,7 @@
 //! Tests on one device, over many environments, and what it takes to go on when it is lost.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -64,6 +64,8 @@ pub struct Setup {
     pub iterations: u32,
     /// Of one test in one environment.
     pub time: Option<Duration>,
+    /// Of all tests in all environments.
+    pub budget: Option<Duration>,
     /// Iterations a submission; 0: by time.
     pub batch: u32,
     pub seed: String,
@@ -83,6 +85,7 @@ impl Setup {
             environments: preset.environments(),
             iterations: preset.iterations(),
             time: None,
+            budget: None,
             batch: 0,
             seed: "webgpu".into(),
             variant: Variant::CHECKED,
@@ -124,6 +127,7 @@ impl Setup {
             "environments": self.environments,
             "iterations": self.iterations,
             "seconds": self.time.map(|t| t.as_secs_f64()),
+            "budget": self.budget.map(|t| t.as_secs_f64()),
             "batch": self.batch,
             "seed": self.seed,
             "variant": self.variant.name(),
@@ -175,7 +179,7 @@ fn state(oracle: &Oracle, index: usize) -> BTreeMap<String, String> {
 }
 
 /// The record of a test that is about to run.
-fn begun(test: &Prepared, device: &Info, setup: &Setup) -> Record {
+pub(super) fn begun(test: &Prepared, device: &Info, setup: &Setup) -> Record {
     Record {
         test: test.name.clone(),
         key: test.key.clone(),
@@ -188,7 +192,7 @@ fn begun(test: &Prepared, device: &Info, setup: &Setup) -> Record {
 }
 
 /// Says which forbidden outcomes showed, once all environments ran.
-fn conclude(record: &mut Record, test: &Prepared) {
+pub(super) fn conclude(record: &mut Record, test: &Prepared) {
     let shown = |i: &usize| {
         let text = test.oracle.text(*i);
         record.cells.iter().any(|c| c.outcomes.contains_key(&text))
@@ -221,7 +225,7 @@ pub struct Session {
 }
 
 /// So many tests stay compiled: a search goes from one to the next and back.
-const MAX_LOADED: usize = 128;
+pub const MAX_LOADED: usize = 128;
 /// A device that is lost more often is not opened again.
 const MAX_LOST: u32 = 8;
 
@@ -262,6 +266,9 @@ impl Session {
         request: &Request,
     ) -> failure::Result<Measured> {
         let device = self.device()?;
+        // Tests that share a device disturb each other, whoever runs them.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.with(&device, test, shape, variant, request);
         if done.as_ref().is_err_and(|e| e.kind == FailureKind::Broken(Fault::Lost)) {
             self.lost += 1;
@@ -271,6 +278,7 @@ impl Session {
             std::mem::forget(self.device.take());
             std::mem::forget(device);
         }
+        drop(turn);
         done
     }
 
@@ -301,6 +309,26 @@ impl Session {
         self.loaded[at].1.measure(device, &mut self.buffers, request)
     }
 
+    /// Runs a test in an environment of a setup, for no longer than a share of time.
+    pub(super) fn once(
+        &mut self,
+        test: &Prepared,
+        setup: &Setup,
+        (number, env): (usize, &Environment),
+        share: Option<Duration>,
+    ) -> failure::Result<Cell> {
+        let request = Request {
+            env: *env,
+            iterations: setup.iterations,
+            time: setup.time.into_iter().chain(share).min(),
+            batch: setup.batch,
+            seed: format!("{}/{number}/{}", setup.seed, test.key),
+            spin_anywhere: setup.spin_anywhere,
+        };
+        let measured = self.measure(test, setup.shape(&test.program), setup.variant, &request)?;
+        Ok(cell(&measured, test))
+    }
+
     /// Runs a test in all environments of a setup but those that are known; `stop` is asked between
     /// them, and `keep` is told what each gave. What was measured stays whatever ends it.
     pub fn record(
@@ -318,7 +346,6 @@ impl Session {
         };
         let mut record = begun(test, &device.info, setup);
         drop(device);
-        let shape = setup.shape(&test.program);
         let mut ending = Ending::Whole;
         for (i, env) in environments.iter().enumerate() {
             if let Some(cell) = known.get_mut(i).and_then(Option::take) {
@@ -329,17 +356,8 @@ impl Session {
                 ending = Ending::Stopped;
                 break;
             }
-            let request = Request {
-                env: *env,
-                iterations: setup.iterations,
-                time: setup.time,
-                batch: setup.batch,
-                seed: format!("{}/{i}/{}", setup.seed, test.key),
-                spin_anywhere: setup.spin_anywhere,
-            };
-            match self.measure(test, shape, setup.variant, &request) {
-                Ok(measured) => {
-                    let cell = cell(&measured, test);
+            match self.once(test, setup, (i, env), None) {
+                Ok(cell) => {
                     keep(i, &cell);
                     record.cells.push(cell);
                 }

@@ -47,49 +47,6 @@ impl Mutator {
     }
 }
 
-/// Which tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suite {
-    /// The paper's mutants.
-    Mutants,
-    /// The tests that they come from.
-    Conformance,
-    /// Mutants whose fences reach less far.
-    Scope,
-    /// Accesses that acquire and release in place of fences: six tests, and their mutants.
-    Orders,
-    /// All whose accesses are relaxed.
-    All,
-}
-
-impl Suite {
-    /// In the order in which the command lists them.
-    pub const ALL: [Suite; 5] =
-        [Suite::Mutants, Suite::Conformance, Suite::Scope, Suite::Orders, Suite::All];
-
-    /// As the command line and pipelines call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Suite::Mutants => "mutants",
-            Suite::Conformance => "conformance",
-            Suite::Scope => "scope",
-            Suite::Orders => "orders",
-            Suite::All => "all",
-        }
-    }
-
-    /// Makes the tests; an error is a mistake in a template.
-    pub fn tests(self) -> Result<Vec<Mutant>> {
-        Ok(match self {
-            Suite::Mutants => mutants()?,
-            Suite::Conformance => conformance()?,
-            Suite::Scope => scope_mutants()?,
-            Suite::Orders => orders()?,
-            Suite::All => [conformance()?, mutants()?, scope_mutants()?].concat(),
-        })
-    }
-}
-
 /// A conformance test or a mutant.
 #[derive(Clone, Debug)]
 pub struct Mutant {

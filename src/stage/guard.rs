@@ -65,6 +65,10 @@ impl<M: Map> Map for Guarded<M> {
         self.work.batch()
     }
 
+    fn told(&self, items: usize) {
+        self.work.told(items);
+    }
+
     fn travels(&self) -> Travels {
         self.work.travels()
     }

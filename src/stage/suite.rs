@@ -10,7 +10,8 @@ use litmake_engine::graph::{self, Counts};
 use litmake_engine::rows::Entry;
 use litmake_generate::LIMITED;
 use litmake_litmus::{self as litmus, Test};
-use litmake_mutate::mcm::Suite;
+use litmake_mutate::small::{MAX, Size};
+use litmake_mutate::suite::Suite;
 use litmake_pipeline::kinds::Generate;
 use litmake_pipeline::slice::Instance;
 
@@ -24,10 +25,10 @@ impl Suites {
     /// The suites that an instance names.
     pub fn new(node: &Instance, options: &Generate) -> Result<Suites> {
         let mut all = BTreeMap::new();
+        let size = size(node, options)?;
         for word in options.suite.iter() {
-            let named = Suite::ALL.into_iter().find(|s| s.name() == word.value);
-            let tests: Vec<Test> = match (named, machine::suite(&word.value)?) {
-                (Some(suite), _) => suite.tests()?.into_iter().map(|m| m.test).collect(),
+            let tests: Vec<Test> = match (Suite::named(&word.value), machine::suite(&word.value)?) {
+                (Some(suite), _) => suite.tests(size)?,
                 (None, Some(tests)) => tests,
                 (None, None) => {
                     let mut names: Vec<&str> = Suite::ALL.iter().map(|s| s.name()).collect();
@@ -46,6 +47,31 @@ impl Suites {
         counts.drop(LIMITED, all.len().saturating_sub(limit) as u64);
         Ok(Suites { tests: all.into_iter().take(limit).collect(), counts })
     }
+}
+
+/// How large the small programs of an instance may be.
+fn size(node: &Instance, options: &Generate) -> Result<Size> {
+    let mut size = Size::default();
+    let keys = [
+        ("events", &options.events, &mut size.events, 2, MAX.events),
+        ("special", &options.special, &mut size.special, 0, MAX.special),
+    ];
+    for (key, given, value, least, most) in keys {
+        let Some(given) = given else { continue };
+        *value = usize::try_from(given.value)
+            .ok()
+            .filter(|n| (least..=most).contains(n))
+            .ok_or_else(|| {
+                let message =
+                    format!("`{key}` is {}, and is to be from {least} to {most}", given.value);
+                Diag::at(&node.source, given.span, message)
+            })?;
+        if options.suite.iter().all(|word| word.value != Suite::Exhaustive.name()) {
+            let message = format!("`{key}` is for the suite `exhaustive`, which is not named here");
+            return Err(Diag::at(&node.source, given.span, message));
+        }
+    }
+    Ok(size)
 }
 
 impl graph::Source for Suites {

@@ -1,6 +1,7 @@
 //! `litmake mutants`: how good a testing environment is, and how sure one may be.
 
 mod analyses;
+pub mod reproduce;
 mod run;
 pub mod tune;
 
@@ -28,6 +29,7 @@ enum Command {
     Correlate(analyses::Correlate),
     Run(run::Run),
     Tune(tune::Tune),
+    Reproduce(reproduce::Reproduce),
     List(run::List),
     Devices(run::Devices),
 }
@@ -39,6 +41,7 @@ pub fn main(args: Args) -> ExitCode {
         Command::Correlate(a) => analyses::correlate(a),
         Command::Run(a) => run::run(a),
         Command::Tune(a) => tune::tune(a),
+        Command::Reproduce(a) => reproduce::reproduce(a),
         Command::List(a) => run::list(a),
         Command::Devices(a) => run::devices(a),
     };

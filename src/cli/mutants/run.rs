@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use litmake::base::failure::Failure;
-use litmake::devices::record::{Record, results};
+use litmake::base::failure::{Failure, FailureKind};
+use litmake::devices::record::{Cell, Record, results};
 use litmake::diag::{Diag, Result, Source};
+use litmake::gpu::code::{self, Driver};
 use litmake::gpu::device;
-use litmake::gpu::environment::{Environment, Preset};
+use litmake::gpu::environment::{Environment, Preset, Scheme};
 use litmake::gpu::oracle::Models;
 use litmake::gpu::session::{Ending, Prepared, Session, Setup};
-use litmake::gpu::spirv;
+use litmake::gpu::speed::{Cost, Reached, Speed, can_tell};
 use litmake::gpu::variant::{Code, MemoryModel, Scope, Variant};
 use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
-use litmake::mutate::mcm::Suite;
+use litmake::mutate::small::{MAX, Size};
+use litmake::mutate::suite::Suite;
 use litmake::stats::score;
 use litmake::stop::Stopping;
 
@@ -27,7 +29,9 @@ use litmake::stop::Stopping;
   litmake mutants run --out rtx.json                   the paper's mutants in its 150 environments
   litmake mutants run --suite conformance --environments 4
   litmake mutants run --preset site --set testingWorkgroups=8 --environments 1
-  litmake mutants run my.litmus --variant unchecked --memory workgroup --reach workgroup")]
+  litmake mutants run my.litmus --variant unchecked --memory workgroup --reach workgroup
+  litmake mutants run --suite exhaustive --events 4 --special 0 --environments 2 --seconds 0.1
+  litmake mutants run --suite mutants --environments 4 --speed      what limits the tests")]
 pub struct Run {
     #[command(flatten)]
     tests: Tests,
@@ -38,6 +42,11 @@ pub struct Run {
     /// Write the results, in the form of the MC Mutants artifact
     #[arg(short, long = "output", alias = "out", value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Also measure what the device does at best (bytes copied, operations, atomic operations), and say
+    /// how much of that each test reached and what limits it
+    #[arg(long)]
+    speed: bool,
 
     /// Print the results as JSON
     #[arg(long)]
@@ -54,9 +63,19 @@ pub struct Tests {
     #[arg(value_name = "TEST")]
     files: Vec<PathBuf>,
 
-    /// The tests of the paper to run: mutants, conformance, scope or all
+    /// The tests to run: those of the paper (mutants, conformance), mutants whose fences reach less far
+    /// (scope), all of these, accesses that acquire and release (orders), or every small program (exhaustive)
     #[arg(long, default_value = "mutants", value_name = "SUITE", value_parser = suite)]
     suite: Suite,
+
+    /// In the suite exhaustive: accesses of a program, at most
+    #[arg(long, value_name = "N", default_value_t = Size::default().events, value_parser = up_to(2, MAX.events))]
+    events: usize,
+
+    /// In the suite exhaustive: read-modify-writes, orders and fences of a program, at most, in programs
+    /// with one access less
+    #[arg(long, value_name = "N", default_value_t = Size::default().special, value_parser = up_to(0, MAX.special))]
+    special: usize,
 
     /// Only tests whose name or key has this in it
     #[arg(long, value_name = "TEXT")]
@@ -66,6 +85,42 @@ pub struct Tests {
     /// release, vulkan]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+}
+
+/// How the code of tests is made, and where it runs.
+#[derive(clap::Args)]
+pub struct Made {
+    /// How the code is made: by naga (checked, bounds, loops or unchecked), or as SPIR-V under the
+    /// GLSL450 (spirv, spirv-bounds) or the Vulkan memory model (vulkan, vulkan-bounds)
+    /// [default: checked; for `list --spirv`, vulkan]
+    #[arg(long, value_name = "VARIANT", value_parser = variant)]
+    variant: Option<Variant>,
+
+    /// Where the threads of a test are: workgroups, workgroup or subgroup
+    #[arg(long, default_value = "workgroups", value_name = "REACH", value_parser = ["workgroups", "workgroup", "subgroup"])]
+    reach: String,
+
+    /// Where the locations are: storage or workgroup
+    #[arg(long, default_value = "storage", value_name = "MEMORY", value_parser = ["storage", "workgroup"])]
+    memory: String,
+
+    /// How far accesses and fences reach: device, queue, workgroup or subgroup (SPIR-V only)
+    #[arg(long, default_value = "device", value_name = "SCOPE", value_parser = scope)]
+    scope: Scope,
+}
+
+impl Made {
+    /// Brings it into a setup; the size of subgroups is the device's.
+    fn put(&self, setup: &mut Setup, subgroup: u32) {
+        setup.variant = self.variant.unwrap_or(setup.variant);
+        setup.reach = match self.reach.as_str() {
+            "workgroup" => Reach::Workgroup,
+            "subgroup" => Reach::Subgroup(subgroup.max(4)),
+            _ => Reach::Workgroups,
+        };
+        setup.memory = if self.memory == "workgroup" { Memory::Workgroup } else { Memory::Storage };
+        setup.scope = self.scope;
+    }
 }
 
 #[derive(clap::Args)]
@@ -98,22 +153,8 @@ pub struct How {
     #[arg(long, default_value = "webgpu", value_name = "TEXT")]
     seed: String,
 
-    /// How the code is made: by naga (checked, bounds, loops or unchecked), or as SPIR-V under the
-    /// GLSL450 (spirv, spirv-bounds) or the Vulkan memory model (vulkan, vulkan-bounds)
-    #[arg(long, default_value = "checked", value_name = "VARIANT", value_parser = variant)]
-    variant: Variant,
-
-    /// Where the threads of a test are: workgroups, workgroup or subgroup
-    #[arg(long, default_value = "workgroups", value_name = "REACH", value_parser = ["workgroups", "workgroup", "subgroup"])]
-    reach: String,
-
-    /// Where the locations are: storage or workgroup
-    #[arg(long, default_value = "storage", value_name = "MEMORY", value_parser = ["storage", "workgroup"])]
-    memory: String,
-
-    /// How far accesses and fences reach: device, queue, workgroup or subgroup (SPIR-V only)
-    #[arg(long, default_value = "device", value_name = "SCOPE", value_parser = scope)]
-    scope: Scope,
+    #[command(flatten)]
+    made: Made,
 
     /// Use the spin barrier and all of the stress also on CPUs, where workgroups wait for each
     /// other in vain
@@ -127,6 +168,11 @@ pub struct How {
 
 /// Show the tests of the paper, what they may show, and their code.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake mutants list --suite conformance --outcomes
+  litmake mutants list --only CoRR --wgsl --reach workgroup --memory workgroup
+  litmake mutants list --only CoRR --spirv code --variant spirv-bounds --memory workgroup --reach workgroup
+  litmake mutants list --suite exhaustive --events 4 --special 0")]
 pub struct List {
     #[command(flatten)]
     tests: Tests,
@@ -143,10 +189,16 @@ pub struct List {
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
 
-    /// Write the SPIR-V of the variant `vulkan` of each test into this folder
+    /// Write the SPIR-V of the pass that runs each test into this folder
     #[arg(long, value_name = "DIR")]
     spirv: Option<PathBuf>,
+
+    #[command(flatten)]
+    made: Made,
 }
+
+/// The size of a subgroup in code that is listed, where no device is asked.
+const SUBGROUP: u32 = 32;
 
 /// Say which devices are here.
 #[derive(clap::Args)]
@@ -167,6 +219,17 @@ fn named<T: Copy>(
     })
 }
 
+/// A parser of numbers within bounds.
+fn up_to(
+    least: usize,
+    most: usize,
+) -> impl Fn(&str) -> std::result::Result<usize, String> + Clone + Send + Sync + 'static {
+    move |word| {
+        let number = word.parse().ok().filter(|n| (least..=most).contains(n));
+        number.ok_or_else(|| format!("a number from {least} to {most} is expected"))
+    }
+}
+
 fn suite(word: &str) -> std::result::Result<Suite, String> {
     named(word, &Suite::ALL, Suite::name)
 }
@@ -183,22 +246,72 @@ fn scope(word: &str) -> std::result::Result<Scope, String> {
     named(word, &Scope::ALL, Scope::name)
 }
 
+/// The tests that a command names, ready to run, and those of them that are not, with the reasons.
+/// One that cannot run costs nobody else's turn.
+pub struct Ready {
+    pub tests: Vec<Prepared>,
+    pub errors: Errors,
+}
+
+/// Tests that came to nothing, and why, by name.
+#[derive(Default)]
+pub struct Errors {
+    said: Vec<(String, String)>,
+    /// The exit status that they ask for.
+    status: u8,
+}
+
+impl Errors {
+    /// Says that a test came to nothing.
+    pub fn add(&mut self, test: &str, why: String, status: u8) {
+        eprintln!("{why}");
+        self.said.push((test.to_string(), why));
+        self.status = self.status.max(status);
+    }
+
+    /// The same for a test that was refused by name, or failed on the device.
+    pub fn failed(&mut self, test: &str, failure: &Failure) {
+        self.add(test, format!("error: {test}: {}", failure.text()), 3);
+    }
+
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    pub fn len(&self) -> usize {
+        self.said.len()
+    }
+
+    /// As result files have them.
+    fn json(&self) -> serde_json::Value {
+        let said = self.said.iter().map(|(test, why)| (test.clone(), why.clone().into()));
+        serde_json::Value::Object(said.collect())
+    }
+}
+
 impl Tests {
-    pub fn read(&self) -> Result<Vec<Test>> {
+    /// The tests, as far as they can be read.
+    pub fn read(&self, errors: &mut Errors) -> Result<Vec<Test>> {
         let mut out = Vec::new();
         if self.files.is_empty() {
-            out.extend(self.suite.tests()?.into_iter().map(|m| m.test));
+            out.extend(self.suite.tests(Size { events: self.events, special: self.special })?);
         }
-        for path in &self.files {
+        let read = |path: &PathBuf| {
             let text = litmake::file::read_text(path, litmake::file::MAX_DATA)
                 .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
-            out.push(litmus::read(&Source::new(path.display().to_string(), text))?);
+            litmus::read(&Source::new(path.display().to_string(), text))
+        };
+        for path in &self.files {
+            match read(path) {
+                Ok(test) => out.push(test),
+                Err(e) => errors.add(&path.display().to_string(), e.to_string(), 2),
+            }
         }
         if let Some(part) = &self.only {
             let key = |t: &Test| t.info.iter().any(|(k, v)| k == "Key" && v.contains(part));
             out.retain(|t| t.name.contains(part) || key(t));
         }
-        if out.is_empty() {
+        if out.is_empty() && errors.len() == 0 {
             return Err(
                 Diag::new("no test is left to run").help("`litmake mutants list` shows all")
             );
@@ -208,6 +321,23 @@ impl Tests {
 
     pub fn models(&self) -> Result<Models> {
         Models::new(self.model.as_deref())
+    }
+
+    /// The tests, ready to run in a scheme.
+    pub fn ready(&self, scheme: Scheme) -> Result<Ready> {
+        let mut models = self.models()?;
+        let mut errors = Errors::default();
+        let mut tests = Vec::new();
+        for test in self.read(&mut errors)? {
+            match Prepared::new(&test, scheme, &mut models) {
+                Ok(prepared) => tests.push(prepared),
+                Err(e) => {
+                    let e = e.or_at(&test.source, test.condition.span);
+                    errors.add(&test.name, e.to_string(), 3);
+                }
+            }
+        }
+        Ok(Ready { tests, errors })
     }
 }
 
@@ -234,14 +364,7 @@ impl How {
         };
         setup.batch = self.batch.unwrap_or(0);
         setup.seed = self.seed.clone();
-        setup.variant = self.variant;
-        setup.reach = match self.reach.as_str() {
-            "workgroup" => Reach::Workgroup,
-            "subgroup" => Reach::Subgroup(subgroup.max(4)),
-            _ => Reach::Workgroups,
-        };
-        setup.memory = if self.memory == "workgroup" { Memory::Workgroup } else { Memory::Storage };
-        setup.scope = self.scope;
+        self.made.put(&mut setup, subgroup);
         setup.spin_anywhere = self.spin;
         setup.overrides.clone_from(&self.sets);
         let environments = setup.draw().map_err(Diag::new)?;
@@ -250,18 +373,16 @@ impl How {
 }
 
 /// Says what is wrong with a device; the exit status.
-fn no_device(failure: &Failure) -> u8 {
+pub fn no_device(failure: &Failure) -> u8 {
     eprintln!("error: {}", failure.text());
     3
 }
 
 pub fn run(args: &Run) -> Result<u8> {
-    let tests = args.tests.read()?;
-    let mut models = args.tests.models()?;
-    let prepared = tests
-        .iter()
-        .map(|t| Prepared::new(t, args.how.preset.scheme(), &mut models))
-        .collect::<Result<Vec<_>>>()?;
+    let Ready { tests: prepared, mut errors } = args.tests.ready(args.how.preset.scheme())?;
+    if prepared.is_empty() {
+        return Ok(errors.status());
+    }
     let mut session = Session::new(args.how.device.as_deref());
     let info = match session.device() {
         Ok(device) => device.info.clone(),
@@ -295,14 +416,24 @@ pub fn run(args: &Run) -> Result<u8> {
                 status = super::common::status_of(3);
                 break;
             }
-            Ending::Failed(failure) => {
-                eprintln!("error: {}: {}", test.name, failure.text());
-                status = 3;
-            }
+            Ending::Failed(failure) => errors.failed(&test.name, &failure),
         }
     }
+    status = status.max(errors.status());
     let params = environments.iter().map(Environment::params);
-    let all = results(&records, params, &info.json(), &setup.seed, setup.json());
+    let mut all = results(&records, params, &info.json(), &setup.seed, setup.json());
+    if errors.len() > 0 {
+        all.other.insert("errors".into(), errors.json());
+    }
+    if args.speed {
+        match speed(&mut session, &prepared, &setup, &records) {
+            Ok((value, lines)) => {
+                lines.into_iter().for_each(&say);
+                all.other.insert("speed".into(), value);
+            }
+            Err(failure) => status = status.max(no_device(&failure)),
+        }
+    }
     if let Some(path) = &args.out {
         litmake::file::write(path, all.write())?;
     }
@@ -328,50 +459,106 @@ pub fn run(args: &Run) -> Result<u8> {
             records.iter().filter(|r| r.mutator.is_none() && !r.violations.is_empty()).count();
         println!("conformance: {conformance} tests, {bad} with violations");
     }
+    if errors.len() > 0 {
+        println!("{} tests ran, {} did not or failed", records.len(), errors.len());
+    }
     Ok(status)
 }
 
-pub fn list(args: &List) -> Result<u8> {
-    let mut models = args.tests.models()?;
-    for test in args.tests.read()? {
-        if let Some(folder) = &args.write {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-            let path = folder.join(format!("{}.litmus", test.name));
-            litmake::file::write(&path, litmus::write(&test))?;
+/// What the device does at best, and what of that each test reached: for results, and for people.
+fn speed(
+    session: &mut Session,
+    tests: &[Prepared],
+    setup: &Setup,
+    records: &[Record],
+) -> litmake::base::failure::Result<(serde_json::Value, Vec<String>)> {
+    let device = session.device()?;
+    let best = Speed::measure(&device)?;
+    let mut lines = vec![format!(
+        "at best: a copy moves {:.3e} bytes/s, {:.3e} operations/s, {:.3e} atomic operations/s",
+        best.bytes, best.operations, best.atomics
+    )];
+    let mut reached = serde_json::Map::new();
+    for record in records {
+        let Some(test) = tests.iter().find(|t| t.name == record.test) else { continue };
+        let shape = setup.shape(&test.program);
+        if !can_tell(&shape) {
             continue;
         }
-        let scheme = litmake::gpu::environment::Scheme::Parallel;
-        let p = Prepared::new(&test, scheme, &mut models)?;
+        let (program, oracle) = (&test.program, &test.oracle);
+        let cost = Cost::new(program, oracle, &shape, setup.variant, device.driver())?;
+        let seconds = record.cells.iter().map(|c| c.seconds).sum();
+        let of_device = record.cells.iter().map(|c| c.device_seconds).sum();
+        let instances = record.cells.iter().map(Cell::instances).sum();
+        let one = Reached::new(&best, &cost, instances, seconds, of_device);
+        lines.push(format!("  {:44} {}", record.key, one.line()));
+        reached.insert(record.key.clone(), one.json());
+    }
+    Ok((serde_json::json!({ "best": best.json(), "reached": reached }), lines))
+}
+
+pub fn list(args: &List) -> Result<u8> {
+    if let Some(folder) = &args.write {
+        let mut errors = Errors::default();
+        make(folder)?;
+        for test in args.tests.read(&mut errors)? {
+            let path = folder.join(format!("{}.litmus", test.name));
+            litmake::file::write(&path, litmus::write(&test))?;
+        }
+        return Ok(errors.status());
+    }
+    let mut setup = Setup::new(Preset::Pte);
+    if args.spirv.is_some() {
+        setup.variant = Variant { bounds: false, code: Code::Words(MemoryModel::Vulkan) };
+    }
+    args.made.put(&mut setup, SUBGROUP);
+    let Ready { tests, mut errors } = args.tests.ready(setup.preset.scheme())?;
+    if let Some(folder) = &args.spirv {
+        make(folder)?;
+    }
+    for p in tests {
+        let shape = setup.shape(&p.program);
+        let code = args.wgsl || args.spirv.is_some();
+        if let (true, Err(why)) = (code, shape.check(&p.program, setup.variant)) {
+            errors.failed(&p.name, &Failure::new(FailureKind::Refused, why));
+            continue;
+        }
         if let Some(folder) = &args.spirv {
-            let variant = Variant { bounds: false, code: Code::Words(MemoryModel::Vulkan) };
-            let shape = wgsl::Shape::new(scheme, &p.program);
-            let words = spirv::module(&p.program, &shape, variant);
+            let made = code::test(&p.program, &p.oracle, &shape, setup.variant, Driver::default());
+            let words = match made {
+                Ok(words) => words,
+                Err(failure) => {
+                    errors.failed(&p.name, &failure);
+                    continue;
+                }
+            };
             let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let path = folder.join(format!("{}.spv", test.name));
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))?;
-            litmake::file::write(&path, bytes)?;
+            litmake::file::write(&folder.join(format!("{}.spv", p.name)), bytes)?;
             continue;
         }
         println!("{:24} {:40} {}", p.name, p.key, p.program.text());
         if args.outcomes {
+            // Where every outcome is looked for, none is more than the others.
+            let every = p.oracle.target.iter().all(|t| *t);
             for i in 0..p.oracle.classes.len() {
                 let class = p.oracle.classes[i].name();
-                let target = if p.oracle.target[i] { "  (target)" } else { "" };
-                if class != "forbidden" || p.oracle.target[i] {
+                let is_target = p.oracle.target[i] && !every;
+                let target = if is_target { "  (target)" } else { "" };
+                if class != "forbidden" || is_target {
                     println!("    {class:12} {}{target}", p.oracle.text(i));
                 }
             }
         }
         if args.wgsl {
-            println!(
-                "{}",
-                wgsl::module(&p.program, &p.oracle, &wgsl::Shape::new(scheme, &p.program))
-            );
+            println!("{}", wgsl::module(&p.program, &p.oracle, &shape));
         }
     }
-    Ok(0)
+    Ok(errors.status())
+}
+
+fn make(folder: &std::path::Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Diag::new(format!("cannot make {}: {e}", folder.display())))
 }
 
 pub fn devices(args: &Devices) -> Result<u8> {

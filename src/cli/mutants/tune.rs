@@ -10,13 +10,14 @@ use litmake::gpu::environment::Environment;
 use litmake::gpu::run::Request;
 use litmake::gpu::session::{Prepared, Session, Setup};
 use litmake::gpu::tuning::{OnDevice, key};
-use litmake::mutate::mcm::Suite;
+use litmake::mutate::small::Size;
+use litmake::mutate::suite::Suite;
 use litmake::stats::confidence::excluded_rate;
 use litmake::stats::merge::{Budget, Target, reproducibility};
 use litmake::stats::search::{Bench, Found, Goal, Replay, adaptive, in_order};
 use litmake::stop::Stopping;
 
-use super::run::{How, Tests};
+use super::run::{How, Ready, Tests};
 
 /// Find an environment for each mutant in which it is killed often enough.
 ///
@@ -153,14 +154,10 @@ pub fn database(path: Option<&PathBuf>) -> Result<Database> {
 
 fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
     let mut db = database(args.db.as_ref())?;
-    let mut models = args.tests.models()?;
-    let scheme = args.how.preset().scheme();
-    let tests = args
-        .tests
-        .read()?
-        .iter()
-        .map(|t| Prepared::new(t, scheme, &mut models))
-        .collect::<Result<Vec<_>>>()?;
+    let Ready { tests, mut errors } = args.tests.ready(args.how.preset().scheme())?;
+    if tests.is_empty() {
+        return Ok(errors.status());
+    }
     let mut session = Session::new(args.how.device());
     let info = match session.device() {
         Ok(device) => device.info.clone(),
@@ -218,9 +215,9 @@ fn on_device(args: &Tune, goal: &Goal) -> Result<u8> {
         status = status.max(conform(args, &mut session, &setup, &tests, &tuned)?);
     }
     for (test, failure) in &failures {
-        eprintln!("error: {test}: {}", failure.text());
+        errors.failed(test, failure);
     }
-    Ok(if failures.is_empty() { status } else { 3 })
+    Ok(status.max(errors.status()))
 }
 
 fn say(args: &Tune, tests: &[Prepared], tuned: &Entry, found: &Found) {
@@ -257,8 +254,8 @@ fn conform(
 ) -> Result<u8> {
     let mut models = args.tests.models()?;
     let mut status = 0;
-    for m in Suite::Conformance.tests()? {
-        let test = Prepared::new(&m.test, setup.preset.scheme(), &mut models)?;
+    for test in Suite::Conformance.tests(Size::default())? {
+        let test = Prepared::new(&test, setup.preset.scheme(), &mut models)?;
         // A mutant's name begins with what it mutates.
         let own = |p: &&Prepared| p.name.starts_with(&format!("{}.", test.name));
         let environments: Vec<Environment> = mutants

@@ -509,9 +509,11 @@ impl<'a> Engine<'a> {
         });
         let mut queue = lock(&self.queue);
         for (i, consumer) in self.graph.nodes.iter().enumerate() {
-            if !matches!(consumer.work, Work::Map(_)) || self.root_index[i] != node {
+            let Work::Map(work) = &consumer.work else { continue };
+            if self.root_index[i] != node {
                 continue;
             }
+            work.told(root.entries.len());
             self.listener
                 .event(&Event::Sized { node: &consumer.label, tasks: root.entries.len() as u64 });
             *lock(&self.shards[i]) = vec![None; count];

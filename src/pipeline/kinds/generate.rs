@@ -16,9 +16,17 @@ pub struct Generate {
     #[serde(default)]
     pub files: Words,
     /// In place of files, tests that litmake makes: `mutants`, `conformance` and `scope` of MC
-    /// Mutants, or `all` of them; `x86-mutants` and `x86-conformance`, or `x86` for both.
+    /// Mutants, or `all` of them; `orders`, accesses that acquire and release; `exhaustive`, every small program
+    /// for GPUs; `x86-mutants` and `x86-conformance`, or `x86` for both.
     #[serde(default)]
     pub suite: Words,
+    /// In the suite `exhaustive`: accesses of a program, at most (2 to 6); 5 where left out.
+    #[serde(default)]
+    pub events: Option<Sp<u64>>,
+    /// In the suite `exhaustive`: read-modify-writes, orders and fences of a program, at most (0 to 4), in programs
+    /// with one access less; 1 where left out.
+    #[serde(default)]
+    pub special: Option<Sp<u64>>,
     /// Globs over paths, or over the names of tests that are made, to leave out.
     #[serde(default)]
     pub exclude: Words,

@@ -37,6 +37,10 @@ pub struct Run {
     /// out.
     #[serde(default)]
     pub seconds: Option<Sp<f64>>,
+    /// On GPUs: seconds that all tests of the stage share, by rounds: in each round every test runs in one more
+    /// environment. Every test runs in one environment at least.
+    #[serde(default)]
+    pub budget: Option<Sp<f64>>,
     /// Iterations a submission, from 1 to 128; as many as fit into 60 ms where left out.
     #[serde(default)]
     pub batch: Option<Sp<u32>>,

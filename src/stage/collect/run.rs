@@ -11,7 +11,8 @@ use litmake_devices::record::{Record, results};
 use litmake_engine::run::Found;
 use litmake_gpu::environment::Preset;
 use litmake_gpu::session::Setup;
-use litmake_mutate::mcm::Suite;
+use litmake_mutate::small::Size;
+use litmake_mutate::suite::Suite;
 use litmake_pipeline::kinds::Run;
 use litmake_pipeline::kinds::run::RunDevice;
 use litmake_pipeline::plan::Node;
@@ -112,8 +113,10 @@ fn violation(
 /// What runs a test on a GPU again, as far as its setup was not the usual one.
 fn gpu_command(record: &Record, item: &str) -> String {
     let has = |suite: &Suite| {
-        suite.tests().is_ok_and(|tests| tests.iter().any(|t| t.test.name == record.test))
+        let tests = suite.tests(Size::default());
+        tests.is_ok_and(|tests| tests.iter().any(|t| t.name == record.test))
     };
+    // Parts of a name are parts of many in the suite of small programs.
     let mut out = match [Suite::All, Suite::Orders].into_iter().find(has) {
         Some(suite) => {
             format!(
@@ -132,6 +135,9 @@ fn gpu_command(record: &Record, item: &str) -> String {
         if let Some(word) = word {
             out += &format!(" --{key} {}", plain::word(word));
         }
+    }
+    for (name, value) in record.setup.get("set").and_then(|v| v.as_object()).into_iter().flatten() {
+        out += &format!(" --set {}", plain::word(&format!("{name}={value}")));
     }
     out
 }
@@ -157,6 +163,11 @@ mod tests {
         assert_eq!(
             command("MP-orders.rel", setup),
             "litmake mutants run --suite orders --only MP-orders.rel --variant vulkan --reach subgroup"
+        );
+        let set = json!({ "set": { "testingWorkgroups": 128 } });
+        assert_eq!(
+            command("own", set),
+            "litmake mutants run dir/t.litmus --set testingWorkgroups=128"
         );
         assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
         let hostile = Record { test: "own".into(), ..Record::default() };

@@ -90,9 +90,10 @@ pub fn setup(node: &Instance, options: &kinds::Run) -> Result<(Setup, Vec<Enviro
     let plain = options.reach == kinds::run::RunReach::default()
         && options.memory == kinds::run::RunMemory::default()
         && !options.spin
-        && options.batch.is_none();
+        && options.batch.is_none()
+        && options.budget.is_none();
     if !plain {
-        let message = "`reach`, `memory`, `spin` and `batch` are for tests on GPUs";
+        let message = "`reach`, `memory`, `spin`, `batch` and `budget` are for tests on GPUs";
         return Err(at(node.span, message.into()).help("leave them out where `device` is `cpu`"));
     }
     let mut setup = Setup::default();

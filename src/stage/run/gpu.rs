@@ -13,12 +13,13 @@ use litmake_base::diag::{Diag, Result};
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
 use litmake_base::records::{Kind, Put};
-use litmake_devices::record::Cell;
+use litmake_devices::record::{Cell, Record};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Travels};
 use litmake_gpu::device::{self, Info};
 use litmake_gpu::environment::{Environment, Preset};
 use litmake_gpu::oracle::{self, MODEL};
-use litmake_gpu::session::{Ending, Prepared, Session, Setup};
+use litmake_gpu::rounds::{self, Rounds, Turn};
+use litmake_gpu::session::{Ending, MAX_LOADED, Prepared, Session, Setup};
 use litmake_gpu::variant::{Scope, Variant};
 use litmake_gpu::wgsl::{Memory, Reach};
 use litmake_litmus::Arch;
@@ -36,6 +37,29 @@ struct Stage {
     /// One test runs at a time: tests that share a device disturb each other.
     session: Mutex<Session>,
     missing: Option<Failure>,
+    purse: Mutex<Purse>,
+}
+
+/// What is left of the budget of a stage.
+#[derive(Default)]
+struct Purse {
+    /// Tests that did not come yet.
+    tests: usize,
+    spent: Duration,
+}
+
+impl Purse {
+    /// What some tests may spend: their share of what is left.
+    fn share(&self, budget: Duration, tests: usize) -> Duration {
+        let all = self.tests.max(tests).max(1);
+        budget.saturating_sub(self.spent).mul_f64(tests as f64 / all as f64)
+    }
+
+    /// That so many tests spent so much.
+    fn spend(&mut self, tests: usize, time: Duration) {
+        self.tests = self.tests.saturating_sub(tests);
+        self.spent += time;
+    }
 }
 
 /// A device, or why there is none.
@@ -87,13 +111,18 @@ pub fn setup(
         Some(n) => Err(at(n.span, format!("{} is not between 1 and {most}", n.value))),
     };
     setup.environments = number(&options.environments, setup.environments, 100_000)?;
-    setup.iterations = number(&options.iterations, setup.iterations, u32::MAX)?;
+    // With a budget it is time that ends a measurement.
+    let iterations = if options.budget.is_some() { u32::MAX } else { setup.iterations };
+    setup.iterations = number(&options.iterations, iterations, u32::MAX)?;
     setup.batch = number(&options.batch, 0, litmake_gpu::run::MAX_BATCH)?;
-    if let Some(seconds) = &options.seconds {
-        let time = Duration::try_from_secs_f64(seconds.value)
-            .map_err(|_| at(seconds.span, format!("{} is no time in seconds", seconds.value)))?;
-        setup.time = Some(time);
-    }
+    let time = |seconds: &Option<Sp<f64>>| match seconds {
+        None => Ok(None),
+        Some(s) => Duration::try_from_secs_f64(s.value)
+            .map(Some)
+            .map_err(|_| at(s.span, format!("{} is no time in seconds", s.value))),
+    };
+    setup.time = time(&options.seconds)?;
+    setup.budget = time(&options.budget)?;
     if let Some(seed) = &options.seed {
         setup.seed = seed.value.clone();
     }
@@ -162,6 +191,7 @@ pub fn stage(
         model,
         session: Mutex::new(Session::new(wanted)),
         missing: found.as_ref().err().cloned(),
+        purse: Mutex::default(),
     };
     Ok((Made { work: Arc::new(stage), fingerprint }, judge))
 }
@@ -176,35 +206,62 @@ impl Stage {
         key.field("number", &(i as u64).to_le_bytes()).finish()
     }
 
-    fn one(&self, models: &mut oracle::Models, content: &[u8], context: &Context) -> Outcome {
+    fn prepare(
+        &self,
+        models: &mut oracle::Models,
+        content: &[u8],
+    ) -> std::result::Result<Prepared, Failure> {
         if let Some(missing) = &self.missing {
-            return Outcome::Failed(missing.clone());
+            return Err(missing.clone());
         }
-        let test = match read_test(content) {
-            Ok(test) => test,
-            Err(failure) => return Outcome::Failed(failure),
-        };
-        let prepared = match Prepared::new(&test, self.setup.preset.scheme(), models) {
-            Ok(prepared) => prepared,
-            Err(e) => {
-                return Outcome::Failed(e.or_at(&test.source, test.condition.span).into());
-            }
-        };
+        let test = read_test(content)?;
+        Prepared::new(&test, self.setup.preset.scheme(), models)
+            .map_err(|e| e.or_at(&test.source, test.condition.span).into())
+    }
+
+    /// Runs tests, all of them for a share of the budget where there is one.
+    fn measure(&self, tests: &[(&[u8], Prepared)], context: &Context) -> Vec<Outcome> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let keys: Vec<Digest> =
-            (0..self.environments.len()).map(|i| self.cell_key(content, i)).collect();
         let records = context.records.as_deref();
-        let known = records.map_or(Vec::new(), |r| r.get(&keys)).into_iter();
-        let known = known.map(|v| serde_json::from_slice(&v?).ok()).collect();
-        let mut keep = |i: usize, cell: &Cell| {
+        let stop = || context.stopped();
+        let (mut keys, mut turns) = (Vec::new(), Vec::new());
+        for (content, test) in tests {
+            let own: Vec<Digest> =
+                (0..self.environments.len()).map(|i| self.cell_key(content, i)).collect();
+            let known = records.map_or(Vec::new(), |r| r.get(&own)).into_iter();
+            let known = known.map(|v| serde_json::from_slice(&v?).ok()).collect();
+            keys.push(own);
+            turns.push(Turn { test, known });
+        }
+        let mut keep = |test: usize, i: usize, cell: &Cell| {
             if let (Some(records), Ok(value)) = (records, serde_json::to_vec(cell)) {
-                records.put(&[Put { kind: Kind::Action, key: keys[i], value: &value }]);
+                records.put(&[Put { kind: Kind::Action, key: keys[test][i], value: &value }]);
             }
         };
-        let stop = || context.stopped();
-        let (record, ending) =
-            session.record(&prepared, &self.setup, &self.environments, known, &stop, &mut keep);
-        match ending {
+        let purse = || self.purse.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = match self.setup.budget {
+            Some(budget) => {
+                let rounds = Rounds {
+                    setup: &self.setup,
+                    environments: &self.environments,
+                    budget: purse().share(budget, tests.len()),
+                    stop: &stop,
+                };
+                let (ended, spent) = rounds::run(&mut session, turns, &rounds, &mut keep);
+                purse().spend(tests.len(), spent);
+                ended
+            }
+            None => turns
+                .into_iter()
+                .enumerate()
+                .map(|(test, Turn { test: prepared, known })| {
+                    let (setup, environments) = (&self.setup, &self.environments);
+                    let mut keep = |i: usize, cell: &Cell| keep(test, i, cell);
+                    session.record(prepared, setup, environments, known, &stop, &mut keep)
+                })
+                .collect(),
+        };
+        let outcome = |(record, ending): (Record, Ending)| match ending {
             Ending::Stopped => Outcome::stopped(),
             Ending::Whole => {
                 let bytes = serde_json::to_vec(&record).unwrap_or_default();
@@ -214,7 +271,8 @@ impl Stage {
                 }
             }
             Ending::Failed(failure) => Outcome::Failed(failure),
-        }
+        };
+        ended.into_iter().map(outcome).collect()
     }
 }
 
@@ -224,7 +282,15 @@ impl Map for Stage {
     }
 
     fn batch(&self) -> usize {
-        1
+        match self.setup.budget {
+            None => 1,
+            // As many as stay compiled from one round to the next.
+            Some(_) => MAX_LOADED,
+        }
+    }
+
+    fn told(&self, items: usize) {
+        self.purse.lock().unwrap_or_else(PoisonError::into_inner).tests = items;
     }
 
     fn run(&self, items: &[Vec<Vec<u8>>], context: &Context) -> Vec<Outcome> {
@@ -235,10 +301,41 @@ impl Map for Stage {
                 return vec![Outcome::Failed(failure); items.len()];
             }
         };
-        let mut one = |item: &Vec<Vec<u8>>| match context.stopped() {
-            true => Outcome::stopped(),
-            false => self.one(&mut models, &item[0], context),
-        };
-        items.iter().map(&mut one).collect()
+        if context.stopped() {
+            return items.iter().map(|_| Outcome::stopped()).collect();
+        }
+        let mut tests = Vec::new();
+        let mut out: Vec<Option<Outcome>> = Vec::new();
+        for item in items {
+            match self.prepare(&mut models, &item[0]) {
+                Ok(prepared) => {
+                    tests.push((item[0].as_slice(), prepared));
+                    out.push(None);
+                }
+                Err(failure) => out.push(Some(Outcome::Failed(failure))),
+            }
+        }
+        let mut ran = self.measure(&tests, context).into_iter();
+        let out =
+            out.into_iter().map(|o| o.or_else(|| ran.next()).unwrap_or_else(Outcome::stopped));
+        out.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_early_tests_leave_of_a_budget_goes_to_later_ones() {
+        let budget = Duration::from_secs(100);
+        let mut purse = Purse { tests: 10, spent: Duration::ZERO };
+        assert_eq!(purse.share(budget, 4), Duration::from_secs(40));
+        purse.spend(4, Duration::from_secs(10));
+        assert_eq!(purse.share(budget, 3), Duration::from_secs(45));
+        purse.spend(3, Duration::from_secs(95));
+        assert_eq!(purse.share(budget, 3), Duration::ZERO);
+        // Nobody said how many there are.
+        assert_eq!(Purse::default().share(budget, 2), budget);
     }
 }

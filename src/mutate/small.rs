@@ -1,0 +1,240 @@
+//! Every small program for GPUs, up to symmetry: relaxed loads and stores, and among them
+//! read-modify-writes, accesses that acquire or release, and fences.
+//!
+//! Nobody says what a program is to look for: a test of this kind shows every outcome, and whoever
+//! has a model says which of them are forbidden. It does not know models, nor how the tests run.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use litmake_base::diag::{Result, Source};
+use litmake_generate::edge::{Atom, Dir, Order};
+use litmake_generate::exhaustive::{self, Access, Between, Bounds, Program};
+use litmake_litmus::{self as litmus, Test};
+
+/// How large programs may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Accesses of a program, at most.
+    pub events: usize,
+    /// At most so many of the accesses of a program, and of the places between them, are special: a
+    /// read-modify-write, an order, a fence. Programs with something special have one access less.
+    pub special: usize,
+}
+
+impl Default for Size {
+    /// What a device goes through in minutes: 511 programs of loads and stores, and with what is
+    /// special some thousand.
+    fn default() -> Size {
+        Size { events: 5, special: 1 }
+    }
+}
+
+/// What a suite may have at most; each step further makes ten times as many programs.
+pub const MAX: Size = Size { events: 6, special: 4 };
+
+const LOCATIONS: [&str; 2] = ["x", "y"];
+/// As many as run on GPUs.
+const THREADS: usize = 4;
+
+/// The programs of up to a size, smaller ones first.
+pub fn tests(size: Size) -> Result<Vec<Test>> {
+    let mut out = Vec::new();
+    for events in 2..=size.events {
+        for special in 0..=size.special {
+            if special > 0 && events == size.events && size.events > 2 {
+                continue;
+            }
+            of(events, special, &mut out)?;
+        }
+    }
+    Ok(out)
+}
+
+/// The programs with exactly so many accesses and so much that is special.
+fn of(events: usize, special: usize, out: &mut Vec<Test>) -> Result<()> {
+    let atoms = [Order::Rlx, Order::Acq, Order::Rel, Order::AcqRel];
+    let mut bounds = Bounds::new(THREADS, events, LOCATIONS.len());
+    if special > 0 {
+        bounds.atoms = atoms.map(|o| Some(Atom::Order(o))).to_vec();
+        bounds.between = vec![Between::Nothing, Between::Fence];
+        bounds.rmws = true;
+    }
+    let mut failed = Ok(());
+    let _ = exhaustive::each(&bounds, events, special, &mut |program| {
+        if !tells(program) {
+            return ControlFlow::Continue(());
+        }
+        match litmus::read(&Source::new(name(program), text(program))) {
+            Ok(test) => out.push(test),
+            Err(e) => {
+                failed = Err(e);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    failed
+}
+
+fn order(access: &Access) -> Order {
+    match access.atom {
+        Some(Atom::Order(order)) => order,
+        _ => Order::Rlx,
+    }
+}
+
+/// Whether all orders of a program are ones that its accesses can have, and order something, and
+/// whether the model could forbid anything.
+fn tells(program: &Program) -> bool {
+    let fits = |thread: &Vec<Access>| {
+        thread.iter().enumerate().all(|(i, access)| {
+            let acquires = access.dir == Dir::R || access.rmw;
+            let releases = access.dir == Dir::W || access.rmw;
+            let (first, last) = (i == 0, i + 1 == thread.len());
+            match order(access) {
+                Order::Rlx => true,
+                Order::Acq => acquires && !last,
+                Order::Rel => releases && !first,
+                Order::AcqRel => access.rmw && !first && !last,
+                _ => false,
+            }
+        })
+    };
+    let accesses = || program.iter().flatten();
+    // Of two plain accesses in two threads every outcome is one of theirs.
+    program.iter().all(fits) && (accesses().count() > 2 || accesses().any(|a| a.rmw))
+}
+
+/// Directions, locations and what orders them: `WxRx+Wx`, `Wx-f-Wy+Ryacq-Rx`. `X` exchanges, `A`
+/// adds 0.
+fn name(program: &Program) -> String {
+    let mut out = String::new();
+    for (t, thread) in program.iter().enumerate() {
+        if t > 0 {
+            out.push('+');
+        }
+        for access in thread {
+            out.push(match (access.dir, access.rmw) {
+                (Dir::W, false) => 'W',
+                (Dir::W, true) => 'X',
+                (Dir::R, false) => 'R',
+                (Dir::R, true) => 'A',
+            });
+            out += LOCATIONS[usize::from(access.loc)];
+            out += match order(access) {
+                Order::Acq => "acq",
+                Order::Rel => "rel",
+                Order::AcqRel => "acqrel",
+                _ => "",
+            };
+            if access.between == Between::Fence {
+                out += "-f-";
+            }
+        }
+    }
+    out
+}
+
+/// The program as a test of the C dialect, which shows all reads and all final values.
+fn text(program: &Program) -> String {
+    let places = program.iter().flatten().map(|a| usize::from(a.loc) + 1).max().unwrap_or(0);
+    let inits: Vec<String> = LOCATIONS[..places].iter().map(|x| format!("{x}=0;")).collect();
+    let mut observed: Vec<String> = LOCATIONS[..places].iter().map(|x| format!("{x};")).collect();
+    let mut out = format!("C {}\n{{ {} }}\n", name(program), inits.join(" "));
+    let (mut registers, mut values) = (0, [0; LOCATIONS.len()]);
+    for (t, thread) in program.iter().enumerate() {
+        let params: Vec<String> = (0..places)
+            .filter(|x| thread.iter().any(|a| usize::from(a.loc) == *x))
+            .map(|x| format!("atomic_int* {}", LOCATIONS[x]))
+            .collect();
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "\nP{t}({}) {{", params.join(", "));
+        for access in thread {
+            let place = usize::from(access.loc);
+            let x = LOCATIONS[place];
+            let order = match order(access) {
+                Order::Acq => "memory_order_acquire",
+                Order::Rel => "memory_order_release",
+                Order::AcqRel => "memory_order_acq_rel",
+                _ => "memory_order_relaxed",
+            };
+            if access.dir == Dir::W {
+                values[place] += 1;
+            }
+            let v = values[place];
+            let call = match (access.dir, access.rmw) {
+                (Dir::W, false) => format!("atomic_store_explicit({x}, {v}, {order})"),
+                (Dir::W, true) => format!("atomic_exchange_explicit({x}, {v}, {order})"),
+                (Dir::R, false) => format!("atomic_load_explicit({x}, {order})"),
+                (Dir::R, true) => format!("atomic_fetch_add_explicit({x}, 0, {order})"),
+            };
+            // What an exchange finds is looked at, too.
+            let _ = match access.dir == Dir::R || access.rmw {
+                true => writeln!(out, "  int r{registers} = {call};"),
+                false => writeln!(out, "  {call};"),
+            };
+            if access.dir == Dir::R || access.rmw {
+                observed.push(format!("{t}:r{registers};"));
+                registers += 1;
+            }
+            if access.between == Between::Fence {
+                out += "  atomic_thread_fence(memory_order_acq_rel);\n";
+            }
+        }
+        out += "}\n";
+    }
+    out + &format!("\nlocations [{}]\nforall (true)\n", observed.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn names(size: Size) -> Vec<String> {
+        tests(size).unwrap().into_iter().map(|t| t.name).collect()
+    }
+
+    #[test]
+    fn loads_and_stores_are_those_of_the_generator_and_all_distinct() {
+        let all = names(Size { events: 5, special: 0 });
+        let distinct: BTreeSet<&String> = all.iter().collect();
+        // 10, 62 and 439 programs of three, four and five accesses, on one or two locations, in up
+        // to four threads.
+        assert_eq!((all.len(), distinct.len()), (511, 511));
+        for name in ["RxRx+Wx", "WxWy+RyRx", "WxRy+WyRx"] {
+            let same = |n: &&String| {
+                let threads: BTreeSet<&str> = n.split('+').collect();
+                threads == name.split('+').collect()
+            };
+            assert!(all.iter().any(|n| same(&n)), "{name}");
+        }
+    }
+
+    #[test]
+    fn special_programs_are_distinct_and_no_order_is_in_vain() {
+        let all = tests(Size { events: 5, special: 2 }).unwrap();
+        let distinct: BTreeSet<&String> = all.iter().map(|t| &t.name).collect();
+        assert_eq!(distinct.len(), all.len());
+        let has = |part: &str| all.iter().any(|t| t.name.contains(part));
+        assert!(has("X") && has("A") && has("acq") && has("rel") && has("-f-"));
+        // Message passing, each way round.
+        assert!(has("WxWyrel+RyacqRx") || has("RyacqRx+WxWyrel") || has("RxacqRy+WyWxrel"));
+        for name in distinct {
+            for thread in name.split('+') {
+                assert!(!thread.ends_with("acq") && !thread.ends_with("-f-"), "{name}");
+            }
+        }
+        // Two exchanges of one place, both of which find the initial value.
+        assert!(has("Xx+Xx"));
+    }
+
+    #[test]
+    fn a_program_shows_all_that_it_reads() {
+        let all = tests(Size { events: 4, special: 1 }).unwrap();
+        let test = all.iter().find(|t| t.name == "Xx+RxRx" || t.name == "RxRx+Xx").unwrap();
+        assert_eq!(test.locations.len(), 4);
+    }
+}
