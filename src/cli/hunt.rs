@@ -34,7 +34,8 @@ use super::{common, completions, findings, made};
 /// A test whose code has a sequence of instructions that was not seen before leads to tests beside it; a
 /// source of tests whose code is all known is left. Every test is compiled, and compared where its code
 /// or what its source asks of that code is new. Each bug is reduced and written as it is found. The hunt
-/// is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on.
+/// is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on. Of profiles for one
+/// machine, the code is also mixed, and the layouts of atomic types are compared.
 ///
 /// Exit status: 0, nothing new was found; 1, new bugs, or differences that were not looked into; 2, bad
 /// input; 3, something needed failed, or a compiler made nothing of any test.
@@ -100,6 +101,9 @@ const SIMULATE: u64 = 2;
 /// So many errors are kept as examples.
 const ERRORS: usize = 50;
 
+/// A round has one mixed test for so many drawn ones.
+const MIXED: u32 = 16;
+
 /// A round looks into differences no longer than this, in seconds; what is left is open.
 const LOOK: u64 = 120;
 
@@ -112,8 +116,8 @@ struct Tally {
     known: u64,
     /// Tests with a profile that were compared.
     compared: u64,
-    /// Those that were not, by why: `refused` by the lifting, the readers or a compiler, `given up` by the
-    /// simulation, or `failed`.
+    /// Those that were not, by why: `refused` by the lifting or the readers, `not for the compiler`, which
+    /// has no such type, `given up` by the simulation, or `failed`.
     not_compared: BTreeMap<String, u64>,
     /// By profile, how many tests were compared.
     profiles: BTreeMap<String, u64>,
@@ -304,8 +308,81 @@ fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> ser
                 },
             }),
         ]);
+        stages.extend(mixing(kept, args));
     }
     serde_json::json!({ "name": "hunt", "stages": stages })
+}
+
+/// The profiles of which code may be in one program: those for one machine, where there are several.
+fn machines(names: &[String]) -> Vec<Vec<String>> {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in names {
+        let Some(profile) = known.iter().find(|p| p.name == *name) else { continue };
+        // Of `clang-aarch64be-O2` the second word.
+        let family = profile.unversioned().unwrap_or_default();
+        let Some(target) = family.split('-').nth(1) else { continue };
+        let is_c = profile.language == litmake::lang::Language::C;
+        if is_c && profile.model.as_deref() != Some("ptx") && target != "spirv" {
+            // Newer machines run the code of both.
+            let machine = if matches!(target, "armv7" | "armv8") { "arm" } else { target };
+            out.entry(machine.to_string()).or_default().push(name.clone());
+        }
+    }
+    out.into_values().filter(|profiles| profiles.len() > 1).collect()
+}
+
+/// The stages that mix code of profiles for one machine, statement by statement, and in the first round
+/// compare their layouts of atomic types. Mixed tests are sampled, not steered: what clashes is how two
+/// compilers make operations, of which there are not many.
+fn mixing(kept: &Kept, args: &Args) -> Vec<serde_json::Value> {
+    let groups = machines(&kept.profiles);
+    let count = args.round / MIXED;
+    if kept.hunt.blind || groups.is_empty() || count == 0 {
+        return Vec::new();
+    }
+    let seed = kept.hunt.seed.wrapping_add(kept.hunt.rounds) % (1 << 32);
+    let sample = serde_json::json!({ "families": ["mix-table4"], "sample": count, "seed": seed });
+    let model = made::plain(&kept.source_model);
+    let mut out = vec![
+        serde_json::json!({ "name": "mixed", "generate": sample }),
+        serde_json::json!({
+            "name": "mixed-source",
+            "simulate": { "from": "mixed", "model": model, "timeout": SIMULATE },
+        }),
+        serde_json::json!({ "name": "parts", "split": { "from": "mixed", "by": "instruction" } }),
+    ];
+    for (i, group) in groups.iter().enumerate() {
+        let named = |what: &str| format!("{what}-{i}");
+        let profiles: Vec<String> = group.iter().map(|p| made::plain(p)).collect();
+        let each: Vec<serde_json::Value> =
+            profiles.iter().map(|p| serde_json::json!({ "profile": p })).collect();
+        out.extend([
+            serde_json::json!({
+                "name": named("parts-code"),
+                "foreach": each,
+                "compile": { "from": "parts", "profile": "${profile}" },
+            }),
+            serde_json::json!({ "name": named("mixes"), "link": { "from": named("parts-code") } }),
+            serde_json::json!({
+                "name": named("mixed-target"),
+                "simulate": { "from": named("mixes"), "unroll": 1, "timeout": SIMULATE },
+            }),
+            serde_json::json!({
+                "name": named("mixed-compare"),
+                "compare": {
+                    "source": "mixed-source",
+                    "target": named("mixed-target"),
+                    "investigate": args.investigate,
+                },
+            }),
+        ]);
+        if kept.hunt.rounds == 0 {
+            let layout = serde_json::json!({ "profiles": profiles });
+            out.push(serde_json::json!({ "name": named("layout"), "layout": layout }));
+        }
+    }
+    out
 }
 
 /// One round; says whether it came to its end. What an interrupt cuts short is done again.
@@ -371,7 +448,7 @@ fn round(
         chosen = hunt.learn(sources, &drawn, &code);
     } else {
         // What was refused was counted when it was compiled.
-        report.errors.retain(|e| is_of_simulation(e));
+        report.errors.retain(|e| !was_counted(e));
     }
     hunt.judged(&chosen, &compared);
     kept.hunt = hunt;
@@ -563,27 +640,28 @@ fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
     out
 }
 
-/// Whether an error is of a simulation that was given up or failed, and not of a test or its code.
-fn is_of_simulation(error: &litmake::report::Error) -> bool {
-    let simulates = error.stage.starts_with("target") || error.stage.starts_with("source");
-    simulates && error.kind != FailureKind::Unreadable
+/// Whether an error was counted when the drawn tests were compiled.
+fn was_counted(error: &litmake::report::Error) -> bool {
+    let is_of = |stage: &str| error.stage.starts_with(stage);
+    is_of("code") || is_of("tests") || error.kind == FailureKind::Unreadable
 }
 
 fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     for error in &report.errors {
-        let is_of = |stage: &str| error.stage.starts_with(stage);
+        let is_of = |stages: &[&str]| stages.iter().any(|s| error.stage.starts_with(s));
+        let simulates = is_of(&["target", "source", "mixed-target", "mixed-source"]);
+        let compiles = is_of(&["code", "parts", "link", "mixes"]);
         let why = match error.kind {
-            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken.
-            FailureKind::Broken(Fault::Open) => "refused",
-            FailureKind::Broken(Fault::OutOfTime) if is_of("target") || is_of("source") => {
-                "given up"
-            }
+            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken, and
+            // nothing of ours refused the test.
+            FailureKind::Refused | FailureKind::Broken(Fault::Open) => "not for the compiler",
+            FailureKind::Broken(Fault::OutOfTime) if simulates => "given up",
             FailureKind::Broken(_) => {
                 *broken = true;
                 "failed"
             }
-            _ if is_of("code") || error.kind == FailureKind::Unreadable => "refused",
-            _ if is_of("target") || is_of("source") => "given up",
+            _ if compiles || error.kind == FailureKind::Unreadable => "refused",
+            _ if simulates => "given up",
             _ => "failed",
         };
         *tally.not_compared.entry(why.into()).or_default() += 1;

@@ -20,8 +20,12 @@ const OTHERS: usize = 4;
 /// An operation of the source with a sequence counts as new so often.
 const LOOKS: u8 = 2;
 
+/// A test whose simulation is likely to cost more, in instructions, would be given up. What is new in it
+/// is left to another test.
+const MOST: u64 = 4096;
+
 /// What a comparison costs beside the code, in instructions.
-const COMPARED: u64 = 64;
+const COMPARED: u64 = 8;
 
 /// Code that a compiler made of a test.
 #[derive(Clone, Debug)]
@@ -97,6 +101,7 @@ impl Uses {
         for code in &code {
             of.entry(code.at).or_default().push(code);
         }
+        of.retain(|_, all| all.iter().all(|code| code.weight <= MOST));
         let is_open =
             |code: &Code, gram: &u64| unjudged.get(code.arch).is_some_and(|s| s.contains(gram));
         let mut covered: BTreeSet<(&str, u64)> = BTreeSet::new();

@@ -265,7 +265,8 @@ impl Writer<'_> {
             .spare
             .iter()
             .map(|s| s.to_string())
-            .filter(|s| !taken.contains(s))
+            // A register may have two names, such as `R14` and `LR`.
+            .filter(|s| self.canonical(s).is_some_and(|name| !taken.contains(&name)))
             .rev()
             .collect()
     }
