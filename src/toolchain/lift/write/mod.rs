@@ -266,7 +266,7 @@ impl Writer<'_> {
             .iter()
             .map(|s| s.to_string())
             // A register may have two names, such as `R14` and `LR`.
-            .filter(|s| self.canonical(s).is_some_and(|name| !taken.contains(&name)))
+            .filter(|s| !taken.contains(&self.canonical(s).unwrap_or_else(|| s.clone())))
             .rev()
             .collect()
     }
