@@ -10,6 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use litmake::base::failure::{FailureKind, Fault};
 use litmake::diag::{Diag, Result, Source};
 use litmake::file::{self, write};
+use litmake::hunt::choose::Chosen;
 use litmake::hunt::sources::Sources;
 use litmake::hunt::{Drawn, Hunt};
 use litmake::litmus;
@@ -31,8 +32,10 @@ use super::{common, completions, findings, made};
 /// Look for bugs that nobody knows: draw tests, compile, compare, learn, and go on.
 ///
 /// A test whose code has a sequence of instructions that was not seen before leads to tests beside it; a
-/// source of tests whose code is all known is left. Each bug is reduced and written as it is found. The
-/// hunt is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on.
+/// source of tests whose code is all known is left. Every test is compiled, and compared where its code
+/// or what its source asks of that code is new. Each bug is reduced and written as it is found. The hunt
+/// is kept in a folder: an interrupt (Ctrl-C) stops it, and the same command goes on. Of profiles for one
+/// machine, the code is also mixed, and the layouts of atomic types are compared.
 ///
 /// Exit status: 0, nothing new was found; 1, new bugs, or differences that were not looked into; 2, bad
 /// input; 3, something needed failed, or a compiler made nothing of any test.
@@ -61,7 +64,7 @@ pub struct Args {
     state: PathBuf,
 
     /// Tests in a round
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
     round: u32,
 
     /// Stop after so many rounds in all, if the time is not over before
@@ -80,7 +83,7 @@ pub struct Args {
     #[arg(long, default_value_t = 2, value_name = "N")]
     investigate: u64,
 
-    /// Learn nothing for drawing: what steering is measured against
+    /// Learn nothing for drawing, and compare every test: what steering is measured against
     #[arg(long)]
     blind: bool,
 
@@ -98,6 +101,9 @@ const SIMULATE: u64 = 2;
 /// So many errors are kept as examples.
 const ERRORS: usize = 50;
 
+/// A round has one mixed test for so many drawn ones.
+const MIXED: u32 = 16;
+
 /// A round looks into differences no longer than this, in seconds; what is left is open.
 const LOOK: u64 = 120;
 
@@ -106,10 +112,12 @@ const LOOK: u64 = 120;
 #[serde(deny_unknown_fields)]
 struct Tally {
     seconds: f64,
+    /// Tests of which nothing was compared, as nothing in them was new.
+    known: u64,
     /// Tests with a profile that were compared.
     compared: u64,
-    /// Those that were not, by why: `refused` by the lifting, the readers or a compiler, `given up` by the
-    /// simulation, or `failed`.
+    /// Those that were not, by why: `refused` by the lifting or the readers, `not for the compiler`, which
+    /// has no such type, `given up` by the simulation, or `failed`.
     not_compared: BTreeMap<String, u64>,
     /// By profile, how many tests were compared.
     profiles: BTreeMap<String, u64>,
@@ -262,38 +270,119 @@ fn newest() -> Vec<String> {
     best.into_values().map(|p| p.name.clone()).collect()
 }
 
-/// The stages of a round. The tests of bugs that are known come with it, so that what shows one of them
-/// is found out without reducing it.
-fn pipeline(kept: &Kept, args: &Args, files: &[PathBuf]) -> serde_json::Value {
+/// The stages of a round: what compiles tests, and, where `compares`, what compares them. The tests of
+/// bugs that are known come with the second, so that what shows one of them is found out without reducing it.
+fn pipeline(kept: &Kept, args: &Args, files: &[&PathBuf], compares: bool) -> serde_json::Value {
     let files: Vec<String> = files.iter().map(|p| made::plain(&p.to_string_lossy())).collect();
     let profiles: Vec<serde_json::Value> =
         kept.profiles.iter().map(|p| serde_json::json!({ "profile": made::plain(p) })).collect();
     let model = made::plain(&kept.source_model);
-    serde_json::json!({
-        "name": "hunt",
-        "stages": [
-            { "name": "tests", "generate": { "files": files } },
-            { "name": "source", "simulate": { "from": "tests", "model": model, "timeout": SIMULATE } },
-            {
-                "name": "code",
-                "foreach": profiles,
-                "compile": {
-                    "from": "tests",
-                    "profile": "${profile}",
-                    "storage": Storage::from(args.storage),
-                },
+    let mut stages = vec![
+        serde_json::json!({ "name": "tests", "generate": { "files": files } }),
+        serde_json::json!({
+            "name": "code",
+            "foreach": profiles,
+            "compile": {
+                "from": "tests",
+                "profile": "${profile}",
+                "storage": Storage::from(args.storage),
             },
-            { "name": "target", "simulate": { "from": "code", "timeout": SIMULATE } },
-            {
+        }),
+    ];
+    if compares {
+        stages.extend([
+            serde_json::json!({
+                "name": "source",
+                "simulate": { "from": "tests", "model": model, "timeout": SIMULATE },
+            }),
+            serde_json::json!({
+                "name": "target",
+                "simulate": { "from": "code", "timeout": SIMULATE },
+            }),
+            serde_json::json!({
                 "name": "compare",
                 "compare": {
                     "source": "source",
                     "target": "target",
                     "investigate": args.investigate,
                 },
-            },
-        ],
-    })
+            }),
+        ]);
+        stages.extend(mixing(kept, args));
+    }
+    serde_json::json!({ "name": "hunt", "stages": stages })
+}
+
+/// The profiles of which code may be in one program: those for one machine, where there are several.
+fn machines(names: &[String]) -> Vec<Vec<String>> {
+    let known = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in names {
+        let Some(profile) = known.iter().find(|p| p.name == *name) else { continue };
+        // Of `clang-aarch64be-O2` the second word.
+        let family = profile.unversioned().unwrap_or_default();
+        let Some(target) = family.split('-').nth(1) else { continue };
+        let is_c = profile.language == litmake::lang::Language::C;
+        if is_c && profile.model.as_deref() != Some("ptx") && target != "spirv" {
+            // Newer machines run the code of both.
+            let machine = if matches!(target, "armv7" | "armv8") { "arm" } else { target };
+            out.entry(machine.to_string()).or_default().push(name.clone());
+        }
+    }
+    out.into_values().filter(|profiles| profiles.len() > 1).collect()
+}
+
+/// The stages that mix code of profiles for one machine, statement by statement, and in the first round
+/// compare their layouts of atomic types. Mixed tests are sampled, not steered: what clashes is how two
+/// compilers make operations, of which there are not many.
+fn mixing(kept: &Kept, args: &Args) -> Vec<serde_json::Value> {
+    let groups = machines(&kept.profiles);
+    let count = args.round / MIXED;
+    if kept.hunt.blind || groups.is_empty() || count == 0 {
+        return Vec::new();
+    }
+    let seed = kept.hunt.seed.wrapping_add(kept.hunt.rounds) % (1 << 32);
+    let sample = serde_json::json!({ "families": ["mix-table4"], "sample": count, "seed": seed });
+    let model = made::plain(&kept.source_model);
+    let mut out = vec![
+        serde_json::json!({ "name": "mixed", "generate": sample }),
+        serde_json::json!({
+            "name": "mixed-source",
+            "simulate": { "from": "mixed", "model": model, "timeout": SIMULATE },
+        }),
+        serde_json::json!({ "name": "parts", "split": { "from": "mixed", "by": "instruction" } }),
+    ];
+    for (i, group) in groups.iter().enumerate() {
+        let named = |what: &str| format!("{what}-{i}");
+        let profiles: Vec<String> = group.iter().map(|p| made::plain(p)).collect();
+        let each: Vec<serde_json::Value> =
+            profiles.iter().map(|p| serde_json::json!({ "profile": p })).collect();
+        out.extend([
+            serde_json::json!({
+                "name": named("parts-code"),
+                "foreach": each,
+                "compile": { "from": "parts", "profile": "${profile}" },
+            }),
+            serde_json::json!({ "name": named("mixes"), "link": { "from": named("parts-code") } }),
+            serde_json::json!({
+                "name": named("mixed-target"),
+                "simulate": { "from": named("mixes"), "unroll": 1, "timeout": SIMULATE },
+            }),
+            serde_json::json!({
+                "name": named("mixed-compare"),
+                "compare": {
+                    "source": "mixed-source",
+                    "target": named("mixed-target"),
+                    "investigate": args.investigate,
+                },
+            }),
+        ]);
+        if kept.hunt.rounds == 0 {
+            let layout = serde_json::json!({ "profiles": profiles });
+            out.push(serde_json::json!({ "name": named("layout"), "layout": layout }));
+        }
+    }
+    out
 }
 
 /// One round; says whether it came to its end. What an interrupt cuts short is done again.
@@ -316,25 +405,58 @@ fn round(
     let known = known(args, kept)?;
     let (tests, proofs) = files(&folder, &drawn, &known)?;
     let waiting = waiting(&folder, kept)?;
-    let others = proofs.iter().map(|(p, _)| p).chain(&waiting);
-    let all: Vec<PathBuf> = tests.iter().chain(others).cloned().collect();
     let again = (proofs.len() + waiting.len()) as u64;
+    // What is to be compared is known when all is compiled; without steering, all is.
+    let mut chosen = Chosen::all(Vec::new(), drawn.len());
     let mut code = Vec::new();
+    let mut refused = None;
+    if !hunt.blind {
+        let files: Vec<&PathBuf> = tests.iter().collect();
+        let mut look = |run: &Ran| code = learned(run, &tests);
+        let stages = pipeline(kept, args, &files, false);
+        let (report, _) = made::part(&stages, &args.how, &args.how.ask, store, first, &mut look)?;
+        if report.stopped {
+            return Ok(false);
+        }
+        refused = Some(report);
+        chosen = hunt.learn(sources, &drawn, &code);
+    }
+    let mut compared = BTreeSet::new();
     let mut shown: Vec<(String, String)> = Vec::new();
     let mut look = |run: &Ran| {
-        code = learned(run, &tests);
+        if hunt.blind {
+            code = learned(run, &tests);
+        }
         shown = seen(run, &proofs);
+        compared = judged(run, &tests);
     };
-    let pipeline = pipeline(kept, args, &all);
+    let others = proofs.iter().map(|(p, _)| p).chain(&waiting);
+    let files: Vec<&PathBuf> = chosen.tests.iter().map(|at| &tests[*at]).chain(others).collect();
     let ask = args.how.ask.for_part(LOOK.min(left.max(10.0) as u64));
-    let (mut report, used) = made::part(&pipeline, &args.how, &ask, store, first, &mut look)?;
+    let (mut report, used) = match files.is_empty() {
+        true => Default::default(),
+        false => {
+            let stages = pipeline(kept, args, &files, true);
+            let first = first && hunt.blind;
+            made::part(&stages, &args.how, &ask, store, first, &mut look)?
+        }
+    };
     if report.stopped {
         return Ok(false);
     }
-    hunt.learn(sources, &drawn, &code);
+    if hunt.blind {
+        chosen = hunt.learn(sources, &drawn, &code);
+    } else {
+        // What was refused was counted when it was compiled.
+        report.errors.retain(|e| !was_counted(e));
+    }
+    hunt.judged(&chosen, &compared);
     kept.hunt = hunt;
     kept.tally.seconds += started.elapsed().as_secs_f64();
-    count_errors(&mut kept.tally, &report, broken);
+    kept.tally.known += (drawn.len() - chosen.tests.len()) as u64;
+    for report in refused.iter().chain([&report]) {
+        count_errors(&mut kept.tally, report, broken);
+    }
     for d in &report.differences {
         // What came with the round was counted when it was drawn.
         let compared = d.compared.saturating_sub(again);
@@ -350,9 +472,11 @@ fn round(
     let novel = kept.hunt.marks.last().map_or(0, |m| m.novel);
     if !args.how.quiet {
         eprintln!(
-            "round {}: {} tests, {novel} new code; {} sequences, {} of {} sources left, {} bugs{}",
+            "round {}: {} tests, {novel} new code, {} compared; {} sequences, {} of {} sources left, {} \
+             bugs{}",
             kept.hunt.rounds,
             drawn.len(),
+            chosen.tests.len(),
             kept.hunt.sequences(),
             kept.hunt.arms.iter().filter(|a| a.is_left()).count(),
             kept.hunt.arms.len(),
@@ -482,6 +606,23 @@ fn learned(run: &Ran, tests: &[PathBuf]) -> Vec<(usize, litmus::Test)> {
     out
 }
 
+/// Which of the drawn tests were compared, by their places, with the instruction set.
+fn judged(run: &Ran, tests: &[PathBuf]) -> BTreeSet<(usize, &'static str)> {
+    let mut out = BTreeSet::new();
+    for (i, node) in run.plan.nodes.iter().enumerate() {
+        let Some(profile) = &node.profile else { continue };
+        if !node.kind.options().judges() {
+            continue;
+        }
+        for (at, path) in tests.iter().enumerate() {
+            if run.saw(i, &path.to_string_lossy()) != Seen::Nothing {
+                out.insert((at, profile.arch.name()));
+            }
+        }
+    }
+    out
+}
+
 /// Which tests of known bugs showed a difference with which profile.
 fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
     let mut out = Vec::new();
@@ -499,18 +640,28 @@ fn seen(run: &Ran, proofs: &Proofs) -> Vec<(String, String)> {
     out
 }
 
+/// Whether an error was counted when the drawn tests were compiled.
+fn was_counted(error: &litmake::report::Error) -> bool {
+    let is_of = |stage: &str| error.stage.starts_with(stage);
+    is_of("code") || is_of("tests") || error.kind == FailureKind::Unreadable
+}
+
 fn count_errors(tally: &mut Tally, report: &Report, broken: &mut bool) {
     for error in &report.errors {
-        let is_of = |stage: &str| error.stage.starts_with(stage);
+        let is_of = |stages: &[&str]| stages.iter().any(|s| error.stage.starts_with(s));
+        let simulates = is_of(&["target", "source", "mixed-target", "mixed-source"]);
+        let compiles = is_of(&["code", "parts", "link", "mixes"]);
         let why = match error.kind {
-            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken.
-            FailureKind::Broken(Fault::Open) => "refused",
+            // A compiler that says no to a test, such as to 128 bits where it has none, is not broken, and
+            // nothing of ours refused the test.
+            FailureKind::Refused | FailureKind::Broken(Fault::Open) => "not for the compiler",
+            FailureKind::Broken(Fault::OutOfTime) if simulates => "given up",
             FailureKind::Broken(_) => {
                 *broken = true;
                 "failed"
             }
-            _ if is_of("code") || error.kind == FailureKind::Unreadable => "refused",
-            _ if is_of("target") || is_of("source") => "given up",
+            _ if compiles || error.kind == FailureKind::Unreadable => "refused",
+            _ if simulates => "given up",
             _ => "failed",
         };
         *tally.not_compared.entry(why.into()).or_default() += 1;
@@ -588,6 +739,7 @@ fn json(kept: &Kept, report: &Report) -> String {
             "seed": kept.hunt.seed,
             "rounds": kept.hunt.rounds,
             "tests": kept.hunt.tests,
+            "unjudged": kept.hunt.unjudged(),
             "tally": kept.tally,
             "sequences": kept.hunt.by_arch().collect::<BTreeMap<_, _>>(),
             "novelty": kept.hunt.rates(),
@@ -614,11 +766,15 @@ fn told(kept: &Kept) -> String {
     let (hunt, tally) = (&kept.hunt, &kept.tally);
     let mut out = String::new();
     let not: u64 = tally.not_compared.values().sum();
+    let known = match tally.known {
+        0 => String::new(),
+        n => format!(" ({n} tests with nothing new were compiled alone)"),
+    };
     let whys: Vec<String> =
         tally.not_compared.iter().map(|(why, n)| format!("{n} {why}")).collect();
     let _ = writeln!(
         out,
-        "\nhunted {:.0} s: {} rounds, {} tests on {} profiles, {} comparisons; {not} not compared{}",
+        "\nhunted {:.0} s: {} rounds, {} tests on {} profiles, {} comparisons{known}; {not} not compared{}",
         tally.seconds,
         hunt.rounds,
         hunt.tests,
@@ -629,6 +785,9 @@ fn told(kept: &Kept) -> String {
     let by_arch: Vec<String> = hunt.by_arch().map(|(arch, n)| format!("{arch} {n}")).collect();
     let _ =
         writeln!(out, "sequences of instructions: {} ({})", hunt.sequences(), by_arch.join(", "));
+    if hunt.unjudged() > 0 {
+        let _ = writeln!(out, "  of which no compared test has: {}", hunt.unjudged());
+    }
     if !kept.open.is_empty() {
         let _ = writeln!(out, "open: {} tests with differences to look into", kept.open.len());
     }

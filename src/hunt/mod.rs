@@ -1,9 +1,11 @@
 //! The hunt: which tests to try next, by what the code of earlier ones was like.
 //!
 //! A test whose code has a sequence of instructions that no test had before leads to tests beside it; a
-//! source of tests whose code is all known is left. It does not know how tests are compiled and
-//! compared: it gives tests, and is told the code that compilers made of them.
+//! source of tests whose code is all known is left. Tests are drawn where they bring most for what they
+//! cost, and of those that were compiled a part is chosen to be compared (`choose`). It does not know
+//! how tests are compiled and compared: it gives tests, and is told the code that compilers made of them.
 
+pub mod choose;
 pub mod cover;
 pub mod sequences;
 pub mod sources;
@@ -15,14 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use choose::{Chosen, Code, Uses};
 use cover::Cover;
 use litmake_base::digest::Digest;
 use litmake_generate::axes::Random;
-use sequences::grams;
 use sources::{Place, Sources};
 
 /// The version of what is kept of a hunt.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// So many leads are kept, the best.
 const LEADS: usize = 4000;
@@ -30,8 +32,14 @@ const LEADS: usize = 4000;
 /// So many tests beside one that was new are tried.
 const NEIGHBOURS: usize = 4;
 
-/// As many draws of a source count for how much it is drawn from.
+/// About as many draws of a source count for how much it is drawn from.
 const RECENT: u32 = 32;
+
+/// The arm of the tests that are beside such as were new.
+const BESIDE: &str = "beside new ones";
+
+/// What a test costs beside its code, in instructions: it is written, read and handed about.
+const EACH: u64 = 16;
 
 /// A test to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +48,13 @@ pub struct Drawn {
     pub name: String,
     /// The test, in C.
     pub text: String,
-    /// The source that it came from, or that the test came from which it is beside.
-    pub source: usize,
+    /// The arm that it was drawn by.
+    pub arm: usize,
     /// Where in its source it was drawn.
     pub place: Place,
 }
 
-/// What became of the tests of one source.
+/// What became of the tests of one source, or of those beside tests that were new.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
     /// What reports call the source.
@@ -55,24 +63,39 @@ pub struct Arm {
     pub drawn: u64,
     /// Those of which some code was new.
     pub novel: u64,
-    /// The last draws, a bit each, the last one lowest.
+    /// The sequences that were new in them.
+    pub brought: u64,
+    /// What they cost, in instructions.
+    pub cost: u64,
+    /// Whether the last draws were new, a bit each, the last one lowest.
     recent: u32,
+    /// What the last draws brought and cost, where older ones count less and less.
+    lately: (u64, u64),
 }
 
 impl Arm {
-    fn seen(&mut self, novel: bool) {
+    fn seen(&mut self, new: u64, cost: u64) {
         self.drawn += 1;
-        self.novel += u64::from(novel);
-        self.recent = self.recent << 1 | u32::from(novel);
+        self.novel += u64::from(new > 0);
+        self.brought += new;
+        self.cost += cost;
+        self.recent = self.recent << 1 | u32::from(new > 0);
+        let fade = |sum: u64, add: u64| sum - sum / u64::from(RECENT) + add * 1024;
+        self.lately = (fade(self.lately.0, new), fade(self.lately.1, cost));
     }
 
-    /// How often it is drawn from, against others: as its last draws were new. One of which all code
-    /// is known is left, but for a try now and then.
-    fn weight(&self) -> u64 {
-        let count = self.drawn.min(RECENT.into());
-        match count {
-            0..4 => 64,
-            count => 1 + 63 * u64::from(self.recent.count_ones()) / count,
+    /// Thousandths of a sequence that its last draws brought for each instruction that they cost.
+    fn worth(&self) -> u64 {
+        self.lately.0 * 1000 / self.lately.1.max(1)
+    }
+
+    /// How often it is drawn from, where the best arm is worth so much. What is worth half is drawn a
+    /// quarter as often. One of which all code is known is left, but for a try now and then.
+    fn weight(&self, best: u64) -> u64 {
+        let of_best = |worth: u64| 1 + 255 * worth * worth / (best * best).max(1);
+        match self.drawn {
+            0..8 => 128,
+            _ => of_best(self.worth().min(best)),
         }
     }
 
@@ -85,10 +108,9 @@ impl Arm {
 /// A test to try because one beside it was new.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Lead {
-    /// How many sequences of the test beside it were new, with the sign turned: the best is first.
+    /// How much that test brought for what it cost, with the sign turned: the best is first.
     rank: i64,
     number: u64,
-    source: usize,
     place: Place,
 }
 
@@ -123,6 +145,10 @@ pub struct Hunt {
     next_lead: u64,
     /// Sequences that were seen, by instruction set.
     seen: BTreeMap<String, BTreeSet<u64>>,
+    /// Those of them that no test has which was compared.
+    unjudged: BTreeMap<String, BTreeSet<u64>>,
+    /// What was compared of what the source asked for, with which code.
+    uses: Uses,
     /// Tests that were drawn, by their texts.
     done: BTreeSet<u64>,
     /// How it went on.
@@ -142,10 +168,12 @@ impl Hunt {
             rounds: 0,
             tests: 0,
             draws: 0,
-            arms: Sources::names().into_iter().map(arm).collect(),
+            arms: names().map(arm).collect(),
             leads: BTreeSet::new(),
             next_lead: 0,
             seen: BTreeMap::new(),
+            unjudged: BTreeMap::new(),
+            uses: Uses::default(),
             done: BTreeSet::new(),
             marks: Vec::new(),
             cover: Cover::default(),
@@ -154,7 +182,7 @@ impl Hunt {
 
     /// Whether this version can go on with it.
     pub fn is_current(&self) -> bool {
-        self.format == FORMAT && self.arms.iter().map(|a| a.name.clone()).eq(Sources::names())
+        self.format == FORMAT && self.arms.iter().map(|a| a.name.clone()).eq(names())
     }
 
     /// The next tests, no more than `count`. They are drawn when this is called; [`Hunt::learn`] is
@@ -168,31 +196,34 @@ impl Hunt {
             }
             self.draws += 1;
             let mut random = Random::of(self.seed, self.draws);
-            // Every second test is one beside a test that was new, while there are such.
-            let lead = if out.len() % 2 == 1 { self.leads.pop_first() } else { None };
-            let (source, place) = match lead {
-                Some(lead) => (lead.source, Some(lead.place)),
-                None => {
-                    let source = self.choose(&mut random);
-                    (source, sources.draw(source, &mut random))
-                }
+            let arm = self.pick(&mut random);
+            let place = match arm.checked_sub(self.arms.len() - 1) {
+                Some(_) => self.leads.pop_first().map(|lead| lead.place),
+                None => sources.draw(arm, &mut random),
             };
             let Some(place) = place else { continue };
             let Some((name, text)) = sources.test(&place) else { continue };
             if self.done.insert(Digest::of(text.as_bytes()).prefix()) && names.insert(name.clone())
             {
-                out.push(Drawn { name, text, source, place });
+                out.push(Drawn { name, text, arm, place });
             }
         }
         out
     }
 
-    fn choose(&self, random: &mut Random) -> usize {
-        let weight = |arm: &Arm| if self.blind { 1 } else { arm.weight() };
-        let all: u64 = self.arms.iter().map(weight).sum();
+    fn pick(&self, random: &mut Random) -> usize {
+        let best = self.arms.iter().map(Arm::worth).max().unwrap_or(0);
+        let last = self.arms.len() - 1;
+        let weight = |(i, arm): (usize, &Arm)| match () {
+            // Without leads there is nothing beside.
+            () if i == last && self.leads.is_empty() => 0,
+            () if self.blind => 1,
+            () => arm.weight(best),
+        };
+        let all: u64 = self.arms.iter().enumerate().map(weight).sum();
         let mut at = random.number() % all.max(1);
         for (i, arm) in self.arms.iter().enumerate() {
-            match at.checked_sub(weight(arm)) {
+            match at.checked_sub(weight((i, arm))) {
                 Some(rest) => at = rest,
                 None => return i,
             }
@@ -201,34 +232,45 @@ impl Hunt {
     }
 
     /// Takes in what compilers made of tests that were drawn: `code` has pairs of a test's place among
-    /// them and a test of assembly.
+    /// them and a test of assembly. Gives the tests that are worth comparing.
     pub fn learn(
         &mut self,
         sources: &mut Sources,
         drawn: &[Drawn],
         code: &[(usize, litmake_litmus::Test)],
-    ) {
-        let mut new: Vec<i64> = vec![0; drawn.len()];
-        for (at, test) in code {
-            let seen = self.seen.entry(test.arch.name().to_string()).or_default();
-            for gram in grams(test) {
-                if seen.insert(gram) {
-                    new[*at] += 1;
+    ) -> Chosen {
+        let all: Vec<Code> = code.iter().map(|(at, test)| Code::of(*at, test)).collect();
+        let (mut new, mut cost) = (vec![0; drawn.len()], vec![EACH; drawn.len()]);
+        for code in &all {
+            cost[code.at] += code.size + EACH;
+            let seen = self.seen.entry(code.arch.into()).or_default();
+            for gram in &code.grams {
+                if seen.insert(*gram) {
+                    new[code.at] += 1;
+                    self.unjudged.entry(code.arch.into()).or_default().insert(*gram);
                 }
             }
         }
-        for (test, new) in drawn.iter().zip(&new) {
+        let chosen = match self.blind {
+            true => Chosen::all(all, drawn.len()),
+            false => self.uses.choose(drawn, all, &self.unjudged),
+        };
+        for (at, more) in chosen.costs() {
+            cost[at] += more;
+        }
+        for ((test, new), cost) in drawn.iter().zip(&new).zip(&cost) {
             self.tests += 1;
             self.cover.add(&test.text);
-            self.arms[test.source].seen(*new > 0);
+            self.arms[test.arm].seen(*new, *cost);
             if *new == 0 || self.blind {
                 continue;
             }
             let mut random = Random::of(self.seed ^ 1, self.next_lead);
             for place in sources.beside(&test.place, &mut random, NEIGHBOURS) {
-                let (number, source) = (self.next_lead, test.source);
+                let number = self.next_lead;
                 self.next_lead += 1;
-                self.leads.insert(Lead { rank: -new, number, source, place });
+                let rank = -((new * 1000 / cost) as i64);
+                self.leads.insert(Lead { rank, number, place });
             }
         }
         while self.leads.len() > LEADS {
@@ -240,6 +282,24 @@ impl Hunt {
             novel: new.iter().filter(|n| **n > 0).count() as u64,
             sequences: self.sequences(),
         });
+        chosen
+    }
+
+    /// Takes in which of the chosen tests were compared: their places, each with an instruction set. What
+    /// the others had is still to be judged.
+    pub fn judged(&mut self, chosen: &Chosen, compared: &BTreeSet<(usize, &str)>) {
+        for code in chosen.code.iter().filter(|c| compared.contains(&(c.at, c.arch))) {
+            if let Some(unjudged) = self.unjudged.get_mut(code.arch) {
+                for gram in &code.grams {
+                    unjudged.remove(gram);
+                }
+            }
+        }
+    }
+
+    /// How many sequences were seen that no test had which was compared.
+    pub fn unjudged(&self) -> u64 {
+        self.unjudged.values().map(|s| s.len() as u64).sum()
     }
 
     /// How many sequences were seen.
@@ -270,4 +330,9 @@ impl Hunt {
         }
         out
     }
+}
+
+/// The names of the arms: the sources, and what is beside tests that were new.
+fn names() -> impl Iterator<Item = String> {
+    Sources::names().into_iter().chain([BESIDE.to_string()])
 }

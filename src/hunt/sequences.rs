@@ -16,19 +16,39 @@ use litmake_litmus::{Arch, Body, Line, Test};
 /// Instructions in a sequence.
 pub const LENGTH: usize = 3;
 
-/// The sequences of a test's code, each as a number, that are the same for tests that differ in names alone.
-pub fn grams(test: &Test) -> BTreeSet<u64> {
-    let mut out = BTreeSet::new();
+/// What is looked at of a test's code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// The sequences of each thread, each as a number, that are the same for tests that differ in names
+    /// alone.
+    pub threads: Vec<BTreeSet<u64>>,
+    /// How many instructions there are.
+    pub size: u64,
+    /// What the simulation is likely to cost, in instructions.
+    pub weight: u64,
+}
+
+/// The form of a test's code.
+pub fn form(test: &Test) -> Form {
+    let mut out = Form::default();
+    let mut jumps = 0;
     for body in &test.threads {
-        let Body::Asm(lines) = body else { continue };
-        let tokens: Vec<Vec<Token>> =
-            lines.iter().filter(|l| !l.text.is_empty()).map(|l| tokens(test.arch, l)).collect();
-        for window in tokens.windows(LENGTH) {
-            let mut hasher = rustc_hash::FxHasher::default();
-            sequence(window).hash(&mut hasher);
-            out.insert(hasher.finish());
+        let mut grams = BTreeSet::new();
+        if let Body::Asm(lines) = body {
+            let tokens: Vec<Vec<Token>> =
+                lines.iter().filter(|l| !l.text.is_empty()).map(|l| tokens(test.arch, l)).collect();
+            for window in tokens.windows(LENGTH) {
+                let mut hasher = rustc_hash::FxHasher::default();
+                sequence(window).hash(&mut hasher);
+                grams.insert(hasher.finish());
+            }
+            out.size += tokens.len() as u64;
+            jumps += tokens.iter().filter(|t| t.contains(&Token::Word("L".into()))).count() as u32;
         }
+        out.threads.push(grams);
     }
+    // Three jumps more are about twice the time: each has two ways, of which most are known.
+    out.weight = (out.size / 4).max(1) << (jumps / 3).min(20);
     out
 }
 

@@ -26,6 +26,9 @@ const LISTED: [&str; 11] = [
     "c11-pointers",
 ];
 
+/// On so many axes tests are special that are drawn from crowds.
+const CROWDS: [usize; 2] = [4, 7];
+
 /// Which test of a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Place {
@@ -46,18 +49,21 @@ impl Sources {
     pub fn names() -> Vec<String> {
         let any = ["anything".to_string(), "sync".to_string()];
         let axes = Axis::ALL.into_iter().skip(3).map(|a| format!("axis {}", a.name()));
-        any.into_iter().chain(axes).chain(LISTED.map(String::from)).collect()
+        let crowds = CROWDS.map(|n| format!("{n} axes"));
+        any.into_iter().chain(axes).chain(crowds).chain(LISTED.map(String::from)).collect()
     }
 
     /// A test of a source by chance.
     pub fn draw(&mut self, source: usize, random: &mut Random) -> Option<Place> {
         let axes = AXES - 3;
+        let listed = 2 + axes + CROWDS.len();
         match source {
             0 => Some(Place::Grid(axes::draw(random, &[]).0)),
             1 => Some(Place::Grid(axes::draw(random, &[Axis::Release, Axis::Acquire]).0)),
             n if n < 2 + axes => Some(Place::Grid(axes::draw(random, &[Axis::ALL[3 + n - 2]]).0)),
+            n if n < listed => Some(Place::Grid(crowd(random, CROWDS[n - 2 - axes]).0)),
             n => {
-                let family = n - 2 - axes;
+                let family = n - listed;
                 let count = self.list(family).len();
                 (count > 0).then(|| Place::Listed(family, random.below(count)))
             }
@@ -114,6 +120,23 @@ impl Sources {
             all
         })
     }
+}
+
+/// A point that is special on several axes: what one of them makes of the code meets what others make.
+fn crowd(random: &mut Random, count: usize) -> Point {
+    let mut point = axes::draw(random, &[]);
+    for _ in 0..count * 2 {
+        if point.special().count() >= count {
+            break;
+        }
+        let axis = Axis::ALL[3 + random.below(AXES - 3)];
+        let next = point.with(axis, 1 + random.below(axis.choices() - 1));
+        // Not all choices go together.
+        if axes::text(&next).is_some() {
+            point = next;
+        }
+    }
+    point
 }
 
 /// Names of files have a limit.

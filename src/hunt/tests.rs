@@ -6,6 +6,10 @@ fn code(text: &str) -> litmus::Test {
     litmus::read(&Source::new("t", text)).unwrap_or_else(|e| panic!("{e}"))
 }
 
+fn grams(test: &litmus::Test) -> BTreeSet<u64> {
+    sequences::form(test).threads.into_iter().flatten().collect()
+}
+
 fn x86(first: &str) -> litmus::Test {
     code(&format!(
         "X86_64 t\n{{ x=0; y=0; }}\n P0 ;\n {first} ;\n movl %ebx,(y) ;\n mfence ;\nexists (x=0)\n"
@@ -57,7 +61,11 @@ fn draws_are_the_same_for_the_same_seed_and_go_on_where_they_were() {
                 (i, x86(&format!("addl ${},%ebx ;\n nop{}", hunt.tests, hunt.tests as usize + i)))
             })
             .collect();
-        hunt.learn(sources, &drawn, &code);
+        let chosen = hunt.learn(sources, &drawn, &code);
+        // What was not compared stays to be judged.
+        let before = hunt.unjudged();
+        hunt.judged(&chosen, &chosen.tests.iter().map(|at| (*at, "X86_64")).collect());
+        assert!(before > 0 && hunt.unjudged() == 0);
         drawn.into_iter().map(|d| (d.name, d.text)).collect::<Vec<_>>()
     };
     let (mut one, mut sources) = (Hunt::new(3, false), Sources::default());
@@ -88,15 +96,79 @@ fn no_test_is_drawn_twice() {
 #[test]
 fn a_source_of_which_all_code_is_known_is_left() {
     let mut arm = Arm::default();
-    assert_eq!(arm.weight(), 64);
-    for _ in 0..40 {
-        arm.seen(false);
+    assert_eq!(arm.weight(1000), 128);
+    for _ in 0..200 {
+        arm.seen(0, 40);
     }
     assert!(arm.is_left());
-    assert_eq!(arm.weight(), 1);
-    arm.seen(true);
+    assert_eq!(arm.weight(1000), 1);
+    arm.seen(90, 40);
     assert!(!arm.is_left());
-    assert!(arm.weight() > 1);
+    assert!(arm.weight(arm.worth()) > 1);
+}
+
+/// What brings as much for half the cost is drawn from more often.
+#[test]
+fn sources_are_drawn_from_by_what_they_bring_for_what_they_cost() {
+    let (mut cheap, mut dear) = (Arm::default(), Arm::default());
+    for _ in 0..100 {
+        cheap.seen(3, 50);
+        dear.seen(3, 100);
+    }
+    let best = cheap.worth();
+    assert!(dear.worth() * 2 <= best + 1 && best <= dear.worth() * 2 + 2);
+    assert_eq!(cheap.weight(best), 256);
+    assert!((60..70).contains(&dear.weight(best)));
+}
+
+fn drawn(text: &str) -> Drawn {
+    Drawn { name: "t".into(), text: text.into(), arm: 0, place: Place::Listed(0, 0) }
+}
+
+/// Tests that have, among them, all that is new are compared, and the cheapest of such; what a test has
+/// that no other has is never left out.
+#[test]
+fn what_is_new_is_compared_and_what_is_known_is_not() {
+    let text =
+        "C t\n{}\nP0(atomic_int *x) {\natomic_store_explicit(x, 1, memory_order_relaxed);\n}\n";
+    let code = |at, first: &str| Code::of(at, &x86(first));
+    let all = [
+        code(0, "addl $1,%ebx"),
+        code(1, "addl $1,%ebx ;\n xorl %eax,%eax"),
+        code(2, "addl $1,%ebx"),
+        code(3, "nop"),
+    ];
+    let drawn: Vec<Drawn> = (0..4).map(|_| drawn(text)).collect();
+    let mut unjudged: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for code in &all {
+        unjudged.entry(code.arch.into()).or_default().extend(&code.grams);
+    }
+    let mut uses = Uses::default();
+    let chosen = uses.choose(&drawn, all.to_vec(), &unjudged);
+    let has = |gram: &u64| chosen.tests.iter().any(|at| all[*at].grams.contains(gram));
+    assert!(unjudged["X86_64"].iter().all(has));
+    assert!(chosen.tests.contains(&1) && chosen.tests.contains(&3));
+    // Twice an operation is looked at with a sequence, though none is new; then no more.
+    let again = |uses: &mut Uses| uses.choose(&drawn, all.to_vec(), &BTreeMap::new()).tests;
+    let counts: Vec<usize> = (0..4).map(|_| again(&mut uses).len()).collect();
+    assert!(counts[0] >= 1 && counts[0] <= 1 + drawn.len() / 4, "{counts:?}");
+    assert_eq!(counts[3], 0, "{counts:?}");
+    // Another order is something else to look at.
+    let other: Vec<Drawn> =
+        drawn.iter().map(|d| self::drawn(&d.text.replace("relaxed", "release"))).collect();
+    assert_eq!(uses.choose(&other, all.to_vec(), &BTreeMap::new()).tests.len(), 1);
+}
+
+#[test]
+fn what_a_thread_asks_for_is_its_operations_with_their_orders() {
+    let text = "C t\n{ int x; }\nstatic void give(_Atomic int *f) {\natomic_thread_fence(memory_order_release);\n}\n\
+                P0(_Atomic int *x) {\natomic_compare_exchange_weak_explicit(x, &e, 1, memory_order_acq_rel, memory_order_relaxed);\n}\n\
+                P1 (atomic_int* x) {\nint r = atomic_load(x);\n}\nexists (x=0)\n";
+    let words: Vec<Vec<String>> =
+        choose::asked(text).into_iter().map(|w| w.into_iter().collect()).collect();
+    let fence = "atomic_thread_fence release";
+    let cas = "atomic_compare_exchange_weak_explicit acq_rel relaxed";
+    assert_eq!(words, [[cas, fence], ["atomic_load", fence]]);
 }
 
 #[test]

@@ -123,8 +123,9 @@ pub const CALLS: [&str; 11] = [
     "scratch-call",
 ];
 
-/// Plain accesses to memory of the thread alone, around each operation.
-pub const AROUNDS: [&str; 12] = [
+/// Plain accesses to memory of the thread alone, or atomic loads of an object that nobody writes,
+/// around each operation.
+pub const AROUNDS: [&str; 15] = [
     "none",
     "stores-8",
     "stores-16",
@@ -137,6 +138,9 @@ pub const AROUNDS: [&str; 12] = [
     "copies",
     "steps",
     "spans",
+    "table-32",
+    "table-64",
+    "table-128",
 ];
 
 /// What the owner did with the data before.

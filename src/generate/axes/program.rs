@@ -609,6 +609,7 @@ impl<'p> Program<'p> {
             Some("8") => "uint8_t",
             Some("16") => "int16_t",
             Some("64") => "int64_t",
+            Some("128") => "__int128",
             _ => "int",
         };
         match choice {
@@ -625,6 +626,12 @@ impl<'p> Program<'p> {
                 let a = self.scratch("a", "int");
                 let r = self.observed("int");
                 format!("*{a} = 2;\n{code}{r} = *{a};\n")
+            }
+            // A load of what is const must not write, however a machine loads so many bytes at once.
+            choice if choice.starts_with("table") => {
+                let q = self.scratch("q", &format!("const _Atomic {ty}"));
+                let r = self.observed(ty);
+                format!("{code}{r} = atomic_load_explicit({q}, memory_order_relaxed);\n")
             }
             choice if choice.starts_with("stores") => {
                 let a = self.scratch("a", ty);
@@ -885,8 +892,10 @@ impl<'p> Program<'p> {
         for thread in &self.threads {
             for (name, declaration) in &thread.params {
                 let ty = declaration.rsplit_once(" *").map_or("int", |(ty, _)| ty);
-                let ty = ty.trim_start_matches("volatile ").trim_start_matches("_Atomic ");
+                let ty = ty.trim_start_matches("const ").trim_start_matches("volatile ");
+                let ty = ty.trim_start_matches("_Atomic ");
                 let text = match name.as_str() {
+                    name if name.starts_with('q') => format!("{ty} {name} = 7;"),
                     "k" => "int k = 1;".to_string(),
                     "x" if has_data(self.shape) && self.array() => format!("{ty} x[4];"),
                     name => format!("{ty} {name};"),

@@ -266,7 +266,8 @@ impl Writer<'_> {
             .spare
             .iter()
             .map(|s| s.to_string())
-            .filter(|s| !taken.contains(s))
+            // A register may have two names, such as `R14` and `LR`.
+            .filter(|s| !taken.contains(&self.canonical(s).unwrap_or_else(|| s.clone())))
             .rev()
             .collect()
     }

@@ -1,0 +1,248 @@
+//! Which of the tests that were compiled are compared, which costs more than to compile them.
+//!
+//! First the cheapest tests that have, among them, every sequence of instructions that no compared test
+//! had. Of the others, as many as a quarter of what was drawn: those in which what the source asks for
+//! has become code that it was seldom seen to become. The same sequence is right for one order and wrong for
+//! another, so sequences alone would not do. It does not know how tests are compared.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::hash::{Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+use super::Drawn;
+use super::sequences::{Form, form};
+use litmake_litmus::Test;
+
+/// Of so many tests that were drawn, one is compared though none of its sequences is new.
+const OTHERS: usize = 4;
+
+/// An operation of the source with a sequence counts as new so often.
+const LOOKS: u8 = 2;
+
+/// A test whose simulation is likely to cost more, in instructions, would be given up. What is new in it
+/// is left to another test.
+const MOST: u64 = 4096;
+
+/// What a comparison costs beside the code, in instructions.
+const COMPARED: u64 = 8;
+
+/// Code that a compiler made of a test.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// The test's place among those that were drawn.
+    pub at: usize,
+    /// The instruction set.
+    pub arch: &'static str,
+    /// How many instructions it has.
+    pub size: u64,
+    /// What its simulation is likely to cost, in instructions.
+    pub weight: u64,
+    /// The sequences of each thread.
+    threads: Vec<BTreeSet<u64>>,
+    /// All of them.
+    pub grams: BTreeSet<u64>,
+}
+
+impl Code {
+    /// The code of the test at a place.
+    pub fn of(at: usize, test: &Test) -> Code {
+        let Form { threads, size, weight } = form(test);
+        let grams = threads.iter().flatten().copied().collect();
+        Code { at, arch: test.arch.name(), size, weight, threads, grams }
+    }
+}
+
+/// What is to be compared of tests that were drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// The places of the tests, in order.
+    pub tests: Vec<usize>,
+    /// Their code, and that of the others.
+    pub code: Vec<Code>,
+}
+
+impl Chosen {
+    /// All of so many tests.
+    pub fn all(code: Vec<Code>, count: usize) -> Chosen {
+        Chosen { tests: (0..count).collect(), code }
+    }
+
+    /// What the comparison of each costs, in instructions.
+    pub fn costs(&self) -> Vec<(usize, u64)> {
+        let costs = costs(&self.code);
+        self.tests.iter().map(|at| (*at, costs.get(at).copied().unwrap_or(COMPARED))).collect()
+    }
+}
+
+fn costs(code: &[Code]) -> BTreeMap<usize, u64> {
+    let mut out = BTreeMap::new();
+    for code in code {
+        *out.entry(code.at).or_insert(COMPARED) += code.weight;
+    }
+    out
+}
+
+/// How often each operation with its orders was compared with each sequence of instructions beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uses(BTreeMap<u32, u8>);
+
+impl Uses {
+    /// Chooses from tests that were drawn. `unjudged` are the sequences, by instruction set, that no test had
+    /// which was compared.
+    pub fn choose(
+        &mut self,
+        drawn: &[Drawn],
+        code: Vec<Code>,
+        unjudged: &BTreeMap<String, BTreeSet<u64>>,
+    ) -> Chosen {
+        let costs = costs(&code);
+        let mut of: BTreeMap<usize, Vec<&Code>> = BTreeMap::new();
+        for code in &code {
+            of.entry(code.at).or_default().push(code);
+        }
+        of.retain(|_, all| all.iter().all(|code| code.weight <= MOST));
+        let is_open =
+            |code: &Code, gram: &u64| unjudged.get(code.arch).is_some_and(|s| s.contains(gram));
+        let mut covered: BTreeSet<(&str, u64)> = BTreeSet::new();
+        let open =
+            |covered: &BTreeSet<(&'static str, u64)>, at: usize| -> BTreeSet<(&'static str, u64)> {
+                let all = of[&at].iter().flat_map(|c| c.grams.iter().map(move |g| (*c, *g)));
+                all.filter(|(c, g)| is_open(c, g) && !covered.contains(&(c.arch, *g)))
+                    .map(|(c, g)| (c.arch, g))
+                    .collect()
+            };
+        let mut taken = BTreeSet::new();
+        greedy(
+            of.keys().copied().collect(),
+            usize::MAX,
+            &costs,
+            &mut covered,
+            |covered, at| open(covered, at).len() as u64,
+            |covered, at| {
+                let new = open(covered, at);
+                covered.extend(new);
+                taken.insert(at);
+            },
+        );
+        let asked: BTreeMap<usize, Vec<u32>> =
+            of.iter().map(|(at, code)| (*at, uses(&asked(&drawn[*at].text), code))).collect();
+        for at in &taken {
+            self.compared(&asked[at]);
+        }
+        let rest = of.keys().copied().filter(|at| !taken.contains(at)).collect();
+        greedy(
+            rest,
+            drawn.len() / OTHERS,
+            &costs,
+            self,
+            |uses, at| uses.worth(&asked[&at]),
+            |uses, at| {
+                uses.compared(&asked[&at]);
+                taken.insert(at);
+            },
+        );
+        let tests = taken.into_iter().collect();
+        Chosen { tests, code }
+    }
+
+    fn worth(&self, of: &[u32]) -> u64 {
+        let times = |key: &u32| self.0.get(key).copied().unwrap_or(0);
+        of.iter().map(|key| u64::from(LOOKS.saturating_sub(times(key)))).sum()
+    }
+
+    fn compared(&mut self, of: &[u32]) {
+        for key in of {
+            let times = self.0.entry(*key).or_default();
+            *times = (*times + 1).min(LOOKS);
+        }
+    }
+}
+
+/// Takes the item that is worth most for what it costs, again and again. What an item is worth gets less
+/// as others are taken, and never more.
+fn greedy<S>(
+    items: Vec<usize>,
+    most: usize,
+    costs: &BTreeMap<usize, u64>,
+    state: &mut S,
+    worth: impl Fn(&S, usize) -> u64,
+    mut take: impl FnMut(&mut S, usize),
+) {
+    let rank = |state: &S, at: usize| {
+        let worth = worth(state, at);
+        (worth > 0).then(|| worth * 1_000_000 / costs.get(&at).copied().unwrap_or(1).max(1))
+    };
+    // Of equals the first.
+    let mut heap: BinaryHeap<(u64, std::cmp::Reverse<usize>)> = items
+        .into_iter()
+        .filter_map(|at| Some((rank(state, at)?, std::cmp::Reverse(at))))
+        .collect();
+    let mut count = 0;
+    while count < most
+        && let Some((was, at)) = heap.pop()
+    {
+        match rank(state, at.0) {
+            Some(now) if now < was => heap.push((now, at)),
+            Some(_) => {
+                take(state, at.0);
+                count += 1;
+            }
+            None => {}
+        }
+    }
+}
+
+/// The operations of each thread with the sequences of its code, as numbers.
+fn uses(asked: &[BTreeSet<String>], code: &[&Code]) -> Vec<u32> {
+    let mut out = BTreeSet::new();
+    for code in code {
+        for (words, grams) in asked.iter().zip(&code.threads) {
+            for word in words {
+                for gram in grams {
+                    let mut hasher = rustc_hash::FxHasher::default();
+                    (code.arch, word, gram).hash(&mut hasher);
+                    out.insert((hasher.finish() >> 32) as u32);
+                }
+            }
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// The atomic operations with their orders that each thread of a C test makes. What functions do counts for
+/// all threads.
+pub fn asked(text: &str) -> Vec<BTreeSet<String>> {
+    let mut out: Vec<BTreeSet<String>> = Vec::new();
+    let mut shared = BTreeSet::new();
+    for line in text.lines() {
+        let head = line
+            .strip_prefix('P')
+            .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        if head.is_some_and(|rest| rest.trim_start().starts_with('(')) {
+            out.push(BTreeSet::new());
+        }
+        out.last_mut().unwrap_or(&mut shared).extend(operations(line));
+    }
+    for words in &mut out {
+        words.extend(shared.iter().cloned());
+    }
+    out
+}
+
+/// The atomic operations of a line, each with its orders.
+fn operations(line: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    for word in words {
+        match (word.strip_prefix("memory_order_"), out.last_mut()) {
+            (Some(order), Some(operation)) => {
+                operation.push(' ');
+                operation.push_str(order);
+            }
+            _ if word.starts_with("atomic_") && word != "atomic_int" => out.push(word.to_string()),
+            _ => {}
+        }
+    }
+    out
+}
