@@ -8,11 +8,11 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{COMPILER, Ran, Scratch, Server, flip, free_port};
+use common::{COMPILER, Scratch, Server, flip, free_port};
 
 /// The program that workers run: this one, without what debuggers want of it, since it is sent.
 fn program() -> &'static Path {

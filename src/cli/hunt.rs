@@ -155,6 +155,7 @@ pub fn main(args: Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<u8> {
+    args.how.only_here("hunt")?;
     let mut kept = begin(args)?;
     let mut sources = Sources::default();
     let store = std::sync::Arc::new(args.how.cache.open()?);
