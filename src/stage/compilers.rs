@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::Guard;
 use super::probes::{self, Question};
-use super::versions;
+use super::said::said;
 use litmake_base::diag;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, FailureKind, Fault};
@@ -82,7 +82,7 @@ impl Compilers {
     pub fn told(&self, profile: &Profile, records: &dyn Records) -> Result<Away, Failure> {
         let tool = self.tool(profile, records);
         let program = tool.program?;
-        let version = versions::said(profile, &program, tool.digest, records);
+        let version = said(profile, &program, tool.digest, records);
         let (digest, libraries) = (tool.digest, tool.libraries);
         Ok(Away { digest, libraries, kind: tool.runtime.kind, version })
     }

@@ -26,6 +26,7 @@ pub mod models;
 pub mod mutate;
 mod probes;
 pub mod run;
+mod said;
 mod shared;
 pub mod simulate;
 pub mod split;

@@ -167,7 +167,7 @@ mod tests {
         let set = json!({ "set": { "testingWorkgroups": 128 } });
         assert_eq!(
             command("own", set),
-            "litmake mutants run dir/t.litmus --set testingWorkgroups=128"
+            "litmake mutants run dir/t.litmus --set 'testingWorkgroups=128'"
         );
         assert_eq!(command("own", usual), "litmake mutants run dir/t.litmus");
         let hostile = Record { test: "own".into(), ..Record::default() };
