@@ -348,7 +348,7 @@ fn a_wrong_driver_is_found_and_what_shows_it_stands_alone() {
       device: gpu
       variant: \"${variant}\"
       environments: 4
-      budget: 20
+      budget: 4
       set: { testingWorkgroups: 2 }
 ",
     );
