@@ -34,6 +34,8 @@ struct Numbers {
     link: f64,
     /// How fast a core of a worker is.
     speed: f64,
+    /// Jobs under way for each worker.
+    slots: f64,
 }
 
 impl Numbers {
@@ -49,6 +51,7 @@ impl Numbers {
             "bytes" => &mut self.bytes,
             "link" => &mut self.link,
             "speed" => &mut self.speed,
+            "slots" => &mut self.slots,
             _ => return false,
         };
         *place = value;
@@ -102,7 +105,7 @@ fn pass(n: &Numbers, tasks: f64, each: f64, workers: usize, slots: usize) -> Too
 }
 
 fn run(n: &Numbers, tasks: f64, workers: usize) -> Took {
-    let slots = 2 * workers;
+    let slots = ((n.slots * workers as f64) as usize).max(1);
     let first = pass(n, tasks * n.threads, n.compile, workers, slots);
     let second = pass(n, tasks, n.simulate, workers, slots);
     Took {
@@ -126,6 +129,7 @@ fn main() {
         bytes: 500.0,
         link: 1.25e8,
         speed: 1.0,
+        slots: 2.0,
     };
     let mut tasks = 2_040_000.0;
     for arg in std::env::args().skip(1).filter(|arg| arg != "--bench") {
