@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use litmake::base::digest::Digest;
-use litmake::base::records::Records;
+use litmake::base::records::{Noting, Records};
 use litmake::diag::Result;
 use litmake::engine::elsewhere::{Elsewhere, Executed, Order};
 use litmake::engine::job::Job;
@@ -35,19 +35,19 @@ type Answer = BTreeMap<String, std::result::Result<Away, String>>;
 /// Jobs of the engine count from one.
 const NUMBER: u64 = 0;
 
-/// Says workers what is planned, with what compilers answered here, and plans with their compilers where this
-/// machine lacks some. Without workers, all stays as it is.
-pub fn plan(
+/// Plans a pipeline. Workers, where they are asked for, are told what is planned and what compilers answered
+/// here, and their compilers are used where this machine lacks some.
+pub fn prepare(
     remote: &Connection,
     asked: &Asked,
     workspace: &mut Workspace,
-    prepared: Prepared,
-    noted: BTreeMap<Digest, Vec<u8>>,
     records: &dyn Records,
 ) -> Result<Prepared> {
-    let Some(elsewhere) = remote.elsewhere() else { return Ok(prepared) };
+    let Some(elsewhere) = remote.elsewhere() else { return common::prepare(workspace, records) };
+    let noting = Noting::new(records);
+    let prepared = common::prepare(workspace, &noting)?;
     let recipe = Recipe::of(asked, workspace, &prepared.plan)?;
-    remote.set_recipe(recipe.encode(), noted);
+    remote.set_recipe(recipe.encode(), noting.noted());
     ask(&*elsewhere, workspace, prepared, records, &common::stop())
 }
 

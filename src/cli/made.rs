@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use litmake::base::records::Noting;
 use litmake::diag::{Diag, Result};
 use litmake::engine::run::Options;
 use litmake::engine::store::Store;
@@ -81,13 +80,6 @@ pub struct How {
 }
 
 impl How {
-    fn set_jobs(&self, options: &mut Options) {
-        if let Some(jobs) = self.jobs {
-            options.jobs = jobs.max(1) as usize;
-            options.only_elsewhere = jobs == 0;
-        }
-    }
-
     /// Says of a command which uses no other machine that it is asked to.
     pub fn only_here(&self, command: &str) -> Result<()> {
         match self.remote.is_given() || self.execution.is_given() {
@@ -118,7 +110,7 @@ pub fn run(
     let store = Arc::new(how.cache.open()?);
     let mut options = Options::default();
     options.context.stop = common::stop();
-    how.execution.check(how.jobs)?;
+    how.execution.set_jobs(how.jobs, &mut options)?;
     let Some(remote) = how.remote.open_for(&how.execution, false)? else {
         // What is wrong was said.
         return Err(Diag::new("the remote cache cannot be used"));
@@ -126,12 +118,8 @@ pub fn run(
     options.remote = remote.cache();
     options.elsewhere = remote.elsewhere();
     let stop = options.context.stop.clone();
-    let noting = Noting::new(&*store);
-    let prepared = common::prepare(&mut workspace, &noting).map_err(plain_error)?;
     let asked = Asked { pipeline: Path::new(NAME), sets: &[], targets: &[] };
-    let noted = noting.noted();
-    let prepared = away::plan(&remote, &asked, &mut workspace, prepared, noted, &*store)?;
-    how.set_jobs(&mut options);
+    let prepared = away::prepare(&remote, &asked, &mut workspace, &*store).map_err(plain_error)?;
     let listener = progress::listener(how.quiet);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: None, report: look };
@@ -184,7 +172,7 @@ pub fn part(
     let prepared = prepared.map_err(plain_error)?;
     let mut options = Options::default();
     options.context.stop = common::stop();
-    how.set_jobs(&mut options);
+    how.execution.set_jobs(how.jobs, &mut options)?;
     let listener = progress::listener(true);
     let baseline = how.baseline.as_ref();
     let eyes = Eyes { ran: Some(look), report: None };

@@ -12,6 +12,7 @@ use litmake::base::digest::Digest;
 use litmake::diag::{Diag, Result};
 use litmake::engine::elsewhere::Elsewhere;
 use litmake::engine::remote::Remote;
+use litmake::engine::run;
 use litmake::stop::Stop;
 
 #[derive(clap::Args, Clone)]
@@ -96,17 +97,18 @@ pub struct Execution {
 }
 
 impl ExecutionArgs {
-    /// Whether somebody is there for what `--jobs 0` leaves to others.
-    pub fn check(&self, jobs: Option<u32>) -> Result<()> {
-        match jobs == Some(0) && !self.is_given() {
-            true => {
-                Err(Diag::new("--jobs 0 leaves all work to other machines, and there are none")
-                    .help(
-                        "name a server with --remote-executor URL, or give --jobs another number",
-                    ))
-            }
-            false => Ok(()),
+    /// Brings `--jobs` into options. With 0, somebody else has to be there.
+    pub fn set_jobs(&self, jobs: Option<u32>, options: &mut run::Options) -> Result<()> {
+        let Some(jobs) = jobs else { return Ok(()) };
+        if jobs == 0 && !self.is_given() {
+            return Err(Diag::new(
+                "--jobs 0 leaves all work to other machines, and there are none",
+            )
+            .help("name a server with --remote-executor URL, or give --jobs another number"));
         }
+        options.jobs = jobs.max(1) as usize;
+        options.only_elsewhere = jobs == 0;
+        Ok(())
     }
 
     pub fn is_given(&self) -> bool {

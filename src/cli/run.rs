@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::digest::Keyer;
-use litmake::base::records::{Noting, Records};
+use litmake::base::records::Records;
 use litmake::diag::{Diag, Result};
 use litmake::engine::events::{All, Lines, Listener};
 use litmake::engine::graph::Context;
@@ -166,11 +166,7 @@ fn run(args: &Args) -> Result<u8> {
         ask_again: args.ask_again,
         ..Options::default()
     };
-    if let Some(jobs) = args.jobs {
-        options.jobs = jobs.max(1) as usize;
-        options.only_elsewhere = jobs == 0;
-    }
-    args.execution.check(args.jobs)?;
+    args.execution.set_jobs(args.jobs, &mut options)?;
     options.context.stop = common::stop();
     if args.dry_run && (args.remote.is_given() || args.execution.is_given()) {
         eprintln!(
@@ -188,15 +184,11 @@ fn run(args: &Args) -> Result<u8> {
         return status;
     }
     let stop = options.context.stop.clone();
-    let noting = Noting::new(&*store);
-    let prepared = common::prepare(&mut workspace, &noting)?;
+    let prepared = away::prepare(&remote, &args.plan.asked(), &mut workspace, &*store)?;
     if args.dry_run {
         return super::dry::run(&prepared, &store, options, args.verbose);
     }
     options.elsewhere = remote.elsewhere();
-    let noted = noting.noted();
-    let prepared =
-        away::plan(&remote, &args.plan.asked(), &mut workspace, prepared, noted, &*store)?;
     let listener = listener(args)?;
     let baseline = args.baseline.as_ref();
     let (ask, eyes) = (&args.ask, Eyes::default());
