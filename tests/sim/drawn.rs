@@ -3,15 +3,8 @@
 //!
 //! `cargo run --example differential` does the same with as many tests as one likes.
 
-#[path = "common/differ.rs"]
-mod differ;
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/wide.rs"]
-mod wide;
-
-use exec::Rng;
+use crate::exec::Rng;
+use crate::{differ, wide};
 use litmake::litmus::Arch;
 use litmake::sim::Engine;
 

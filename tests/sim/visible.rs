@@ -1,16 +1,7 @@
 //! What a model can see: events that only some dialects have, memory of one thread, values in a
 //! circle; and bounds, which give no verdicts.
 
-#[path = "common/differ.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod differ;
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/wide.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod wide;
-
+use crate::{differ, wide};
 use litmake::diag::Source;
 use litmake::litmus::{self, Arch};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};

@@ -1,8 +1,6 @@
 //! RISC-V: what instructions compute, which events they make, and what depends on what.
 
-mod exec;
-
-use exec::{BASE, Deps, Machine, What, read};
+use crate::exec::{BASE, Deps, Machine, What, read};
 use litmake::isa::Isa;
 use litmake::isa::riscv::RiscV;
 use litmake::ops::{Tags, tag};

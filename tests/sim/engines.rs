@@ -1,18 +1,13 @@
 //! The two engines of the simulator find the same: outcomes, flags, and all that follows.
 
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/litmus.rs"]
-mod random;
-
-use exec::Rng;
+use crate::exec::Rng;
+use crate::random;
+use crate::random::Size;
 use litmake::cat::load::{Files, load_with};
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::litmus::{self, Arch};
 use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
-use random::Size;
 use std::path::Path;
 
 fn load(arch: Arch, name: &str) -> Model {

@@ -1,9 +1,7 @@
 //! x86: what instructions compute (against arithmetic written out, and against the processor
 //! where there is one), which events they make, and the syntaxes.
 
-mod exec;
-
-use exec::{BASE, Machine, What, read};
+use crate::exec::{BASE, Machine, What, read};
 use litmake::isa::Isa;
 use litmake::isa::x86::X86;
 use litmake::litmus::Arch;

@@ -1,18 +1,12 @@
 //! Remote execution from end to end, on a real server with workers: buildbox-casd, as `scripts/remote`
 //! starts it.
 
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-#[path = "common/remote.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{COMPILER, Scratch, Server, flip, free_port};
+use crate::common::{COMPILER, Scratch, Server, flip, free_port};
 
 /// The program that workers run: this one, without what debuggers want of it, since it is sent.
 fn program() -> &'static Path {

@@ -1,24 +1,14 @@
 //! The engines against the reference, which goes through every candidate and interprets the
 //! model over each: the same outcomes, verdicts and flags.
 
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/kernel.rs"]
-mod kernel;
-#[path = "common/listings.rs"]
-mod listings;
-#[path = "common/litmus.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod random;
-
-use exec::Rng;
+use crate::exec::Rng;
+use crate::random::Size;
+use crate::{kernel, listings, random};
 use litmake::cat::load::{Files, load_with};
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::litmus::{self, Arch};
 use litmake::sim::{Engine, Model, Options, Simulator};
-use random::Size;
 use std::path::Path;
 
 fn load(arch: Arch, name: &str) -> Model {

@@ -209,7 +209,7 @@ impl Scratch {
     pub fn new() -> Scratch {
         let out = Scratch { dir: tempfile::tempdir().unwrap() };
         out.write("p.yaml", PIPELINE);
-        out.write("tests/sb.litmus", include_str!("sb.litmus"));
+        out.write("tests/sb.litmus", include_str!("../common/sb.litmus"));
         out.write("cc.sh", COMPILER);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(out.dir.path().join("cc.sh"), mode).unwrap();

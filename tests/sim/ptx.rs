@@ -3,18 +3,7 @@
 //! Each small program is here for a rule of the text ("Memory Consistency Model" in NVIDIA's manual of PTX), and says
 //! which outcome the rule forbids, or allows where the rule does not hold.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-#[path = "common/differ.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod differ;
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/wide.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod wide;
-
+use crate::differ;
 use litmake::diag::Source;
 use litmake::litmus::{self, Arch, Test};
 use litmake::sim::{Engine, Model, Options, Simulator};

@@ -1,11 +1,6 @@
 //! Outcome sets of small tests, as they must be: what is shown, and which values it has.
 
-#[path = "common/exec.rs"]
-#[allow(dead_code, reason = "several tests share it, and not each uses all of it")]
-mod exec;
-#[path = "common/kernel.rs"]
-mod kernel;
-
+use crate::kernel;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::Source;
 use litmake::litmus;

@@ -1,10 +1,4 @@
-//! The remote cache from end to end, on a real server: buildbox-casd, as `scripts/remote` installs it.
-
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
-
-#[path = "common/remote.rs"]
-mod common;
+//! The remote cache from end to end.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -14,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Scratch, Server, flip, free_port};
+use crate::common::{Scratch, Server, flip, free_port};
 
 #[test]
 fn a_second_client_runs_nothing_and_reports_the_same() {
@@ -73,7 +67,7 @@ fn a_changed_test_costs_its_own_packet_alone() {
   - { name: judged, simulate: { from: tests, model: rc11 } }
 ",
     );
-    let sb = include_str!("common/sb.litmus");
+    let sb = include_str!("../common/sb.litmus");
     let test = |n: usize| sb.replace(" 1,", &format!(" {},", n + 1));
     assert_ne!(test(1), test(2), "{sb}");
     (0..1000).for_each(|n| s.write(&format!("tests/t{n:04}.litmus"), &test(n)));

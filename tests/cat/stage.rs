@@ -1,9 +1,7 @@
 //! Staging and running models: what folds, what is refused, and that plans and the interpreter
 //! say the same.
 
-#[path = "common/exec.rs"]
-mod exec;
-
+use crate::exec;
 use litmake::cat::define::NEVER_SETTLES;
 use litmake::cat::exec::{Exec, Verdict};
 use litmake::cat::interp::interpret;

@@ -1,0 +1,22 @@
+//! The simulator: outcome sets as they must be, and its engines against the exhaustive reference.
+
+#[path = "../common/differ.rs"]
+mod differ;
+mod drawn;
+mod engines;
+#[path = "../common/exec.rs"]
+#[allow(dead_code, reason = "whole executions are for the tests of cat")]
+mod exec;
+#[path = "../common/kernel.rs"]
+mod kernel;
+#[path = "../common/listings.rs"]
+mod listings;
+mod outcomes;
+mod ptx;
+#[path = "../common/litmus.rs"]
+mod random;
+mod reference;
+mod visible;
+#[path = "../common/wide.rs"]
+mod wide;
+mod witness;
