@@ -1,7 +1,8 @@
 //! The cuts: each makes of a function's body the bodies that are one step smaller.
 
 use litmake_base::diag::Span;
-use litmake_litmus::c::ast::{Expr, ExprKind, IntLit, Stmt, StmtKind};
+use litmake_litmus::Type;
+use litmake_litmus::c::ast::{BinaryOp, Declarator, Expr, ExprKind, IntLit, Part, Stmt, StmtKind};
 use litmake_litmus::c::orders::{self, Kind};
 
 type Cut = fn(&[Stmt]) -> Vec<Vec<Stmt>>;
@@ -108,6 +109,48 @@ fn drop_statement(s: &Stmt) -> Vec<Vec<Stmt>> {
     }
 }
 
+/// What a loop does in one round: nothing leaves it, for there is no loop any more.
+fn once(body: Vec<Stmt>) -> Vec<Stmt> {
+    let mut out = Vec::new();
+    for mut s in body {
+        match &mut s.kind {
+            StmtKind::Break | StmtKind::Continue => continue,
+            StmtKind::Block(list) => *list = once(std::mem::take(list)),
+            // What leaves a loop within goes on where it did.
+            StmtKind::While { .. } | StmtKind::DoWhile { .. } | StmtKind::For { .. } => {}
+            _ => s.each_part_mut(&mut |part| {
+                if let Part::Stmt(inner) = part {
+                    *inner = *joined(once(flat(inner)));
+                }
+            }),
+        }
+        out.push(s);
+    }
+    out
+}
+
+/// The simplest loop around what one does: two rounds that nothing cuts short.
+fn twice(body: &Stmt) -> Stmt {
+    let named = |name: &str| Box::new(Expr::name(name));
+    let make = |kind| Expr::new(kind, Span::default());
+    let round = "round";
+    let counted = Declarator {
+        name: round.to_string(),
+        ty: Type::INT,
+        init: Some(Expr::int(0)),
+        span: Span::default(),
+    };
+    Stmt::new(
+        StmtKind::For {
+            init: Box::new(Stmt::new(StmtKind::Decl(vec![counted]), Span::default())),
+            cond: Some(make(ExprKind::Binary(BinaryOp::Lt, named(round), Box::new(Expr::int(2))))),
+            step: Some(make(ExprKind::Step { up: true, prefix: false, target: named(round) })),
+            body: joined(once(flat(body))),
+        },
+        Span::default(),
+    )
+}
+
 /// What stands around statements goes; a local stays without what computes it, or what
 /// computes it without the local.
 fn unwrap(s: &Stmt) -> Vec<Vec<Stmt>> {
@@ -122,11 +165,13 @@ fn unwrap(s: &Stmt) -> Vec<Vec<Stmt>> {
             out.push(vec![Stmt::new(StmtKind::Expr(cond.clone()), s.span)]);
             out
         }
-        StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => vec![flat(body)],
+        StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } => {
+            vec![once(flat(body)), vec![twice(body)]]
+        }
         StmtKind::For { init, body, .. } => {
             let mut list = flat(init);
-            list.extend(flat(body));
-            vec![list]
+            list.extend(once(flat(body)));
+            vec![list, vec![twice(body)]]
         }
         StmtKind::Block(list) => vec![list.clone()],
         StmtKind::Label(_, inner) => vec![flat(inner)],
@@ -195,7 +240,10 @@ fn simpler(e: &Expr) -> Vec<Expr> {
     let make = |kind| Expr::new(kind, e.span);
     let mut out = Vec::new();
     match &e.kind {
-        ExprKind::Int(lit) if lit.value > 1 => out.push(make(ExprKind::Int(IntLit::plain(1)))),
+        ExprKind::Int(lit) => {
+            let smaller = [1, 2].into_iter().filter(|small| lit.value > *small);
+            out.extend(smaller.map(|small| make(ExprKind::Int(IntLit::plain(small)))));
+        }
         ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
             out.extend([(**b).clone(), (**a).clone()]);
         }

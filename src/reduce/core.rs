@@ -15,8 +15,9 @@ use litmake_litmus::{
 };
 
 use super::code::order;
-use super::normal::{normal, uses};
-use super::{code, descend, fewer_observed, finish, types, with_body};
+use super::copies::rewrite;
+use super::normal::{is_constant, normal, uses};
+use super::{code, descend, fewer_observed, finish, with_body};
 
 /// The threads to blame for what shows in a test.
 #[derive(Clone, Debug)]
@@ -131,21 +132,17 @@ pub fn strengthened(test: &Test, but: &[usize]) -> Option<Test> {
         if but.contains(&t) {
             continue;
         }
+        f.body.iter_mut().for_each(strengthen);
         let fence = || {
-            Stmt::new(
-                StmtKind::Expr(Expr::call("atomic_thread_fence", vec![order("seq_cst")])),
-                Span::default(),
-            )
+            let call = Expr::call("atomic_thread_fence", vec![order("seq_cst")]);
+            Stmt::new(StmtKind::Expr(call), Span::default())
         };
-        let mut body = Vec::new();
-        for mut s in std::mem::take(&mut f.body) {
-            strengthen(&mut s);
-            if !body.is_empty() {
-                body.push(fence());
-            }
-            body.push(s);
-        }
-        f.body = body;
+        f.body = rewrite(std::mem::take(&mut f.body), &mut |s| match s.kind {
+            // A constant, and leaving a loop, access nothing; and the first part of `for` is one declaration.
+            StmtKind::Decl(_) if is_constant(&s) => vec![s],
+            StmtKind::Break | StmtKind::Continue | StmtKind::Empty => vec![s],
+            _ => vec![fence(), s],
+        });
     }
     super::read_again(&out)
 }
@@ -175,9 +172,10 @@ fn smaller_beside(test: &Test, thread: usize) -> Vec<Test> {
     for p in &f.params {
         out.extend(turned(test, thread, &p.name));
     }
-    out.extend(types::plainer(test));
     out.extend(fewer_observed(test));
-    finish(out)
+    let mut out = finish(out);
+    out.extend(super::simpler(test));
+    out
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

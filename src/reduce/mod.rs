@@ -4,6 +4,7 @@
 //! it is that shows.
 
 mod code;
+mod copies;
 pub mod core;
 mod names;
 pub mod normal;
@@ -35,15 +36,23 @@ pub fn reduce(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<
 }
 
 /// Reduces a test on to where tests that show the same end alike: beside what is left out, types become
-/// plain, and plain accesses atomic and relaxed.
+/// plain, plain accesses atomic and relaxed, and what is reached in a roundabout way is reached directly.
 pub fn settle(test: &Test, budget: usize, shows: &mut dyn FnMut(&[Test]) -> Vec<bool>) -> Test {
     let plainer = |test: &Test| {
         let mut out = smaller(test);
-        out.extend(finish(types::plainer(test)));
-        out.extend(finish(reach::simpler(test)));
+        out.extend(simpler(test));
         out
     };
     descend(test, budget, &plainer, shows)
+}
+
+/// Tests that do the same in a simpler way: each is a try.
+fn simpler(test: &Test) -> Vec<Test> {
+    let mut out = types::plainer(test);
+    out.extend(reach::simpler(test));
+    out.extend(copies::joined(test));
+    out.extend(copies::not_stored(test));
+    finish(out)
 }
 
 /// Goes from a test to one of its candidates that shows, and on from there.

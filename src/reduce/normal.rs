@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use litmake_litmus::c::ast::{Expr, ExprKind, Function, Part, Stmt, StmtKind};
-use litmake_litmus::{self as litmus, Body, Operand, Place, Prop, Test, Value, canon};
+use litmake_litmus::{
+    self as litmus, Body, InitItem, Operand, Place, Prop, Test, Type, Value, canon,
+};
 
 use super::read_again;
 
@@ -97,7 +99,7 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
             let free = format!("r{}", own.len());
             declared.contains(name).then(|| own.entry(name.to_string()).or_insert(free).clone())
         };
-        f.body.iter_mut().for_each(|s| statement(s, &mut rename));
+        f.body.iter_mut().for_each(|s| self::rename(s, &mut rename));
         for p in &mut f.params {
             p.name = places.of(&p.name);
         }
@@ -135,6 +137,18 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
             None => {}
         }
     }
+    let declared = |item: &InitItem| {
+        let Place::Mem { name, index: None } = &item.place else { return false };
+        let Some(ty) = item.ty.as_ref().filter(|_| item.value.is_none()) else { return false };
+        out.threads.iter().any(|body| match body {
+            Body::C(f) => f.params.iter().any(|p| p.name == *name && same_memory(ty, &p.ty)),
+            Body::Asm(_) => false,
+        })
+    };
+    // Where a thread says what a location is, and it holds nothing at first, the declaration says no more.
+    let kept: Vec<bool> = out.init.iter().map(|item| !declared(item)).collect();
+    let mut kept = kept.into_iter();
+    out.init.retain(|_| kept.next().unwrap_or(true));
     out.init.sort_by(|a, b| a.place.cmp(&b.place));
     for observed in &mut out.locations {
         observed.place = place(&observed.place)?;
@@ -145,6 +159,18 @@ fn renamed(test: &Test, order: &[usize]) -> Option<Test> {
         out.filter = Some(prop(filter, &place, &value)?);
     }
     Some(out)
+}
+
+/// Whether a location of a type is what a pointer points to, but for qualifiers.
+fn same_memory(ty: &Type, pointer: &Type) -> bool {
+    let number = |ty: &Type| match ty.bare() {
+        Type::Int { .. } => Some(ty.bare().clone()),
+        _ => None,
+    };
+    match pointer.bare() {
+        Type::Pointer(to) => number(ty).is_some() && number(ty) == number(to),
+        _ => false,
+    }
 }
 
 /// A proposition in other names, its parts sorted.
@@ -180,7 +206,8 @@ fn prop(
 
 type Rename<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 
-fn statement(s: &mut Stmt, rename: Rename) {
+/// Gives new names to what a statement names and declares.
+pub fn rename(s: &mut Stmt, rename: Rename) {
     if let StmtKind::Decl(list) = &mut s.kind {
         for d in list {
             if let Some(e) = &mut d.init {
@@ -192,7 +219,7 @@ fn statement(s: &mut Stmt, rename: Rename) {
     }
     s.each_part_mut(&mut |part| match part {
         Part::Expr(e) => expr(e, rename),
-        Part::Stmt(s) => statement(s, rename),
+        Part::Stmt(s) => self::rename(s, rename),
     });
 }
 

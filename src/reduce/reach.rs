@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{BinaryOp, Expr, ExprKind, Function, Part, Stmt, StmtKind, UnaryOp};
-use litmake_litmus::{Body, InitItem, InitValue, Place, Test, Type};
+use litmake_litmus::{Body, InitValue, Place, Test, Type};
 
 use super::names;
 
@@ -35,23 +35,15 @@ pub fn simpler(test: &Test) -> Vec<Test> {
         _ => None,
     });
     out.extend(arrays.filter_map(|name| scalar(test, &name)));
-    // Where a thread says what a location is, and it holds nothing at first, the declaration says no more.
-    let said = |item: &InitItem| match &item.place {
-        Place::Mem { name, index: None } => {
-            item.value.is_none()
-                && !matches!(item.ty, Some(Type::Array(..)))
-                && test.threads.iter().any(|body| match body {
-                    Body::C(f) => f.params.iter().any(|p| p.name == *name),
-                    Body::Asm(_) => false,
-                })
+    let mut names: Vec<&str> = Vec::new();
+    for body in &test.threads {
+        if let Body::C(f) = body {
+            names.extend(f.params.iter().map(|p| &*p.name));
         }
-        _ => false,
-    };
-    if test.init.iter().any(said) {
-        let mut next = test.clone();
-        next.init.retain(|item| !said(item));
-        out.push(next);
     }
+    names.sort_unstable();
+    names.dedup();
+    out.extend(names.iter().filter_map(|name| without_casts(test, name)));
     out
 }
 
@@ -69,6 +61,11 @@ fn each_expr(s: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
         Part::Expr(e) => f(e),
         Part::Stmt(s) => each_expr(s, f),
     });
+}
+
+fn bottom_up(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    e.each_child_mut(&mut |e| bottom_up(e, f));
+    f(e);
 }
 
 /// Puts expressions in the place of names.
@@ -178,8 +175,16 @@ fn inlined(test: &Test, helper: &Function) -> Option<Test> {
         Some((body, value))
     };
     for body in &mut next.threads {
-        if let Body::C(f) = body {
-            f.body = inline_list(&f.body, &mut |e| call(e, &mut count));
+        let Body::C(f) = body else { continue };
+        f.body = inline_list(&f.body, &mut |e| call(e, &mut count));
+        // What is nothing but a value can stand anywhere.
+        if rest.is_empty() && result.is_some() {
+            let mut value = |e: &mut Expr| {
+                if let Some((_, Some(value))) = call(e, &mut count) {
+                    *e = value;
+                }
+            };
+            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| bottom_up(e, &mut value)));
         }
     }
     if count == 0 {
@@ -263,6 +268,57 @@ fn inline_list(body: &[Stmt], call: Call) -> Vec<Stmt> {
         }
     }
     out
+}
+
+/// The test in which a location that is always reached as a pointer to something else is that.
+fn without_casts(test: &Test, name: &str) -> Option<Test> {
+    fn expr(e: &mut Expr, name: &str, found: &mut Vec<Option<(Type, u128)>>) {
+        let is_it = |e: &Expr| matches!(&e.kind, ExprKind::Name(n) if n == name);
+        let at = |e: &Expr| match &e.kind {
+            _ if is_it(e) => Some(0),
+            ExprKind::Binary(BinaryOp::Add, a, b) if is_it(a) => match &b.kind {
+                ExprKind::Int(n) => Some(n.value),
+                _ => None,
+            },
+            _ => None,
+        };
+        match &e.kind {
+            ExprKind::Cast(to, inner) if matches!(to.bare(), Type::Pointer(_)) => {
+                if let Some(at) = at(inner) {
+                    found.push(Some((to.clone(), at)));
+                    *e = Expr::name(name);
+                    return;
+                }
+            }
+            _ if is_it(e) => found.push(None),
+            _ => {}
+        }
+        e.each_child_mut(&mut |e| expr(e, name, found));
+    }
+    let mut next = test.clone();
+    let mut found = Vec::new();
+    for body in &mut next.threads {
+        if let Body::C(f) = body {
+            f.body.iter_mut().for_each(|s| each_expr(s, &mut |e| expr(e, name, &mut found)));
+        }
+    }
+    let (to, _) = found.first().cloned().flatten()?;
+    let one = found.iter().all(|other| *other == found[0]);
+    let is_it = |place: &Place| matches!(place, Place::Mem { name: n, .. } if n == name);
+    if !one || next.init.iter().any(|item| is_it(&item.place) && item.value.is_some()) {
+        return None;
+    }
+    next.init.retain(|item| !is_it(&item.place));
+    for body in &mut next.threads {
+        if let Body::C(f) = body {
+            f.params.iter_mut().filter(|p| p.name == name).for_each(|p| p.ty = to.clone());
+        }
+    }
+    names::keep(&mut next, &|place| match place {
+        Place::Mem { index: Some(_), .. } if is_it(place) => None,
+        other => Some(other.clone()),
+    });
+    Some(next)
 }
 
 /// The test with one object in the place of an array of which every access is to the same element.

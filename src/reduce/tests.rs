@@ -304,3 +304,127 @@ fn ways_to_the_data_that_do_not_matter_go() {
     assert_eq!(settled("", "", "int *p = x; *p = 1;"), direct);
     assert_eq!(settled("int x[4];", "", "*(x + 1) = 1;"), direct);
 }
+
+/// A compiler that forgets what a failing compare-exchange acquires: what is expected is a number that is never
+/// there, and another location is read after it. Both values are observed, and another thread writes.
+fn forgets_a_failed_acquire(test: &Test) -> bool {
+    let text = litmus::write(test);
+    let Some((thread, watcher)) = text.split_once("\nP1(") else { return false };
+    let Some((before, after)) = thread.split_once("atomic_compare_exchange_") else { return false };
+    let Some((call, after)) = after.split_once("memory_order_acquire)") else { return false };
+    let expected = call.split(['&', ',']).nth(2).unwrap_or("").trim();
+    let missed = [77, 2].iter().any(|n| before.contains(&format!(" {expected} = {n};")));
+    let places = ["load_explicit(y", "= *y", "= get(y)", "= *(y + 1)"];
+    // A local that is observed, or what such a local is a copy of.
+    let observed = |name: &str| {
+        let seen = |name: &str| watcher.contains(&format!("0:{name}="));
+        let copies = after.lines().filter_map(|l| l.trim().split_once(&format!(" = {name};")));
+        seen(name) || copies.into_iter().any(|(to, _)| seen(to))
+    };
+    let reads = after.lines().any(|l| {
+        let Some((to, from)) = l.split_once(" = ") else { return false };
+        let to = to.split_whitespace().next_back().unwrap_or("");
+        observed(to) && places.iter().any(|r| format!("= {from}").contains(r))
+    });
+    let observed = observed(expected);
+    let called = !text.contains("get(") || text.contains("return *p;");
+    missed
+        && reads
+        && observed
+        && called
+        && watcher.contains("(x, 1")
+        && watcher.matches("0:").count() == 2
+}
+
+/// Widths, copies, helpers, elements, casts, loops that leave at once and numbers do not make another bug of it.
+#[test]
+fn ways_to_write_one_bug_have_one_core() {
+    let key = |locals: &str, body: &str, params: &str, init: &str, helper: &str| {
+        let text = format!(
+            "C t\n{{ {init} }}\n{helper}\nP0({params}) {{\n{locals}\n{body}\n}}\n\
+             P1({params}) {{\n atomic_store_explicit(x, 1, memory_order_release);\n}}\n\
+             exists (0:r0=1 /\\ 0:r1=0)\n"
+        );
+        let start = test(&text);
+        assert!(forgets_a_failed_acquire(&start), "{text}");
+        let mut shows =
+            |tests: &[Test]| tests.iter().map(forgets_a_failed_acquire).collect::<Vec<_>>();
+        let settled = normal(&settle(&start, 5000, &mut shows));
+        core(&settled, 5000, &mut shows).key
+    };
+    let cas = |t: &str| {
+        format!(
+            "{t} e = 77; atomic_compare_exchange_weak_explicit(x, &e, 5, memory_order_release, memory_order_acquire); r0 = e;"
+        )
+    };
+    let plain = "atomic_int *x, atomic_int *y";
+    let int = cas("int");
+    let read = "r1 = atomic_load_explicit(y, memory_order_relaxed);";
+    let simple = key("int r0 = 0; int r1 = 0;", &format!("{int} {read}"), plain, "", "");
+    assert!(simple.contains("&r0, 1,"), "{simple}");
+    let short = cas("int16_t");
+    let forms = [
+        key("int r0 = 0; int r1 = 0;", &format!("{int} {read}"), plain, "atomic_int x;", ""),
+        key(
+            "int16_t r0 = 0; int64_t r1 = 0;",
+            &format!("{short} int c = atomic_load_explicit(y, memory_order_relaxed); r1 = c;"),
+            "_Atomic int16_t *x, atomic_int *y",
+            "int16_t x;",
+            "",
+        ),
+        key(
+            "int r0 = 0; int r1 = 0;",
+            &format!("for (int i = 0; i < 2; i++) {{ {int} if (r0) {read} break; }}"),
+            plain,
+            "",
+            "",
+        ),
+        key(
+            "int r0 = 0; int r1 = 0;",
+            &format!("{int} if (r0) {{ r1 = get(y); }}"),
+            "atomic_int *x, int *y",
+            "",
+            "__attribute__((noinline)) int get(int *p) { return *p; }",
+        ),
+        key(
+            "int r0 = 0; int r1 = 0;",
+            &format!("{int} if (r0) r1 = *(y + 1);"),
+            "atomic_int *x, int *y",
+            "int y[4];",
+            "",
+        ),
+    ];
+    for form in &forms {
+        assert_eq!(form, &simple);
+    }
+}
+
+#[test]
+fn what_is_stored_to_be_read_back_and_casts_go() {
+    let start = test(
+        "C t\n{ int x[32]; }\nint get(int *p) { return *p; }\nP0(int *x, int *y, atomic_int *z) {\n\
+         __uint128_t r2 = atomic_load_explicit((_Atomic __uint128_t *)(x + 16), memory_order_relaxed);\n\
+         atomic_store_explicit(z, get(y), memory_order_relaxed);\n\
+         int r0 = atomic_load_explicit(z, memory_order_relaxed);\n}\nexists (0:r0=0)\n",
+    );
+    let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
+    let has = |word: &str| list.iter().any(|text| text.contains(word));
+    assert!(has("int r0 = get(y);"), "{list:?}");
+    assert!(has("atomic_store_explicit(z, *y, memory_order_relaxed)"), "{list:?}");
+    assert!(has("_Atomic __uint128_t *x"), "{list:?}");
+    assert!(has("__int128 r2"), "{list:?}");
+}
+
+/// Where a thread is watched by one with the same fault, the fault is its own only if it shows beside threads
+/// that are strong within branches and loops too.
+#[test]
+fn watchers_are_strong_everywhere() {
+    let text = "C t\n{}\nP0(atomic_int *x, atomic_int *y) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
+         P1(atomic_int *x, atomic_int *y) {\n  for (int i = 0; i < 2; i++) {\n    if (atomic_load_explicit(x, memory_order_relaxed))\n      \
+         atomic_store_explicit(y, 1, memory_order_relaxed);\n    break;\n  }\n}\nexists (y=1)\n";
+    let strong = litmus::write(&core::strengthened(&test(text), &[0]).unwrap());
+    let (own, watcher) = strong.split_once("P1(").unwrap();
+    assert!(!own.contains("fence"), "{strong}");
+    assert!(!watcher.contains("relaxed"), "{strong}");
+    assert_eq!(watcher.matches("atomic_thread_fence(memory_order_seq_cst)").count(), 3, "{strong}");
+}

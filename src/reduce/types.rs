@@ -10,16 +10,24 @@ use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
 /// Tests of which the locations are all atomic integers without qualifiers, or one more of them is.
 pub fn plainer(test: &Test) -> Vec<Test> {
-    let mut out = vec![with_types(test, None, &plain), with_types(test, None, &unqualified)];
+    let all_plain = with_types(test, None, &plain);
+    let mut out = vec![locals(&all_plain, None, &plain)];
+    out.extend([all_plain, with_types(test, None, &unqualified)]);
+    out.push(locals(&with_types(test, None, &signed), None, &signed));
     let mut names: Vec<&str> = functions(test).flat_map(|f| &f.params).map(|p| &*p.name).collect();
     names.sort_unstable();
     names.dedup();
     for name in &names {
-        out.push(with_types(test, Some(name), &plain));
+        let one_plain = with_types(test, Some(name), &plain);
+        // What holds its values, and what it is compared with, is of the same type.
+        if let Some(of) = pointee(test, name) {
+            out.push(locals(&one_plain, Some(&of), &plain));
+        }
+        out.push(one_plain);
         out.extend(atomic(test, name));
         out.extend(local(test, name));
     }
-    out.push(plain_locals(test));
+    out.push(locals(test, None, &plain));
     out.extend(small_values(test));
     let text = litmake_litmus::write(test);
     out.retain(|t| litmake_litmus::write(t) != text);
@@ -54,6 +62,21 @@ fn plain(ty: &Type) -> Type {
         _ if !matches!(ty.bare(), Type::Int { .. }) => ty.clone(),
         _ if ty.is_atomic() => Type::Atomic(Arc::new(Type::INT)),
         _ => Type::INT,
+    }
+}
+
+/// Signed, whatever stands around the integer.
+fn signed(ty: &Type) -> Type {
+    let of = |of: &Type| Arc::new(signed(of));
+    match ty {
+        Type::Int { bytes, .. } => Type::Int { bytes: *bytes, signed: true },
+        Type::Array(to, n) => Type::Array(of(to), *n),
+        Type::Pointer(to) => Type::Pointer(of(to)),
+        Type::Atomic(to) => Type::Atomic(of(to)),
+        Type::Const(to) => Type::Const(of(to)),
+        Type::Volatile(to) => Type::Volatile(of(to)),
+        Type::Restrict(to) => Type::Restrict(of(to)),
+        Type::Void | Type::Named(_) => ty.clone(),
     }
 }
 
@@ -96,23 +119,33 @@ fn with_types(test: &Test, of: Option<&str>, f: &dyn Fn(&Type) -> Type) -> Test 
     out
 }
 
-fn plain_locals(test: &Test) -> Test {
-    fn statement(s: &mut Stmt) {
+/// What a location holds, without qualifiers.
+fn pointee(test: &Test, name: &str) -> Option<Type> {
+    let of = functions(test).flat_map(|f| &f.params).find(|p| p.name == name)?;
+    match of.ty.bare() {
+        Type::Pointer(to) => Some(to.bare().clone()),
+        _ => None,
+    }
+}
+
+/// The test with other types for its locals, or for those of one type.
+fn locals(test: &Test, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) -> Test {
+    fn statement(s: &mut Stmt, of: Option<&Type>, f: &dyn Fn(&Type) -> Type) {
         if let StmtKind::Decl(list) = &mut s.kind {
-            for d in list {
-                d.ty = plain(&d.ty);
+            for d in list.iter_mut().filter(|d| of.is_none_or(|of| d.ty.bare() == of)) {
+                d.ty = f(&d.ty);
             }
         }
         s.each_part_mut(&mut |part| {
             if let Part::Stmt(s) = part {
-                statement(s);
+                statement(s, of, f);
             }
         });
     }
     let mut out = test.clone();
     for body in &mut out.threads {
-        if let Body::C(f) = body {
-            f.body.iter_mut().for_each(statement);
+        if let Body::C(function) = body {
+            function.body.iter_mut().for_each(|s| statement(s, of, f));
         }
     }
     out

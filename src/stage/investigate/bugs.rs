@@ -47,6 +47,7 @@ const FORMS: usize = 1000;
 /// A bug that was reduced.
 struct Known {
     bug: usize,
+    class: Class,
     family: String,
     /// Of the test that it was found with, as it was.
     form: u64,
@@ -144,6 +145,14 @@ impl Investigator<'_> {
                 continue;
             };
             let (class, family) = (finding.class, finding.family.clone());
+            // What stood in the way of seeing an earlier bug in it may be gone now.
+            let earlier = self.within_reduced(&known, stage, &finding, &smaller.test);
+            if let Some(bug) = earlier {
+                let profiles = &finding.profiles;
+                found.bugs.count(bug, &finding.test, profiles, || finding.outcomes.clone());
+                found.open[first].bug = Some(bug);
+                continue;
+            }
             let Smaller { form: of_test, reduced, test, core } = smaller;
             let finding = Finding {
                 reproducer: reduced.source.clone(),
@@ -155,7 +164,7 @@ impl Investigator<'_> {
             let bug = add(found, stage, finding, &|_| key.clone());
             found.open[first].bug = Some(bug);
             let needs = Needs::of_core(&core);
-            known.push(Known { bug, family, form: of_test, test, core, needs });
+            known.push(Known { bug, class, family, form: of_test, test, core, needs });
             // Does what is open show it too?
             let newest = known.len() - 1;
             let mut cases: Vec<Case> = Vec::new();
@@ -203,6 +212,29 @@ impl Investigator<'_> {
         }
         found.report.not_looked_into = rest.finish();
         tell(of, "");
+    }
+
+    /// The bug, of those that are known, that a difference shows when its reduced test keeps only what that
+    /// bug needs.
+    fn within_reduced(
+        &mut self,
+        known: &[Known],
+        stage: usize,
+        finding: &Finding,
+        reduced: &Test,
+    ) -> Option<usize> {
+        let chain = self.chain(stage)?;
+        let profile = self.plan.nodes[chain.compile].profile.clone()?;
+        let needs = Needs::of(reduced);
+        let of_its_kind = known
+            .iter()
+            .filter(|k| k.class == finding.class && k.family == finding.family)
+            .filter(|k| needs.has(k.needs));
+        let (bugs, tests): (Vec<usize>, Vec<Test>) = of_its_kind
+            .flat_map(|k| within(reduced, &k.core).into_iter().map(|t| (k.bug, t)))
+            .unzip();
+        let verdicts = self.verdicts(&chain, &profile, &tests);
+        bugs.into_iter().zip(verdicts).find(|(_, v)| shows(v, finding)).map(|(bug, _)| bug)
     }
 
     /// How many differences of a stage may be reduced.
