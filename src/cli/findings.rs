@@ -130,6 +130,10 @@ pub fn place(report: &mut Report, profiles: &Used, folder: Option<&Path>) -> Res
 
 /// Without folders, the test's own file; where it has none, the command makes one.
 fn in_place(finding: &mut Finding) {
+    // A type is no file: the command names it.
+    if finding.class == Class::AbiLayout {
+        return;
+    }
     let test = std::slice::from_ref(&finding.test);
     if Path::new(&finding.test).is_file() {
         finding.file = finding.test.clone();

@@ -1,5 +1,6 @@
 //! What the report says of `layout`: which profiles lay out a type in ways that do not fit together.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,13 +11,38 @@ use litmake_engine::run::Found;
 use litmake_pipeline::kinds;
 use litmake_profile::Profile;
 use litmake_report::{Clash, Class, Finding};
-use litmake_toolchain::layout::{self, Layout};
+use litmake_toolchain::layout::{self, Layout, Way};
 
 impl Reported for kinds::Layout {
     fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
         let node = &run.plan.nodes[run.built.of_plan[found.node]];
         findings(&found.item, &node.mixed, &found.content)
     }
+}
+
+/// What a compiler does to an atomic structure, whatever its size.
+fn rule(layout: &Layout) -> String {
+    let padded = match layout.padding {
+        0 => "as large as without _Atomic",
+        _ if layout.size.is_power_of_two() => "padded to a power of two",
+        _ => "padded",
+    };
+    let aligned = match layout.align.cmp(&layout.size) {
+        Ordering::Less => "aligned to less than their size",
+        Ordering::Equal => "aligned to their size",
+        Ordering::Greater => "aligned to more than their size",
+    };
+    let way = |calls| match Layout::way(calls) {
+        Way::Inline => "instructions",
+        Way::Sized => "a function for the size",
+        Way::Any => "a function for any size",
+    };
+    let (load, store) = (way(&layout.load), way(&layout.store));
+    let reached = match load == store {
+        true => format!("reached by {load}"),
+        false => format!("loaded by {load} and stored by {store}"),
+    };
+    format!("{padded}, {aligned}, {reached}")
 }
 
 /// The findings about one type: one for each pair of groups.
@@ -65,8 +91,17 @@ fn findings(ty: &str, profiles: &[Arc<Profile>], content: &[u8]) -> Vec<Finding>
                 command: format!("litmake abi{command} --type {}", plain::word(ty)),
                 ..Finding::default()
             };
-            let form = format!("{ty}: {}", what.join(", "));
-            out.push(finding.identify(&form));
+            let (form, cause) = match ty.starts_with("struct") {
+                // What a compiler does to structures it does to them by a rule: it is one bug, with all of its types.
+                true => {
+                    let mut rules = [rule(&a.layout), rule(&b.layout)];
+                    let cause = format!("structures {}, or {}", rules[0], rules[1]);
+                    rules.sort();
+                    (format!("struct: {}: {}", rules.join(" / "), what.join(", ")), cause)
+                }
+                false => (format!("{ty}: {}", what.join(", ")), String::new()),
+            };
+            out.push(Finding { cause, ..finding }.identify(&form));
         }
     }
     out
