@@ -449,12 +449,16 @@ impl Writer<'_> {
                 out
             }
             Action::Slots => match self.moves(i) {
-                Some(moves) if self.all_registers(&moves) => {
+                // What has its slots through a register, such as `STM SP,{R4,R8}`, has no operand to rewrite.
+                Some(moves) if self.all_registers(&moves) || !self.has_memory_operand(i) => {
                     let mut out = Vec::new();
                     for m in self.in_order(i, moves)? {
                         out.push(Text::Plain(m));
                     }
                     out
+                }
+                None if self.target.arch == Arch::Arm && !self.has_memory_operand(i) => {
+                    return Err(self.refusal(i, "accesses several slots of the stack").into());
                 }
                 _ => self.kept(i)?,
             },

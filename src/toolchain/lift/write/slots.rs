@@ -11,7 +11,7 @@ use litmake_ops::{Op, Reg, Temp, UnOp, Val};
 use super::super::expand::{Kind, memory_operand};
 use super::super::flow::{Action, live_store};
 use super::super::values::{Access, Place};
-use super::{Slot, Stuck, Writer};
+use super::{Slot, Stuck, Writer, pool};
 
 /// Slots that overlap: where they begin and end, the accesses by place and size, and the instructions.
 type Group = (i64, i64, BTreeSet<(i64, u8)>, Vec<usize>);
@@ -227,6 +227,15 @@ impl Writer<'_> {
                 Move::Spill(r, ..) => self.substitute(i, &name(r))?,
                 _ => None,
             };
+            if !self.is_register(m.slot()) {
+                let text = self.in_memory(i, &m, pointer)?;
+                out.append(&mut self.pool.first);
+                out.push(text);
+                if let Move::Reload(r, ..) = m {
+                    written.insert(name(r));
+                }
+                continue;
+            }
             let spare = |at: i64| match self.slot(at) {
                 Some(Slot::Register(r)) => Ok(r.clone()),
                 _ => Err(Failure::unsupported("a slot of the stack has no place")),
@@ -261,7 +270,42 @@ impl Writer<'_> {
     }
 
     pub(super) fn all_registers(&self, moves: &[Move]) -> bool {
-        moves.iter().all(|m| matches!(self.slot(m.slot()), Some(Slot::Register(_))))
+        moves.iter().all(|m| self.is_register(m.slot()))
+    }
+
+    fn is_register(&self, at: i64) -> bool {
+        matches!(self.slot(at), Some(Slot::Register(_)))
+    }
+
+    /// Whether an instruction says by itself where in memory it reads or writes.
+    pub(super) fn has_memory_operand(&self, i: usize) -> bool {
+        match &self.flat.nodes[i].kind {
+            Kind::Insn(d) => memory_operand(d).is_some(),
+            _ => false,
+        }
+    }
+
+    /// A move to or from a word of the stack that stays in memory, which only a pool has a place for.
+    fn in_memory(&mut self, i: usize, m: &Move, pointer: Option<String>) -> Result<String, Stuck> {
+        if !self.pool.on && pool::possible(self.target) {
+            return Err(Stuck::NoRegister);
+        }
+        let own = |r: Reg| self.flat.code.regs[usize::from(r)].name.clone();
+        let (mnemonic, reg, size) = match m {
+            Move::Spill(r, _, size) => ("STR", pointer.unwrap_or_else(|| own(*r)), *size),
+            Move::Reload(r, _, size, false) => ("LDR", own(*r), *size),
+            Move::Number(..) | Move::Reload(..) => ("", String::new(), 0),
+        };
+        let at = m.slot();
+        let group = self.groups.iter().find(|g| g.0 <= at && at < g.1).map(|g| g.0);
+        let place = group.and_then(|from| Some(self.in_pool(from)? + at - from));
+        match place {
+            Some(place) if size == 4 => Ok(match place {
+                0 => format!("{mnemonic} {reg},[{}]", self.target.stack),
+                _ => format!("{mnemonic} {reg},[{},#{place}]", self.target.stack),
+            }),
+            _ => Err(self.refusal(i, "accesses several slots of the stack").into()),
+        }
     }
 }
 
