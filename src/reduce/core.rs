@@ -172,6 +172,10 @@ fn smaller_beside(test: &Test, thread: usize) -> Vec<Test> {
     for p in &f.params {
         out.extend(turned(test, thread, &p.name));
     }
+    for watcher in (0..test.threads.len()).filter(|t| *t != thread) {
+        let Some(plain) = unconditional(test, watcher) else { continue };
+        out.extend(f.params.iter().flat_map(|p| turned(&plain, thread, &p.name)));
+    }
     out.extend(fewer_observed(test));
     let mut out = finish(out);
     out.extend(super::simpler(test));
@@ -246,7 +250,12 @@ fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
             })
             .contains("memory_order_relaxed");
     // What is read must not be needed elsewhere.
-    let needed = local.is_some_and(|l| uses(functions[thread], &l) > 0);
+    let elsewhere = || {
+        let mut rest = functions[thread].clone();
+        rest.body.remove(at);
+        rest
+    };
+    let needed = local.is_some_and(|l| uses(&elsewhere(), &l) > 0);
     if !is_relaxed || needed {
         return Vec::new();
     }
@@ -264,6 +273,35 @@ fn turned(test: &Test, thread: usize, name: &str) -> Vec<Test> {
         out
     };
     better.iter().map(one).collect()
+}
+
+/// The test in which a thread does in any case what it does under conditions, and all that it reads is
+/// observed, since it is not told any more by what the thread does.
+fn unconditional(test: &Test, thread: usize) -> Option<Test> {
+    let Body::C(f) = &test.threads[thread] else { return None };
+    let mut changed = false;
+    let body = rewrite(f.body.clone(), &mut |s| match s.kind {
+        StmtKind::If { yes, no: None, .. } => {
+            changed = true;
+            match yes.kind {
+                StmtKind::Block(list) => list,
+                _ => vec![*yes],
+            }
+        }
+        _ => vec![s],
+    });
+    if !changed {
+        return None;
+    }
+    let mut out = with_body(test, thread, body);
+    let mut locals = Vec::new();
+    f.each_declarator(&mut |d, _| locals.push(d.name.clone()));
+    let seen =
+        |name| Prop::Cmp(Place::Reg { thread, name }, CmpOp::Eq, Operand::Value(Value::Int(1)));
+    let before = std::mem::replace(&mut out.condition.prop, Prop::True);
+    let all: Vec<Prop> = std::iter::once(before).chain(locals.into_iter().map(seen)).collect();
+    out.condition.prop = litmus::and(all);
+    Some(out)
 }
 
 /// Makes a statement a load or a store of a location; what is loaded is observed.

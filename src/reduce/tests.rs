@@ -428,3 +428,59 @@ fn watchers_are_strong_everywhere() {
     assert!(!watcher.contains("relaxed"), "{strong}");
     assert_eq!(watcher.matches("atomic_thread_fence(memory_order_seq_cst)").count(), 3, "{strong}");
 }
+
+/// A thread that ought to release is watched by one that stores only where it has read: load buffering. That it reads
+/// before its release, and does not write, says nothing of the bug.
+#[test]
+fn load_buffering_and_message_passing_have_one_core() {
+    let text = "C lb
+{}
+P0 (atomic_int* x, atomic_int* y) {
+  int a = atomic_load_explicit(x, memory_order_acquire);
+  if (a == 3) {
+    atomic_store_explicit(y, 1, memory_order_relaxed);
+  }
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int b = 0;
+  b = atomic_load_explicit(y, memory_order_relaxed);
+  int e = atomic_fetch_add_explicit(x, 3, memory_order_release);
+}
+exists (1:b=1)
+";
+    // What the fault needs: another thread that reads in order, and does not say the same by a branch.
+    let watched = |test: &Test| {
+        let text = litmus::write(test);
+        let Some((a, b)) = text.split_once("P1(") else { return false };
+        let (own, other) = if a.contains("atomic_fetch_add_explicit") { (a, b) } else { (b, a) };
+        let own = own.contains("order_release")
+            && own.contains("relaxed")
+            && own.matches("atomic_").count() >= 4;
+        let reads = other.matches("atomic_load_explicit").count();
+        let stores = other.contains("if (") && other.contains("atomic_store_explicit(");
+        let strong = !other.contains("relaxed") || other.contains("if (");
+        let observed = text.rsplit("exists").next().unwrap_or("").matches('=').count();
+        own && strong && (reads >= 2 && observed >= 2 || reads == 1 && stores)
+    };
+    let mut shows = |tests: &[Test]| tests.iter().map(watched).collect::<Vec<_>>();
+    let start = test(text);
+    assert!(watched(&start));
+    let core = core(&normal(&start), 5000, &mut shows);
+    assert!(
+        core.key.contains("atomic_store_explicit(x, 1, memory_order_relaxed);"),
+        "{}",
+        core.key
+    );
+    assert!(!core.key.contains("atomic_load"), "{}", core.key);
+}
+
+#[test]
+fn a_number_that_two_threads_have_stays_one_number() {
+    let start = test(
+        "C t\n{}\nP0(atomic_int *x) { atomic_store_explicit(x, 3, memory_order_relaxed); }\n\
+         P1(atomic_int *x) { int e = 3; atomic_compare_exchange_strong_explicit(x, &e, 5, memory_order_relaxed, \
+         memory_order_relaxed); }\nexists (x=5)\n",
+    );
+    let list: Vec<String> = simpler(&start).iter().map(litmus::write).collect();
+    assert!(list.iter().any(|t| t.contains("(x, 1, ") && t.contains("e = 1;")), "{list:?}");
+}

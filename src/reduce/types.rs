@@ -1,10 +1,11 @@
 //! Simpler types: what of widths, qualifiers and plain accesses a test can do without.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use litmake_base::diag::Span;
 use litmake_litmus::c::ast::{
-    Declarator, Expr, ExprKind, Function, Param, Part, Stmt, StmtKind, UnaryOp,
+    Declarator, Expr, ExprKind, Function, IntLit, Param, Part, Stmt, StmtKind, UnaryOp,
 };
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
 
@@ -29,6 +30,7 @@ pub fn plainer(test: &Test) -> Vec<Test> {
     }
     out.push(locals(test, None, &plain));
     out.extend(small_values(test));
+    out.extend(small_numbers(test));
     let text = litmake_litmus::write(test);
     out.retain(|t| litmake_litmus::write(t) != text);
     out
@@ -43,6 +45,49 @@ fn small_values(test: &Test) -> Vec<Test> {
             let mut next = test.clone();
             next.init[i].value = Some(InitValue::One(Value::Int(small)));
             out.push(next);
+        }
+    }
+    out
+}
+
+/// Tests in which a number above 1 is 1, or 2, wherever the test has it: what one thread stores may be what
+/// another one expects.
+fn small_numbers(test: &Test) -> Vec<Test> {
+    let mut numbers = BTreeSet::new();
+    for f in functions(test) {
+        f.each_expr(&mut |e| {
+            e.any(&mut |e| {
+                if let ExprKind::Int(lit) = &e.kind {
+                    numbers.insert(lit.value);
+                }
+                false
+            });
+        });
+    }
+    let tries = numbers.iter().flat_map(|n| [1, 2].map(|small| (*n, small)));
+    tries
+        .filter(|(now, small)| now > small)
+        .map(|(now, small)| renumbered(test, now, small))
+        .collect()
+}
+
+fn renumbered(test: &Test, now: u128, new: u128) -> Test {
+    fn expr(e: &mut Expr, now: u128, new: u128) {
+        match &mut e.kind {
+            ExprKind::Int(lit) if lit.value == now => *lit = IntLit::plain(new),
+            _ => e.each_child_mut(&mut |e| expr(e, now, new)),
+        }
+    }
+    fn statement(s: &mut Stmt, now: u128, new: u128) {
+        s.each_part_mut(&mut |part| match part {
+            Part::Expr(e) => expr(e, now, new),
+            Part::Stmt(s) => statement(s, now, new),
+        });
+    }
+    let mut out = test.clone();
+    for body in &mut out.threads {
+        if let Body::C(f) = body {
+            f.body.iter_mut().for_each(|s| statement(s, now, new));
         }
     }
     out
