@@ -58,17 +58,16 @@ impl Compiler<'_> {
         let mut extra = self.extra();
         extra.retain(|word| *word != "-g0");
         extra.push("-g1");
-        // Code that the linker may shorten has no line table before that.
-        if arch == Arch::RiscV {
-            extra.push("-mno-relax");
-        }
         let object = self.emit(&text, &extra, self.profile.timeout)?;
         let image = Image::new(arch, &object, self.runtime.libraries())?;
         let mut threads = Vec::new();
         self.lifted(&units[0].1, 0, &image, Some(&mut threads))?;
         let lines = match self.profile.language {
-            Language::C | Language::Cpp => lines(&object).unwrap_or_default(),
-            Language::Rust | Language::OpenCl => Lines::new(),
+            // The linker may shorten code of RISC-V, so that its line tables are left to the linker.
+            Language::C | Language::Cpp if arch != Arch::RiscV => {
+                lines(&object).unwrap_or_default()
+            }
+            _ => Lines::new(),
         };
         Ok(Listing { source: given.into_inner(), threads, lines })
     }
