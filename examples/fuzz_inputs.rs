@@ -391,6 +391,8 @@ fn object(folder: &Path, bytes: &[u8]) -> bool {
                 flags: &BTreeMap::new(),
                 instead: &|_| None,
                 calls: false,
+                foreign: None,
+                lists: false,
             };
             good |= lift::lift(&image, "P0", &given).is_ok();
         }

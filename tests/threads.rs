@@ -69,14 +69,14 @@ fn outcomes(test: &Test, model: &Model) -> Result<Vec<litmake::sim::State>, Stri
 }
 
 /// Compares both ways with one profile, where its compiler is here.
-fn compare(profile: &Profile, tests: &[Test], store: &Store) -> Option<()> {
+fn compare(profile: &Profile, tests: &[Test], observe: Observe, store: &Store) -> Option<()> {
     let tool = Compilers::default().tool(profile, store);
     let program = litmake_needs::need(&profile.compiler, tool.program.map_err(|f| f.text()))?;
     let context = Context::default();
     let compiler = Compiler {
         profile,
         program: &program,
-        observe: Observe::Condition,
+        observe,
         storage: Storage::Pointers,
         helpers: false,
         runtime: &tool.runtime,
@@ -145,7 +145,18 @@ fn target(name: &str) {
     {
         let profile: Arc<Profile> = all.find(&Disk, Path::new("."), &compiler).unwrap();
         let tests = tests(seed as u64 + 1);
-        compare(&profile, &tests, &store);
+        compare(&profile, &tests, Observe::Condition, &store);
+    }
+}
+
+#[test]
+fn without_locals() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let all = Profiles::load(&Disk, &profile_folders(Path::new(".")), &[]);
+    for compiler in ["gcc-12-x86_64-O2", "clang-16-aarch64-O1"] {
+        let profile: Arc<Profile> = all.find(&Disk, Path::new("."), compiler).unwrap();
+        compare(&profile, &tests(7), Observe::None, &store);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `litmake compile`: what a compiler makes of a test, as a litmus test.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +11,8 @@ use litmake::mix::{self, By, Compiled};
 use litmake::profile::files::Disk;
 use litmake::profile::types::{Observe, Storage};
 use litmake::toolchain::compile::Compiler;
+use litmake::toolchain::lift::Listed;
+use litmake::toolchain::listing::Listing;
 use litmake::toolchain::process;
 use litmake::toolchain::runtime::Runtime;
 
@@ -38,6 +41,11 @@ pub struct Args {
     /// Print what the compiler is given, in the profile's language, and compile nothing
     #[arg(long, conflicts_with = "split")]
     source: bool,
+
+    /// Print the disassembly beside the lines of the test that each instruction became, below the line of the source
+    /// that it was made from
+    #[arg(long, conflicts_with_all = ["split", "source"])]
+    show_asm: bool,
 
     #[arg(value_name = "TEST")]
     test: PathBuf,
@@ -99,6 +107,13 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
         };
         return compiler.source(&test).map_err(failed);
     }
+    if args.show_asm {
+        let listing = compiler.listed(&test).map_err(|failure| {
+            let message = format!("{}: {}", args.test.display(), failure.text());
+            (common::status_of(3), Diag::new(message))
+        })?;
+        return Ok(beside(&listing));
+    }
     let result = match args.split.by() {
         None => compiler.compile(&[test]).pop().unwrap_or_else(|| Err(Failure::stopped())),
         Some(by) => in_parts(&compiler, &test, by),
@@ -113,6 +128,39 @@ fn run(args: &Args) -> std::result::Result<String, (u8, Box<Diag>)> {
             Err((3, Diag::new(message)))
         }
     }
+}
+
+/// The source's lines, below each the instructions made from it, and beside these what they became.
+fn beside(listing: &Listing) -> String {
+    let source: Vec<&str> = listing.source.lines().collect();
+    let codes = listing.threads.iter().flatten();
+    let wide = codes.clone().map(|i| i.code.chars().count()).max().unwrap_or(0).min(48);
+    let place = |i: &Listed| format!("{}+{:#x}", i.place.0, i.place.1);
+    let left = codes.map(|i| place(i).chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (n, thread) in listing.threads.iter().enumerate() {
+        let _ = writeln!(out, "{}P{n}", if n > 0 { "\n" } else { "" });
+        let mut last = None;
+        for instruction in thread {
+            let line = listing.line(instruction);
+            if line != last
+                && let Some(number) = line
+            {
+                let text = source.get(number as usize - 1).map_or("", |l| l.trim());
+                let _ = writeln!(out, "{number:>4}: {text}");
+            }
+            last = line;
+            let (at, code) = (place(instruction), &instruction.code);
+            let mut became = instruction.lines.iter();
+            let first = became.next().map_or("", String::as_str);
+            let row = format!("      {at:left$}  {code:wide$}  | {first}");
+            let _ = writeln!(out, "{}", row.trim_end());
+            for more in became {
+                let _ = writeln!(out, "      {:left$}  {:wide$}  | {more}", "", "");
+            }
+        }
+    }
+    out
 }
 
 /// The test out of parts that were compiled on their own.

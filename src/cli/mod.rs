@@ -29,6 +29,7 @@ mod graph;
 mod history;
 mod hunt;
 mod last_runs;
+mod lift;
 mod logs;
 mod made;
 mod man;
@@ -77,6 +78,7 @@ enum Command {
     Check(check::Args),
     Abi(abi::Args),
     Compile(compile::Args),
+    Lift(lift::Args),
     Diff(diff::Args),
     Bisect(bisect::Args),
     Sim(sim::Args),
@@ -143,6 +145,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::main(args),
         Command::Abi(args) => abi::main(args),
         Command::Compile(args) => compile::main(args),
+        Command::Lift(args) => lift::main(args),
         Command::Diff(args) => diff::main(args),
         Command::Bisect(args) => bisect::main(args),
         Command::Sim(args) => sim::main(args),

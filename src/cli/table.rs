@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use litmake::diag::{Diag, Result};
-use litmake::report::table;
+use litmake::report::{statement, table};
 
 use super::common;
 
@@ -12,7 +12,9 @@ use super::common;
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   litmake run pipelines/telechat-table4.yaml --report report.json
-  litmake table report.json")]
+  litmake table report.json
+  litmake run pipelines/abi-riscv.yaml --report abi.json
+  litmake table --abi abi.json > ABI.md")]
 pub struct Args {
     /// A report that `litmake run`, `check`, `diff` or `merge` wrote
     #[arg(value_name = "REPORT")]
@@ -21,6 +23,11 @@ pub struct Args {
     /// Of what changed between compilers, name every test
     #[arg(short, long)]
     verbose: bool,
+
+    /// Print the ABI statement of mixed compilers, in Markdown: which of them fit together, the code of each operation by
+    /// compiler and version, and what they were tested with
+    #[arg(long, conflicts_with = "verbose")]
+    abi: bool,
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -35,6 +42,14 @@ pub fn main(args: Args) -> ExitCode {
 
 fn run(args: &Args) -> Result<String> {
     let report = super::merge::read(&args.report)?;
+    if args.abi {
+        let text = statement::document(&report);
+        return match text.is_empty() {
+            true => Err(Diag::new(format!("{}: nothing was mixed", args.report.display()))
+                .help("a statement is made of `compare` stages behind a `link` stage, or of `check --split`")),
+            false => Ok(text),
+        };
+    }
     let text = table::differences(&report) + &table::changes(&report.changes, args.verbose);
     match text.is_empty() {
         true => Err(Diag::new(format!("{}: nothing was compared", args.report.display()))

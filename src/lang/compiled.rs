@@ -69,17 +69,33 @@ fn unqualified(ty: &Type) -> Type {
     }
 }
 
+/// Which locals of its source a compiled test has.
+#[derive(Clone, Copy, Debug)]
+pub enum Kept<'a> {
+    /// Those that are kept: thread, name, and the location, or the register (`0:X0`).
+    In(&'a [(usize, String, String)]),
+    /// None: the test asks of shared locations alone.
+    Nothing,
+}
+
+/// What [`MAP`] says where no local is kept.
+const NOTHING: &str = "none";
+
+/// Whether a compiled test says that it keeps no local.
+pub fn keeps_nothing(test: &Test) -> bool {
+    test.info.iter().any(|(k, v)| k == MAP && v == NOTHING)
+}
+
 /// A test of machine code that asks what its source asks, as a reader would get it: what we print
-/// is what everyone will read, so it must read. `locals` are those that are kept in memory: thread,
-/// name, location.
+/// is what everyone will read, so it must read.
 pub fn compose(
     test: &Test,
     arch: Arch,
-    locals: &[(usize, String, String)],
+    kept: Kept,
     init: Vec<InitItem>,
     threads: Vec<Body>,
 ) -> Result<Test, Failure> {
-    let text = litmus::write(&composed(test, arch, locals, init, threads));
+    let text = litmus::write(&composed(test, arch, kept, init, threads)?);
     let mut read = litmus::read(&Source::new(format!("{} (lifted)", test.name), text))?;
     read.doc = None;
     Ok(read)
@@ -89,17 +105,27 @@ pub fn compose(
 pub fn composed(
     test: &Test,
     arch: Arch,
-    locals: &[(usize, String, String)],
+    kept: Kept,
     init: Vec<InitItem>,
     threads: Vec<Body>,
-) -> Test {
-    let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
+) -> Result<Test, Failure> {
+    let shared;
+    let (test, locals, map) = match kept {
+        Kept::In(locals) => {
+            let map: Vec<String> = locals.iter().map(|(t, l, n)| format!("{t}:{l}={n}")).collect();
+            (test, locals, map.join(" "))
+        }
+        Kept::Nothing => {
+            shared = shared_alone(test)?;
+            (&shared, &[][..], NOTHING.to_string())
+        }
+    };
     let rename = |p: &Place| rename(p, locals);
     let mut out = Test {
         arch,
         name: test.name.clone(),
         doc: None,
-        info: vec![(MAP.to_string(), map.join(" "))],
+        info: vec![(MAP.to_string(), map.clone())],
         init,
         threads,
         helpers: Vec::new(),
@@ -123,7 +149,65 @@ pub fn composed(
     for place in test.shown() {
         out.locations.push(Observed { place: rename(&place), ty: None, span: Span::default() });
     }
-    out
+    Ok(out)
+}
+
+/// A test that asks of shared locations alone. What its condition says of a local may be so or not.
+fn shared_alone(test: &Test) -> Result<Test, Failure> {
+    let is_local = |p: &Place| matches!(p, Place::Reg { .. });
+    if let Some(local) = test.filter.iter().flat_map(Prop::places).find(|p| is_local(p)) {
+        return Err(Failure::unsupported(format!(
+            "with `observe: none` locals are not kept, and the test's `filter` asks for `{local}`"
+        )));
+    }
+    let mut out = test.clone();
+    // What the condition no longer names is compared nevertheless.
+    let shown = test.shown().into_iter().filter(|p| !is_local(p));
+    out.locations =
+        shown.map(|place| Observed { place, ty: None, span: Span::default() }).collect();
+    out.condition.prop = without(&test.condition.prop, &is_local, true);
+    Ok(out)
+}
+
+/// What is left of a condition that does not know some places: it holds wherever the whole could, or,
+/// where `can` is false, where the whole holds in any case.
+fn without(prop: &Prop, gone: &dyn Fn(&Place) -> bool, can: bool) -> Prop {
+    match prop {
+        Prop::Cmp(place, _, operand) => {
+            let other = matches!(operand, Operand::Place(p) if gone(p));
+            match (gone(place) || other, can) {
+                (false, _) => prop.clone(),
+                (true, true) => Prop::True,
+                (true, false) => Prop::False,
+            }
+        }
+        Prop::True | Prop::False => prop.clone(),
+        Prop::Not(p) => match without(p, gone, !can) {
+            Prop::True => Prop::False,
+            Prop::False => Prop::True,
+            p => Prop::Not(Box::new(p)),
+        },
+        Prop::And(list) => joined(list.iter().map(|p| without(p, gone, can)), true),
+        Prop::Or(list) => joined(list.iter().map(|p| without(p, gone, can)), false),
+        Prop::Implies(a, b) => match (without(a, gone, !can), without(b, gone, can)) {
+            (Prop::False, _) | (_, Prop::True) => Prop::True,
+            (Prop::True, b) => b,
+            (a, b) => Prop::Implies(Box::new(a), Box::new(b)),
+        },
+    }
+}
+
+/// A conjunction, or a disjunction, without what decides nothing.
+fn joined(props: impl Iterator<Item = Prop>, all: bool) -> Prop {
+    let (idle, decides) = if all { (Prop::True, Prop::False) } else { (Prop::False, Prop::True) };
+    let mut left: Vec<Prop> = props.filter(|p| *p != idle).collect();
+    match left.len() {
+        0 => idle,
+        1 => left.remove(0),
+        _ if left.contains(&decides) => decides,
+        _ if all => Prop::And(left),
+        _ => Prop::Or(left),
+    }
 }
 
 /// Where threads lie that say nothing of it. C has one scope, all of the system, so that its threads may be
@@ -165,7 +249,10 @@ fn rename(place: &Place, locals: &[(usize, String, String)]) -> Place {
     if let Place::Reg { thread, name } = place
         && let Some((_, _, out)) = locals.iter().find(|(t, l, _)| t == thread && l == name)
     {
-        return Place::Mem { name: out.clone(), index: None };
+        return match out.split_once(':') {
+            Some((_, register)) => Place::Reg { thread: *thread, name: register.to_string() },
+            None => Place::Mem { name: out.clone(), index: None },
+        };
     }
     place.clone()
 }
@@ -188,5 +275,50 @@ fn renamed(prop: &Prop, rename: &dyn Fn(&Place) -> Place) -> Prop {
         Prop::Implies(a, b) => {
             Prop::Implies(Box::new(renamed(a, rename)), Box::new(renamed(b, rename)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last line of a test without its locals, and what it shows.
+    fn of(condition: &str) -> Result<(String, Vec<String>), Failure> {
+        let text = format!(
+            "C t\n{{}}\nP0(atomic_int *x, atomic_int *y) {{ int r0 = 0; int r1 = 0; \
+             *x = 1; *y = 1; }}\n{condition}\n"
+        );
+        let test = litmus::read(&Source::new("t", text)).expect("a test");
+        let shared = shared_alone(&test)?;
+        let shown = shared.shown().iter().map(Place::to_string).collect();
+        let text = litmus::write(&shared);
+        let last = text.trim().lines().last().unwrap_or_default().to_string();
+        Ok((last, shown))
+    }
+
+    #[test]
+    fn without_locals_shared_locations_are_asked_for() {
+        for (condition, left, shown) in [
+            ("exists (x=1 /\\ 0:r0=0)", "exists ([x]=1)", vec!["x"]),
+            (
+                "exists (x=1 /\\ ~(y=2 \\/ 0:r0=0))",
+                "exists ([x]=1 /\\ not ([y]=2))",
+                vec!["x", "y"],
+            ),
+            // It may hold by what is gone, and x is compared nevertheless.
+            ("exists (x=1 \\/ 0:r0=0)", "exists (true)", vec!["x"]),
+            ("locations [y; 0:r1;]\nexists (0:r0=0)", "exists (true)", vec!["y"]),
+            ("exists (0:r0=0)", "exists (true)", vec![]),
+        ] {
+            let found = of(condition).expect(condition);
+            assert_eq!(found.0, left, "{condition}");
+            assert_eq!(found.1, shown, "{condition}");
+        }
+    }
+
+    #[test]
+    fn a_filter_on_a_local_is_refused() {
+        let refused = of("filter (0:r1=1)\nexists (x=1)").expect_err("the filter");
+        assert!(refused.text().contains("0:r1"), "{refused:?}");
     }
 }

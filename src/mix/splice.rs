@@ -14,7 +14,7 @@ use litmake_base::failure::Failure;
 use litmake_isa::target::Target;
 use litmake_isa::{Isa, target};
 use litmake_lang::compiled;
-use litmake_lang::compiled::{compose, declare, locations};
+use litmake_lang::compiled::{Kept, compose, declare, locations};
 use litmake_litmus::{
     Arch, Body, Features, InitItem, InitValue, Line, Place, Symbols, Test, Type, Value,
 };
@@ -165,7 +165,7 @@ pub fn splice(test: &Test, split: &Split, parts: &[&Compiled]) -> Result<Test, F
         init.extend(fresh);
         threads.push(Body::Asm(out.lines));
     }
-    let mut joined = compose(test, arch, &split.observed, init, threads)?;
+    let mut joined = compose(test, arch, Kept::In(&split.observed), init, threads)?;
     for part in parts {
         joined.add_features(part.features);
     }

@@ -13,7 +13,8 @@ use litmake_lang::c11::emit::observed_locals;
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::readonly::only_read;
 use litmake_lang::compiled::{
-    FAULTS, MAP, composed, declare, is_lock, locations, lock_of, locked_by, out_name,
+    FAULTS, Kept, MAP, composed, declare, is_lock, keeps_nothing, locations, lock_of, locked_by,
+    out_name,
 };
 use litmake_litmus::c::{print_function, types::size_of};
 use litmake_litmus::{Body, InitItem, InitValue, Line, Place, Test, Type, Value, types};
@@ -194,7 +195,11 @@ pub fn together(test: &Test, threads: &[Thread], code: &[&Test]) -> Result<Test,
         faults.extend(words_of(code, FAULTS).filter_map(|place| thread.places.get(place)));
     }
     init.extend(private);
-    let mut out = composed(test, arch, &locals, init, bodies);
+    let kept = match code.iter().any(|c| keeps_nothing(c)) {
+        true => Kept::Nothing,
+        false => Kept::In(&locals),
+    };
+    let mut out = composed(test, arch, kept, init, bodies)?;
     for code in code {
         out.add_features(code.features());
     }

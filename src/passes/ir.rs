@@ -2,7 +2,7 @@
 
 use super::module::Module;
 use super::thread::{Given, thread};
-use litmake_lang::compiled::compose;
+use litmake_lang::compiled::{Kept, compose};
 use litmake_litmus::{Arch, Body, Test};
 use litmake_toolchain::compile::Frame;
 
@@ -28,7 +28,7 @@ pub fn test(source: &Test, frame: &Frame, module: &str) -> Result<Test, String> 
         open |= made.open;
         threads.push(Body::Asm(made.lines));
     }
-    let composed = compose(source, Arch::Llvm, &frame.locals, init, threads);
+    let composed = compose(source, Arch::Llvm, Kept::In(&frame.locals), init, threads);
     let mut out = composed.map_err(|e| e.text())?;
     if open {
         out.info.push((OPEN.to_string(), "undef and poison are 0".to_string()));

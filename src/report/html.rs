@@ -12,7 +12,7 @@ use super::page::{self, Assets, copied, escaped, part, pre};
 use super::passes::Culprit;
 use super::{
     Compiler, Error, Finding, Outcomes, Report, State, Status, matrix, number, picture, state_text,
-    table,
+    statement, table,
 };
 use litmake_litmus::execution::{self, Edge, Failure};
 
@@ -43,9 +43,12 @@ pub fn html(report: &Report) -> String {
     }
     let changes = table::changes(&report.changes, true);
     compilers(&report.compilers, &mut out);
-    for (head, text) in
-        [("Differences", table::differences(report)), ("Changes", changes), ("Compatibility", text)]
-    {
+    for (head, text) in [
+        ("Differences", table::differences(report)),
+        ("Changes", changes),
+        ("Compatibility", text),
+        ("ABI statement, in Markdown", statement::document(report)),
+    ] {
         if !text.is_empty() {
             let _ = writeln!(out, "<h2>{head}</h2>");
             pre(&text, &mut out);

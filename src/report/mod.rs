@@ -21,6 +21,7 @@ pub mod picture;
 pub mod plot;
 pub mod root;
 pub mod sarif;
+pub mod statement;
 pub mod table;
 pub mod terminal;
 

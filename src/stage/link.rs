@@ -22,7 +22,7 @@ use litmake_pipeline::kinds::link::LinkBy;
 use litmake_pipeline::kinds::{self, Kind};
 use litmake_pipeline::query::{Db, Part, consumed, instance};
 use litmake_pipeline::slice::Instance;
-use litmake_profile::types::Storage;
+use litmake_profile::types::{Observe, Storage};
 
 type Checked<T> = std::result::Result<T, Failure>;
 
@@ -87,10 +87,18 @@ fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
         .with_text("litmake", env!("LITMAKE_STAGE_LINK"))
         .with_text("stage", "link")
         .with_text("by", &format!("{by:?}"));
+    let error = |what: &str, help: &str| Diag::at(&node.source, node.span, what).help(help);
+    let drops =
+        |i: &Arc<Instance>| matches!(&i.kind, Kind::Compile(c) if c.observe == Observe::None);
+    if by != By::Whole && consumed(db, of).iter().any(drops) {
+        return Err(error(
+            "parts pass locals to each other, so that these are kept",
+            "leave out `observe: none`, or split by `whole`",
+        ));
+    }
     if options.link == LinkBy::Splice {
         return Ok(Made { work: Arc::new(Stage { by, ld: None }), fingerprint });
     }
-    let error = |what: &str, help: &str| Diag::at(&node.source, node.span, what).help(help);
     if by == By::Whole {
         return Err(error(
             "whole tests are not linked with `ld`",

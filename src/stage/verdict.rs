@@ -77,6 +77,14 @@ pub fn compare(source: &Allowed, target: &Allowed) -> Result<Verdict, Failure> {
                 also: Vec::new(),
             });
         }
+        if seen.is_empty() {
+            return Err(format!(
+                "the target shows nothing of what the source shows ({}); where locals are not kept \
+                 (`observe: none`), name a shared location in the condition or in `locations [...]`",
+                shown.into_iter().collect::<Vec<_>>().join(", ")
+            )
+            .into());
+        }
         return Err(
             format!("source and target show nothing in common: {shown:?} and {seen:?}").into()
         );
@@ -199,5 +207,7 @@ mod tests {
         let target = allowed(&[&[("0:r", "0")]]);
         assert!(!compare(&source, &target).unwrap().is_finding());
         assert!(compare(&source, &allowed(&[&[("1:q", "0")]])).is_err());
+        let refused = compare(&source, &allowed(&[&[]])).unwrap_err();
+        assert!(refused.text().contains("(0:r, x)"), "{refused:?}");
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
 use super::kind::Kind;
-use super::lift::{self, Given};
+use super::lift::{self, Given, Listed};
 use super::process;
 use super::ptx;
 use super::runtime::Runtime;
@@ -26,7 +26,9 @@ use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_loca
 use litmake_lang::c11::members::{members, published};
 use litmake_lang::c11::outline::outline;
 use litmake_lang::c11::readonly::only_read;
-use litmake_lang::compiled::{FAULTS, compose, declare, is_array, locations, out_name, unit_of};
+use litmake_lang::compiled::{
+    FAULTS, Kept, compose, declare, is_array, locations, out_name, unit_of,
+};
 use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
 use litmake_ops::Inst;
 use litmake_profile::Profile;
@@ -340,6 +342,14 @@ impl Compiler<'_> {
         Ok(Frame { init, globals, threads, locals })
     }
 
+    /// What a compiled test has of its source's locals.
+    fn kept<'l>(&self, locals: &'l [(usize, String, String)]) -> Kept<'l> {
+        match self.observe {
+            Observe::None => Kept::Nothing,
+            Observe::Condition | Observe::All => Kept::In(locals),
+        }
+    }
+
     /// The functions of a test alone that its threads call.
     pub(super) fn helpers_of(&self, unit: &Unit) -> Vec<String> {
         let options = self.options(unit, 0);
@@ -349,14 +359,14 @@ impl Compiler<'_> {
     /// The assembly test that the code of a test makes.
     fn target(&self, unit: &Unit, n: usize, code: &Result<Code, Failure>) -> Result<Test, Failure> {
         match code.as_ref().map_err(Clone::clone)? {
-            Code::Machine(image) => self.lifted(unit, n, image),
+            Code::Machine(image) => self.lifted(unit, n, image, None),
             Code::Ptx(module) => self.inlined(unit, n, module),
             Code::Spirv(text) => {
                 let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
                 let given = spirv::Given { threads: &threads, globals: &globals };
                 let (threads, more) = spirv::threads(text, &given)?;
                 init.extend(more);
-                compose(&unit.test, self.profile.arch, &locals, init, threads)
+                compose(&unit.test, self.profile.arch, self.kept(&locals), init, threads)
             }
         }
     }
@@ -376,11 +386,17 @@ impl Compiler<'_> {
             share(&mut init, made.init);
             threads.push(Body::Asm(made.lines));
         }
-        compose(&unit.test, self.profile.arch, &locals, init, threads)
+        compose(&unit.test, self.profile.arch, self.kept(&locals), init, threads)
     }
 
-    /// The test that object code makes.
-    fn lifted(&self, unit: &Unit, n: usize, image: &Image) -> Result<Test, Failure> {
+    /// The test that object code makes. `listing` takes what became of each thread's instructions.
+    pub(super) fn lifted(
+        &self,
+        unit: &Unit,
+        n: usize,
+        image: &Image,
+        mut listing: Option<&mut Vec<Vec<Listed>>>,
+    ) -> Result<Test, Failure> {
         let test = &unit.test;
         let Frame { mut init, globals, threads: functions, locals } = self.frame(unit, n)?;
         let (flags, chosen) = (machine::flags(self.profile), machine::chosen(self.profile));
@@ -401,14 +417,19 @@ impl Compiler<'_> {
                 flags: &flags,
                 instead: &|name| chosen.get(name).cloned(),
                 calls: false,
+                foreign: None,
+                lists: listing.is_some(),
             };
             let lifted = lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
+            if let Some(listing) = &mut listing {
+                listing.push(lifted.listing);
+            }
             share(&mut private, lifted.init);
             written.extend(lifted.written);
             threads.push(Body::Asm(lifted.lines));
         }
         init.extend(private);
-        let mut out = compose(test, self.profile.arch, &locals, init, threads)?;
+        let mut out = compose(test, self.profile.arch, self.kept(&locals), init, threads)?;
         tell_features(&mut out, self.profile);
         let faults: Vec<String> =
             only_read(test).into_iter().filter(|name| written.contains(name)).collect();

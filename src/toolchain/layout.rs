@@ -122,7 +122,7 @@ pub fn source(types: &[String]) -> String {
     out
 }
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// Reads what an object file says about so many types.
 pub fn read(object: &[u8], count: usize) -> Result<Vec<Layout>, Failure> {
@@ -162,7 +162,7 @@ fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, Failure> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let sections: BTreeMap<&str, Vec<u8>> = gimli_sections()
         .into_iter()
-        .map(|name| (name, section(file, name).unwrap_or_default()))
+        .map(|name| (name, section(file, name, &|s| s.address()).unwrap_or_default()))
         .collect();
     let wrong = |e: gimli::Error| format!("debug information that cannot be read: {e}");
     let load = |id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
@@ -208,7 +208,7 @@ fn offsets(file: &object::File) -> Result<BTreeMap<String, u64>, Failure> {
     Ok(out)
 }
 
-fn gimli_sections() -> [&'static str; 9] {
+pub(super) fn gimli_sections() -> [&'static str; 9] {
     [
         ".debug_abbrev",
         ".debug_addr",
@@ -222,8 +222,13 @@ fn gimli_sections() -> [&'static str; 9] {
     ]
 }
 
-/// A section with its relocations applied, as far as they are plain addresses.
-fn section(file: &object::File, name: &str) -> Option<Vec<u8>> {
+/// A section with its relocations applied, as far as they are plain addresses. `base` is the address of a
+/// symbol.
+pub(super) fn section(
+    file: &object::File,
+    name: &str,
+    base: &dyn Fn(&object::Symbol) -> u64,
+) -> Option<Vec<u8>> {
     let section = file.section_by_name(name)?;
     let mut bytes = section.uncompressed_data().ok()?.into_owned();
     for (offset, relocation) in section.relocations() {
@@ -232,7 +237,7 @@ fn section(file: &object::File, name: &str) -> Option<Vec<u8>> {
             continue;
         }
         let base = match relocation.target() {
-            RelocationTarget::Symbol(index) => file.symbol_by_index(index).ok()?.address(),
+            RelocationTarget::Symbol(index) => base(&file.symbol_by_index(index).ok()?),
             _ => 0,
         };
         let Some(place) =

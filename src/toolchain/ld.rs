@@ -20,8 +20,7 @@ use super::trouble;
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::stop::Stopping;
 use litmake_lang::c11::members::{members, published};
-use litmake_lang::compiled::compose;
-use litmake_lang::compiled::{is_array, unit_of};
+use litmake_lang::compiled::{Kept, compose, is_array, unit_of};
 use litmake_litmus::{Arch, Body, InitItem, Test};
 use litmake_profile::{Profile, machine};
 
@@ -231,13 +230,15 @@ pub fn lift(test: &Test, image: &Image, threads: Threads) -> Result<Test, Failur
             flags: &flags,
             instead: &|name| chosen.get(name).cloned(),
             calls: threads.calls,
+            foreign: None,
+            lists: false,
         };
         let lifted = lift::lift(image, function, &given).map_err(|e| e.of_thread(thread))?;
         share(&mut private, lifted.init);
         bodies.push(Body::Asm(lifted.lines));
     }
     init.extend(private);
-    let mut out = compose(test, image.arch, threads.observed, init, bodies)?;
+    let mut out = compose(test, image.arch, Kept::In(threads.observed), init, bodies)?;
     for profile in threads.profiles {
         tell_features(&mut out, profile);
     }

@@ -4,18 +4,21 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
 
 pub mod ask;
+pub mod assemble;
 pub mod bench;
 pub mod compile;
 pub mod dumps;
 pub mod evidence;
 pub mod execute;
 pub mod fingerprint;
+pub mod foreign;
 pub mod host;
 pub mod image;
 pub mod kind;
 pub mod layout;
 pub mod ld;
 pub mod lift;
+pub mod listing;
 pub mod process;
 pub mod ptx;
 pub mod runtime;

@@ -367,6 +367,8 @@ fn a_copy_that_is_called_through_a_table_has_its_own_size() {
         flags: &Default::default(),
         instead: &|_| None,
         calls: false,
+        foreign: None,
+        lists: false,
     };
     let lifted = lift::lift(&image, "P0", &given).unwrap();
     let text: Vec<&str> = lifted.lines.iter().map(|l| l.text.as_str()).collect();

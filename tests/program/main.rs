@@ -10,6 +10,7 @@ mod bisect;
 mod cases;
 mod docs;
 mod findings;
+mod foreign;
 mod getting;
 mod history;
 mod hunt;

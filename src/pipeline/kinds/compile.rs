@@ -16,7 +16,8 @@ pub struct Compile {
     /// The profile: a name or a file.
     pub profile: Sp<String>,
     /// Which locals are kept alive to the end of a thread, so that their final values can be
-    /// compared: those of the condition, all, or none. Keeping them can hide bugs.
+    /// compared: those of the condition, all, or none. Keeping them can hide bugs. With `none`, shared
+    /// locations alone are compared, those that the test's condition or its `locations` name.
     #[serde(default)]
     pub observe: Observe,
     /// Where the shared locations are: behind pointers that threads are given, or variables,

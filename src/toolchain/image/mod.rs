@@ -98,6 +98,10 @@ pub struct Image {
     stubs: Vec<(u64, u64)>,
     /// The offset-table's section of Power, from which its register is set.
     toc: Option<u64>,
+    /// What is added to addresses that people give.
+    base: u64,
+    /// Functions may have lost their names.
+    nameless: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +173,46 @@ impl Image {
             next: SECTIONS,
             stubs: Vec::new(),
             toc: None,
+            base: 0,
+            nameless: false,
         }
+    }
+
+    /// The dialect of an object file's code.
+    pub fn arch_of(bytes: &[u8]) -> Result<Arch, Failure> {
+        let file = object::File::parse(bytes)
+            .map_err(|e| format!("it is no object file that can be read: {e}"))?;
+        if file.format() != object::BinaryFormat::Elf {
+            return Err(Failure::unsupported("object files of other systems; ELF is read"));
+        }
+        let arch = dialect(file.architecture());
+        let narrow = matches!(file.architecture(), Architecture::I386 | Architecture::Arm);
+        match arch {
+            Some(arch) if file.is_64() != narrow => Ok(arch),
+            _ => Err(Failure::unsupported(format!(
+                "code for {:?} of {} bits cannot be lifted",
+                file.architecture(),
+                if file.is_64() { 64 } else { 32 }
+            ))),
+        }
+    }
+
+    /// Whether an object file is a program or a shared library, whose addresses are final.
+    pub fn is_linked(bytes: &[u8]) -> bool {
+        use object::ObjectKind;
+        let kind = object::File::parse(bytes).map(|f| f.kind());
+        matches!(kind, Ok(ObjectKind::Dynamic | ObjectKind::Executable))
+    }
+
+    /// Machine code alone, whose addresses count from its first byte.
+    pub fn of_code(arch: Arch, bytes: &[u8]) -> Result<Image, Failure> {
+        let mut image = Image::empty(arch);
+        let size = bytes.len() as u64;
+        image.base = image.place(size, 4096)?;
+        image.nameless = true;
+        let bytes = bytes.to_vec();
+        image.sections.push(Section { at: image.base, bytes, size, kind: Kind::Code });
+        Ok(image)
     }
 
     /// An object file, with what it needs from libraries.
@@ -279,7 +322,9 @@ impl Image {
             self.sections.push(Section { at, bytes, size: section.size(), kind });
         }
         let mut out = Loaded { symbols: Vec::new(), undefined: Vec::new(), fixes: Vec::new() };
-        for symbol in file.symbols() {
+        // A shared library may have lost all symbols but those that programs are linked by.
+        let dynamic = linked.then(|| file.dynamic_symbols()).into_iter().flatten();
+        for symbol in file.symbols().chain(dynamic) {
             let index = symbol.index().0;
             out.symbols.resize(out.symbols.len().max(index + 1), None);
             let name = symbol.name().unwrap_or_default().to_string();
@@ -339,6 +384,10 @@ impl Image {
                 if old.is_none_or(|old| old.end < function.end) {
                     self.functions.insert(at, function);
                 }
+            } else if st_type == 0 && symbol.is_global() && self.kind_at(at) == Some(Kind::Code) {
+                // People who write assembly need not say what is a function.
+                let (name, start, end) = (name.clone(), at, at);
+                self.functions.entry(at).or_insert(Function { name, start, end, thumb });
             } else if matches!(symbol.section(), SymbolSection::Section(_) | SymbolSection::Common)
                 && st_type <= 1
                 && !name.is_empty()
@@ -499,10 +548,62 @@ impl Image {
         Symbol { at, thumb: false, local_entry: 0, weak: false }
     }
 
-    /// The function of a symbol.
-    pub fn function_named(&self, name: &str) -> Option<&Function> {
-        let symbol = self.globals.get(name)?;
-        self.functions.get(&symbol.at)
+    /// The function of a symbol, or the one that begins at an address (`0x1240`).
+    pub fn function_named(&self, name: &str) -> Option<Function> {
+        let address = || u64::from_str_radix(name.strip_prefix("0x")?, 16).ok();
+        let (at, thumb) = match self.globals.get(name) {
+            Some(symbol) => (symbol.at, symbol.thumb),
+            None => (address()?.checked_add(self.base)?, false),
+        };
+        if let Some(function) = self.functions.get(&at) {
+            return Some(self.sized(function.clone()));
+        }
+        // A symbol that nobody calls a function ends where the next one begins.
+        self.section_at(at).filter(|s| s.kind == Kind::Code)?;
+        Some(self.sized(Function { name: name.to_string(), start: at, end: at, thumb }))
+    }
+
+    /// A function without a size ends where the next one or its section does.
+    fn sized(&self, mut function: Function) -> Function {
+        if function.end == function.start
+            && let Some(section) = self.section_at(function.start)
+        {
+            let next = self.functions.range(function.start + 1..).next().map(|(s, _)| *s);
+            let end = section.at.saturating_add(section.size);
+            function.end = next.map_or(end, |n| n.min(end));
+        }
+        function
+    }
+
+    /// The function that an address of code begins, where functions may have lost their names.
+    pub fn nameless_at(&self, at: u64) -> Option<Function> {
+        self.section_at(at).filter(|s| self.nameless && s.kind == Kind::Code)?;
+        let name = format!("{:#x}", at.wrapping_sub(self.base));
+        Some(self.sized(Function { name, start: at, end: at, thumb: false }))
+    }
+
+    /// Whether an address lies in code that a linker made.
+    pub fn is_stub(&self, at: u64) -> bool {
+        self.stubs.iter().any(|(from, to)| (*from..*to).contains(&at))
+    }
+
+    /// A place in the code, for people.
+    pub fn shown(&self, at: u64) -> String {
+        match self.function_at(at) {
+            Some(f) => format!("`{}`+{:#x}", f.name, at - f.start),
+            None => format!("{:#x}", at.wrapping_sub(self.base)),
+        }
+    }
+
+    /// All functions, by their addresses.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.functions.values()
+    }
+
+    /// All variables that have names, by their addresses.
+    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+        let is_data = |v: &&Variable| self.kind_at(v.at) == Some(Kind::Data);
+        self.variables.values().filter(is_data)
     }
 
     /// The address of a symbol.
@@ -517,14 +618,7 @@ impl Image {
             return Some(Function { name, start: at, end: *to, thumb: false });
         }
         let (_, found) = self.functions.range(..=at).next_back()?;
-        let mut function = found.clone();
-        if function.end == function.start {
-            // A function without a size ends where the next one or its section does.
-            let section = self.section_at(at)?;
-            let next = self.functions.range(at + 1..).next().map(|(s, _)| *s);
-            let end = section.at + section.size;
-            function.end = next.map_or(end, |n| n.min(end));
-        }
+        let function = self.sized(found.clone());
         (at < function.end).then_some(function)
     }
 

@@ -48,7 +48,7 @@ impl Image {
         .map_err(bad)?;
         image.stubs = stubs;
         for Chosen { place, chooser } in chosen {
-            let size = if arch == Arch::Arm { 4 } else { 8 };
+            let size = if matches!(arch, Arch::Arm | Arch::X86) { 4 } else { 8 };
             let at = match chooser {
                 Some(at) => at,
                 None => image.read(place, size).unwrap_or(0) as u64,
@@ -58,6 +58,48 @@ impl Image {
             let name = known.cloned().unwrap_or_else(|| format!("chosen_by_{at:x}"));
             image.chosen.entry(name.clone()).or_insert(at);
             let value = image.stand_in(&name).at;
+            image.put(place, size, value);
+        }
+        Ok(image)
+    }
+
+    /// A shared library, or a program that lies anywhere: what whoever loads it would fill in is filled
+    /// in.
+    pub fn of_shared(arch: Arch, bytes: &[u8]) -> Result<Image, Failure> {
+        use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget};
+        let mut image = Image::of_program(arch, bytes, &[])?;
+        image.nameless = true;
+        let bad = |e: object::Error| format!("the library cannot be read: {e}");
+        let file = object::File::parse(bytes).map_err(bad)?;
+        let size = if file.is_64() { 8 } else { 4 };
+        let symbols = file.dynamic_symbol_table();
+        for (place, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            let addend = match relocation.has_implicit_addend() {
+                true => image.read(place, size).unwrap_or(0) as u64,
+                false => relocation.addend() as u64,
+            };
+            let name = match relocation.target() {
+                RelocationTarget::Symbol(i) => {
+                    let symbol = symbols.as_ref().and_then(|t| t.symbol_by_index(i).ok());
+                    symbol.and_then(|s| s.name().ok().map(String::from))
+                }
+                _ => None,
+            };
+            let value = match (filled(arch, r_type.0), name.filter(|n| !n.is_empty())) {
+                (Some(Fills::Address), Some(name)) => {
+                    // In a table of addresses, nothing is added.
+                    let table = image.kind_at(place) == Some(super::Kind::Constant);
+                    let addend = if relocation.has_implicit_addend() && table { 0 } else { addend };
+                    let at = match image.globals.get(&name) {
+                        Some(symbol) => symbol.at,
+                        None => image.stand_in(&name).at,
+                    };
+                    at.wrapping_add(addend)
+                }
+                (Some(Fills::Base), _) => addend,
+                _ => continue,
+            };
             image.put(place, size, value);
         }
         Ok(image)
@@ -74,6 +116,33 @@ impl Image {
                 *byte = (value >> (8 * shift)) as u8;
             }
         }
+    }
+}
+
+/// What whoever loads a library fills in.
+enum Fills {
+    /// The address of a symbol.
+    Address,
+    /// An address of the library itself.
+    Base,
+}
+
+/// What a relocation that is left in a library asks for, by its number. Others (of variables that each
+/// thread has for itself) are left as they are: what lies there is no address.
+fn filled(arch: Arch, kind: u32) -> Option<Fills> {
+    let (address, base): (&[u32], u32) = match arch {
+        Arch::X86_64 => (&[1, 6, 7], 8),
+        Arch::X86 => (&[1, 6, 7], 8),
+        Arch::AArch64 => (&[257, 1025, 1026], 1027),
+        Arch::Arm => (&[2, 21, 22], 23),
+        Arch::RiscV => (&[2, 5], 3),
+        Arch::Ppc => (&[38, 20, 21], 22),
+        _ => return None,
+    };
+    match kind {
+        kind if kind == base => Some(Fills::Base),
+        kind if address.contains(&kind) => Some(Fills::Address),
+        _ => None,
     }
 }
 

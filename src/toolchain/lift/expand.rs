@@ -165,7 +165,7 @@ impl Lists {
 }
 
 fn unread(e: &Diag) -> Failure {
-    Failure::unsupported(e.to_string().trim_end().replace('\n', " "))
+    Failure::unsupported(&e.message)
 }
 
 impl Expand<'_> {
@@ -374,15 +374,15 @@ impl Expand<'_> {
             let label = lists.label();
             ids.entry(d.at).or_insert(label);
         }
-        let jump = |lists: &mut Lists, to: usize| {
+        let jump = |lists: &mut Lists, from: u64, to: usize| {
             let text = self.target.jump(&name(to));
-            lists.push(entry, Draft::Goto, text)
+            lists.push(from, Draft::Goto, text)
         };
         let first = code.first().map(|d| d.at);
         if first != Some(entry)
             && let Some(to) = ids.get(&entry)
         {
-            jump(lists, *to)?;
+            jump(lists, entry, *to)?;
         }
         // Branches that leave the function end in code of their own behind it.
         let mut stubs: BTreeSet<u64> = BTreeSet::new();
@@ -478,7 +478,7 @@ impl Expand<'_> {
                     falls = false;
                     match self.resolved.get(at) {
                         Some(to) => match ids.get(to) {
-                            Some(label) => jump(lists, *label)?,
+                            Some(label) => jump(lists, *at, *label)?,
                             None => self.call(*to, *at, ret, lists)?,
                         },
                         None => lists.push(*at, Draft::Open(d.clone()), String::new())?,
@@ -494,7 +494,7 @@ impl Expand<'_> {
                         let text = self.text(d, &|_| None);
                         lists.push(*at, Draft::Restore(d.clone()), text)?;
                     }
-                    jump(lists, ret)?;
+                    jump(lists, *at, ret)?;
                 }
                 Flow::MayReturn if self.target.returns_by_load(d) => {
                     let (branch, load) = self.target.unless(d).ok_or_else(|| {
@@ -508,7 +508,7 @@ impl Expand<'_> {
                     lists.push(*at, Draft::Insn(branch), text)?;
                     let text = self.text(&load, &|_| None);
                     lists.push(*at, Draft::Restore(load), text)?;
-                    jump(lists, ret)?;
+                    jump(lists, *at, ret)?;
                     lists.pending.push(over);
                 }
                 Flow::MayReturn => {
@@ -532,12 +532,12 @@ impl Expand<'_> {
             }
             if falls && !follows {
                 match ids.get(&next) {
-                    Some(label) => jump(lists, *label)?,
+                    Some(label) => jump(lists, *at, *label)?,
+                    // Nothing comes back from a call of `abort` and the like.
                     None => {
-                        return Err(Failure::unsupported(format!(
-                            "`{}` runs past its end",
-                            f.name
-                        )));
+                        let why = format!("`{}` runs past its end", f.name);
+                        let why = Draft::Unclear(Failure::unsupported(why));
+                        lists.push(*at, why, String::new())?;
                     }
                 }
             }
@@ -613,7 +613,7 @@ impl Expand<'_> {
             if let Some(work) = copies::works_on(name) {
                 return Ok(Callee::Bytes(work));
             }
-            let named = chosen.as_ref().and_then(|n| self.image.function_named(n)).cloned();
+            let named = chosen.as_ref().and_then(|n| self.image.function_named(n));
             let chooser = self.image.chooser(name);
             let function = named.or_else(|| chooser.as_ref().and_then(|f| (self.choose)(f)));
             to = match (function, chooser) {
@@ -631,7 +631,7 @@ impl Expand<'_> {
                 }
             };
         }
-        match self.image.function_at(to) {
+        match self.image.function_at(to).or_else(|| self.image.nameless_at(to)) {
             Some(function) => Ok(Callee::Function(function, to)),
             None => Err(Failure::unsupported(format!("a call of {to:#x}, where no function is"))),
         }

@@ -110,6 +110,10 @@ pub struct Decide<'a> {
     pub analysis: &'a Analysis,
     pub world: &'a World<'a>,
     pub target: &'a Target,
+    /// The register that is looked at where the code ends, and which bits of it.
+    pub result: Option<(Reg, u128)>,
+    /// Says where something is refused.
+    pub placed: &'a dyn Fn(Failure, u64) -> Failure,
 }
 
 impl Decide<'_> {
@@ -119,6 +123,11 @@ impl Decide<'_> {
         let empty = Live::nothing(regs);
         let mut before = vec![empty.clone(); len];
         let mut after = vec![empty.clone(); len];
+        if let (Some((result, bits)), Some(end)) = (self.result, after.last_mut())
+            && let Some(live) = end.regs.get_mut(usize::from(result))
+        {
+            *live = bits;
+        }
         for round in 0.. {
             if round > 1000 {
                 return Err(Failure::unsupported("the code's loops are too many to follow"));
@@ -148,7 +157,8 @@ impl Decide<'_> {
                 None => Action::Drop,
             };
             if self.analysis.states[i].is_some() {
-                self.check(i, &action, live)?;
+                let at = self.flat.nodes[i].at;
+                self.check(i, &action, live).map_err(|e| (self.placed)(e, at))?;
             }
             actions.push(action);
         }

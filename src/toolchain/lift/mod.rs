@@ -32,7 +32,7 @@ use litmake_litmus::{InitItem, Line};
 use litmake_ops::Val;
 use litmake_profile::machine::MACHINE;
 use state::State;
-use values::{Known, World};
+use values::{Field, Known, World};
 
 /// How often calls through registers are looked up before it is too much.
 const MAX_ROUNDS: usize = 64;
@@ -64,6 +64,32 @@ pub struct Given<'a> {
     pub instead: &'a dyn Fn(&str) -> Option<String>,
     /// Whether what the function calls stays a function that is called.
     pub calls: bool,
+    /// What is said of code that was not compiled from the test.
+    pub foreign: Option<&'a Foreign>,
+    /// Whether what became of each instruction is listed.
+    pub lists: bool,
+}
+
+/// An instruction, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is: the function, and bytes from its start.
+    pub place: (String, u64),
+    /// As it was in the object code.
+    pub code: String,
+    /// The lines of the test that it became.
+    pub lines: Vec<String>,
+}
+
+/// What somebody says of a function of whose source nothing is known.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// The parameters that are numbers, by position.
+    pub numbers: BTreeMap<usize, u64>,
+    /// The parts of locations that are locations of their own: first byte, end, name.
+    pub fields: BTreeMap<String, Vec<(i64, i64, String)>>,
+    /// Bytes of what the function returns, where that is looked at.
+    pub result: Option<u8>,
 }
 
 /// A lifted thread.
@@ -75,11 +101,20 @@ pub struct Lifted {
     pub init: Vec<InitItem>,
     /// The locations that it writes, whatever the value.
     pub written: BTreeSet<String>,
+    /// What it accesses of locations: name, first byte, and size.
+    pub accesses: BTreeSet<(String, i64, u8)>,
+    /// The locations whose addresses it uses otherwise than for an access at a known place: it stores or
+    /// compares them, or computes others from them.
+    pub addresses: BTreeSet<String>,
+    /// The register that holds what the function returns, where that is looked at.
+    pub result: Option<String>,
+    /// What became of each instruction, where that is asked for.
+    pub listing: Vec<Listed>,
 }
 
 /// Lifts one function.
 pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Failure> {
-    let function = image
+    let function = &image
         .function_named(function)
         .ok_or_else(|| format!("the object file has no function `{function}`"))?;
     let target =
@@ -106,6 +141,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
     if let Some(name) = given.published.filter(|name| !locations.iter().any(|l| l == name)) {
         locations.push(name.to_string());
     }
+    let fields = fields(given, &mut locations);
     let units: Vec<u64> = locations.iter().map(|l| (given.unit)(l)).collect();
     let parts: Vec<Parts> = locations
         .iter()
@@ -127,6 +163,7 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
         units: &units,
         parts: &parts,
         pads: &pads,
+        fields: &fields,
         flags: given.flags,
         address_bits: isa.address_bits(),
         stack_start: target.stack_start,
@@ -144,10 +181,15 @@ pub fn lift(image: &Image, function: &str, given: &Given) -> Result<Lifted, Fail
             choose: &choose,
             inlines: true,
         };
-        let mut flat = expand.run(function)?;
-        let start = start(&mut flat, &target, function.start, &pads[..given.params.len()], image);
+        let whole = |failure: Failure| placed(failure, image, function.start, given);
+        let mut flat = expand.run(function).map_err(whole)?;
+        let mut start =
+            start(&mut flat, &target, function.start, &pads[..given.params.len()], image);
+        for (param, number) in given.foreign.iter().flat_map(|f| &f.numbers) {
+            set_param(&mut flat, &mut start, &target, *param, Known::int(*number));
+        }
         let analysis = flow::follow(&flat, &world, start)?;
-        let found = open(&flat, &analysis, &target, image)?;
+        let found = open(&flat, &analysis, &world, &target, given)?;
         if found.is_empty() {
             return write::write(&flat, &analysis, &world, &target, &locations, given);
         }
@@ -249,6 +291,50 @@ fn start(
     State::new(regs, slots)
 }
 
+/// What a parameter holds where a function is entered.
+fn set_param(
+    flat: &mut expand::Flat,
+    state: &mut State,
+    target: &Target,
+    param: usize,
+    known: Known,
+) {
+    let Some(name) = target.params.get(param) else {
+        let n = (param - target.params.len()) as i64;
+        let at = target.stack_params + n * i64::from(target.word);
+        state.slots.insert(at, (target.word, known));
+        return;
+    };
+    let isa = litmake_isa::of(target.arch);
+    let reg = isa.and_then(|i| i.register(name)).map(|r| flat.code.reg(&r.name, r.bits, r.signed));
+    if let Some(slot) = reg.and_then(|r| state.regs.get_mut(usize::from(r))) {
+        *slot = Some(known);
+    }
+}
+
+/// Adds the parts of locations that are locations of their own, and says where they lie.
+fn fields(given: &Given, locations: &mut Vec<String>) -> Vec<Vec<Field>> {
+    let Some(foreign) = given.foreign else { return Vec::new() };
+    let mut out = vec![Vec::new(); locations.len()];
+    for (name, parts) in &foreign.fields {
+        let Some(whole) = locations.iter().position(|l| l == name) else { continue };
+        for (from, end, part) in parts {
+            let loc = locations.len() as u16;
+            locations.push(part.clone());
+            out[whole].push(Field { from: *from, end: *end, loc });
+        }
+    }
+    out
+}
+
+/// Says of foreign code where in which function something is refused.
+fn placed(failure: Failure, image: &Image, at: u64, given: &Given) -> Failure {
+    match given.foreign {
+        Some(_) => failure.of(image.shown(at)),
+        None => failure,
+    }
+}
+
 /// What an instruction at an address waits for.
 enum Found {
     /// Where it goes.
@@ -261,13 +347,18 @@ enum Found {
 fn open(
     flat: &expand::Flat,
     analysis: &Analysis,
+    world: &World,
     target: &Target,
-    image: &Image,
+    given: &Given,
 ) -> Result<Vec<Found>, Failure> {
+    let image = world.image;
     let isa = litmake_isa::of(target.arch).ok_or("C has no machine code")?;
     let mut out = Vec::new();
-    for (node, state) in flat.nodes.iter().zip(&analysis.states) {
+    for (i, (node, state)) in flat.nodes.iter().zip(&analysis.states).enumerate() {
         let Some(state) = state else { continue };
+        // Of what is called through a linker's code, the place is where that is called.
+        let before = flat.nodes[..=i].iter().rev().map(|n| n.at);
+        let at = before.into_iter().find(|at| !image.is_stub(*at)).unwrap_or(node.at);
         let value = |name: &str| {
             let name = name.trim_start_matches(['*', '%']);
             let canonical = isa.register(name).map_or(name.to_string(), |r| r.name);
@@ -279,10 +370,12 @@ fn open(
         };
         let d = match &node.kind {
             Kind::Open(d) => d,
-            Kind::Unclear(why) => return Err(why.clone()),
+            Kind::Unclear(why) => return Err(placed(why.clone(), image, at, given)),
             Kind::Copy(size) => {
-                let bytes = value(size)
-                    .ok_or_else(|| Failure::unsupported("`memcpy` or `memcmp` of unknown size"))?;
+                let bytes = value(size).ok_or_else(|| {
+                    let why = Failure::unsupported("`memcpy` or `memcmp` of unknown size");
+                    placed(why, image, at, given)
+                })?;
                 out.push(Found::Size(node.at, bytes));
                 continue;
             }
@@ -305,7 +398,8 @@ fn open(
             _ => None,
         };
         let to = to.ok_or_else(|| {
-            Failure::unsupported(format!("it is not plain where `{}` goes", d.mnemonic))
+            let why = Failure::unsupported(format!("it is not plain where `{}` goes", d.mnemonic));
+            placed(why, image, at, given)
         })?;
         let thumb = u64::from(target.arch == litmake_litmus::Arch::Arm);
         out.push(Found::Target(node.at, to & !thumb));

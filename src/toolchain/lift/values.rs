@@ -120,6 +120,17 @@ pub struct Facts {
     pub goes: Option<usize>,
 }
 
+/// A part of a location that is a location of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its first byte in the other.
+    pub from: i64,
+    /// Behind its last byte.
+    pub end: i64,
+    /// Its number.
+    pub loc: u16,
+}
+
 /// The surroundings that do not change.
 pub struct World<'a> {
     pub image: &'a Image,
@@ -132,6 +143,8 @@ pub struct World<'a> {
     /// How far into its word each location lies, which matters in big-endian code alone: a known
     /// address counts from the word, and a place from the location.
     pub pads: &'a [i64],
+    /// The parts of each location that are locations of their own.
+    pub fields: &'a [Vec<Field>],
     /// Variables of the runtime whose value is known, by name.
     pub flags: &'a BTreeMap<String, u64>,
     pub address_bits: u8,
@@ -143,6 +156,18 @@ pub struct World<'a> {
 impl World<'_> {
     /// The location that a known value is the address of, plus bytes; its lock is [`locks::FAR`].
     pub fn location(&self, known: Known) -> Option<(u16, i64)> {
+        self.object(known).map(|(loc, off)| self.field(loc, off))
+    }
+
+    /// What lies so many bytes into a location, if that is a location of its own.
+    fn field(&self, loc: u16, off: i64) -> (u16, i64) {
+        let fields = self.fields.get(usize::from(loc)).map_or(&[][..], Vec::as_slice);
+        let inside = |f: &&Field| (f.from..f.end).contains(&off);
+        fields.iter().find(inside).map_or((loc, off), |f| (f.loc, off - f.from))
+    }
+
+    /// The location that a known value is the address of, with all its parts.
+    fn object(&self, known: Known) -> Option<(u16, i64)> {
         match known {
             Known::Val(Val::Ptr { loc, off }) => Some((loc, off - self.pad(loc))),
             Known::Val(Val::Int(n)) => {
@@ -168,7 +193,7 @@ impl World<'_> {
     fn around(&self, known: Known) -> Option<(u16, Option<u8>)> {
         match known {
             Known::Within(loc, low) => Some((loc, low)),
-            Known::Val(Val::Int(n)) => Some((self.location(known)?.0, Some(n as u8 & LOW_MASK))),
+            Known::Val(Val::Int(n)) => Some((self.object(known)?.0, Some(n as u8 & LOW_MASK))),
             Known::Val(Val::Ptr { loc, off }) => Some((loc, Some(off as u8 & LOW_MASK))),
             _ => None,
         }
@@ -296,10 +321,11 @@ impl World<'_> {
         let Some(known) = addr.and_then(Known::certain) else {
             return Place::Open;
         };
-        if let Some((loc, off)) = self.location(known) {
+        if let Some((loc, off)) = self.object(known) {
+            let (part, within) = self.field(loc, off);
             return match self.beside(known, size, loc) {
                 true => Place::Across,
-                false => Place::Location(loc, off),
+                false => Place::Location(part, within),
             };
         }
         match known {

@@ -17,6 +17,7 @@ mod devices;
 mod ends;
 mod failures;
 mod levels;
+mod locals;
 mod mixes;
 mod tables;
 mod versions;

@@ -10,6 +10,30 @@ use litmake_litmus::{InitItem, InitValue, Place as Where, Type, Value};
 use super::{Object, Slot, Writer};
 
 impl Writer<'_> {
+    /// The parameters that somebody says are numbers, where the text has their registers.
+    fn numbers(&self) -> Vec<InitItem> {
+        let thread = self.given.thread;
+        let live = |name: &str| {
+            let reg = self.register(name)?;
+            (self.plan.start.regs.get(reg).copied().unwrap_or(0) != 0).then_some(reg)
+        };
+        let numbers = self.given.foreign.iter().flat_map(|f| &f.numbers);
+        numbers
+            .filter_map(|(i, number)| {
+                let reg = live(self.target.params.get(*i)?)?;
+                let name = self.flat.code.regs[reg].name.clone();
+                // What a register of 64 bits is called, is typed so that all of them count.
+                let wide = *number > u64::from(u32::MAX) >> 1;
+                Some(InitItem {
+                    place: Where::Reg { thread, name },
+                    ty: wide.then_some(Type::Int { bytes: 8, signed: true }),
+                    value: Some(InitValue::One(Value::Int(i128::from(*number as i64)))),
+                    span: Span::default(),
+                })
+            })
+            .collect()
+    }
+
     pub(super) fn init(&self) -> Result<Vec<InitItem>, Failure> {
         let mut out = Vec::new();
         let private = |name: String, size: u32| InitItem {
@@ -89,6 +113,7 @@ impl Writer<'_> {
             }
             register(reg, self.name_of(object), *offset)?;
         }
+        out.extend(self.numbers());
         Ok(out)
     }
 }

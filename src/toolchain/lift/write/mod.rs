@@ -17,7 +17,7 @@ use litmake_base::failure::Failure;
 use litmake_isa::Isa;
 use litmake_isa::machine::{Decoded, Mem, Operand, Update};
 use litmake_litmus::{Anything, Arch, Line};
-use litmake_ops::{Op, Reg, Val};
+use litmake_ops::{Op, Reg, Val, mask};
 
 use super::calls;
 use super::endian::{self, Parts, Placed};
@@ -25,7 +25,7 @@ use super::expand::{Flat, Kind};
 use super::flow::{Action, Analysis, Decide, Plan, show};
 use super::locks;
 use super::values::{Access, Known, Place, World};
-use super::{Given, Lifted};
+use super::{Given, Lifted, Listed};
 use jumps::straighten;
 use litmake_isa::target::Target;
 use litmake_lang::compiled::lock_of;
@@ -49,6 +49,15 @@ enum Slot {
     Register(String),
     /// A location of its own, with its size.
     Private(i64, u32),
+}
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Origin {
+    /// Which of the function's calls it belongs to.
+    call: usize,
+    /// The place of its instruction in the list.
+    node: usize,
 }
 
 /// What lies so many bytes past a location's start.
@@ -96,6 +105,8 @@ struct Writer<'a> {
     fence: u8,
     /// Condition fields of Power that may as well be the first, which is not written.
     plain_fields: BTreeSet<String>,
+    /// See [`Lifted::addresses`].
+    addresses: BTreeSet<String>,
 }
 
 /// More than one way of naming locations is tried where there are too few registers for the first.
@@ -125,9 +136,11 @@ pub fn write(
         done => done,
     }
     .map_err(|stuck| match stuck {
-        Stuck::NoRegister => Failure::unsupported(
-            "the code leaves no register free for the addresses of its locations",
-        ),
+        Stuck::NoRegister => {
+            let what = "the code leaves no register free for the addresses of its locations";
+            let at = flat.nodes.first().map_or(0, |n| n.at);
+            super::placed(Failure::unsupported(what), world.image, at, given)
+        }
         Stuck::Other(failure) => failure,
     })
 }
@@ -142,7 +155,9 @@ fn attempt(
     pooled: bool,
 ) -> Result<Lifted, Stuck> {
     let isa = litmake_isa::of(target.arch).ok_or_else(|| Failure::from("C has no machine code"))?;
-    let decide = Decide { flat, analysis, world, target };
+    let result = result(flat, analysis, target, isa, given)?;
+    let placed = |failure: Failure, at: u64| super::placed(failure, world.image, at, given);
+    let decide = Decide { flat, analysis, world, target, result, placed: &placed };
     let plan = decide.run()?;
     let mut writer = Writer {
         flat,
@@ -162,28 +177,104 @@ fn attempt(
         locks: BTreeSet::new(),
         fence: 0,
         plain_fields: BTreeSet::new(),
+        addresses: BTreeSet::new(),
     };
     writer.free = writer.free_registers();
     writer.plain_fields = writer.plain_fields();
     writer.group_slots()?;
     let (mut lines, mut calls) = writer.lines()?;
-    let mut init = writer.init()?;
+    let at = flat.nodes.first().map_or(0, |n| n.at);
+    let mut init = writer.init().map_err(|e| placed(e, at))?;
     let spare = writer.free.last().map(String::as_str);
     parts::clear(target, isa, &mut lines, &mut calls, &init, spare);
+    let listing = if given.lists { writer.listing(&lines, &calls) } else { Vec::new() };
     if given.calls {
+        let calls: Vec<usize> = calls.iter().map(|origin| origin.call).collect();
         calls::keep(target, given.thread, &calls, &mut lines, &mut init);
     }
     writer.make_sure(&lines)?;
-    Ok(Lifted { lines, init, written: writer.written() })
+    writer.note_addresses();
+    let result = result.map(|(r, _)| flat.code.regs[usize::from(r)].name.clone());
+    let (written, accesses) = (writer.written(), writer.accesses());
+    Ok(Lifted { lines, init, written, accesses, addresses: writer.addresses, result, listing })
+}
+
+/// The register of what the function returns, where that is looked at.
+fn result(
+    flat: &Flat,
+    analysis: &Analysis,
+    target: &Target,
+    isa: &dyn Isa,
+    given: &Given,
+) -> Result<Option<(Reg, u128)>, Failure> {
+    let Some(bytes) = given.foreign.and_then(|f| f.result) else { return Ok(None) };
+    let name = isa.register(target.result).map(|r| r.name);
+    let reg = flat.code.regs.iter().position(|r| Some(&r.name) == name.as_ref());
+    let state = analysis.states.last().and_then(Option::as_ref);
+    let nothing = || Failure::unsupported("the function does not return, or returns nothing");
+    let (reg, state) = reg.zip(state).ok_or_else(nothing)?;
+    match state.regs.get(reg).copied().flatten() {
+        Some(Known::Start(_)) => Err(nothing()),
+        Some(known) if known.is_frame() => {
+            Err(Failure::unsupported("the function returns an address on its stack"))
+        }
+        _ => Ok(Some((reg as Reg, mask(bytes.saturating_mul(8))))),
+    }
 }
 
 impl Writer<'_> {
-    /// The locations that what stays writes.
-    fn written(&self) -> BTreeSet<String> {
+    /// The accesses of what stays, by instruction.
+    fn kept_by_instruction(&self) -> impl Iterator<Item = &[Access]> {
         let stays = |i: &usize| matches!(self.plan.actions[*i], Action::Keep | Action::Slots);
         let kept = (0..self.flat.nodes.len()).filter(stays);
-        let accesses = kept.flat_map(|i| &self.analysis.facts[i].accesses);
-        accesses
+        kept.map(|i| self.analysis.facts[i].accesses.as_slice())
+    }
+
+    /// The accesses of what stays.
+    fn kept_accesses(&self) -> impl Iterator<Item = &Access> {
+        self.kept_by_instruction().flatten()
+    }
+
+    /// See [`Lifted::accesses`]: what one instruction accesses of a location is one access.
+    fn accesses(&self) -> BTreeSet<(String, i64, u8)> {
+        let mut out = BTreeSet::new();
+        for accesses in self.kept_by_instruction() {
+            let mut spans: BTreeMap<u16, (i64, i64)> = BTreeMap::new();
+            for a in accesses {
+                let Place::Location(loc, from) = a.place else { continue };
+                if from < locks::FAR {
+                    let to = from + i64::from(a.size);
+                    let span = spans.entry(loc).or_insert((from, to));
+                    *span = (span.0.min(from), span.1.max(to));
+                }
+            }
+            for (loc, (from, to)) in spans {
+                let size = u8::try_from(to - from).unwrap_or(u8::MAX);
+                out.insert((self.name_of(&Object::Location(loc)), from, size));
+            }
+        }
+        out
+    }
+
+    /// Notes the locations in which an access is anywhere, and those whose address a register holds from
+    /// the start.
+    fn note_addresses(&mut self) {
+        let near = self.kept_accesses().filter_map(|a| a.near.map(|(loc, _)| loc));
+        let mut found: BTreeSet<u16> = near.collect();
+        if let Some(Some(state)) = self.analysis.states.first() {
+            for (bits, known) in self.plan.start.regs.iter().zip(&state.regs) {
+                let location = known.filter(|_| *bits != 0).and_then(|k| self.world.location(k));
+                found.extend(location.map(|(loc, _)| loc));
+            }
+        }
+        let names = found.into_iter().map(|loc| self.name_of(&Object::Location(loc)));
+        let names: Vec<String> = names.collect();
+        self.addresses.extend(names);
+    }
+
+    /// The locations that what stays writes.
+    fn written(&self) -> BTreeSet<String> {
+        self.kept_accesses()
             .filter_map(|a| match a.place {
                 Place::Location(loc, off) if a.store => Some(self.name_of(&object_at(loc, off).0)),
                 _ => None,
@@ -372,13 +463,53 @@ impl Writer<'_> {
         Ok(reg)
     }
 
-    /// The lines, and for each which of the function's calls it belongs to.
-    fn lines(&mut self) -> Result<(Vec<Line>, Vec<usize>), Stuck> {
+    /// The instructions in the order in which they run, with the lines that each became.
+    fn listing(&self, lines: &[Line], origins: &[Origin]) -> Vec<Listed> {
+        let image = self.world.image;
+        let mut out: Vec<(u64, Listed)> = Vec::new();
+        for (i, node) in self.flat.nodes.iter().enumerate() {
+            let of = lines.iter().zip(origins).filter(|(_, o)| o.node == i).map(|(l, _)| l);
+            let texts: Vec<String> = of
+                .map(|l| {
+                    let labels: String = l.labels.iter().map(|l| format!("{l}: ")).collect();
+                    format!("{labels}{}", l.text)
+                })
+                .collect();
+            match out.last_mut() {
+                // A call, or what stands for one, is several steps.
+                Some((at, last)) if *at == node.at => last.lines.extend(texts),
+                _ => {
+                    let bytes = image.code_at(node.at).unwrap_or(&[]);
+                    let code = self.target.decoder.decode(bytes, node.at);
+                    let code = code.map(|d| {
+                        d.text(self.target.decoder.style(), &|at| image.shown(at).replace('`', ""))
+                    });
+                    if code.is_err() && texts.is_empty() {
+                        continue;
+                    }
+                    let function = image.function_at(node.at);
+                    let place = function.map(|f| (f.name, node.at - f.start));
+                    let code = code.unwrap_or_default();
+                    let place = place.unwrap_or_default();
+                    out.push((node.at, Listed { place, code, lines: texts }));
+                }
+            }
+        }
+        out.into_iter().map(|(_, listed)| listed).collect()
+    }
+
+    /// The lines, and for each where it comes from.
+    fn lines(&mut self) -> Result<(Vec<Line>, Vec<Origin>), Stuck> {
         let len = self.flat.nodes.len();
         let mut texts: Vec<Vec<Text>> = Vec::with_capacity(len);
         for i in 0..len {
             let text = match self.analysis.states[i] {
-                Some(_) => self.node(i)?,
+                Some(_) => self.node(i).map_err(|stuck| match stuck {
+                    Stuck::Other(failure) => {
+                        Stuck::Other((self.decide.placed)(failure, self.flat.nodes[i].at))
+                    }
+                    Stuck::NoRegister => stuck,
+                })?,
                 None => Vec::new(),
             };
             texts.push(text);
@@ -425,13 +556,13 @@ impl Writer<'_> {
                     text,
                     span: Span::default(),
                 });
-                calls.push(self.flat.nodes[i].call);
+                calls.push(Origin { call: self.flat.nodes[i].call, node: i });
             }
         }
         labels.extend(names.range(len..).map(|(_, n)| n.clone()));
         if !labels.is_empty() {
             lines.push(Line { labels, text: String::new(), span: Span::default() });
-            calls.push(0);
+            calls.push(Origin { call: 0, node: len.saturating_sub(1) });
         }
         Ok((lines, calls))
     }
@@ -504,6 +635,7 @@ impl Writer<'_> {
         let val = self.part_in_use(i, reg, val);
         if let Some((loc, off)) = self.world.location(Known::Val(val)) {
             let (object, off) = object_at(loc, off);
+            self.addresses.insert(self.name_of(&object));
             if self.pool.on {
                 return Ok(self.pool_load(object, off, &name));
             }
@@ -689,6 +821,7 @@ impl Writer<'_> {
             return Ok(None);
         };
         let (object, off) = object_at(loc, off);
+        self.addresses.insert(self.name_of(&object));
         if self.can_pool(i, name) {
             self.load_from_pool(object, off, name);
             return Ok(None);

@@ -11,6 +11,7 @@ use litmake_litmus::{Anything, Arch, InitItem, InitValue, Line, Place, Value};
 use litmake_ops::{Code, Op, Reg, Temp, UnOp, Val};
 
 use super::super::needed::{Matters, needed};
+use super::Origin;
 use litmake_isa::target::Target;
 
 /// More rounds than this are not made.
@@ -22,7 +23,7 @@ pub(super) fn clear(
     target: &Target,
     isa: &dyn Isa,
     lines: &mut Vec<Line>,
-    calls: &mut Vec<usize>,
+    calls: &mut Vec<Origin>,
     init: &[InitItem],
     spare: Option<&str>,
 ) {
@@ -67,7 +68,7 @@ pub(super) fn clear(
         for text in texts {
             let labels = std::mem::take(&mut labels);
             out.push(Line { labels, text, span: Span::default() });
-            out_calls.push(calls.get(i).copied().unwrap_or(0));
+            out_calls.push(calls.get(i).copied().unwrap_or_default());
         }
     }
     (*lines, *calls) = (out, out_calls);

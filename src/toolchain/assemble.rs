@@ -1,0 +1,43 @@
+//! Assembling: a text in assembly through a profile's compiler, which brings an assembler for its target.
+//!
+//! It does not know what is in the text.
+
+use std::path::Path;
+
+use super::compile::{Compiler, arguments};
+use super::process::{self, Request};
+use super::scratch::Scratch;
+use super::trouble;
+use litmake_base::failure::{Failure, Fault};
+use litmake_lang::Language;
+
+/// The object file of a text. `.S` is a text that the preprocessor reads first.
+pub fn assemble(compiler: &Compiler, path: &Path, text: &[u8]) -> Result<Vec<u8>, Failure> {
+    let profile = compiler.profile;
+    if !matches!(profile.language, Language::C | Language::Cpp) {
+        let what = format!("{} is no assembler: take a profile of gcc or clang", profile.compiler);
+        return Err(what.into());
+    }
+    let dir = Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
+    let file = match path.extension().is_some_and(|e| e == "S") {
+        true => "code.S",
+        false => "code.s",
+    };
+    dir.write(file, text)
+        .map_err(|e| Failure::machine(format!("the text cannot be written: {e}")))?;
+    let args = arguments(profile, &["-w"], &["-c", "-o", "code.o", file]);
+    let ended = process::run(&Request {
+        program: compiler.program,
+        args: &args,
+        env: &profile.env,
+        dir: dir.path(),
+        timeout: profile.timeout,
+        memory_mib: profile.memory_mib,
+        processors: 1,
+        stop: compiler.stop,
+    });
+    trouble::judge(&profile.compiler, ended, profile.timeout)?;
+    dir.read("code.o").map_err(|e| {
+        Failure::broken(Fault::Output, format!("{} left no object file: {e}", profile.compiler))
+    })
+}

@@ -1,0 +1,125 @@
+//! What became of each instruction of a compiled test: the disassembly beside the lifted lines, with the source
+//! line of each.
+//!
+//! The source lines are those of the text that the compiler was given, from the line table of a compilation with
+//! debug information. It does not know how any of it is printed.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use gimli::{EndianSlice, RunTimeEndian};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+
+use super::compile::Compiler;
+use super::image::Image;
+use super::layout::{Slice, gimli_sections, section};
+use super::lift::Listed;
+use litmake_base::failure::Failure;
+use litmake_lang::Language;
+use litmake_litmus::{Arch, Test};
+
+/// What a compiler made of a test, instruction by instruction.
+pub struct Listing {
+    /// The text that it was given.
+    pub source: String,
+    /// For each thread its instructions, in the order in which they run.
+    pub threads: Vec<Vec<Listed>>,
+    /// The line of the source for places in functions: the first one that has it.
+    lines: Lines,
+}
+
+/// By function, the lines by how many bytes into it they begin.
+type Lines = HashMap<String, BTreeMap<u64, u64>>;
+
+impl Listing {
+    /// The number of the source's line that an instruction was made from, from 1.
+    pub fn line(&self, of: &Listed) -> Option<u64> {
+        let (function, offset) = &of.place;
+        let (_, line) = self.lines.get(function)?.range(..=*offset).next_back()?;
+        (*line > 0).then_some(*line)
+    }
+}
+
+impl Compiler<'_> {
+    /// Compiles a test with debug information, and lists what came of it.
+    pub fn listed(&self, test: &Test) -> Result<Listing, Failure> {
+        let arch = self.profile.arch;
+        if matches!(arch, Arch::Ptx | Arch::Spirv) {
+            let what = format!("code for {} is text: it has no disassembly", arch.name());
+            return Err(Failure::unsupported(what));
+        }
+        let units = [(0, self.unit(test)?)];
+        let given = RefCell::new(String::new());
+        let text = |header: &str| {
+            let text = self.text(header, &units)?;
+            given.replace(text.clone());
+            Ok(text)
+        };
+        let mut extra = self.extra();
+        extra.retain(|word| *word != "-g0");
+        extra.push("-g1");
+        let object = self.emit(&text, &extra, self.profile.timeout)?;
+        let image = Image::new(arch, &object, self.runtime.libraries())?;
+        let mut threads = Vec::new();
+        self.lifted(&units[0].1, 0, &image, Some(&mut threads))?;
+        let lines = match self.profile.language {
+            // The linker may shorten code of RISC-V, so that its line tables are left to the linker.
+            Language::C | Language::Cpp if arch != Arch::RiscV => {
+                lines(&object).unwrap_or_default()
+            }
+            _ => Lines::new(),
+        };
+        Ok(Listing { source: given.into_inner(), threads, lines })
+    }
+}
+
+/// Each section lies here, times its number, while lines are looked up.
+const APART: u64 = 1 << 24;
+
+/// The line table of an object file.
+fn lines(object: &[u8]) -> Result<Lines, gimli::Error> {
+    let mut out = Lines::new();
+    let Ok(file) = object::File::parse(object) else { return Ok(out) };
+    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    // Tables refer to each other by places from their starts.
+    let is_text = |i: &object::SectionIndex| {
+        file.section_by_index(*i).is_ok_and(|s| s.kind() == SectionKind::Text)
+    };
+    let base = |s: &object::Symbol| {
+        let apart = s.section_index().filter(is_text).map_or(0, |i| i.0 as u64 * APART);
+        apart.wrapping_add(s.address())
+    };
+    // Thumb functions have an odd address.
+    let thumb = u64::from(file.architecture() == object::Architecture::Arm);
+    let is_code = |s: &object::Symbol| s.kind() == SymbolKind::Text && s.size() > 0;
+    let mut functions: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    for symbol in file.symbols().filter(is_code) {
+        let name = symbol.name().unwrap_or_default().to_string();
+        functions.insert(base(&symbol) & !thumb, (symbol.size(), name));
+    }
+    let sections: BTreeMap<&str, Vec<u8>> = gimli_sections()
+        .into_iter()
+        .map(|name| (name, section(&file, name, &base).unwrap_or_default()))
+        .collect();
+    let load = |id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
+        let bytes = sections.get(id.name()).map_or(&[][..], Vec::as_slice);
+        Ok(EndianSlice::new(bytes, endian))
+    };
+    let dwarf = gimli::Dwarf::load(load)?;
+    let mut units = dwarf.units();
+    while let Some(header) = units.next()? {
+        let unit = dwarf.unit(header)?;
+        let Some(program) = unit.line_program.clone() else { continue };
+        let mut rows = program.rows();
+        while let Some((_, row)) = rows.next_row()? {
+            let at = row.address() & !thumb;
+            let Some((start, (size, name))) = functions.range(..=at).next_back() else { continue };
+            if row.end_sequence() || at - start >= *size {
+                continue;
+            }
+            let line = row.line().map_or(0, std::num::NonZeroU64::get);
+            out.entry(name.clone()).or_default().insert(at - start, line);
+        }
+    }
+    Ok(out)
+}
