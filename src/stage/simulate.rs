@@ -154,7 +154,8 @@ pub fn stage(
         fingerprint = fingerprint.with(&part, loaded.fingerprint());
         by_arch.insert(arch, loaded);
     }
-    let unroll = options.unroll.as_ref().map_or(2, |u| u.value).max(1);
+    let told = by_arch.values().find_map(|loaded: &Arc<Loaded>| loaded.unroll);
+    let unroll = options.unroll.as_ref().map(|u| u.value).or(told).unwrap_or(2).max(1);
     fingerprint = fingerprint.with_text("unroll", &unroll.to_string());
     let timeout = options.timeout.as_ref().map_or(60, |t| t.value).max(1);
     let name = named.or_else(|| compiled.first().map(|p| p.arch.default_model().to_string()));

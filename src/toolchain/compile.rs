@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
+use super::kernel;
 use super::kind::Kind;
 use super::lift::{self, Given};
 use super::process;
@@ -126,9 +127,10 @@ impl Compiler<'_> {
             Observe::Condition => observed_locals(test),
             Observe::All => all_locals(test),
         };
-        let test = match self.helpers {
-            true => outline(test, self.storage != types::Storage::Pointers),
-            false => test.clone(),
+        let test = match (self.profile.language, self.helpers) {
+            (Language::Kernel, _) => litmake_lang::kernel::prepare(test)?,
+            (_, true) => outline(test, self.storage != types::Storage::Pointers),
+            (_, false) => test.clone(),
         };
         let unit = Unit { test, observe };
         // What a language lacks is said before a batch is made.
@@ -471,7 +473,7 @@ pub(super) fn subcommands(profile: &Profile) -> usize {
 pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String> {
     let (commands, given) = profile.args.split_at(subcommands(profile));
     let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-    [commands.to_vec(), text(ours), given.to_vec(), text(files)].concat()
+    [commands.to_vec(), text(ours), kernel::arguments(profile), given.to_vec(), text(files)].concat()
 }
 
 /// Where to look for a profile's compiler, for messages.

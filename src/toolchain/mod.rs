@@ -12,6 +12,7 @@ pub mod execute;
 pub mod fingerprint;
 pub mod host;
 pub mod image;
+pub mod kernel;
 pub mod kind;
 pub mod layout;
 pub mod ld;

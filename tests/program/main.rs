@@ -14,6 +14,7 @@ mod getting;
 mod history;
 mod hunt;
 mod judge;
+mod kernel;
 mod lift;
 mod manners;
 #[path = "../common/mixes.rs"]
