@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
 use litmake_base::diag::{Diag, Source, Span};
 use litmake_base::failure::Failure;
-use litmake_litmus::c::ast::{ExprKind, Function};
-use litmake_litmus::{Body, Test};
+use litmake_litmus::c::ast::{Declarator, ExprKind, Function, Stmt, StmtKind};
+use litmake_litmus::{Body, Test, Type};
 
 /// What every translation unit begins with, below the kernel's own `kconfig.h` and `compiler_types.h`.
 ///
 /// Threads of tests are neither preempted nor debugged, and locks are inlined, so that their code is in the test. The
-/// slow path of a queued lock and the wait for a grace period never return: a thread that enters them has no
-/// execution, and what it does after a wait it does in an execution in which it did not have to wait.
+/// slow path of a queued lock, and a wait that is not over at its first look, never return: a thread that enters them
+/// has no execution, and what it does after a wait it does in an execution in which it did not have to wait.
 pub const HEADER: &str = "\
 #undef CONFIG_PREEMPTION
 #undef CONFIG_PREEMPT_BUILD
@@ -52,6 +52,13 @@ pub const HEADER: &str = "\
 #endif
 #include <linux/compiler.h>
 #include <linux/types.h>
+extern void litmake_never(void);
+#define smp_cond_load_relaxed(ptr, cond_expr) ({          \\
+  typeof(ptr) __PTR = (ptr);                              \\
+  __unqual_scalar_typeof(*ptr) VAL = READ_ONCE(*__PTR);   \\
+  if (!(cond_expr)) litmake_never();                      \\
+  (typeof(*ptr))VAL;                                      \\
+})
 #include <asm/barrier.h>
 #include <asm/processor.h>
 #define cpu_relax() barrier()
@@ -98,6 +105,46 @@ const ABSENT: [(&str, &str); 4] = [
     ("rcu_barrier", "callbacks are run by code of kernel/rcu/tree.c"),
     ("kfree", "memory is freed by code of mm/"),
 ];
+
+/// A test of the kernel's primitives with every local declared. Such tests may assign to locals that they do not declare,
+/// which are `int`s; compilers want to be told. Other tests are left as they are.
+pub fn declared(mut test: Test) -> Test {
+    if !functions(&test).any(|f| called(f, &is_primitive).is_some()) {
+        return test;
+    }
+    for body in &mut test.threads {
+        let Body::C(f) = body else { continue };
+        let mut known: BTreeSet<String> = f.params.iter().map(|p| p.name.clone()).collect();
+        f.each_declarator(&mut |d, _| {
+            known.insert(d.name.clone());
+        });
+        let mut missing: Vec<String> = Vec::new();
+        f.each_expr(&mut |e| {
+            e.any(&mut |e| {
+                if let ExprKind::Assign(_, target, _) = &e.kind
+                    && let ExprKind::Name(name) = &target.kind
+                    && known.insert(name.clone())
+                {
+                    missing.push(name.clone());
+                }
+                false
+            });
+        });
+        let declare =
+            |name| Declarator { name, ty: Type::INT, init: None, span: Span::default() };
+        let all: Vec<Declarator> = missing.into_iter().map(declare).collect();
+        if !all.is_empty() {
+            f.body.insert(0, Stmt::new(StmtKind::Decl(all), Span::default()));
+        }
+    }
+    test
+}
+
+/// Whether a function is one of the kernel's, by its name.
+fn is_primitive(name: &str) -> bool {
+    let begins = ["READ_ONCE", "WRITE_ONCE", "smp_", "rcu_", "spin_", "srcu_", "synchronize_"];
+    begins.iter().any(|b| name.starts_with(b))
+}
 
 /// A test as it is compiled: with what stands for a wait for a grace period, or refused.
 pub fn prepare(test: &Test) -> Result<Test, Failure> {

@@ -122,15 +122,22 @@ impl Compiler<'_> {
                 arch.name()
             )));
         }
+        let prepared = match self.profile.language {
+            Language::Kernel => {
+                let declared = litmake_lang::kernel::declared(test.clone());
+                Some(litmake_lang::kernel::prepare(&declared)?)
+            }
+            Language::C | Language::Cpp | Language::Rust | Language::OpenCl => None,
+        };
+        let test = prepared.as_ref().unwrap_or(test);
         let observe = match self.observe {
             Observe::None => BTreeMap::new(),
             Observe::Condition => observed_locals(test),
             Observe::All => all_locals(test),
         };
-        let test = match (self.profile.language, self.helpers) {
-            (Language::Kernel, _) => litmake_lang::kernel::prepare(test)?,
-            (_, true) => outline(test, self.storage != types::Storage::Pointers),
-            (_, false) => test.clone(),
+        let test = match self.helpers && prepared.is_none() {
+            true => outline(test, self.storage != types::Storage::Pointers),
+            false => test.clone(),
         };
         let unit = Unit { test, observe };
         // What a language lacks is said before a batch is made.
