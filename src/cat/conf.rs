@@ -99,8 +99,9 @@ impl Conf {
         let source = find(path, "configuration file", &[], files)?;
         let mut conf = read(&source)?;
         if conf.model.is_none() {
-            return Err(Diag::new(format!("{path} names no model"))
-                .help("add a line `model NAME.cat`"));
+            return Err(
+                Diag::new(format!("{path} names no model")).help("add a line `model NAME.cat`")
+            );
         }
         let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_path_buf();
         for dir in &mut conf.include {

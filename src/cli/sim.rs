@@ -196,7 +196,9 @@ impl Models<'_> {
         options.skip = [args.skip_check.clone(), conf.skip.clone()].concat();
         options.bell = args.bell.clone().or(conf.bell.clone());
         let macros = match args.macros.as_ref().or(conf.macros.as_ref()) {
-            Some(name) => Macros::read(&conf::find(name, "macro file", &options.include_dirs, &Disk)?)?,
+            Some(name) => {
+                Macros::read(&conf::find(name, "macro file", &options.include_dirs, &Disk)?)?
+            }
             None => Macros::default(),
         };
         let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;

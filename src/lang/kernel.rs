@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::c11::emit::{EmitOptions, HEADER as C_HEADER, Storage, emit_c};
-use litmake_base::diag::{Diag, Source, Span};
+use litmake_base::diag::Span;
 use litmake_base::failure::Failure;
 use litmake_litmus::c::ast::{Declarator, ExprKind, Function, Stmt, StmtKind};
 use litmake_litmus::{Body, Test, Type};
@@ -130,8 +130,7 @@ pub fn declared(mut test: Test) -> Test {
                 false
             });
         });
-        let declare =
-            |name| Declarator { name, ty: Type::INT, init: None, span: Span::default() };
+        let declare = |name| Declarator { name, ty: Type::INT, init: None, span: Span::default() };
         let all: Vec<Declarator> = missing.into_iter().map(declare).collect();
         if !all.is_empty() {
             f.body.insert(0, Stmt::new(StmtKind::Decl(all), Span::default()));
@@ -149,9 +148,8 @@ fn is_primitive(name: &str) -> bool {
 /// A test as it is compiled: with what stands for a wait for a grace period, or refused.
 pub fn prepare(test: &Test) -> Result<Test, Failure> {
     for f in functions(test) {
-        if let Some((name, span)) = called(f, &|name| absent(name).is_some()) {
-            let why = absent(&name).unwrap_or_default();
-            return Err(refused(&test.source, span, &name, why));
+        if let Some(name) = called(f, &|name| absent(name).is_some()) {
+            return Err(refused(&name, absent(&name).unwrap_or_default()));
         }
     }
     grace::stand_in(test)
@@ -161,10 +159,8 @@ fn absent(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| *why)
 }
 
-fn refused(source: &Source, span: Span, name: &str, why: &str) -> Failure {
-    let message = format!("`{name}` is not in the kernel's headers: {why}");
-    let diag = Diag::at(source, span, message);
-    Failure::unsupported(diag.to_string())
+fn refused(name: &str, why: &str) -> Failure {
+    Failure::unsupported(format!("`{name}` is not in the kernel's headers: {why}"))
 }
 
 fn functions(test: &Test) -> impl Iterator<Item = &Function> {
@@ -176,14 +172,14 @@ fn functions(test: &Test) -> impl Iterator<Item = &Function> {
 }
 
 /// A call of a function that is looked for.
-fn called(f: &Function, wanted: &dyn Fn(&str) -> bool) -> Option<(String, Span)> {
+fn called(f: &Function, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut found = None;
     f.each_expr(&mut |e| {
         e.any(&mut |e| {
             if let ExprKind::Call(name, _) = &e.kind
                 && wanted(name)
             {
-                found = found.take().or(Some((name.clone(), e.span)));
+                found = found.take().or(Some(name.clone()));
             }
             false
         });
@@ -202,7 +198,7 @@ pub fn waits(test: &Test) -> bool {
 mod grace {
     use std::sync::Arc;
 
-    use super::{called, refused};
+    use super::called;
     use litmake_base::diag::Span;
     use litmake_base::failure::Failure;
     use litmake_litmus::c::ast::{
@@ -225,12 +221,12 @@ mod grace {
             return Ok(test.clone());
         }
         for helper in &test.helpers {
-            if let Some((name, span)) = called(helper, &|name| waits(name) || reads(name)) {
-                return Err(refused(&test.source, span, &name, "threads alone may call it here"));
+            if let Some(name) = called(helper, &|name| waits(name) || reads(name)) {
+                let what = format!("`{name}` in a function that threads call");
+                return Err(Failure::unsupported(what));
             }
         }
-        let has_sections =
-            |body: &Body| matches!(body, Body::C(f) if called(f, &reads).is_some());
+        let has_sections = |body: &Body| matches!(body, Body::C(f) if called(f, &reads).is_some());
         let readers: Vec<String> = (0..test.threads.len())
             .filter(|n| has_sections(&test.threads[*n]))
             .map(|n| format!("rcu_P{n}"))
@@ -301,10 +297,8 @@ mod grace {
         for r in readers.iter().filter(|r| *r != own) {
             let read = Expr::call("READ_ONCE", vec![deref(r)]);
             let odd = ExprKind::Binary(BinaryOp::And, Box::new(read), Box::new(Expr::int(1)));
-            let never = Stmt::new(
-                StmtKind::Expr(Expr::call("litmake_never", Vec::new())),
-                Span::default(),
-            );
+            let never =
+                Stmt::new(StmtKind::Expr(Expr::call("litmake_never", Vec::new())), Span::default());
             let cond = Expr::new(odd, Span::default());
             let kind = StmtKind::If { cond, yes: Box::new(never), no: None };
             out.push(Stmt::new(kind, Span::default()));

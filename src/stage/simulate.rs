@@ -55,7 +55,9 @@ impl Allowed {
         states.sort();
         states.dedup();
         let faults = faults(test).map(String::from).collect();
-        Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut, faults }
+        let races = test.arch == Arch::C && outcomes.flags.iter().any(|f| f == RACE);
+        let undefined = outcomes.undefined || races;
+        Allowed { states, undefined, cut: outcomes.cut, faults }
     }
 
     /// As it is stored.
@@ -69,6 +71,9 @@ impl Allowed {
             .map_err(|e| format!("outcomes that cannot be read: {e}").into())
     }
 }
+
+/// The flag by which the kernel's model says that a program races.
+const RACE: &str = "data-race";
 
 /// What the code of a compiled test writes though its source only reads it.
 fn faults(test: &Test) -> impl Iterator<Item = &str> {

@@ -124,6 +124,7 @@ impl Compiler<'_> {
         }
         let prepared = match self.profile.language {
             Language::Kernel => {
+                kernel::folder(self.profile)?;
                 let declared = litmake_lang::kernel::declared(test.clone());
                 Some(litmake_lang::kernel::prepare(&declared)?)
             }
@@ -480,7 +481,8 @@ pub(super) fn subcommands(profile: &Profile) -> usize {
 pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String> {
     let (commands, given) = profile.args.split_at(subcommands(profile));
     let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-    [commands.to_vec(), text(ours), kernel::arguments(profile), given.to_vec(), text(files)].concat()
+    [commands.to_vec(), text(ours), kernel::arguments(profile), given.to_vec(), text(files)]
+        .concat()
 }
 
 /// Where to look for a profile's compiler, for messages.

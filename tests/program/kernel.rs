@@ -109,7 +109,7 @@ fn threads_wait_for_sections_of_the_others() {
     if !here("gcc-12") || headers("x86").is_none() {
         return;
     }
-    // The two sets of outcomes are those of LKMM's own example: the reader sees both writes or the first alone.
+    // What the kernel promises of grace periods: a section that sees what follows one sees what came before it.
     let s = Scratch::with(&[(
         "gp.litmus",
         "C gp
@@ -121,12 +121,32 @@ P1(int *x, int *y) {
 exists (1:r0=1 /\\ 1:r1=0)
 ",
     )]);
-    let (status, code) = s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "gp.litmus"]);
+    let (status, code) =
+        s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "gp.litmus"]);
     assert_eq!(status, 0, "{code}");
     s.write("code.litmus", &code);
     let (status, said) = s.litmake(&["sim", "code.litmus"]);
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("States 3") && said.contains("\nNo\n"), "{said}");
+    assert!(said.contains("Observation gp Never 0 3"), "{said}");
+}
+
+#[test]
+fn what_races_is_no_finding() {
+    if !here("aarch64-linux-gnu-gcc-12") || headers("arm64").is_none() {
+        return;
+    }
+    // AArch64 reorders the plain accesses of both threads, which the model would forbid of marked ones.
+    let plain =
+        MP.replace("WRITE_ONCE(*x, 1); smp_store_release(y, 1);", "*x = 1; WRITE_ONCE(*y, 1);");
+    let plain = plain.replace("r1 = READ_ONCE(*x)", "r1 = *x");
+    let s = Scratch::with(&[("race.litmus", &plain)]);
+    let model = model().replace("linux.cfg", "racy.cfg");
+    let profile = "gcc-12-kernel-aarch64-llsc-O2";
+    let args = ["check", "--profile", profile, "--source-model", &model, "--json", "race.litmus"];
+    let (status, report) = s.json(&args);
+    assert_eq!(status, 0, "{report:#}");
+    assert_eq!(report["differences"][0]["undefined"], 1, "{report:#}");
+    assert_eq!(report["differences"][0]["undefined_positive"], 1, "{report:#}");
 }
 
 #[test]
@@ -142,7 +162,8 @@ P0(int *x, struct srcu_struct *s) { int r0; r0 = srcu_read_lock(s); srcu_read_un
 exists (0:r0=1)
 ",
     )]);
-    let (status, said) = s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "srcu.litmus"]);
+    let (status, said) =
+        s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "srcu.litmus"]);
     assert_ne!(status, 0);
     assert!(said.contains("`srcu_read_lock` is not in the kernel's headers"), "{said}");
 }
@@ -155,6 +176,6 @@ fn a_profile_without_headers_says_where_it_looked() {
     let s = Scratch::with(&[("SB.litmus", SB)]);
     s.write("p.yaml", "name: mine\nextends: gcc-12-kernel-x86_64-O2\nkernel: nowhere\n");
     let (status, said) = s.litmake(&["compile", "--profile", "p.yaml", "SB.litmus"]);
-    assert_eq!(status, 3, "{said}");
+    assert_ne!(status, 0, "{said}");
     assert!(said.contains("nowhere") && said.contains("scripts/setup --kernel"), "{said}");
 }
