@@ -226,6 +226,14 @@ mod grace {
                 return Err(Failure::unsupported(what));
             }
         }
+        for body in &test.threads {
+            if let Body::C(f) = body
+                && waits_inside(f)
+            {
+                let what = "a wait for a grace period inside of a section of the same thread, which never ends";
+                return Err(Failure::unsupported(what));
+            }
+        }
         let has_sections = |body: &Body| matches!(body, Body::C(f) if called(f, &reads).is_some());
         let readers: Vec<String> = (0..test.threads.len())
             .filter(|n| has_sections(&test.threads[*n]))
@@ -238,6 +246,24 @@ mod grace {
             }
         }
         Ok(out)
+    }
+
+    /// Whether a wait stands between the beginning and the end of a section.
+    fn waits_inside(f: &Function) -> bool {
+        let (mut depth, mut inside) = (0_usize, false);
+        f.each_expr(&mut |e| {
+            e.any(&mut |e| {
+                if let ExprKind::Call(name, _) = &e.kind {
+                    match name.as_str() {
+                        "rcu_read_lock" => depth += 1,
+                        "rcu_read_unlock" => depth = depth.saturating_sub(1),
+                        name => inside |= depth > 0 && waits(name),
+                    }
+                }
+                false
+            });
+        });
+        inside
     }
 
     /// Lets a thread say where it is quiescent, if it has sections, and wait for the others.

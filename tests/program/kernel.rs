@@ -169,6 +169,22 @@ exists (0:r0=1)
 }
 
 #[test]
+fn a_wait_inside_of_its_own_section_is_refused() {
+    if !here("gcc-12") || headers("x86").is_none() {
+        return;
+    }
+    let body = "rcu_read_lock(); WRITE_ONCE(*x, 1); synchronize_rcu(); rcu_read_unlock();";
+    let s = Scratch::with(&[(
+        "gp.litmus",
+        &format!("C gp\n{{}}\nP0(int *x) {{ {body} }}\nexists (x=1)\n"),
+    )]);
+    let (status, said) =
+        s.litmake(&["compile", "--profile", "gcc-12-kernel-x86_64-O2", "gp.litmus"]);
+    assert_ne!(status, 0);
+    assert!(said.contains("inside of a section of the same thread"), "{said}");
+}
+
+#[test]
 fn a_profile_without_headers_says_where_it_looked() {
     if !here("gcc-12") {
         return;
