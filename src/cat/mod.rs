@@ -7,6 +7,7 @@
 pub mod algebra;
 pub mod ast;
 mod bell;
+pub mod conf;
 pub mod define;
 pub mod eval;
 pub mod exec;

@@ -13,7 +13,6 @@ mod check;
 mod common;
 mod compile;
 mod completions;
-mod conf;
 mod confidence;
 mod cpu;
 mod crash;

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
+use litmake::cat::conf::{self, Conf};
+use litmake::cat::load::Disk;
 use litmake::cat::{self, LoadOptions};
 use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::c::macros::Macros;
@@ -20,7 +22,6 @@ use litmake::sim::{Engine, Model, Options, Outcomes, Simulator};
 use litmake::stop::Stopping;
 
 use super::byname::ByName;
-use super::conf::{self, Conf};
 use super::{byname, common, completions};
 
 /// Simulate litmus tests: print every outcome that a memory model allows.
@@ -195,7 +196,9 @@ impl Models<'_> {
         options.skip = [args.skip_check.clone(), conf.skip.clone()].concat();
         options.bell = args.bell.clone().or(conf.bell.clone());
         let macros = match args.macros.as_ref().or(conf.macros.as_ref()) {
-            Some(name) => Macros::read(&conf::find(name, "macro file", &options.include_dirs)?)?,
+            Some(name) => {
+                Macros::read(&conf::find(name, "macro file", &options.include_dirs, &Disk)?)?
+            }
             None => Macros::default(),
         };
         let model = cat::load(name.unwrap_or(arch.default_model()), &options)?;
@@ -224,7 +227,7 @@ fn run(args: &Args) -> Result<bool> {
         None => None,
     };
     let conf = match &args.conf {
-        Some(name) => conf::read(&conf::find(name, "configuration file", &args.include)?)?,
+        Some(name) => conf::read(&conf::find(name, "configuration file", &args.include, &Disk)?)?,
         None => Conf::default(),
     };
     let unroll = args.unroll.or(conf.unroll).unwrap_or(Options::default().unroll);

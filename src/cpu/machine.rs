@@ -132,6 +132,7 @@ pub fn own_profile(known: &dyn Records) -> Result<Arc<Profile>, String> {
         arch,
         model: None,
         language: Default::default(),
+        kernel: None,
         env: BTreeMap::new(),
         inputs: Vec::new(),
         timeout: Duration::from_secs(60),

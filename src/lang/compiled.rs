@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::c11::emit::shared_locations;
 use litmake_base::diag::{Source, Span};
 use litmake_base::failure::Failure;
-use litmake_litmus::c::types::size_of;
+use litmake_litmus::c::types::{opaque, size_of};
 use litmake_litmus::scopes::Scopes;
 use litmake_litmus::{
     self as litmus, Arch, Body, Condition, InitItem, Observed, Operand, Place, Prop, Test, Type,
@@ -56,7 +56,9 @@ pub fn locations(test: &Test) -> Vec<InitItem> {
         item.ty = item.ty.as_ref().map(unqualified);
     }
     for (name, ty) in shared_locations(test) {
-        declare(&mut init, &name, ty.bare().clone());
+        let is_opaque = matches!(ty.bare(), Type::Named(_));
+        let ty = if is_opaque { unqualified(&ty) } else { ty.bare().clone() };
+        declare(&mut init, &name, ty);
     }
     init
 }
@@ -65,6 +67,10 @@ fn unqualified(ty: &Type) -> Type {
     match ty.bare() {
         Type::Array(element, n) => Type::Array(Arc::new(unqualified(element)), *n),
         Type::Pointer(to) => Type::Pointer(Arc::new(unqualified(to))),
+        Type::Named(name) => match opaque(name) {
+            Some(bytes) => Type::Int { bytes, signed: true },
+            None => Type::Named(name.clone()),
+        },
         ty => ty.clone(),
     }
 }

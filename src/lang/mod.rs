@@ -5,6 +5,7 @@
 pub mod c11;
 pub mod compiled;
 pub mod cpp;
+pub mod kernel;
 pub mod opencl;
 pub mod rust;
 
@@ -24,15 +25,18 @@ pub enum Language {
     Rust,
     /// OpenCL C, for devices.
     OpenCl,
+    /// C with the Linux kernel's headers and primitives.
+    Kernel,
 }
 
 impl Language {
     /// What profiles call each.
-    pub const NAMES: [(&'static str, Language); 4] = [
+    pub const NAMES: [(&'static str, Language); 5] = [
         ("c", Language::C),
         ("c++", Language::Cpp),
         ("rust", Language::Rust),
         ("opencl", Language::OpenCl),
+        ("kernel", Language::Kernel),
     ];
 
     /// The language of a name.
@@ -48,7 +52,7 @@ impl Language {
     /// The end of the names of its files.
     pub fn extension(self) -> &'static str {
         match self {
-            Language::C => "c",
+            Language::C | Language::Kernel => "c",
             Language::Cpp => "cpp",
             Language::Rust => "rs",
             Language::OpenCl => "cl",
@@ -62,6 +66,7 @@ impl Language {
             Language::Cpp => cpp::HEADER,
             Language::Rust => rust::HEADER,
             Language::OpenCl => opencl::HEADER,
+            Language::Kernel => kernel::HEADER,
         }
     }
 
@@ -75,6 +80,7 @@ impl Language {
             Language::Cpp => cpp::emit(test, options),
             Language::Rust => rust::emit(test, options),
             Language::OpenCl => opencl::emit(test, options),
+            Language::Kernel => kernel::emit(test, options),
         }
     }
 

@@ -16,6 +16,7 @@ use litmake_lang::compiled::{
     FAULTS, Kept, MAP, composed, declare, is_lock, keeps_nothing, locations, lock_of, locked_by,
     out_name,
 };
+use litmake_lang::kernel;
 use litmake_litmus::c::{print_function, types::size_of};
 use litmake_litmus::{Body, InitItem, InitValue, Line, Place, Test, Type, Value, types};
 
@@ -39,11 +40,15 @@ pub struct Thread {
 ///
 /// A thread's code is a function of its text where its locations are behind pointers of known
 /// types. So the test stays whole where a parameter is no pointer; where there are functions that
-/// threads share, which a compiler suits to all their callers; where a location is an array, since
+/// threads share, which a compiler suits to all their callers; where a thread of a kernel waits for sections of the
+/// others; where a location is an array, since
 /// lifting looks at how all threads access its parts; and where pointers lie in memory, since lifting
 /// looks at what they can point to.
 pub fn apart(test: &Test) -> Option<Vec<Thread>> {
     if !test.helpers.is_empty() || published(test).is_some() || !members(test).is_empty() {
+        return None;
+    }
+    if kernel::waits(test) {
         return None;
     }
     let array = |item: &InitItem| matches!(item.ty.as_ref().map(Type::bare), Some(Type::Array(..)));

@@ -68,6 +68,7 @@ impl Keys {
         }
         file.compiler = file.compiler.take().or(base.compiler);
         file.language = file.language.take().or(base.language);
+        file.kernel = file.kernel.take().or(base.kernel);
         file.arch = file.arch.take().or(base.arch);
         file.model = file.model.take().or(base.model);
         file.timeout = file.timeout.take().or(base.timeout);
@@ -124,6 +125,11 @@ fn place(file: &mut ProfileFile, dir: &Path) {
         && compiler.value.starts_with('.')
     {
         compiler.value = dir.join(&compiler.value).display().to_string();
+    }
+    if let Some(kernel) = &mut file.kernel
+        && !kernel.value.starts_with('$')
+    {
+        kernel.value = normal(&dir.join(&kernel.value)).display().to_string();
     }
     for input in &mut file.inputs.0 {
         if !input.value.starts_with('$') {
@@ -352,6 +358,7 @@ pub(super) fn with_builds(
                         .help(format!("languages are {}", names.join(", ")))
                 })?,
             },
+            kernel: file.kernel.as_ref().map(expand).transpose()?.map(PathBuf::from),
             args,
             then,
             arch: arch.value.arch(),

@@ -42,6 +42,8 @@ pub struct Profile {
     pub compiler: String,
     /// The language in which it is given tests.
     pub language: Language,
+    /// The folder of the kernel whose headers it is given, where the profile names one.
+    pub kernel: Option<PathBuf>,
     /// Its arguments, with all variables put in.
     pub args: Vec<String>,
     /// Commands with their arguments that work on what the compiler wrote.
@@ -202,6 +204,9 @@ impl Profile {
         }
         if self.language != Language::C {
             key.add("language", self.language.name().as_bytes());
+        }
+        if let Some(kernel) = &self.kernel {
+            key.add("kernel", kernel.as_os_str().as_encoded_bytes());
         }
         key.add("arch", self.arch.name().as_bytes());
         for (name, value) in &self.env {

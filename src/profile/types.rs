@@ -37,10 +37,15 @@ pub struct ProfileFile {
     /// are.
     #[serde(default)]
     pub builds: Words,
-    /// The language in which it is given tests: `c`, `c++`, `rust` or `opencl`; `c` where left
-    /// out.
+    /// The language in which it is given tests: `c`, `c++`, `rust`, `opencl`, or `kernel` for tests of the
+    /// Linux kernel's primitives; `c` where left out.
     #[serde(default)]
     pub language: Option<Sp<String>>,
+    /// For the language `kernel`: the folder of a configured kernel (`include/generated/autoconf.h` is in it), or of the
+    /// headers of one. Relative to this file. Where it is left out, that of `LITMAKE_KERNEL`, or the headers that
+    /// `scripts/setup --kernel` brings.
+    #[serde(default)]
+    pub kernel: Option<Sp<String>>,
     /// Its arguments.
     #[serde(default)]
     pub args: Words,

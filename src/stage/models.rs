@@ -14,12 +14,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::items::relative;
-use litmake_base::diag::{Diag, Result};
-use litmake_base::digest::Digest;
+use litmake_base::diag::{Diag, Result, Source};
+use litmake_base::digest::{Digest, Keyer};
 use litmake_base::file::MAX_TEXT;
+use litmake_cat::conf::{self, Conf};
 use litmake_cat::load::{Files, load_with};
 use litmake_cat::{self as cat, LoadOptions};
 use litmake_litmus::Arch;
+use litmake_litmus::c::macros::Macros;
 use litmake_pipeline::query::Db;
 use litmake_sim::Model;
 
@@ -29,6 +31,10 @@ pub struct Loaded {
     pub name: String,
     /// What was read, or why it cannot be.
     pub cat: Result<cat::Model>,
+    /// The macro file of a model that a configuration file names.
+    macros: Option<Source>,
+    /// How often loops are unrolled, where such a file says so.
+    pub unroll: Option<u32>,
     ready: OnceLock<Result<Model>>,
 }
 
@@ -36,7 +42,13 @@ impl Loaded {
     /// What tells it, with all that it includes, from others.
     pub fn fingerprint(&self) -> Digest {
         match &self.cat {
-            Ok(model) => Digest(*model.fingerprint().as_bytes()),
+            Ok(model) => match &self.macros {
+                None => Digest(*model.fingerprint().as_bytes()),
+                Some(macros) => Keyer::new("model with macros/1")
+                    .field("model", model.fingerprint().as_bytes())
+                    .field("macros", macros.text.as_bytes())
+                    .finish(),
+            },
             Err(e) => Digest::of(format!("no model: {e}").as_bytes()),
         }
     }
@@ -44,7 +56,12 @@ impl Loaded {
     /// The model, made ready for the simulator.
     pub fn model(&self) -> std::result::Result<&Model, Box<Diag>> {
         let ready = self.ready.get_or_init(|| match &self.cat {
-            Ok(cat) => Model::load(cat),
+            Ok(cat) => match &self.macros {
+                None => Model::load(cat),
+                Some(source) => {
+                    Macros::read(source).and_then(|macros| Model::load_with(cat, macros))
+                }
+            },
             Err(e) => Err(e.clone()),
         });
         ready.as_ref().map_err(Clone::clone)
@@ -78,12 +95,24 @@ pub struct ModelName<'db> {
 
 #[salsa::tracked(returns(clone))]
 fn model<'db>(db: &'db dyn Db, of: ModelName<'db>) -> Arc<Loaded> {
-    let options = LoadOptions::new(of.arch(db));
-    Arc::new(Loaded {
-        name: of.name(db).clone(),
-        cat: load_with(of.name(db), &options, &Noted(db)),
+    let (name, arch, files) = (of.name(db), of.arch(db), Noted(db));
+    let mut loaded = Loaded {
+        name: name.clone(),
+        cat: Err(Diag::new("this model was not read")),
+        macros: None,
+        unroll: None,
         ready: OnceLock::new(),
-    })
+    };
+    loaded.cat = match conf::is(name) {
+        false => load_with(name, &LoadOptions::new(arch), &files),
+        true => Conf::of_file(name, &files).and_then(|conf| {
+            loaded.macros = conf.macros(&files)?;
+            loaded.unroll = conf.unroll;
+            let model = conf.model.as_deref().unwrap_or_default();
+            load_with(model, &conf.options(arch), &files)
+        }),
+    };
+    Arc::new(loaded)
 }
 
 /// The files of models through the database, so that what is read is noted.
@@ -114,7 +143,7 @@ impl Models<'_> {
     pub fn name(&self, dir: &Path, word: &str) -> String {
         let path = relative(dir, word);
         let is_file = || self.0.file(&path, MAX_TEXT).content(self.0).is_ok();
-        match word.ends_with(".cat") && is_file() {
+        match (word.ends_with(".cat") || conf::is(word)) && is_file() {
             true => path.display().to_string(),
             false => word.to_string(),
         }

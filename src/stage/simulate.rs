@@ -55,7 +55,9 @@ impl Allowed {
         states.sort();
         states.dedup();
         let faults = faults(test).map(String::from).collect();
-        Allowed { states, undefined: outcomes.undefined, cut: outcomes.cut, faults }
+        let races = test.arch == Arch::C && outcomes.flags.iter().any(|f| f == RACE);
+        let undefined = outcomes.undefined || races;
+        Allowed { states, undefined, cut: outcomes.cut, faults }
     }
 
     /// As it is stored.
@@ -69,6 +71,9 @@ impl Allowed {
             .map_err(|e| format!("outcomes that cannot be read: {e}").into())
     }
 }
+
+/// The flag by which the kernel's model says that a program races.
+const RACE: &str = "data-race";
 
 /// What the code of a compiled test writes though its source only reads it.
 fn faults(test: &Test) -> impl Iterator<Item = &str> {
@@ -154,7 +159,8 @@ pub fn stage(
         fingerprint = fingerprint.with(&part, loaded.fingerprint());
         by_arch.insert(arch, loaded);
     }
-    let unroll = options.unroll.as_ref().map_or(2, |u| u.value).max(1);
+    let told = by_arch.values().find_map(|loaded: &Arc<Loaded>| loaded.unroll);
+    let unroll = options.unroll.as_ref().map(|u| u.value).or(told).unwrap_or(2).max(1);
     fingerprint = fingerprint.with_text("unroll", &unroll.to_string());
     let timeout = options.timeout.as_ref().map_or(60, |t| t.value).max(1);
     let name = named.or_else(|| compiled.first().map(|p| p.arch.default_model().to_string()));

@@ -15,6 +15,7 @@ use litmake_base::digest::Digest;
 use litmake_base::failure::Failure;
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
+use litmake_lang::kernel;
 use litmake_litmus::{self as litmus, Test};
 use litmake_mix::threads::{Thread, apart, together};
 
@@ -47,7 +48,7 @@ impl Default for Threads {
 }
 
 fn read_apart(text: &[u8]) -> Result<(Test, Option<Vec<Thread>>), Failure> {
-    let test = read_test(text)?;
+    let test = kernel::declared(read_test(text)?);
     let threads = apart(&test);
     Ok((test, threads))
 }

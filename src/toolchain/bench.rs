@@ -43,7 +43,7 @@ impl<'a> Bench<'a> {
             Scratch::new().map_err(|e| Failure::machine(format!("no temporary folder: {e}")))?;
         let language = compiler.profile.language;
         let (mut ours, mut files): (Vec<&str>, Vec<&str>) = match language {
-            Language::C | Language::Cpp | Language::OpenCl => {
+            Language::C | Language::Cpp | Language::OpenCl | Language::Kernel => {
                 // Where the code is text, there are no object files.
                 let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
@@ -99,7 +99,7 @@ impl<'a> Bench<'a> {
     fn lacks_headers(&self) -> bool {
         let given = || self.args.iter().any(|a| a == "-ffreestanding");
         match self.compiler.profile.language {
-            Language::Rust | Language::OpenCl => return false,
+            Language::Rust | Language::OpenCl | Language::Kernel => return false,
             Language::C if given() => return false,
             Language::C | Language::Cpp => {}
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::bench::{Bench, PLAIN, Run};
 use super::image::Image;
+use super::kernel;
 use super::kind::Kind;
 use super::lift::{self, Given, Listed};
 use super::process;
@@ -123,12 +124,21 @@ impl Compiler<'_> {
                 arch.name()
             )));
         }
+        let prepared = match self.profile.language {
+            Language::Kernel => {
+                kernel::folder(self.profile)?;
+                let declared = litmake_lang::kernel::declared(test.clone());
+                Some(litmake_lang::kernel::prepare(&declared)?)
+            }
+            Language::C | Language::Cpp | Language::Rust | Language::OpenCl => None,
+        };
+        let test = prepared.as_ref().unwrap_or(test);
         let observe = match self.observe {
             Observe::None => BTreeMap::new(),
             Observe::Condition => observed_locals(test),
             Observe::All => all_locals(test),
         };
-        let test = match self.helpers {
+        let test = match self.helpers && prepared.is_none() {
             true => outline(test, self.storage != types::Storage::Pointers),
             false => test.clone(),
         };
@@ -492,7 +502,8 @@ pub(super) fn subcommands(profile: &Profile) -> usize {
 pub fn arguments(profile: &Profile, ours: &[&str], files: &[&str]) -> Vec<String> {
     let (commands, given) = profile.args.split_at(subcommands(profile));
     let text = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-    [commands.to_vec(), text(ours), given.to_vec(), text(files)].concat()
+    [commands.to_vec(), text(ours), kernel::arguments(profile), given.to_vec(), text(files)]
+        .concat()
 }
 
 /// Where to look for a profile's compiler, for messages.

@@ -15,6 +15,7 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use super::ask::{self, Answer, Watched};
 use super::compile::Compiler;
 use super::evidence::{Evidence, Looks};
+use super::kernel;
 use super::kind;
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
@@ -26,6 +27,7 @@ use litmake_base::file;
 use litmake_base::records::Records;
 use litmake_base::records::{Kind, Put};
 use litmake_base::stop;
+use litmake_lang::Language;
 use litmake_litmus as litmus;
 use litmake_profile::Profile;
 use litmake_profile::types::{Observe, Storage};
@@ -38,6 +40,17 @@ const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
     int r0 = atomic_load_explicit(x, memory_order_acquire);\n}\n\
     P1 (atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_release);\n}\n\
     exists (0:r0=1)\n";
+
+/// The same for tests of the kernel's primitives.
+const KERNEL_PROBE: &str = "C probe\n{ }\nP0 (int *x) {\n  int r0 = READ_ONCE(*x);\n}\n\
+    P1 (int *x) {\n  WRITE_ONCE(*x, 1);\n}\nexists (0:r0=1)\n";
+
+fn probe(profile: &Profile) -> &'static str {
+    match profile.language {
+        Language::Kernel => KERNEL_PROBE,
+        Language::C | Language::Cpp | Language::Rust | Language::OpenCl => PROBE,
+    }
+}
 
 /// Files that only say where others are. Those others are read too, so that nothing but time
 /// would be lost by counting these, whenever any package is installed.
@@ -70,10 +83,14 @@ pub fn fingerprint(
     known: &dyn Records,
 ) -> Result<Fingerprint, Failure> {
     let program = locate(&profile.compiler, looks, known)?;
-    let key = ask::key("compile", &program, &profile.args, &profile.env)
+    let headers = kernel::folder(profile)?;
+    let mut key = ask::key("compile", &program, &profile.args, &profile.env)
         .field("profile", &profile.fingerprint().0)
-        .field("test", PROBE.as_bytes())
-        .finish();
+        .field("test", probe(profile).as_bytes());
+    if let Some(headers) = headers {
+        key = key.field("kernel", headers.as_os_str().as_encoded_bytes());
+    }
+    let key = key.finish();
     let answer = ask::ask(key, looks, known, |watched| {
         let compiled = compile(profile, &program, watched);
         if watched.is_lost() {
@@ -250,7 +267,7 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
 
 /// Compiles the probe as any test.
 fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Failure> {
-    let test = litmus::read(&Source::new("probe", PROBE))?;
+    let test = litmus::read(&Source::new("probe", probe(profile)))?;
     let run = |request: &Request| watched.run(request, Some(request.dir));
     let kind = kind::Kind::asked(profile, program, &run).unwrap_or_default();
     let compiler = Compiler {

@@ -14,6 +14,7 @@ pub mod fingerprint;
 pub mod foreign;
 pub mod host;
 pub mod image;
+pub mod kernel;
 pub mod kind;
 pub mod layout;
 pub mod ld;

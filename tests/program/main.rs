@@ -15,6 +15,7 @@ mod getting;
 mod history;
 mod hunt;
 mod judge;
+mod kernel;
 mod lift;
 mod manners;
 #[path = "../common/mixes.rs"]

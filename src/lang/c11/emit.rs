@@ -14,7 +14,7 @@ use litmake_litmus::c::ast::{
 use litmake_litmus::c::types::{qualify, size_of};
 use litmake_litmus::c::{print_declaration, print_function, print_statement};
 use litmake_litmus::{Body, InitValue, Place, Test, Type, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -49,6 +49,9 @@ pub struct EmitOptions {
     pub plain_atomic: PlainAtomic,
     /// How types are written, where not as C has them.
     pub spell: Option<fn(&Type) -> Type>,
+    /// The test's own functions, where all others are known to the compiler by their names and C11's are
+    /// nothing special.
+    pub own: Option<BTreeSet<String>>,
 }
 
 impl EmitOptions {
@@ -649,9 +652,16 @@ impl Rewrite<'_> {
 
     fn call(&self, name: &str, args: &[Expr], span: Span) -> Expr {
         let mut out: Vec<Expr> = args.iter().map(|e| self.expr(e)).collect();
-        if !is_builtin(name) {
+        let is_own = match &self.options.own {
+            Some(own) => own.contains(name),
+            None => !is_builtin(name),
+        };
+        if is_own {
             let name = self.options.function_name(name);
             return Expr::new(ExprKind::Call(name, out), span);
+        }
+        if self.options.own.is_some() {
+            return Expr::new(ExprKind::Call(name.to_string(), out), span);
         }
         let flag = name.starts_with("atomic_flag");
         let compiler = name.starts_with("__");

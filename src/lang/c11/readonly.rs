@@ -69,6 +69,11 @@ fn is_load(name: &str) -> bool {
     )
 }
 
+/// Whether a call is a macro of the kernel that writes what its first argument names (`WRITE_ONCE(*x, 1)`).
+fn is_macro_that_writes(name: &str) -> bool {
+    matches!(name, "WRITE_ONCE" | "rcu_assign_pointer" | "smp_store_mb")
+}
+
 /// Adds the names that an expression mentions other than to read what they point to.
 fn expr(e: &Expr, out: &mut BTreeSet<String>) {
     match &e.kind {
@@ -77,6 +82,9 @@ fn expr(e: &Expr, out: &mut BTreeSet<String>) {
                 pointer(first, out);
                 rest.iter().for_each(|e| expr(e, out));
             }
+        }
+        ExprKind::Call(name, args) if is_macro_that_writes(name) => {
+            args.iter().for_each(|e| names(e, out));
         }
         ExprKind::Call(_, args) => args.iter().for_each(|e| expr(e, out)),
         ExprKind::Annotated(a) => a.args.iter().for_each(|e| expr(e, out)),

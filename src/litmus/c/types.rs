@@ -228,6 +228,15 @@ fn names(ty: &Type) -> bool {
     }
 }
 
+/// The bytes of the kernel's types for counters and for locks that nothing debugs. Tests do not look into them.
+pub fn opaque(name: &str) -> Option<u8> {
+    match name {
+        "atomic_t" | "spinlock_t" | "raw_spinlock_t" => Some(4),
+        "atomic64_t" | "atomic_long_t" => Some(8),
+        _ => None,
+    }
+}
+
 /// The size of an object in bytes, where this room knows it.
 pub fn size_of(ty: &Type) -> Option<u64> {
     match ty {
@@ -236,7 +245,8 @@ pub fn size_of(ty: &Type) -> Option<u64> {
         Type::Array(t, n) => size_of(t)?.checked_mul(*n),
         Type::Atomic(t) | Type::Const(t) | Type::Volatile(t) | Type::Restrict(t) => size_of(t),
         Type::Named(_) if is_bool(ty) => Some(1),
-        Type::Void | Type::Named(_) => None,
+        Type::Named(name) => opaque(name).map(u64::from),
+        Type::Void => None,
     }
 }
 

@@ -12,8 +12,9 @@ use litmake_profile::yaml::Sp;
 pub struct Simulate {
     /// The stage whose tests are simulated.
     pub from: Sp<String>,
-    /// The model: a name or a `.cat` file. Where it is left out, the profile's model for
-    /// compiled tests, else the default of the test's architecture.
+    /// The model: a name, a `.cat` file, or a `.cfg` file of herd's, which names a model with its bell and
+    /// macro files. Where it is left out, the profile's model for compiled tests, else the default of
+    /// the test's architecture.
     #[serde(default)]
     pub model: Option<Sp<String>>,
     /// How often a loop is unrolled.

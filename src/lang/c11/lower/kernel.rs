@@ -409,4 +409,5 @@ impl Lower<'_> {
 /// Which options make primitives of the kernel known.
 pub(super) const KERNEL_HELP: &str = "simulate it under the kernel's own model: `--model \
     linux-kernel.cat --bell linux-kernel.bell --macros linux-kernel.def`, or `--conf \
-    linux-kernel.cfg`, with `-I` and the folder that holds them";
+    linux-kernel.cfg`, with `-I` and the folder that holds them; in `check` and in pipelines name \
+    the path of `linux-kernel.cfg` as the model of the source";

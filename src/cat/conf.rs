@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use litmake::diag::{Diag, Result, Source, Span};
+use super::load::{Files, LoadOptions};
+use litmake_base::diag::{Diag, Result, Source, Span};
+use litmake_litmus::Arch;
 
 /// What a configuration file says of a simulation.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -73,21 +75,58 @@ pub fn read(source: &Source) -> Result<Conf> {
 }
 
 /// The text of a file that is named by its path, or lies in one of the folders.
-pub fn find(name: &str, what: &str, folders: &[PathBuf]) -> Result<Source> {
+pub fn find(name: &str, what: &str, folders: &[PathBuf], files: &dyn Files) -> Result<Source> {
     let places = std::iter::once(PathBuf::from(name)).chain(folders.iter().map(|d| d.join(name)));
     for path in places {
-        match litmake::file::read(&path, litmake::file::MAX_TEXT) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes).into_owned();
-                return Ok(Source::new(path.display().to_string(), text));
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(_) if Path::new(&path).is_dir() => {}
+        match files.read(&path) {
+            Ok(Some(text)) => return Ok(Source::new(path.display().to_string(), text)),
+            Ok(None) => {}
             Err(e) => return Err(Diag::new(format!("cannot read {}: {e}", path.display()))),
         }
     }
     Err(Diag::new(format!("there is no {what} `{name}`"))
         .help("give its path, or `-I` with the folder that holds it"))
+}
+
+/// Whether a model is named by a configuration file.
+pub fn is(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e == "cfg")
+}
+
+impl Conf {
+    /// A configuration file, with the folder that it lies in searched for what it names.
+    pub fn of_file(path: &str, files: &dyn Files) -> Result<Conf> {
+        let source = find(path, "configuration file", &[], files)?;
+        let mut conf = read(&source)?;
+        if conf.model.is_none() {
+            return Err(
+                Diag::new(format!("{path} names no model")).help("add a line `model NAME.cat`")
+            );
+        }
+        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_path_buf();
+        for dir in &mut conf.include {
+            *dir = folder.join(&*dir);
+        }
+        conf.include.insert(0, folder);
+        Ok(conf)
+    }
+
+    /// How its model is loaded.
+    pub fn options(&self, arch: Arch) -> LoadOptions {
+        LoadOptions {
+            include_dirs: self.include.clone(),
+            variants: self.variants.clone(),
+            bell: self.bell.clone(),
+            skip: self.skip.clone(),
+            arch,
+        }
+    }
+
+    /// The text of its macro file, where it names one.
+    pub fn macros(&self, files: &dyn Files) -> Result<Option<Source>> {
+        let find = |name: &String| find(name, "macro file", &self.include, files);
+        self.macros.as_ref().map(find).transpose()
+    }
 }
 
 #[cfg(test)]
