@@ -12,6 +12,7 @@ mod kernel;
 #[path = "../common/listings.rs"]
 mod listings;
 mod outcomes;
+#[allow(clippy::disallowed_methods, reason = "tests look at files and start programs")]
 mod ptx;
 #[path = "../common/litmus.rs"]
 mod random;
