@@ -11,11 +11,12 @@ use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
 use litmake::cpu::killable::Judge;
 use litmake::cpu::session::{Prepared, Ready, Session, Setup, best, unseen, whole};
 use litmake::cpu::tuning::{OnMachine, key};
-use litmake::cpu::{log, suite};
+use litmake::cpu::{alone, log, suite};
 use litmake::devices::Class;
 use litmake::devices::record::results;
 use litmake::devices::tuning::entry;
 use litmake::diag::{Diag, Result, Source};
+use litmake::file;
 use litmake::litmus::{self, Quantifier, list, pack};
 use litmake::mutate::small::Size;
 use litmake::mutate::suite::Suite;
@@ -34,6 +35,7 @@ Examples:
                                                ten minutes of a suite and of tests
   litmake cpu --profile clang-14-x86_64-O2 bug.litmus
                                                a C test through a compiler
+  litmake cpu --code elsewhere/ SB.litmus        C that runs on a machine without litmake
   litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
 
 /// Run litmus tests on the processors of this machine, and compare with the model.
@@ -81,9 +83,10 @@ pub struct Args {
     #[command(flatten)]
     goal: GoalArgs,
 
-    /// Print the C code of the tests, and run nothing
-    #[arg(long, conflicts_with_all = ["table", "json"])]
-    code: bool,
+    /// Write C code that runs the tests on another machine, into a folder, and run nothing: `sh run.sh` there
+    /// compiles it and prints the log. `-` prints the tests' code alone
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["table", "json"])]
+    code: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -186,6 +189,39 @@ pub fn main(args: Args) -> ExitCode {
     }
 }
 
+/// The tests as C: a folder for another machine, or on the terminal.
+fn write_code(args: &Args, tests: &[Prepared], dir: &Path) -> Result<()> {
+    if dir == Path::new("-") {
+        for test in tests {
+            let code = test.code(0)?;
+            println!("{}{}", code.bodies, code.driver);
+        }
+        return Ok(());
+    }
+    let is_other = std::fs::read_dir(dir).is_ok_and(|mut all| all.next().is_some())
+        && !dir.join(alone::START).is_file();
+    if is_other {
+        return Err(Diag::new(format!("{} has other files", dir.display()))
+            .help("name a folder that is not there yet"));
+    }
+    let (setup, environments) = args.how.setup(tests.len())?;
+    let seconds = setup.seconds * f64::from(setup.environments);
+    let files = alone::files(tests, &environments, seconds)?;
+    std::fs::create_dir_all(dir)
+        .map_err(|e| Diag::new(format!("cannot make {}: {e}", dir.display())))?;
+    for (name, text) in files {
+        file::write(&dir.join(name), text.as_bytes())?;
+    }
+    eprintln!(
+        "{} test{} in {}: `sh {}` compiles and runs them there, and `litmake logs` reads what it prints",
+        tests.len(),
+        if tests.len() == 1 { "" } else { "s" },
+        dir.display(),
+        alone::START
+    );
+    Ok(())
+}
+
 fn read(path: &Path) -> Result<litmus::Test> {
     let text = pack::read_to_string(path)
         .map_err(|e| Diag::new(format!("cannot read {}: {e}", path.display())))?;
@@ -209,11 +245,8 @@ fn run(args: &Args) -> Result<u8> {
             }
         }
     }
-    if args.code {
-        for test in &tests {
-            let code = test.code(0)?;
-            println!("{}{}", code.bodies, code.driver);
-        }
+    if let Some(dir) = &args.code {
+        write_code(args, &tests, dir)?;
         return Ok(status);
     }
     let session = match args.how.session()? {

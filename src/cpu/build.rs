@@ -24,8 +24,8 @@ use litmake_toolchain::scratch::Scratch;
 use litmake_toolchain::trouble;
 use litmake_toolchain::{execute, table};
 
-const HARNESS_H: &str = include_str!("harness/harness.h");
-const HARNESS_C: &str = include_str!("harness/harness.c");
+pub(super) const HARNESS_H: &str = include_str!("harness/harness.h");
+pub(super) const HARNESS_C: &str = include_str!("harness/harness.c");
 const BARE_C: &str = include_str!("harness/bare.c");
 
 /// A program on disk, with the folder that it goes away with.

@@ -32,7 +32,7 @@ pub fn block(test: &Prepared, tally: &Tally) -> String {
 }
 
 /// The condition, with registers under their full names.
-fn condition(test: &Prepared) -> String {
+pub(super) fn condition(test: &Prepared) -> String {
     let isa = isa::of(test.test.arch);
     condition_text(&test.test.condition, test.test.arch, &|place: &Place| match place {
         Place::Reg { thread, name } => {

@@ -3,6 +3,7 @@
 //! It knows neither pipelines nor how results are stored. A test comes in as a litmus test of the
 //! machine's own dialect, or of C; what it may show comes from the simulator.
 
+pub mod alone;
 pub mod build;
 pub mod columns;
 pub mod emit;

@@ -641,7 +641,8 @@ fn signed(v: Val, o: &Observable) -> Val {
     }
 }
 
-fn show(program: &Program, v: Val, o: &Observable) -> CompactString {
+/// A value as states show it, where this is observed.
+pub fn show(program: &Program, v: Val, o: &Observable) -> CompactString {
     match (v, o.place) {
         (Val::Code(at), ObservedPlace::Reg { thread, .. }) => {
             show_label(program, thread.into(), at).into()

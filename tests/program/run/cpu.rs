@@ -304,3 +304,52 @@ fn foreign_code_runs_under_an_emulator_and_is_labelled() {
         assert!(text.contains("crash: wide: the test was ended by signal 11"), "{text}");
     }
 }
+
+/// A folder of C runs where litmake is not, and says of each test what the model allows and no more.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn tests_run_from_a_folder_without_litmake() {
+    let s = Scratch::new();
+    let atomic = |name: &str, body: &str, condition: &str| {
+        s.write(
+            &format!("tests/{name}.litmus"),
+            &format!(
+                "C {name}\n{{ y=-3; int16_t z[2]; long n; p=&x; q=&y; }}\n{body}\nlocations [z; n; p;]\n{condition}\n"
+            ),
+        );
+    };
+    let threads = "P0(atomic_int *x, int16_t *z, int **p, int *y) { int r0 = *y; z[1] = -5; *p = y; \
+                   atomic_store_explicit(x, 70000, memory_order_relaxed); }\n\
+                   P1(atomic_int *x, long *n) { int r1 = atomic_load_explicit(x, memory_order_relaxed); *n = 1l << 40; }";
+    atomic("signed", threads, "exists (0:r0 < 0 /\\ (1:r1=70000 \\/ 1:r1=0))");
+    atomic("never", threads, "~exists (0:r0=1 \\/ n=3)");
+    atomic("always", threads, "forall (0:r0=-3 /\\ p=q)");
+    let (status, text) = s.litmake(&["cpu", "--code", "folder", "--environments", "3", "tests"]);
+    assert_eq!(status, 0, "{text}");
+    let run = || {
+        let out = std::process::Command::new("sh")
+            .args(["run.sh", "0.3"])
+            .current_dir(s.path("folder"))
+            .output();
+        let out = out.unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    s.write("machine.log", &run());
+    let (_, model) = s.litmake(&["sim", "tests"]);
+    s.write("model.log", &model);
+    let log = std::fs::read_to_string(s.path("machine.log")).unwrap();
+    assert_eq!(log.matches("\nOk\n").count(), 3, "{log}");
+    assert!(log.contains("is validated") && !log.contains("NOT validated"), "{log}");
+    assert!(
+        log.contains("[n]=1099511627776;") && log.contains("z={0,-5};") && log.contains("[p]=y;"),
+        "{log}"
+    );
+    let (status, text) = s.litmake(&["logs", "compare", "machine.log", "model.log"]);
+    assert!(status <= 1, "{text}");
+    assert!(!text.contains("more"), "the machine shows what the model has not: {text}");
+    // Another folder's files are not written over.
+    let (status, text) = s.litmake(&["cpu", "--code", "tests", "tests"]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("has other files"), "{text}");
+}
