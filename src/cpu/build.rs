@@ -16,7 +16,7 @@ use litmake_litmus::Arch;
 use litmake_profile::Profile;
 use litmake_profile::mapping::Table;
 use litmake_toolchain::bench::PLAIN;
-use litmake_toolchain::compile::arguments;
+use litmake_toolchain::compile::{arguments, request};
 use litmake_toolchain::fingerprint::not_installed;
 use litmake_toolchain::process::{self};
 use litmake_toolchain::runtime::Runtime;
@@ -249,16 +249,8 @@ impl Builder {
     }
 
     fn compile(&self, args: &[String], stop: &dyn Stopping) -> Result<(), Failure> {
-        let ended = process::run(&process::Request {
-            program: &self.compiler,
-            args,
-            env: &self.profile.env,
-            dir: self.folder.path(),
-            timeout: self.profile.timeout,
-            memory_mib: self.profile.memory_mib,
-            processors: 1,
-            stop,
-        });
+        let folder = self.folder.path();
+        let ended = process::run(&request(&self.profile, &self.compiler, args, folder, stop));
         trouble::judge(&self.profile.compiler, ended, self.profile.timeout)
     }
 }

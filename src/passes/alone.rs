@@ -13,9 +13,8 @@ use super::judge::{Court, State};
 use litmake_base::failure::Failure;
 use litmake_base::stop::Stopping;
 use litmake_litmus::Test;
-use litmake_toolchain::compile::{Compiler, Frame};
+use litmake_toolchain::compile::{Compiler, Frame, request};
 use litmake_toolchain::dumps::{list, printing};
-use litmake_toolchain::process::Request;
 use litmake_toolchain::scratch::Scratch;
 use litmake_toolchain::trouble;
 
@@ -69,16 +68,8 @@ impl Opt<'_> {
             [&*passes, "-print-after-all", "-print-module-scope", "-S", "-o", "out.ll", "test.ll"];
         let args: Vec<String> = words.iter().map(|w| w.to_string()).collect();
         let profile = compiler.profile;
-        let (ended, printed) = printing(&Request {
-            program: self.program,
-            args: &args,
-            env: &profile.env,
-            dir: dir.path(),
-            timeout: profile.timeout,
-            memory_mib: profile.memory_mib,
-            processors: 1,
-            stop: self.stop,
-        });
+        let (ended, printed) =
+            printing(&request(profile, self.program, &args, dir.path(), self.stop));
         let name = self.program.display().to_string();
         trouble::judge(&name, ended, profile.timeout)?;
         Ok(printed)

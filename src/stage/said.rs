@@ -3,14 +3,13 @@
 //! A compiler says it once; the answer is kept under the digest of the compiler. No result depends on it.
 
 use std::path::Path;
-use std::time::Duration;
 
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::plain;
 use litmake_base::records::{Kind, Put, Records};
-use litmake_base::stop;
 use litmake_profile::Profile;
-use litmake_toolchain::process::{self, Ended, Request};
+use litmake_toolchain::compile::question;
+use litmake_toolchain::process::{self, Ended};
 
 /// Longer answers are cut.
 const LONG: usize = 120;
@@ -34,17 +33,7 @@ fn version(profile: &Profile, program: &Path) -> Option<String> {
     // What comes before options says which tool it is: `zig cc`.
     let which = profile.args.iter().take_while(|a| !a.starts_with('-')).cloned();
     let args: Vec<String> = which.chain(["--version".to_string()]).collect();
-    let request = Request {
-        program,
-        args: &args,
-        env: &profile.env,
-        dir: Path::new("/"),
-        timeout: Duration::from_secs(10),
-        memory_mib: profile.memory_mib,
-        processors: 1,
-        stop: stop::of_the_process(),
-    };
-    let stdout = match process::run(&request) {
+    let stdout = match process::run(&question(profile, program, &args, Path::new("/"))) {
         Ended::Exit { code: 0, stdout, .. } => stdout,
         Ended::Exit { .. } => return Some(String::new()),
         _ => return None,

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::compile::{Compiler, arguments};
-use super::process::{self, Request};
+use super::compile::{Compiler, arguments, request};
+use super::process;
 use super::scratch::Scratch;
 use super::trouble;
 use litmake_base::failure::{Failure, Fault};
@@ -26,16 +26,7 @@ pub fn assemble(compiler: &Compiler, path: &Path, text: &[u8]) -> Result<Vec<u8>
     dir.write(file, text)
         .map_err(|e| Failure::machine(format!("the text cannot be written: {e}")))?;
     let args = arguments(profile, &["-w"], &["-c", "-o", "code.o", file]);
-    let ended = process::run(&Request {
-        program: compiler.program,
-        args: &args,
-        env: &profile.env,
-        dir: dir.path(),
-        timeout: profile.timeout,
-        memory_mib: profile.memory_mib,
-        processors: 1,
-        stop: compiler.stop,
-    });
+    let ended = process::run(&request(profile, compiler.program, &args, dir.path(), compiler.stop));
     trouble::judge(&profile.compiler, ended, profile.timeout)?;
     dir.read("code.o").map_err(|e| {
         Failure::broken(Fault::Output, format!("{} left no object file: {e}", profile.compiler))

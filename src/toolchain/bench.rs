@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::compile::{Compiler, arguments, subcommands};
+use super::compile::{Compiler, arguments, request, subcommands};
 use super::process::{self, Ended, Request};
 use super::scratch::Scratch;
 use super::trouble;
@@ -167,14 +167,8 @@ impl<'a> Bench<'a> {
         let _ = std::fs::remove_file(self.dir.path().join(file));
         let Compiler { profile, stop, .. } = self.compiler;
         let ended = (self.run)(&Request {
-            program,
-            args,
-            env: &profile.env,
-            dir: self.dir.path(),
             timeout: self.timeout,
-            memory_mib: profile.memory_mib,
-            processors: 1,
-            stop: *stop,
+            ..request(profile, program, args, self.dir.path(), *stop)
         });
         trouble::judge(name, ended, self.timeout)?;
         self.dir

@@ -12,7 +12,7 @@ use super::image::Image;
 use super::kernel;
 use super::kind::Kind;
 use super::lift::{self, Given, Listed};
-use super::process;
+use super::process::{self, Request};
 use super::ptx;
 use super::runtime::Runtime;
 use super::spirv;
@@ -20,7 +20,7 @@ use super::table;
 use super::trouble;
 pub use super::trouble::first_error;
 use litmake_base::failure::Failure;
-use litmake_base::stop::Stopping;
+use litmake_base::stop::{self, Stopping};
 use litmake_isa::{self as isa, Isa};
 use litmake_lang::Language;
 use litmake_lang::c11::emit::{EmitOptions, Storage, observed_locals, shared_locations};
@@ -495,6 +495,38 @@ fn all_locals(test: &Test) -> BTreeMap<String, Vec<String>> {
 /// How many of a profile's arguments are subcommands (`zig cc`), which come first.
 pub(super) fn subcommands(profile: &Profile) -> usize {
     profile.args.iter().take_while(|a| !a.starts_with('-')).count()
+}
+
+/// What a profile's compiler is run by: within the profile's bounds, in a folder.
+pub fn request<'a>(
+    profile: &'a Profile,
+    program: &'a Path,
+    args: &'a [String],
+    dir: &'a Path,
+    stop: &'a dyn Stopping,
+) -> Request<'a> {
+    let Profile { env, timeout, memory_mib, .. } = profile;
+    Request {
+        program,
+        args,
+        env,
+        dir,
+        timeout: *timeout,
+        memory_mib: *memory_mib,
+        processors: 1,
+        stop,
+    }
+}
+
+/// The same for a question about the compiler itself, which takes no time worth mentioning.
+pub fn question<'a>(
+    profile: &'a Profile,
+    program: &'a Path,
+    args: &'a [String],
+    dir: &'a Path,
+) -> Request<'a> {
+    let timeout = Duration::from_secs(30);
+    Request { timeout, ..request(profile, program, args, dir, stop::of_the_process()) }
 }
 
 /// The arguments of a compiler: what the profile says comes after ours, and so counts, and before

@@ -7,14 +7,13 @@
 //! compiler ([`super::host`]), and profiles' compilers are asked here.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::arguments;
+use super::compile::{arguments, question};
 use super::process::{Ended, Request};
 use super::scratch::Scratch;
-use litmake_base::{file, stop};
+use litmake_base::file;
 use litmake_lang::Language;
 use litmake_profile::Profile;
 
@@ -52,16 +51,8 @@ impl Kind {
         let dir = Scratch::new().ok()?;
         let name = format!("kind.{}", profile.language.extension());
         file::write(&dir.path().join(&name), QUESTION).ok()?;
-        let ended = run(&Request {
-            program,
-            args: &arguments(profile, &["-w"], &["-E", &name]),
-            env: &profile.env,
-            dir: dir.path(),
-            timeout: Duration::from_secs(30),
-            memory_mib: profile.memory_mib,
-            processors: 1,
-            stop: stop::of_the_process(),
-        });
+        let args = arguments(profile, &["-w"], &["-E", &name]);
+        let ended = run(&question(profile, program, &args, dir.path()));
         let Ended::Exit { code: 0, stdout, .. } = ended else { return None };
         let text = String::from_utf8_lossy(&stdout);
         let says = |word: &str| text.lines().any(|line| line.trim() == word);

@@ -4,12 +4,11 @@
 //!
 //! It does not know what is in them.
 
-use litmake_base::stop;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use super::ask;
+use super::compile::question;
 use super::evidence::{Evidence, Looks};
 use super::image::library::Library;
 use super::kind::Kind;
@@ -77,19 +76,10 @@ impl Runtime {
 
     fn asked(profile: &Profile, program: &Path, run: &dyn Fn(&Request) -> Ended) -> Vec<PathBuf> {
         let mut paths = Vec::new();
-        for question in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
+        for option in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
             let mut args = profile.args.clone();
-            args.push(question.to_string());
-            let ended = run(&Request {
-                program,
-                args: &args,
-                env: &profile.env,
-                dir: Path::new("/"),
-                timeout: Duration::from_secs(10),
-                memory_mib: profile.memory_mib,
-                processors: 1,
-                stop: stop::of_the_process(),
-            });
+            args.push(option.to_string());
+            let ended = run(&question(profile, program, &args, Path::new("/")));
             if let Ended::Exit { code: 0, stdout, .. } = ended
                 && let Ok(text) = String::from_utf8(stdout)
             {
