@@ -561,3 +561,18 @@ fn a_lock_that_is_something_else_too_is_refused() {
         kernel_answer(&test(body), &model).unwrap_or_else(|e| panic!("{body}: {e}"));
     }
 }
+
+/// What `isel` goes by is used to compute what is stored, so the store is behind the load: no load buffering.
+#[test]
+fn a_selected_value_depends_on_what_selects_it_on_power() {
+    let thread = |selected: &str| {
+        format!(
+            "PPC t\n{{ 0:r2=x; 0:r4=y; 0:r8=1; 0:r9=2; 1:r2=y; 1:r4=x; 1:r8=1; 1:r9=2; }}\n P0 | P1 ;\n \
+             lwz r1,0(r2) | lwz r1,0(r2) ;\n cmpwi r1,0 | cmpwi r1,0 ;\n isel r5,r9,r8,eq | isel r5,r9,r8,eq ;\n \
+             stw {selected},0(r4) | stw {selected},0(r4) ;\nexists (0:r1=1 /\\ 1:r1=1)\n"
+        )
+    };
+    expect(&thread("r5"), &["0:r1=0; 1:r1=0;", "0:r1=0; 1:r1=2;", "0:r1=2; 1:r1=0;"]);
+    // Where something else is stored, nothing keeps the load in front.
+    assert!(states(&thread("r8")).unwrap().contains(&"0:r1=1; 1:r1=1;".to_string()));
+}

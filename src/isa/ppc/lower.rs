@@ -270,7 +270,12 @@ impl Lower<'_> {
                 };
                 let no = self.read(*b);
                 let cond = self.read_cr(*bit);
-                let v = self.e.select(cond, yes, no);
+                // A store is behind the loads whose values are used to compute what it stores (Power ISA, book II,
+                // "Storage Access Ordering"), and the bit that is looked at is used: it is data as the registers are.
+                let every = self.e.un(UnOp::Neg, cond, W);
+                let differ = self.e.bin(BinOp::Xor, yes, no, W);
+                let taken = self.e.bin(BinOp::And, differ, every, W);
+                let v = self.e.bin(BinOp::Xor, no, taken, W);
                 self.write(*rd, v);
             }
             Insn::SetB { rd, field } => {
