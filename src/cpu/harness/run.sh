@@ -11,7 +11,7 @@ cc=${CC:-cc}
 flags=${CFLAGS:--O2}
 each=$(awk "BEGIN { print ${1:-@SECONDS@} / @ENVIRONMENTS@ }")
 machine=
-if [ "$(uname -m)" = x86_64 ]; then machine=-mno-red-zone; fi
+case $($cc -dumpmachine) in x86_64*) machine=-mno-red-zone ;; esac
 well="-std=gnu11 -O2 -w -fno-strict-aliasing -fomit-frame-pointer -pthread $machine"
 $cc $well -c harness.c -o harness.o
 $cc $well -c tests.c -o tests.o
