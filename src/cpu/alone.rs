@@ -220,8 +220,8 @@ fn compared(column: usize, op: CmpOp, rhs: &Rhs, test: &Prepared, n: usize) -> S
         Rhs::Val(v) => {
             let number = test.columns.values[column].iter().position(|other| other == v);
             match (number, op) {
-                (Some(k), CmpOp::Eq) => format!("o->number[{column}] == {k}"),
-                (Some(k), CmpOp::Ne) => format!("o->number[{column}] != {k}"),
+                (Some(k), CmpOp::Eq) => format!("(o->number[{column}] == {k})"),
+                (Some(k), CmpOp::Ne) => format!("(o->number[{column}] != {k})"),
                 (_, op) => u32::from(op == CmpOp::Ne).to_string(),
             }
         }

@@ -323,7 +323,7 @@ fn tests_run_from_a_folder_without_litmake() {
                    P1(atomic_int *x, long *n) { int r1 = atomic_load_explicit(x, memory_order_relaxed); *n = 1l << 40; }";
     atomic("signed", threads, "exists (0:r0 < 0 /\\ (1:r1=70000 \\/ 1:r1=0))");
     atomic("never", threads, "~exists (0:r0=1 \\/ n=3)");
-    atomic("always", threads, "forall (0:r0=-3 /\\ p=y)");
+    atomic("always", threads, "forall (0:r0=-3 /\\ p=y /\\ not (p=x))");
     let (status, text) = s.litmake(&["cpu", "--code", "folder", "--environments", "3", "tests"]);
     assert_eq!(status, 0, "{text}");
     let run = || {
