@@ -143,6 +143,11 @@ pub struct Access {
     #[arg(long = "remote-header", value_name = "NAME=VALUE")]
     pub remote_headers: Vec<String>,
 
+    /// A program that tells headers, as Bazel's credential helpers do: PROGRAM for all servers, or
+    /// HOST=PROGRAM, or *.DOMAIN=PROGRAM; may be repeated
+    #[arg(long = "credential-helper", value_name = "[HOST=]PROGRAM")]
+    pub credential_helpers: Vec<String>,
+
     /// How many seconds one request may take [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub remote_timeout: Option<u32>,
@@ -229,8 +234,9 @@ pub mod client {
     use litmake::file;
     use litmake::plain;
     pub use litmake::remote::Client;
-    use litmake::remote::{self, Address, Header, Options, Tls, examine as examine_endpoint};
+    use litmake::remote::{self, Address, Header, Helper, Options, Tls, examine as examine_endpoint};
     use litmake::stop::Stop;
+    use litmake::toolchain::process;
 
     use super::{Access, Connection, Execution, RemoteArgs};
     use crate::cli::common::show_size;
@@ -254,6 +260,10 @@ pub mod client {
         for text in &access.remote_headers {
             let header = Header::parse(text, read, |name| std::env::var(name).ok());
             out.headers.push(header.map_err(Diag::new)?);
+        }
+        for text in &access.credential_helpers {
+            let helper = Helper::parse(text, process::find);
+            out.helpers.push(helper.map_err(Diag::new)?);
         }
         let pem = |path: &std::path::PathBuf| {
             file::read(path, MAX_SECRET)
@@ -327,10 +337,16 @@ pub mod client {
     /// Options of an endpoint without one are a mistake.
     pub fn check_unused(access: &Access) -> Result<()> {
         let Access {
-            remote_instance_name, remote_headers, tls_certificate, tls_client_key, ..
+            remote_instance_name,
+            remote_headers,
+            credential_helpers,
+            tls_certificate,
+            tls_client_key,
+            ..
         } = access;
         let used = remote_instance_name.is_some()
             || !remote_headers.is_empty()
+            || !credential_helpers.is_empty()
             || tls_certificate.is_some()
             || tls_client_key.is_some();
         match used {
@@ -483,7 +499,10 @@ pub mod client {
     }
 
     pub fn check_unused(access: &Access) -> Result<()> {
-        match access.remote_headers.is_empty() && access.remote_instance_name.is_none() {
+        let is_unused = access.remote_headers.is_empty()
+            && access.credential_helpers.is_empty()
+            && access.remote_instance_name.is_none();
+        match is_unused {
             true => Ok(()),
             false => Err(without()),
         }

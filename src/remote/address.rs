@@ -83,6 +83,26 @@ pub struct Header {
     open: bool,
 }
 
+/// The name of a header as requests have it.
+pub(crate) fn header_name(text: &str) -> Result<String, String> {
+    let name = text.trim().to_ascii_lowercase();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    if name.is_empty() || !name.chars().all(allowed) {
+        return Err("the name of a header has letters, digits, `-`, `_` and `.` alone".to_string());
+    }
+    match name.starts_with("grpc-") || name.ends_with("-bin") {
+        true => Err(format!("the header `{name}` belongs to the protocol")),
+        false => Ok(name),
+    }
+}
+
+/// The value of a header, where it is one.
+pub(crate) fn header_value(text: &str) -> Option<String> {
+    let value = text.trim();
+    let is_line = !value.is_empty() && value.chars().all(|c| (' '..='~').contains(&c));
+    is_line.then(|| value.to_string())
+}
+
 /// What the names of headers that carry secrets contain.
 const SECRET: [&str; 6] = ["auth", "token", "key", "secret", "password", "cookie"];
 
@@ -98,16 +118,7 @@ impl Header {
             // What was meant may be a secret, so it is not repeated.
             return Err("a header is NAME=VALUE, NAME=@FILE or NAME=env:VARIABLE".to_string());
         };
-        let name = name.trim().to_ascii_lowercase();
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
-        if name.is_empty() || !name.chars().all(allowed) {
-            return Err(
-                "the name of a header has letters, digits, `-`, `_` and `.` alone".to_string()
-            );
-        }
-        if name.starts_with("grpc-") || name.ends_with("-bin") {
-            return Err(format!("the header `{name}` belongs to the protocol"));
-        }
+        let name = header_name(name)?;
         let mut open = false;
         let value = if let Some(path) = value.strip_prefix('@') {
             read(path).map_err(|e| format!("header `{name}`: cannot read {path}: {e}"))?
@@ -118,12 +129,9 @@ impl Header {
             open = true;
             value.to_string()
         };
-        let value = value.trim().to_string();
-        if value.is_empty() || !value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Err(format!(
-                "header `{name}`: its value is empty, or is no line of ASCII text"
-            ));
-        }
+        let value = header_value(&value).ok_or_else(|| {
+            format!("header `{name}`: its value is empty, or is no line of ASCII text")
+        })?;
         let header = Header { name, value, open };
         if header.open && SECRET.iter().any(|word| header.name.contains(word)) {
             let name = &header.name;

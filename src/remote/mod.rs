@@ -11,6 +11,7 @@ mod address;
 mod client;
 mod doctor;
 mod execute;
+mod helper;
 pub mod sealed;
 mod trouble;
 mod wire;
@@ -20,6 +21,7 @@ pub use address::{Address, Header, Tls};
 pub use client::{Client, Tally};
 pub use doctor::{Finding, examine};
 pub use execute::Execution;
+pub use helper::{Helper, Told};
 pub use trouble::Trouble;
 
 use std::time::Duration;
@@ -31,6 +33,10 @@ pub struct Options {
     /// Which of the caches behind the address; often empty.
     pub instance: String,
     pub headers: Vec<Header>,
+    /// Programs that tell headers.
+    pub helpers: Vec<Helper>,
+    /// What they told.
+    pub told: Told,
     pub tls: Tls,
     /// How long one request may take.
     pub timeout: Duration,
@@ -50,6 +56,8 @@ impl Options {
             address,
             instance: String::new(),
             headers: Vec::new(),
+            helpers: Vec::new(),
+            told: Told::default(),
             tls: Tls::default(),
             timeout: Duration::from_secs(10),
             retries: 5,
@@ -61,13 +69,18 @@ impl Options {
 
     /// The text without any of the secrets that are in it.
     fn without_secrets(&self, text: &str) -> String {
-        let secrets = self.headers.iter().filter(|h| h.is_secret() && !h.value.is_empty());
-        secrets.fold(text.to_string(), |text, header| {
+        let mut out = text.to_string();
+        let mut hide = |value: &str| {
+            out = out.replace(value, "[hidden]");
             // A server may quote the token without the word before it.
-            let parts = header.value.split_whitespace().filter(|part| part.len() > 6);
-            let whole = text.replace(&header.value, "[hidden]");
-            parts.fold(whole, |text, part| text.replace(part, "[hidden]"))
-        })
+            for part in value.split_whitespace().filter(|part| part.len() > 6) {
+                out = out.replace(part, "[hidden]");
+            }
+        };
+        let secrets = self.headers.iter().filter(|h| h.is_secret() && !h.value.is_empty());
+        secrets.for_each(|header| hide(&header.value));
+        self.told.each(hide);
+        out
     }
 }
 

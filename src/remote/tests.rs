@@ -230,6 +230,54 @@ fn wrong_tokens_and_names_are_said_without_the_token() {
     }
 }
 
+/// A folder with a credential helper, a script, and options that name it.
+fn helped(server: &Running, script: &str) -> (tempfile::TempDir, Options) {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("helper");
+    let text = format!("#!/bin/sh\ncd {}\n{script}", dir.path().display());
+    litmake_base::file::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut out = options(server);
+    out.helpers.push(crate::Helper::parse("helper", |_| Some(path.clone())).unwrap());
+    (dir, out)
+}
+
+#[test]
+fn a_helper_tells_who_asks_and_is_asked_again_when_its_word_is_not_taken() {
+    let token = "Bearer sesame-open-yourself";
+    let rules = Rules { token: Some(token.into()), ..Rules::default() };
+    let store = Store::default();
+    let server = start(&store, &rules, 0, None);
+    let packets: Vec<_> = packets().into_iter().take(20).collect();
+    // Its first answer is a token of yesterday.
+    let (dir, with) = helped(
+        &server,
+        "cat >> asked; echo \"$1\" >> asked\n\
+         test -f old && t=open-yourself || t=of-yesterday-no-more\ntouch old\n\
+         echo '{\"headers\": {\"Authorization\": [\"Bearer sesame-'$t'\"]}}'",
+    );
+    assert_eq!(upload(&with, &packets).0.uploaded, 20);
+    let asked = litmake_base::file::read_text(&dir.path().join("asked"), 10_000).unwrap();
+    let once = format!("{{\"uri\":\"https://{}/\"}}get\n", &with.address.to_string()[7..]);
+    assert_eq!(asked, once.repeat(2), "for all requests");
+    let (answers, _, said) = download(&with, &packets);
+    assert!(answers == all(&packets), "{said:?}");
+
+    for (script, words) in [
+        ("echo 'log in first' >&2; exit 7", "failed (exit status: 7): log in first"),
+        ("echo Bearer sesame-open-yourself", "printed no answer"),
+        ("cat >/dev/null; echo '{\"headers\":{\"authorization\":[\"Bearer sesame-other\"]}}'", "does not know who asks"),
+    ] {
+        let (_dir, with) = helped(&server, script);
+        let (answers, _, said) = download(&with, &packets);
+        assert!(answers.iter().all(Option::is_none));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(words) && !said[0].contains("sesame"), "{said:?}");
+        assert!(examine(&with).is_err());
+    }
+}
+
 #[test]
 fn a_client_that_only_reads_writes_nothing() {
     let store = Store::default();

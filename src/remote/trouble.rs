@@ -72,6 +72,10 @@ impl Trouble {
         Trouble { meaning: Meaning::Gone, words: words.into(), passing: false }
     }
 
+    pub(crate) fn refused(words: impl Into<String>) -> Trouble {
+        Trouble { meaning: Meaning::Refused, words: words.into(), passing: false }
+    }
+
     pub(crate) fn unable(words: impl Into<String>) -> Trouble {
         Trouble { meaning: Meaning::Unable, words: words.into(), passing: false }
     }
@@ -101,8 +105,13 @@ impl Trouble {
             return Some("the server ended the encrypted connection; it may want a certificate of the client: --tls-client-certificate and --tls-client-key".into());
         }
         match self.meaning {
+            // It has said itself what is wrong.
+            Meaning::Refused if words.starts_with("the credential helper") => None,
+            Meaning::Refused if !options.helpers.is_empty() => {
+                Some("is what the credential helper tells meant for this server?".into())
+            }
             Meaning::Refused if options.headers.is_empty() => Some(
-                "the server wants to know who asks: --remote-header authorization=@FILE".into(),
+                "the server wants to know who asks: --remote-header authorization=@FILE, or --credential-helper PROGRAM".into(),
             ),
             Meaning::Refused => {
                 Some("is the token in --remote-header right, and is it still valid?".into())

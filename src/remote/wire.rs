@@ -23,6 +23,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Request, Status};
 
 use crate::action::{self, Blob};
+use crate::helper::Credentials;
 use crate::trouble::{Meaning, Trouble};
 use crate::{Address, Options};
 
@@ -40,9 +41,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// A large blob gets more time: a second for so many bytes.
 const SLOWEST: f64 = 256.0 * 1024.0;
 
-/// Puts headers on every request.
+/// Puts headers on every request: those that stay, and what the credential helper says.
 #[derive(Clone)]
-pub struct Headers(Arc<MetadataMap>);
+pub struct Headers(Arc<MetadataMap>, Arc<Credentials>);
 
 impl Interceptor for Headers {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
@@ -56,6 +57,9 @@ impl Interceptor for Headers {
                     metadata.insert_bin(key, value.clone());
                 }
             }
+        }
+        for (key, value) in &*self.1.headers() {
+            metadata.append(key.clone(), value.clone());
         }
         Ok(request)
     }
@@ -82,8 +86,10 @@ pub enum Read {
 pub struct Wire {
     options: Arc<Options>,
     service: Service,
+    credentials: Arc<Credentials>,
     /// Where actions are executed.
     executor: Service,
+    executor_credentials: Arc<Credentials>,
     batch: AtomicUsize,
     uploads: AtomicU64,
 }
@@ -148,38 +154,71 @@ impl Wire {
             "build.bazel.remote.execution.v2.requestmetadata-bin",
             BinaryMetadataValue::from_bytes(&about.encode_to_vec()),
         );
-        let headers = Headers(Arc::new(headers));
-        let channel = Wire::channel(&options, &options.address)?;
-        let executor = match &options.execution {
-            Some(execution) if execution.address != options.address => {
-                Wire::channel(&options, &execution.address)?
-            }
-            _ => channel.clone(),
+        let headers = Arc::new(headers);
+        let credentials = |address: &Address| {
+            Arc::new(Credentials::new(&options.helpers, address, options.told.clone()))
         };
-        let service = InterceptedService::new(channel, headers.clone());
-        let executor = InterceptedService::new(executor, headers);
+        let of_cache = credentials(&options.address);
+        let channel = Wire::channel(&options, &options.address)?;
+        let (executor, of_executor) = match &options.execution {
+            Some(execution) if execution.address != options.address => {
+                (Wire::channel(&options, &execution.address)?, credentials(&execution.address))
+            }
+            _ => (channel.clone(), of_cache.clone()),
+        };
+        let with = |channel, credentials: &Arc<Credentials>| {
+            InterceptedService::new(channel, Headers(headers.clone(), credentials.clone()))
+        };
         Ok(Wire {
+            service: with(channel, &of_cache),
+            credentials: of_cache,
+            executor: with(executor, &of_executor),
+            executor_credentials: of_executor,
             options,
-            service,
-            executor,
             batch: AtomicUsize::new(BATCH),
             uploads: AtomicU64::new(0),
         })
     }
 
-    /// Makes a request until it succeeds, fails for good, or was made often enough.
-    async fn often<T, F, A>(&self, bytes: usize, mut request: F) -> Result<T, Trouble>
+    /// Makes a request to the cache, as below.
+    async fn often<T, F, A>(&self, bytes: usize, request: F) -> Result<T, Trouble>
     where
         F: FnMut() -> A,
         A: Future<Output = Result<T, Status>>,
     {
+        self.often_as(&self.credentials, bytes, request).await
+    }
+
+    /// Makes a request until it succeeds, fails for good, or was made often enough. A helper whose word a server does
+    /// not take is asked once more.
+    async fn often_as<T, F, A>(
+        &self,
+        credentials: &Credentials,
+        bytes: usize,
+        mut request: F,
+    ) -> Result<T, Trouble>
+    where
+        F: FnMut() -> A,
+        A: Future<Output = Result<T, Status>>,
+    {
+        let mut is_told_anew = false;
         let limit = self.options.timeout + Duration::from_secs_f64(bytes as f64 / SLOWEST);
         let mut wait = FIRST_WAIT;
         let mut left = self.options.retries;
         let begun = Instant::now();
         loop {
+            credentials.refresh().await?;
+            let shown = credentials.headers();
             let trouble = match tokio::time::timeout(limit, request()).await {
                 Ok(Ok(value)) => return Ok(value),
+                Ok(Err(status))
+                    if status.code() == Code::Unauthenticated
+                        && !is_told_anew
+                        && credentials.forget(&shown) =>
+                {
+                    is_told_anew = true;
+                    continue;
+                }
                 Ok(Err(status)) => Trouble::of(&self.options, &status),
                 Err(_) => Trouble::slow(limit),
             };
@@ -213,7 +252,7 @@ impl Wire {
 
     /// What the server can do that executes.
     pub async fn executor_capabilities(&self) -> Result<ServerCapabilities, Trouble> {
-        let found = self.often(0, || {
+        let found = self.often_as(&self.executor_credentials, 0, || {
             let mut client = CapabilitiesClient::new(self.executor.clone());
             let request = reapi::GetCapabilitiesRequest { instance_name: self.instance() };
             async move { client.get_capabilities(request).await.map(tonic::Response::into_inner) }
@@ -237,10 +276,25 @@ impl Wire {
             inline_stderr: true,
             ..reapi::ExecuteRequest::default()
         };
-        let mut client =
-            ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
-        let begun = tokio::time::timeout(self.options.timeout, client.execute(request)).await;
-        let begun = begun.map_err(|_| Trouble::slow(self.options.timeout))?;
+        let mut is_told_anew = false;
+        let begun = loop {
+            self.executor_credentials.refresh().await?;
+            let shown = self.executor_credentials.headers();
+            let mut client = ExecutionClient::new(self.executor.clone())
+                .max_decoding_message_size(MAX_MESSAGE);
+            let begun =
+                tokio::time::timeout(self.options.timeout, client.execute(request.clone())).await;
+            match begun.map_err(|_| Trouble::slow(self.options.timeout))? {
+                Err(status)
+                    if status.code() == Code::Unauthenticated
+                        && !is_told_anew
+                        && self.executor_credentials.forget(&shown) =>
+                {
+                    is_told_anew = true;
+                }
+                begun => break begun,
+            }
+        };
         let mut stream = begun.map_err(trouble)?.into_inner();
         while let Some(operation) = stream.message().await.map_err(trouble)? {
             if !operation.done {

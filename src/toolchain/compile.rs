@@ -518,14 +518,15 @@ pub fn request<'a>(
     }
 }
 
-/// The same for a question about the compiler itself, which takes no time worth mentioning.
+/// The same for a question about the compiler itself, which takes no time worth mentioning. Who gives a
+/// compiler less time than that gives its answers no more.
 pub fn question<'a>(
     profile: &'a Profile,
     program: &'a Path,
     args: &'a [String],
     dir: &'a Path,
 ) -> Request<'a> {
-    let timeout = Duration::from_secs(30);
+    let timeout = profile.timeout.min(Duration::from_secs(30));
     Request { timeout, ..request(profile, program, args, dir, stop::of_the_process()) }
 }
 
