@@ -79,3 +79,184 @@ fn what_opencl_lacks_is_refused_by_name() {
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("atomics of OpenCL C that have other than 4 or 8 bytes"), "{said}");
 }
+
+/// Message passing as the languages of shaders have it, with data that is no atomic object.
+const PLAIN_DATA: &str = "C MP\n{}\n\
+    P0 (int* x, atomic_int* y) {\n  *x = 1;\n  \
+    atomic_store_explicit(y, 1, memory_order_release);\n}\n\
+    P1 (int* x, atomic_int* y) {\n  int r0 = atomic_load_explicit(y, memory_order_acquire);\n  \
+    int r1 = 2;\n  if (r0 == 1)\n    r1 = *x;\n}\nexists (1:r0=1 /\\ 1:r1=0)\n";
+
+/// What a profile's code allows of a test.
+fn of_code(profile: &str, test: &str) -> String {
+    let output = litmake(&["compile", "--profile", profile], test);
+    let code = said(&output);
+    assert!(code.starts_with("SPIRV"), "{code}");
+    said(&litmake(&["sim", "--model", "spirv"], &code))
+}
+
+#[test]
+fn glsl_keeps_what_vulkan_promises() {
+    if !are_here(&["glslangValidator", "spirv-opt", "spirv-dis"]) {
+        return;
+    }
+    for test in [MESSAGE, PLAIN_DATA] {
+        for profile in ["glslang", "glslang-opt-O", "glslang-opt-inline-entry-points-exhaustive"] {
+            let (status, said) = check(profile, test);
+            assert_eq!(status, Some(0), "{profile}: {said}");
+            let found = of_code(profile, test);
+            assert!(found.contains("Observation MP Never"), "{profile}: {found}");
+        }
+    }
+    // Without the orders, the code allows the outcome; with plain data it has no meaning.
+    let relaxed = |test: &str| test.replace("release", "relaxed").replace("acquire", "relaxed");
+    let found = of_code("glslang", &relaxed(MESSAGE));
+    assert!(found.contains("Observation MP Sometimes"), "{found}");
+    let found = of_code("glslang", &relaxed(PLAIN_DATA));
+    assert!(found.contains("Undef"), "{found}");
+    // Each thread has the code of its own workgroup alone.
+    let output = litmake(&["compile", "--profile", "glslang"], MESSAGE);
+    let code = said(&output);
+    assert_eq!(code.matches("OpAtomicStore").count(), 2, "{code}");
+    assert!(
+        code.contains("OpMemoryModel Logical Vulkan") && !code.contains("WorkgroupId"),
+        "{code}"
+    );
+}
+
+/// Writes a program into a folder that takes words as `spirv-opt` does, and makes releases and acquires relaxed.
+fn wrong_tool(dir: &std::path::Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = dir.join("wrong-opt");
+    let text = r#"#!/bin/sh
+if [ "$1" = --help ]; then
+  printf '  --keep-all\n  --lose-orders\n  --lose-types\n  -h, --help\n'
+elif [ "$1" = --lose-orders ]; then
+  spirv-dis --raw-id "$2" | sed -E 's/(OpConstant %[0-9]+) (8260|16450)$/\1 0/' |
+    spirv-as --preserve-numeric-ids - -o "$4"
+elif [ "$1" = --lose-types ]; then
+  spirv-dis --raw-id "$2" | sed -E 's/= OpAtomicLoad %[0-9]+ (%[0-9]+).*/= OpCopyObject %2 \1/' |
+    spirv-as --preserve-numeric-ids - -o "$4"
+else
+  cp "$2" "$4"
+fi
+"#;
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_step_behind_glslang_that_loses_orders_is_found() {
+    if !are_here(&["glslangValidator", "spirv-dis", "spirv-as"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let tool = wrong_tool(dir.path());
+    let profile = dir.path().join("mine.yaml");
+    let step = format!("{} --lose-orders {{in}} -o {{out}}", tool.display());
+    std::fs::write(&profile, format!("name: mine\nextends: glslang\nthen: [\"{step}\"]\n"))
+        .unwrap();
+    let (status, said) = check(&profile.to_string_lossy(), MESSAGE);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("1:r0=1; 1:r1=0;"), "{said}");
+}
+
+#[test]
+fn passes_of_spirv_opt_are_judged_one_by_one() {
+    if !are_here(&["glslangValidator", "spirv-dis", "spirv-as", "spirv-opt"]) {
+        return;
+    }
+    let passes = |more: &[&str]| {
+        let output = litmake(&[&["passes", "--profile", "glslang"], more].concat(), MESSAGE);
+        (output.status.code(), said(&output))
+    };
+    let (status, text) = passes(&["--opt", "O,ccp,inline-entry-points-exhaustive,strip-debug"]);
+    assert_eq!(status, Some(0), "{text}");
+    let row = |name: &str| {
+        let line = text.lines().find(|l| l.split(' ').next() == Some(name));
+        let numbers = line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().skip(1);
+        numbers.map(|n| n.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    // How often it ran, changed code, added outcomes, made none, met code without a meaning, was not understood.
+    assert_eq!(row("O"), [1, 1, 0, 0, 0, 0]);
+    assert_eq!(row("strip-debug"), [1, 0, 0, 0, 0, 0]);
+    let (status, text) = passes(&["--opt", "all"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.lines().count() > 40 && text.contains("ssa-rewrite"), "{text}");
+    let (status, text) = passes(&["--opt", "cpp"]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("`cpp` is no pass of") && text.contains("ccp"), "{text}");
+    // A pass that is wrong is named, with what it did.
+    let dir = tempfile::tempdir().unwrap();
+    let tool = wrong_tool(dir.path());
+    let (status, text) = passes(&["--opt", "all", "--tool", &tool.to_string_lossy()]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(
+        text.contains("MP: lose-orders adds outcomes") && !text.contains("keep-all adds"),
+        "{text}"
+    );
+    assert!(text.contains("MP: lose-types makes an invalid module"), "{text}");
+}
+
+#[test]
+fn what_shaders_lack_is_refused_by_name() {
+    if !are_here(&["glslangValidator", "naga", "spirv-opt", "spirv-dis"]) {
+        return;
+    }
+    let narrow = MESSAGE.replace("atomic_int*", "_Atomic int8_t*");
+    let wide = MESSAGE.replace("atomic_int*", "_Atomic int64_t*");
+    let sequential = MESSAGE.replace("memory_order_release", "memory_order_seq_cst");
+    for (profile, test, why) in [
+        ("glslang", &narrow, "atomics of 8 and 16 bits, which GLSL lacks"),
+        ("glslang", &sequential, "`memory_order_seq_cst`, which GLSL lacks"),
+        ("naga", &wide, "integers of 64 bits, which WGSL lacks"),
+        ("naga", &MESSAGE.to_string(), "`memory_order_release`, which WGSL lacks"),
+    ] {
+        let (status, said) = check(profile, test);
+        assert_eq!(status, Some(3), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+    let (status, said) = check("glslang", &wide);
+    assert_eq!(status, Some(0), "{said}");
+}
+
+#[test]
+fn wgsl_is_coherent_and_orders_nothing_else() {
+    if !are_here(&["naga", "spirv-opt", "spirv-dis"]) {
+        return;
+    }
+    let relaxed = MESSAGE.replace("release", "relaxed").replace("acquire", "relaxed");
+    // Two reads of one location, and the same of two.
+    let coherent = relaxed.replace("atomic_store_explicit(x, 1", "atomic_store_explicit(y, 2");
+    let coherent = coherent.replace("_explicit(x, memory", "_explicit(y, memory");
+    let coherent = coherent.replace("1:r0=1 /\\ 1:r1=0", "1:r0=1 /\\ 1:r1=2");
+    for (test, seen) in [(&relaxed, "Sometimes"), (&coherent, "Never")] {
+        for profile in ["naga", "naga-opt-O"] {
+            let (status, said) = check(profile, test);
+            assert_eq!(status, Some(0), "{profile}: {said}");
+            let found = of_code(profile, test);
+            assert!(found.contains(&format!("Observation MP {seen}")), "{profile}: {found}");
+        }
+    }
+}
+
+#[test]
+fn profiles_of_shaders_and_of_c_are_not_measured_by_one_model() {
+    let output =
+        litmake(&["check", "--profile", "glslang", "--profile", "llvm-spirv-14-O2"], MESSAGE);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("different memory models"), "{}", said(&output));
+}
+
+#[test]
+fn a_shader_can_be_printed_whole() {
+    if !are_here(&["glslangValidator"]) {
+        return;
+    }
+    let output = litmake(&["compile", "--source", "--profile", "glslang"], MESSAGE);
+    let text = said(&output);
+    for part in ["#version 450", "gl_SemanticsRelease", "void main()", "case 1u: t0_P1();"] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+}

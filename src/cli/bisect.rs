@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     helpers: bool,
 
-    /// The model of the sources; an outcome that a further one allows does not count [default: rc11, and rc11-lb]
+    /// The model of the sources; an outcome that a further one allows does not count [default: rc11, and rc11-lb; vulkan for shaders]
     #[arg(long, value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
@@ -267,7 +267,7 @@ fn ask(args: &Args, profile: &str) -> Result<Says> {
         Err(e) => return Ok(missing(&e)),
     }
     let profiles = [profile.to_string()];
-    let models = check::models(&args.source_model);
+    let models = check::models(&args.source_model, &profiles).map_err(|e| *e)?;
     let question = Question {
         investigate: 0,
         ..Question::whole(&profiles, vec![(args.storage, args.helpers)], &models)

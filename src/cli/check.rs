@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::failure::FailureKind;
-use litmake::diag::Result;
+use litmake::diag::{Diag, Result};
 use litmake::litmus::list;
 use litmake::mix::By;
 use litmake::plain;
+use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
 use litmake::report::issue::Tracker;
 use litmake::report::{Finding, Report};
@@ -51,7 +52,7 @@ pub struct Args {
     helpers: bool,
 
     /// The model of the sources. With several, the first one judges, and what a further one
-    /// allows is labelled [default: rc11, and rc11-lb for load buffering]
+    /// allows is labelled [default: rc11, and rc11-lb for load buffering; vulkan for shaders]
     #[arg(long, alias = "model", value_name = "MODEL", add = ArgValueCompleter::new(completions::models))]
     source_model: Vec<String>,
 
@@ -152,7 +153,7 @@ fn run(args: &Args) -> Result<u8> {
     if args.run {
         super::crash::whole(args.split)?;
     }
-    let models = source_models(args);
+    let models = models(&args.source_model, &args.profile)?;
     let question = Question {
         profiles: &args.profile,
         split: args.split,
@@ -331,16 +332,21 @@ pub fn judges() -> Vec<String> {
     vec!["rc11".into(), "rc11-lb".into()]
 }
 
-/// The models of the sources, the one that judges first.
-fn source_models(args: &Args) -> Vec<String> {
-    models(&args.source_model)
-}
-
-/// Those that were named, or those that judge where none is.
-pub fn models(named: &[String]) -> Vec<String> {
-    match named {
-        [] => judges(),
-        named => named.to_vec(),
+/// The models of the sources, the one that judges first: those that were named, or where none is, those that judge what
+/// the profiles are given. Shaders have another memory model than C.
+pub fn models(named: &[String], profiles: &[String]) -> Result<Vec<String>> {
+    if !named.is_empty() {
+        return Ok(named.to_vec());
+    }
+    // What is wrong with a profile is said where it is used.
+    let found = profiles.iter().filter_map(|p| common::find_profile(&Disk, p).ok());
+    let mut own: Vec<Option<&str>> = found.map(|p| p.language.source_model()).collect();
+    own.dedup();
+    match own[..] {
+        [] | [None] => Ok(judges()),
+        [Some(model)] => Ok(vec![model.to_string()]),
+        _ => Err(Diag::new("the profiles' languages have different memory models")
+            .help("check shaders (GLSL, WGSL) apart, or name one model with --source-model")),
     }
 }
 

@@ -16,7 +16,7 @@ use litmake::generate::recipe::Recipe;
 use litmake::generate::{Tally, dialect, syntax};
 use litmake::lang::Language;
 use litmake::lang::c11::emit::{EmitOptions, observed_locals};
-use litmake::litmus::{self, Arch};
+use litmake::litmus::{self, Arch, Body};
 use litmake::select::collect::{Wanted, collect};
 use litmake::select::distinguish;
 use litmake::select::distinguish::Limits;
@@ -174,7 +174,7 @@ pub struct Args {
     #[arg(long)]
     one_location: bool,
 
-    /// Write C tests as compilers take them: c, c++ or rust
+    /// Write C tests as compilers take them: c, c++, rust, opencl, glsl or wgsl
     #[arg(long, value_name = "LANGUAGE", value_parser = language)]
     language: Option<Language>,
 
@@ -204,7 +204,10 @@ pub struct Args {
 }
 
 fn language(text: &str) -> std::result::Result<Language, String> {
-    Language::named(text).ok_or_else(|| "expected `c`, `c++` or `rust`".to_string())
+    Language::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Language::NAMES.iter().map(|(name, _)| *name).collect();
+        format!("languages are {}", names.join(", "))
+    })
 }
 
 fn arch(text: &str) -> std::result::Result<Arch, String> {
@@ -435,7 +438,17 @@ fn distinguish(args: &Args, pair: &str) -> Result<()> {
 fn in_language(language: Language, name: &str, text: &str) -> std::result::Result<String, Failure> {
     let test = litmus::read(&Source::new(name, text))?;
     let options = EmitOptions { observe: observed_locals(&test), ..EmitOptions::default() };
-    Ok(format!("{}{}", language.header(), language.emit(&test, &options)?))
+    let threads: Vec<(usize, String)> = test
+        .threads
+        .iter()
+        .enumerate()
+        .filter_map(|(n, body)| match body {
+            Body::C(f) => Some((n, options.function_name(&f.name))),
+            Body::Asm(_) => None,
+        })
+        .collect();
+    let text = language.emit(&test, &options)?;
+    Ok(format!("{}{text}{}", language.header(), language.footer(&threads)))
 }
 
 /// Where tests go.

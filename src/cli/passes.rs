@@ -9,11 +9,12 @@ use std::sync::Arc;
 use litmake::base::failure::Failure;
 use litmake::diag::{Diag, Result, Source};
 use litmake::file;
-use litmake::litmus::{self, list};
+use litmake::litmus::{self, Arch, list};
 use litmake::passes::alone::{self, Effect, Opt, Step};
 use litmake::passes::blame::{self, FRONT_END, Passes};
 use litmake::passes::judge::Court;
 use litmake::passes::operation::{gained_of_code, lost_of_accesses, lost_of_code};
+use litmake::passes::spirv::{self, Tools};
 use litmake::passes::{gcc, machine};
 use litmake::profile::Profile;
 use litmake::profile::files::Disk;
@@ -21,27 +22,30 @@ use litmake::profile::types::{Observe, Storage};
 use litmake::report::passes::{Culprit, Sure, side_by_side};
 use litmake::report::{Class, Finding, Report, Status, root, state_text};
 use litmake::stop::{Stop, Stopping};
-use litmake::toolchain::compile::Compiler;
-use litmake::toolchain::process;
+use litmake::toolchain::compile::{Compiler, request};
+use litmake::toolchain::process::{self, Ended, Request};
 use litmake::toolchain::runtime::Runtime;
 
 use super::compile::StorageArg;
 use super::{common, findings};
 
-/// Say whether passes of LLVM add outcomes to tests.
+/// Say whether passes of LLVM, or of spirv-opt, add outcomes to tests.
 ///
 /// With `--opt`, a test is compiled to intermediate code that no pass has changed, `opt` runs the passes on
-/// that, and the code before and after each pass is simulated. Without it, these are the passes of the
-/// profile's own compiler, and the code after each is compared with what the source allows.
+/// that, and the code before and after each pass is simulated. With a profile whose code is SPIR-V, these are passes of
+/// `spirv-opt`, each alone on the module that the profile's compiler writes; `--opt all` are those that it lists. Without
+/// `--opt`, these are the passes of the profile's own compiler, and the code after each is compared with what the source allows.
 ///
-/// Exit status: 0, no new outcomes; 1, a pass adds some; 2, bad input; 3, something needed failed.
+/// Exit status: 0, no new outcomes; 1, a pass adds some, or makes a module of SPIR-V invalid; 2, bad input; 3, something needed failed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake passes --opt sroa,gvn,licm tests/*.litmus
   litmake passes --profile clang-22-aarch64-O2 tests/*.litmus
-  litmake passes --opt 'default<O2>' --profile clang-14-aarch64-O2 @tests/@all")]
+  litmake passes --opt 'default<O2>' --profile clang-14-aarch64-O2 @tests/@all
+  litmake passes --opt all --profile glslang tests/*.litmus
+  litmake passes --opt ccp,ssa-rewrite --profile llvm-spirv-14-O0 tests/*.litmus")]
 pub struct Args {
-    /// The passes, as `opt -passes` takes them
+    /// The passes, as `opt -passes` takes them; for SPIR-V, names of spirv-opt's passes, or `all`
     #[arg(long, required_unless_present = "profile", value_name = "LIST")]
     opt: Option<String>,
 
@@ -50,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
 
-    /// The program that runs passes [default: the `opt` of the profile's version of LLVM]
+    /// The program that runs passes [default: the `opt` of the profile's version of LLVM, or `spirv-opt`]
     #[arg(long, requires = "opt", value_name = "PROGRAM")]
     tool: Option<String>,
 
@@ -107,8 +111,21 @@ fn run(args: &Args) -> Run<u8> {
         stop: &stop,
     };
     let models = if args.opt.is_some() { Vec::new() } else { super::check::judges() };
-    let mut court = Court::new(&models).map_err(input)?;
-    let mut table = Table::default();
+    let modules = match (&args.opt, &tool) {
+        (Some(passes), Some(tool)) if profile.arch == Arch::Spirv => {
+            Some(Modules::of(passes, tool, &profile, &stop)?)
+        }
+        _ => None,
+    };
+    let mut court = match &modules {
+        Some(_) => {
+            let model = profile.model.as_deref().unwrap_or(profile.arch.default_model());
+            Court::of_code(&models, model, profile.arch)
+        }
+        None => Court::new(&models),
+    }
+    .map_err(input)?;
+    let mut table = Table { of_modules: modules.is_some(), ..Table::default() };
     let (mut unread, mut failed) = (false, false);
     for (at, path) in paths.iter().enumerate() {
         if stop.asked() {
@@ -122,12 +139,21 @@ fn run(args: &Args) -> Run<u8> {
                 continue;
             }
         };
-        let done = match (&args.opt, &tool) {
-            (Some(passes), Some(tool)) => {
+        let say = |steps: &[Step]| (serde_json::json!(steps), news(&test.name, steps));
+        let done = match (&args.opt, &tool, &modules) {
+            (.., Some(modules)) => {
+                let tools = modules.tools(&stop);
+                let steps = spirv::run(&compiler, &tools, &modules.passes, &test, &mut court);
+                steps.map(|steps| {
+                    table.add(&steps);
+                    say(&steps)
+                })
+            }
+            (Some(passes), Some(tool), None) => {
                 let opt = Opt { program: tool, passes, stop: &stop };
                 alone::run(&compiler, &opt, &test, &mut court).map(|steps| {
                     table.add(&steps);
-                    (serde_json::json!(steps), news(&test.name, &steps))
+                    say(&steps)
                 })
             }
             _ => blame::survey(&compiler, &test, &mut court).map(|mut passes| {
@@ -184,6 +210,12 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
             return Ok((profile, None));
         }
         let tool = match (&args.tool, profile.version()) {
+            (None, _) if profile.arch == Arch::Spirv => {
+                process::find("spirv-opt").ok_or_else(|| {
+                    let diag = Diag::new("`spirv-opt` is not installed");
+                    (3, diag.help("Debian has it in `spirv-tools`; --tool names another program"))
+                })?
+            }
             (Some(tool), _) => named(tool)?,
             (None, Some(version)) => named(&format!("opt-{version}"))?,
             (None, None) => named("opt")?,
@@ -205,6 +237,66 @@ fn tools(args: &Args) -> Run<(Arc<Profile>, Option<PathBuf>)> {
         missing(format!("`{opt}` beside a clang of its version"))
     })?;
     Ok((profile(&format!("clang-{version}-x86_64-O2"))?, Some(tool)))
+}
+
+/// What runs passes of spirv-opt.
+struct Modules {
+    opt: PathBuf,
+    assembler: PathBuf,
+    disassembler: PathBuf,
+    validator: PathBuf,
+    passes: Vec<String>,
+}
+
+impl Modules {
+    /// The passes of a list. A name that is none is wrong before the first test.
+    fn of(list: &str, opt: &Path, profile: &Profile, stop: &Stop) -> Run<Modules> {
+        let named = |name: &str| {
+            let missing = || Diag::new(format!("`{name}` is not installed"));
+            let missing = || (3, missing().help("Debian has it in `spirv-tools`"));
+            process::find(name).ok_or_else(missing)
+        };
+        let (assembler, disassembler) = (named("spirv-as")?, named("spirv-dis")?);
+        let validator = named("spirv-val")?;
+        let (env, words) = (BTreeMap::new(), ["--help".to_string()]);
+        let ended = process::run(&Request {
+            env: &env,
+            processors: 1,
+            ..request(profile, opt, &words, Path::new("/"), stop)
+        });
+        let known = match ended {
+            Ended::Exit { code: 0, stdout, .. } => spirv::listed(&String::from_utf8_lossy(&stdout)),
+            _ => Vec::new(),
+        };
+        if known.is_empty() {
+            let what = format!("{} lists no passes in what `--help` prints", opt.display());
+            return Err((3, Diag::new(what).help("--tool names a `spirv-opt`")));
+        }
+        let mut passes: Vec<String> = Vec::new();
+        for name in list.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            match name {
+                "all" => passes.extend(known.iter().cloned()),
+                "O" | "Os" => passes.push(name.to_string()),
+                _ if known.iter().any(|k| k == name) => passes.push(name.to_string()),
+                _ => {
+                    let diag = Diag::new(format!("`{name}` is no pass of {}", opt.display()));
+                    return Err((
+                        2,
+                        diag.help(format!("passes are all, O, Os, {}", known.join(", "))),
+                    ));
+                }
+            }
+        }
+        if passes.is_empty() {
+            return Err((2, Diag::new("--opt names no pass")));
+        }
+        Ok(Modules { opt: opt.to_path_buf(), assembler, disassembler, validator, passes })
+    }
+
+    fn tools<'a>(&'a self, stop: &'a Stop) -> Tools<'a> {
+        let Modules { opt, assembler, disassembler, validator, .. } = self;
+        Tools { opt, assembler, disassembler, validator, stop }
+    }
 }
 
 /// What all passes of a compilation did, as one step.
@@ -231,6 +323,9 @@ fn steps(passes: &Passes) -> Vec<Step> {
 fn news(test: &str, steps: &[Step]) -> String {
     let mut out = String::new();
     for step in steps {
+        if let Effect::Invalid { why } = &step.effect {
+            let _ = writeln!(out, "{test}: {} makes an invalid module: {why}", step.pass);
+        }
         if let Effect::Adds { outcomes, before, after } = &step.effect {
             let _ = writeln!(out, "{test}: {} adds outcomes", step.pass);
             for state in outcomes.iter().take(8) {
@@ -247,11 +342,17 @@ fn news(test: &str, steps: &[Step]) -> String {
 struct Table {
     /// In the order in which they first ran.
     passes: Vec<String>,
-    counts: BTreeMap<String, [u64; 5]>,
+    counts: BTreeMap<String, [u64; 6]>,
+    /// Why code was refused, or is none; how often.
     refused: BTreeMap<String, u64>,
+    invalid: BTreeMap<String, u64>,
+    /// Whether code comes as modules, which passes may make invalid.
+    of_modules: bool,
 }
 
-const HEADS: [&str; 5] = ["ran", "changed", "new outcomes", "open", "refused"];
+const INVALID: usize = 3;
+
+const HEADS: [&str; 6] = ["ran", "changed", "new outcomes", "invalid", "open", "refused"];
 
 impl Table {
     fn add(&mut self, steps: &[Step]) {
@@ -265,10 +366,15 @@ impl Table {
                 Effect::Nothing => &[],
                 Effect::Sound => &[1],
                 Effect::Adds { .. } => &[1, 2],
-                Effect::Open => &[1, 3],
+                Effect::Invalid { why } => {
+                    let why = format!("{}: {why}", step.pass);
+                    *self.invalid.entry(why).or_default() += 1;
+                    &[1, INVALID]
+                }
+                Effect::Open => &[1, 4],
                 Effect::Refused { why } => {
                     *self.refused.entry(why.clone()).or_default() += 1;
-                    &[4]
+                    &[5]
                 }
             };
             columns.iter().for_each(|column| counts[*column] += 1);
@@ -276,22 +382,28 @@ impl Table {
     }
 
     fn adds(&self) -> bool {
-        self.counts.values().any(|counts| counts[2] > 0)
+        self.counts.values().any(|counts| counts[2] + counts[3] > 0)
     }
 
     fn text(&self) -> String {
         let width = self.passes.iter().map(|p| p.chars().count()).max().unwrap_or(0).max(4);
         let mut out = format!("{:width$}", "pass");
-        for head in HEADS {
-            let _ = write!(out, "  {head:>12}");
+        let shown = |column: &usize| *column != INVALID || self.of_modules;
+        for column in (0..HEADS.len()).filter(shown) {
+            let _ = write!(out, "  {:>12}", HEADS[column]);
         }
         out.push('\n');
         for pass in &self.passes {
             let _ = write!(out, "{pass:width$}");
-            for n in self.counts.get(pass).into_iter().flatten() {
-                let _ = write!(out, "  {n:>12}");
+            if let Some(counts) = self.counts.get(pass) {
+                for column in (0..HEADS.len()).filter(shown) {
+                    let _ = write!(out, "  {:>12}", counts[column]);
+                }
             }
             out.push('\n');
+        }
+        for (why, n) in &self.invalid {
+            let _ = writeln!(out, "invalid {n} times: {why}");
         }
         for (why, n) in &self.refused {
             let _ = writeln!(out, "refused {n} times: {why}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use litmake_stats::results::{Counts, Environment as Row, Results};
 
@@ -88,6 +88,9 @@ pub struct Record {
     /// Why it was not run and does not count: a mutant that cannot die.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
+    /// What the device does at best (`best`), and how much of that the test used (`reached`), where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Value>,
 }
 
 impl Record {
@@ -150,6 +153,14 @@ pub fn results(
         .iter()
         .filter_map(|r| Some((r.key.clone(), Value::from(r.left_out.clone()?))))
         .collect();
+    let used = |key: &'static str| {
+        let each = records.iter().filter_map(move |r| Some((r, r.speed.as_ref()?.get(key)?)));
+        each.map(|(r, value)| (r.key.clone(), value.clone()))
+    };
+    if let Some((_, best)) = used("best").next() {
+        let reached: Map<String, Value> = used("reached").collect();
+        out.other.insert("speed".into(), json!({ "best": best, "reached": reached }));
+    }
     if !left_out.is_empty() {
         out.other.insert("leftOut".into(), Value::Object(left_out));
     }

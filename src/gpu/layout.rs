@@ -106,6 +106,7 @@ mod tests {
             locations: (0..locations).map(|x| (format!("x{x}"), 0)).collect(),
             threads: vec![Vec::new(); threads],
             registers: Vec::new(),
+            views: false,
         }
     }
 
@@ -226,5 +227,30 @@ mod tests {
         ));
         let sw = text("MP-relacq");
         assert!(sw.contains("atomicStore(&memory[a0_0_0], 1u);\n    storageBarrier();\n    atomicStore(&memory[a0_1_0], 1u);"));
+    }
+
+    #[test]
+    fn small_programs_read_each_of_two_locations_by_two_views() {
+        let all =
+            litmake_mutate::small::tests(litmake_mutate::small::Size { events: 5, special: 0 });
+        let all = all.unwrap();
+        let mut models = Models::new(None).unwrap();
+        let mut text = |name: &str| {
+            let test = all.iter().find(|t| t.name == name).unwrap();
+            let program = Program::new(test).unwrap();
+            let oracle = Oracle::new(test, &program, &mut models).unwrap();
+            wgsl::module(&program, &oracle, &Shape::new(Scheme::Parallel, &program))
+        };
+        let twice = text("RxRyRx+WxWy");
+        assert!(
+            twice.contains(
+                "let r0 = atomicLoad(&memory[a0_0_0]);\n    let r1 = atomicLoad(&memory[a0_1_0]);\n    \
+                 let r2 = atomicLoad(&memory[a0_0_1]);"
+            ),
+            "{twice}"
+        );
+        // No thread of this one has a place twice, so that there is nothing to hide.
+        let once = text("WxWy+RyRx");
+        assert!(!once.contains("_0_1]") && !once.contains("_1_1]"), "{once}");
     }
 }

@@ -15,6 +15,8 @@ pub const MAX_OPS: usize = 64;
 const MAX_REGISTERS: usize = 16;
 /// How many bytes a location has.
 const WORD: u64 = 4;
+/// The line of a test that asks for two addresses of each location; with one location, there always are.
+const VIEWS: &str = litmake_mutate::small::VIEWS;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -24,6 +26,8 @@ pub struct Program {
     pub threads: Vec<Vec<Op>>,
     /// What reads give: thread and name.
     pub registers: Vec<(usize, String)>,
+    /// Whether the test asks that accesses to each location go by two addresses ([`VIEWS`]).
+    pub views: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +176,15 @@ impl Program {
             locations: Vec::new(),
             threads: Vec::new(),
             registers: Vec::new(),
+            views: false,
         };
+        if let Some((_, number)) = test.info.iter().find(|(key, _)| key == VIEWS) {
+            if number != "2" {
+                let message = format!("{}: `{VIEWS}={number}` is expected to be 2", test.name);
+                return Err(Diag::new(message).help("leave it out for one address a location"));
+            }
+            program.views = true;
+        }
         for item in &test.init {
             let Place::Mem { name, index: None } = &item.place else {
                 return Err(Diag::at(
@@ -235,8 +247,8 @@ impl Program {
     }
 
     /// Whether the compiler is not to see that accesses go to one place.
-    pub fn has_one_location(&self) -> bool {
-        self.locations.len() == 1
+    pub fn hides_places(&self) -> bool {
+        self.views || self.locations.len() == 1
     }
 
     pub fn has_near_fences(&self) -> bool {

@@ -11,6 +11,7 @@ use super::environment::{Environment, Preset, Scheme};
 use super::oracle::{Class, Models, Oracle};
 use super::program::Program;
 use super::run::{Buffers, Loaded, Measured, Request};
+use super::speed::{Cost, Reached, Speed, can_tell};
 use super::variant::{Scope, Variant};
 use super::wgsl::{Memory, Reach, Shape};
 use litmake_base::diag::Result;
@@ -218,6 +219,8 @@ pub struct Session {
     buffers: Buffers,
     /// The tests that ran last, so that the next environment need not compile them again.
     loaded: Vec<(Variant, Loaded)>,
+    /// What the device does at best, once that was asked.
+    best: Option<Speed>,
     /// How often a device was lost.
     pub lost: u32,
     /// How long a submission may take before the device is taken as hanging.
@@ -236,6 +239,7 @@ impl Session {
             device: None,
             buffers: Buffers::default(),
             loaded: Vec::new(),
+            best: None,
             lost: 0,
             timeout: Duration::from_secs(120),
         }
@@ -307,6 +311,30 @@ impl Session {
             }
         };
         self.loaded[at].1.measure(device, &mut self.buffers, request)
+    }
+
+    /// What the device does at best, and how much of that a test used; nothing where no estimate can be made.
+    pub fn speed(
+        &mut self,
+        test: &Prepared,
+        setup: &Setup,
+        record: &Record,
+    ) -> failure::Result<Option<(Speed, Reached)>> {
+        let shape = setup.shape(&test.program);
+        if record.cells.is_empty() || !can_tell(&shape) {
+            return Ok(None);
+        }
+        let device = self.device()?;
+        let best = match self.best {
+            Some(best) => best,
+            None => *self.best.insert(Speed::measure(&device)?),
+        };
+        let (program, oracle) = (&test.program, &test.oracle);
+        let cost = Cost::new(program, oracle, &shape, setup.variant, device.driver())?;
+        let seconds = record.cells.iter().map(|c| c.seconds).sum();
+        let of_device = record.cells.iter().map(|c| c.device_seconds).sum();
+        let instances = record.cells.iter().map(Cell::instances).sum();
+        Ok(Some((best, Reached::new(&best, &cost, instances, seconds, of_device))))
     }
 
     /// Runs a test in an environment of a setup, for no longer than a share of time.

@@ -169,6 +169,14 @@ impl Speed {
         })
     }
 
+    /// For people.
+    pub fn line(&self) -> String {
+        format!(
+            "at best: a copy moves {:.3e} bytes/s, {:.3e} operations/s, {:.3e} atomic operations/s",
+            self.bytes, self.operations, self.atomics
+        )
+    }
+
     pub fn json(&self) -> Value {
         json!({
             "bytesPerSecond": self.bytes.round(),
@@ -264,6 +272,11 @@ impl Reached {
             "atomics": self.atomics,
             "limit": self.limit(),
         })
+    }
+
+    /// As records keep it, with what the device does at best.
+    pub fn with(&self, best: &Speed) -> Value {
+        json!({ "best": best.json(), "reached": self.json() })
     }
 
     /// For people.

@@ -47,7 +47,7 @@ impl Shape {
             scheme,
             reach: Reach::Workgroups,
             memory: Memory::Storage,
-            aliased: program.has_one_location(),
+            aliased: program.hides_places(),
             scope: Scope::Device,
         }
     }
@@ -499,13 +499,16 @@ impl Writer<'_> {
     }
 }
 
-/// Two accesses of one thread to one location go by different views of it, and the first of a
+/// Two accesses of one thread to one location, one after the other, go by different views of it, and the first of a
 /// thread by the other view than that of the thread before.
 pub fn view(program: &Program, shape: &Shape, thread: usize, op: usize) -> usize {
     if !shape.aliased {
         return 0;
     }
-    let before = program.threads[thread][..op].iter().filter(|op| op.location().is_some()).count();
+    let ops = &program.threads[thread];
+    let location = ops[op].location();
+    let same = |op: &&Op| op.location().is_some() && op.location() == location;
+    let before = ops[..op].iter().filter(same).count();
     (before + thread) % 2
 }
 

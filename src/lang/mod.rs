@@ -8,6 +8,7 @@ pub mod cpp;
 pub mod kernel;
 pub mod opencl;
 pub mod rust;
+pub mod shader;
 
 use c11::emit::EmitOptions;
 use litmake_base::failure::Failure;
@@ -25,17 +26,23 @@ pub enum Language {
     Rust,
     /// OpenCL C, for devices.
     OpenCl,
+    /// GLSL for compute shaders, under the memory model of Vulkan.
+    Glsl,
+    /// WGSL, the language of shaders for WebGPU.
+    Wgsl,
     /// C with the Linux kernel's headers and primitives.
     Kernel,
 }
 
 impl Language {
     /// What profiles call each.
-    pub const NAMES: [(&'static str, Language); 5] = [
+    pub const NAMES: [(&'static str, Language); 7] = [
         ("c", Language::C),
         ("c++", Language::Cpp),
         ("rust", Language::Rust),
         ("opencl", Language::OpenCl),
+        ("glsl", Language::Glsl),
+        ("wgsl", Language::Wgsl),
         ("kernel", Language::Kernel),
     ];
 
@@ -56,6 +63,8 @@ impl Language {
             Language::Cpp => "cpp",
             Language::Rust => "rs",
             Language::OpenCl => "cl",
+            Language::Glsl => "comp",
+            Language::Wgsl => "wgsl",
         }
     }
 
@@ -66,6 +75,8 @@ impl Language {
             Language::Cpp => cpp::HEADER,
             Language::Rust => rust::HEADER,
             Language::OpenCl => opencl::HEADER,
+            Language::Glsl => shader::GLSL_HEADER,
+            Language::Wgsl => "",
             Language::Kernel => kernel::HEADER,
         }
     }
@@ -80,8 +91,30 @@ impl Language {
             Language::Cpp => cpp::emit(test, options),
             Language::Rust => rust::emit(test, options),
             Language::OpenCl => opencl::emit(test, options),
+            Language::Glsl => shader::emit(test, options, shader::Dialect::Glsl),
+            Language::Wgsl => shader::emit(test, options, shader::Dialect::Wgsl),
             Language::Kernel => kernel::emit(test, options),
         }
+    }
+
+    /// Which shaders it is for. They have one `main`, and locations in buffers.
+    pub fn shader(self) -> Option<shader::Dialect> {
+        match self {
+            Language::Glsl => Some(shader::Dialect::Glsl),
+            Language::Wgsl => Some(shader::Dialect::Wgsl),
+            _ => None,
+        }
+    }
+
+    /// What every translation unit ends with, for the threads of its tests: each with its number ([`shader::STRIDE`]) and
+    /// its function.
+    pub fn footer(self, threads: &[(usize, String)]) -> String {
+        self.shader().map_or_else(String::new, |dialect| shader::main(threads, dialect))
+    }
+
+    /// The model of sources in this language, where they have another memory model than C.
+    pub fn source_model(self) -> Option<&'static str> {
+        self.shader().map(|_| "vulkan")
     }
 
     /// What object files call a global variable or, where it is no global one, a static one.

@@ -33,6 +33,9 @@ impl Default for Size {
 /// What a suite may have at most; each step further makes ten times as many programs.
 pub const MAX: Size = Size { events: 6, special: 4 };
 
+/// The line of tests in which accesses to a location go by two addresses that a compiler cannot see to be equal.
+pub const VIEWS: &str = "Views";
+
 const LOCATIONS: [&str; 2] = ["x", "y"];
 /// As many as run on GPUs.
 const THREADS: usize = 4;
@@ -136,12 +139,21 @@ fn name(program: &Program) -> String {
     out
 }
 
+/// Whether some thread accesses a place more than once.
+fn comes_back(program: &Program) -> bool {
+    program.iter().any(|thread| {
+        let twice = |(i, access): (usize, &Access)| thread[..i].iter().any(|a| a.loc == access.loc);
+        thread.iter().enumerate().any(twice)
+    })
+}
+
 /// The program as a test of the C dialect, which shows all reads and all final values.
 fn text(program: &Program) -> String {
     let places = program.iter().flatten().map(|a| usize::from(a.loc) + 1).max().unwrap_or(0);
     let inits: Vec<String> = LOCATIONS[..places].iter().map(|x| format!("{x}=0;")).collect();
     let mut observed: Vec<String> = LOCATIONS[..places].iter().map(|x| format!("{x};")).collect();
-    let mut out = format!("C {}\n{{ {} }}\n", name(program), inits.join(" "));
+    let views = if comes_back(program) { format!("{VIEWS}=2\n") } else { String::new() };
+    let mut out = format!("C {}\n{views}{{ {} }}\n", name(program), inits.join(" "));
     let (mut registers, mut values) = (0, [0; LOCATIONS.len()]);
     for (t, thread) in program.iter().enumerate() {
         let params: Vec<String> = (0..places)

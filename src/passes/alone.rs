@@ -41,6 +41,9 @@ pub enum Effect {
     /// The code has outcomes that it did not have.
     #[expect(missing_docs, reason = "tests of the code before the pass and after it")]
     Adds { outcomes: Vec<State>, before: String, after: String },
+    /// The module is no valid one, where the one before was.
+    #[expect(missing_docs, reason = "words for people")]
+    Invalid { why: String },
     /// The code is not understood.
     #[expect(missing_docs, reason = "words for people")]
     Refused { why: String },
@@ -107,7 +110,7 @@ fn is_bookkeeping(pass: &str) -> bool {
 
 impl Court {
     /// What one pass did to code.
-    fn step(&mut self, before: &Test, after: &Test) -> Effect {
+    pub(super) fn step(&mut self, before: &Test, after: &Test) -> Effect {
         if code(before) == code(after) {
             return Effect::Nothing;
         }

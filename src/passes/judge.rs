@@ -23,6 +23,7 @@ pub type State = BTreeMap<String, String>;
 pub struct Court {
     /// Of sources: the one that judges, and weaker ones.
     sources: Vec<Model>,
+    /// Of the code that passes work on.
     code: Model,
     simulator: Simulator,
     /// Of machine code, by their names and its dialect.
@@ -46,9 +47,14 @@ pub struct Source(Vec<Allowed>);
 impl Court {
     /// For sources under some models, the one that judges first.
     pub fn new(models: &[String]) -> Result<Court> {
+        Court::of_code(models, Arch::Llvm.default_model(), Arch::Llvm)
+    }
+
+    /// The same for code of another dialect than LLVM's, under a model.
+    pub fn of_code(models: &[String], code: &str, arch: Arch) -> Result<Court> {
         let load = |name: &str, arch: Arch| Model::load(&cat::load(name, &LoadOptions::new(arch))?);
         let sources = models.iter().map(|m| load(m, Arch::C)).collect::<Result<_>>()?;
-        let code = load(Arch::Llvm.default_model(), Arch::Llvm)?;
+        let code = load(code, arch)?;
         let (simulator, known) = (Simulator::default(), HashMap::new());
         Ok(Court { sources, code, simulator, machines: HashMap::new(), known })
     }

@@ -3,7 +3,8 @@
 //!
 //! `module` reads LLVM's intermediate representation, `thread` makes threads of its functions,
 //! `ir` tests of whole modules, `blame` goes through the passes of a compilation, `machine` looks at those
-//! that work on machine code, `operation` names what was lost, `cross` asks for a second opinion, `gcc` reads dumps of gcc, and `alone` runs single passes. It does not know pipelines or reports, and
+//! that work on machine code, `operation` names what was lost, `cross` asks for a second opinion, `gcc` reads dumps of gcc, `alone` runs
+//! single passes, and `spirv` those of spirv-opt. It does not know pipelines or reports, and
 //! prints nothing.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files and programs"))]
@@ -17,4 +18,5 @@ pub mod judge;
 pub mod machine;
 pub mod module;
 pub mod operation;
+pub mod spirv;
 pub mod thread;

@@ -373,6 +373,10 @@ fn stages(report: &Report, out: &mut String) {
             number((s.failed > 0).then_some(s.failed)),
             s.seconds.map_or(String::new(), |s| format!("{s:.2}")),
         );
+        if let Some(device) = &s.device {
+            let _ =
+                writeln!(out, "<tr><td></td><td colspan=4>{}</td></tr>", escaped(&device.line()));
+        }
     }
     page::end_list(out);
 }

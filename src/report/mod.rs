@@ -238,6 +238,72 @@ pub struct Stage {
     /// Why some of that gives no test, and how much of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
+    /// How much of a GPU its tests used, where that was asked; left out of a stable report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceUse>,
+}
+
+/// How much of a device the tests of a stage used: shares of what it does at best, by an estimate of what tests cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct DeviceUse {
+    /// Tests of which there is an estimate.
+    pub tests: u64,
+    /// Bytes that a copy reads and writes in a second.
+    pub bytes_per_second: f64,
+    /// Operations on numbers in a second.
+    pub operations_per_second: f64,
+    /// Atomic operations in a second.
+    pub atomics_per_second: f64,
+    /// Of the memory's bandwidth.
+    pub memory: Share,
+    /// Of the rate of operations.
+    pub operations: Share,
+    /// Of the rate of atomic operations.
+    pub atomics: Share,
+    /// What limits how many of the tests.
+    pub limits: BTreeMap<String, u64>,
+}
+
+/// A share, over tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Share {
+    /// Half of the tests have less.
+    pub median: f64,
+    /// The largest one.
+    pub most: f64,
+}
+
+impl Share {
+    /// Over some tests.
+    pub fn of(mut shares: Vec<f64>) -> Share {
+        shares.sort_by(f64::total_cmp);
+        let most = shares.last().copied().unwrap_or(0.0);
+        Share { median: shares.get(shares.len() / 2).copied().unwrap_or(0.0), most }
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3} % (at most {:.3} %)", self.median * 100.0, self.most * 100.0)
+    }
+}
+
+impl DeviceUse {
+    /// For people.
+    pub fn line(&self) -> String {
+        let mut limits: Vec<(&String, &u64)> = self.limits.iter().collect();
+        limits.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let limits: Vec<String> = limits.iter().map(|(what, n)| format!("{n} by {what}")).collect();
+        format!(
+            "half of {} tests use up to: of a copy's memory ({:.3e} bytes/s) {}, operations {}, atomics {}; limited: {}",
+            self.tests,
+            self.bytes_per_second,
+            self.memory,
+            self.operations,
+            self.atomics,
+            limits.join(", ")
+        )
+    }
 }
 
 #[derive(
@@ -638,6 +704,7 @@ impl Report {
             stage.cached = None;
             stage.fetched = None;
             stage.seconds = None;
+            stage.device = None;
         }
         for mixes in &mut self.mixes {
             mixes.simulated = None;

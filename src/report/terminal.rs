@@ -158,6 +158,9 @@ fn stages(report: &Report, out: &mut String) {
             let _ = write!(out, "  {seconds:.2} s");
         }
         out.push('\n');
+        if let Some(device) = &stage.device {
+            let _ = writeln!(out, "  {}", device.line());
+        }
         let mut dropped: Vec<(&String, &u64)> = stage.dropped.iter().collect();
         dropped.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         if !dropped.is_empty() {

@@ -17,6 +17,9 @@ use litmake_litmus::Arch;
 /// A text that every compiler of C and C++ takes.
 pub const PLAIN: &str = "int plain;\n";
 
+/// What naga writes.
+const SPV: &str = "test.spv";
+
 type Text<'t> = &'t dyn Fn(&str) -> Result<String, Failure>;
 
 /// How a program is run.
@@ -48,16 +51,22 @@ impl<'a> Bench<'a> {
                 let made = if compiler.profile.arch == Arch::Ptx { "-S" } else { "-c" };
                 (vec!["-w", "-fno-stack-protector"], vec![made, "-o", "test.o"])
             }
+            Language::Glsl => (Vec::new(), vec!["-o", "test.o"]),
+            // What it writes, naga tells from the name of the file; that stands last.
+            Language::Wgsl => (Vec::new(), Vec::new()),
             Language::Rust => (
                 vec!["--edition=2021", "--crate-type=lib", "-Cpanic=abort", "-Ccodegen-units=1"],
                 vec!["-Cdebuginfo=0", "--crate-name=test", "--emit=obj=test.o"],
             ),
         };
-        if language != Language::Rust {
+        if language != Language::Rust && language.shader().is_none() {
             ours.extend(extra);
         }
         let file = format!("test.{}", language.extension());
         files.push(&file);
+        if language == Language::Wgsl {
+            files.push(SPV);
+        }
         let args = arguments(compiler.profile, &ours, &files);
         Ok(Bench { compiler, dir, args, timeout, run: &process::run })
     }
@@ -99,7 +108,11 @@ impl<'a> Bench<'a> {
     fn lacks_headers(&self) -> bool {
         let given = || self.args.iter().any(|a| a == "-ffreestanding");
         match self.compiler.profile.language {
-            Language::Rust | Language::OpenCl | Language::Kernel => return false,
+            Language::Rust
+            | Language::OpenCl
+            | Language::Glsl
+            | Language::Wgsl
+            | Language::Kernel => return false,
             Language::C if given() => return false,
             Language::C | Language::Cpp => {}
         }
@@ -122,7 +135,8 @@ impl<'a> Bench<'a> {
 
     fn compile(&self, text: &str, args: &[String]) -> Result<Vec<u8>, Failure> {
         let Compiler { profile, program, .. } = self.compiler;
-        let (file, object) = (format!("test.{}", profile.language.extension()), "test.o");
+        let file = format!("test.{}", profile.language.extension());
+        let object = if profile.language == Language::Wgsl { SPV } else { "test.o" };
         self.dir
             .write(&file, text)
             .map_err(|e| Failure::machine(format!("the source cannot be written: {e}")))?;

@@ -30,6 +30,7 @@ use litmake_lang::c11::readonly::only_read;
 use litmake_lang::compiled::{
     FAULTS, Kept, compose, declare, is_array, locations, out_name, unit_of,
 };
+use litmake_lang::shader::{STRIDE, buffers};
 use litmake_litmus::{Anything, Arch, Body, Features, InitItem, Place, Test, Type};
 use litmake_ops::Inst;
 use litmake_profile::Profile;
@@ -83,6 +84,19 @@ pub struct Frame {
     pub locals: Vec<(usize, String, String)>,
 }
 
+/// What modules of one test have in common.
+pub struct Modules<'a> {
+    compiler: &'a Compiler<'a>,
+    unit: Unit,
+}
+
+impl Modules<'_> {
+    /// The test that a module makes.
+    pub fn test(&self, text: &str) -> Result<Test, Failure> {
+        self.compiler.target(&self.unit, 0, &Ok(Code::Spirv(text.to_string())))
+    }
+}
+
 impl Compiler<'_> {
     /// Compiles C tests and lifts what comes out, one result a test.
     pub fn compile(&self, tests: &[Test]) -> Vec<Result<Test, Failure>> {
@@ -130,7 +144,12 @@ impl Compiler<'_> {
                 let declared = litmake_lang::kernel::declared(test.clone());
                 Some(litmake_lang::kernel::prepare(&declared)?)
             }
-            Language::C | Language::Cpp | Language::Rust | Language::OpenCl => None,
+            Language::C
+            | Language::Cpp
+            | Language::Rust
+            | Language::OpenCl
+            | Language::Glsl
+            | Language::Wgsl => None,
         };
         let test = prepared.as_ref().unwrap_or(test);
         let observe = match self.observe {
@@ -139,7 +158,12 @@ impl Compiler<'_> {
             Observe::All => all_locals(test),
         };
         let test = match self.helpers && prepared.is_none() {
-            true => outline(test, self.storage != types::Storage::Pointers),
+            // Shaders cannot hand a location to a function.
+            true => outline(
+                test,
+                self.storage != types::Storage::Pointers
+                    || self.profile.language.shader().is_some(),
+            ),
             false => test.clone(),
         };
         let unit = Unit { test, observe };
@@ -155,11 +179,20 @@ impl Compiler<'_> {
 
     /// What a compiler is given for some tests.
     pub(super) fn text(&self, header: &str, units: &[(usize, Unit)]) -> Result<String, Failure> {
+        let language = self.profile.language;
         let mut text = String::new();
+        let mut threads = Vec::new();
         for (n, (_, unit)) in units.iter().enumerate() {
-            text.push_str(&self.profile.language.emit(&unit.test, &self.options(unit, n))?);
+            let options = self.options(unit, n);
+            text.push_str(&language.emit(&unit.test, &options)?);
             text.push('\n');
+            for (thread, body) in unit.test.threads.iter().enumerate() {
+                if let Body::C(f) = body {
+                    threads.push((n * STRIDE + thread, options.function_name(&f.name)));
+                }
+            }
         }
+        text.push_str(&language.footer(&threads));
         self.with_table(header, text)
     }
 
@@ -231,6 +264,21 @@ impl Compiler<'_> {
         self.target(&units[0].1, 0, &self.code(&object))
     }
 
+    /// The module of SPIR-V that a test becomes, as text, and what it takes to make tests of that and of modules
+    /// that are made of it.
+    pub fn module(&self, test: &Test) -> Result<(Modules<'_>, String), Failure> {
+        if self.profile.arch != Arch::Spirv {
+            return Err(Failure::unsupported(format!(
+                "modules of {}, which compiles to no SPIR-V",
+                self.profile.name
+            )));
+        }
+        let unit = self.unit(test)?;
+        let text = self.object(&[(0, unit.clone())], self.profile.timeout)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok((Modules { compiler: self, unit }, text))
+    }
+
     /// What a batch became, laid out for its tests.
     fn code(&self, output: &[u8]) -> Result<Code, Failure> {
         let text = || String::from_utf8_lossy(output);
@@ -245,11 +293,14 @@ impl Compiler<'_> {
         EmitOptions {
             observe: unit.observe.clone(),
             storage: match self.storage {
+                // Shaders have locations in buffers.
+                _ if self.profile.language.shader().is_some() => Storage::Globals,
                 types::Storage::Pointers => Storage::Params,
                 types::Storage::Globals => Storage::Globals,
                 types::Storage::Statics => Storage::Statics,
             },
             prefix: format!("t{n}_"),
+            number: n,
             ..EmitOptions::default()
         }
     }
@@ -315,7 +366,12 @@ impl Compiler<'_> {
         let options = self.options(unit, n);
         let language = self.profile.language;
         let mut init = locations(test);
+        let shader = language.shader().is_some();
         let globals: Vec<(String, String)> = match options.storage {
+            _ if shader => {
+                let buffers = buffers(test, &options).into_iter().enumerate();
+                buffers.map(|(i, (name, _))| (spirv::binding(n, i), name)).collect()
+            }
             Storage::Params => Vec::new(),
             _ => shared_locations(test)
                 .into_iter()
@@ -343,11 +399,19 @@ impl Compiler<'_> {
             for local in unit.observe.get(&f.name).into_iter().flatten() {
                 let name = out_name(&f.name, local);
                 let ty = litmake_lang::c11::emit::local_type(f, local);
-                declare(&mut init, &name, ty.map_or(Type::INT, |t| t.bare().clone()));
+                let ty = match ty.map(Type::bare) {
+                    // Shaders have no memory of such a type.
+                    Some(Type::Named(_)) | None if shader => Type::INT,
+                    ty => ty.cloned().unwrap_or(Type::INT),
+                };
+                declare(&mut init, &name, ty);
                 locals.push((thread, local.clone(), name.clone()));
-                params.push(name);
+                if !shader {
+                    params.push(name);
+                }
             }
-            threads.push((options.function_name(&f.name), params));
+            let function = if shader { "main".to_string() } else { options.function_name(&f.name) };
+            threads.push((function, params));
         }
         Ok(Frame { init, globals, threads, locals })
     }
@@ -373,7 +437,9 @@ impl Compiler<'_> {
             Code::Ptx(module) => self.inlined(unit, n, module),
             Code::Spirv(text) => {
                 let Frame { mut init, globals, threads, locals } = self.frame(unit, n)?;
-                let given = spirv::Given { threads: &threads, globals: &globals };
+                let shader = self.profile.language.shader();
+                let first = shader.map(|_| (n * STRIDE) as u32);
+                let given = spirv::Given { threads: &threads, globals: &globals, first };
                 let (threads, more) = spirv::threads(text, &given)?;
                 init.extend(more);
                 compose(&unit.test, self.profile.arch, self.kept(&locals), init, threads)

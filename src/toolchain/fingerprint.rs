@@ -45,10 +45,18 @@ const PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
 const KERNEL_PROBE: &str = "C probe\n{ }\nP0 (int *x) {\n  int r0 = READ_ONCE(*x);\n}\n\
     P1 (int *x) {\n  WRITE_ONCE(*x, 1);\n}\nexists (0:r0=1)\n";
 
+/// The same without orders.
+const RELAXED_PROBE: &str = "C probe\n{ }\nP0 (atomic_int* x) {\n  \
+    int r0 = atomic_load_explicit(x, memory_order_relaxed);\n}\n\
+    P1 (atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_relaxed);\n}\n\
+    exists (0:r0=1)\n";
+
 fn probe(profile: &Profile) -> &'static str {
     match profile.language {
         Language::Kernel => KERNEL_PROBE,
-        Language::C | Language::Cpp | Language::Rust | Language::OpenCl => PROBE,
+        // WGSL has no orders.
+        Language::Wgsl => RELAXED_PROBE,
+        Language::C | Language::Cpp | Language::Rust | Language::OpenCl | Language::Glsl => PROBE,
     }
 }
 

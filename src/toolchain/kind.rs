@@ -45,7 +45,7 @@ impl Kind {
         program: &Path,
         run: &dyn Fn(&Request) -> Ended,
     ) -> Option<Kind> {
-        if profile.language == Language::Rust {
+        if matches!(profile.language, Language::Rust | Language::Glsl | Language::Wgsl) {
             return Some(Kind::Other);
         }
         let dir = Scratch::new().ok()?;

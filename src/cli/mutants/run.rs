@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use litmake::base::failure::{Failure, FailureKind};
-use litmake::devices::record::{Cell, Record, results};
+use litmake::devices::record::{Record, results};
 use litmake::diag::{Diag, Result, Source};
 use litmake::gpu::code::{self, Driver};
 use litmake::gpu::device;
 use litmake::gpu::environment::{Environment, Preset, Scheme};
 use litmake::gpu::oracle::Models;
 use litmake::gpu::session::{Ending, Prepared, Session, Setup};
-use litmake::gpu::speed::{Cost, Reached, Speed, can_tell};
 use litmake::gpu::variant::{Code, MemoryModel, Scope, Variant};
 use litmake::gpu::wgsl::{self, Memory, Reach};
 use litmake::litmus::{self, Test};
@@ -420,19 +419,16 @@ pub fn run(args: &Run) -> Result<u8> {
         }
     }
     status = status.max(errors.status());
+    if args.speed {
+        match speed(&mut session, &prepared, &setup, &mut records) {
+            Ok(lines) => lines.into_iter().for_each(&say),
+            Err(failure) => status = status.max(no_device(&failure)),
+        }
+    }
     let params = environments.iter().map(Environment::params);
     let mut all = results(&records, params, &info.json(), &setup.seed, setup.json());
     if errors.len() > 0 {
         all.other.insert("errors".into(), errors.json());
-    }
-    if args.speed {
-        match speed(&mut session, &prepared, &setup, &records) {
-            Ok((value, lines)) => {
-                lines.into_iter().for_each(&say);
-                all.other.insert("speed".into(), value);
-            }
-            Err(failure) => status = status.max(no_device(&failure)),
-        }
     }
     if let Some(path) = &args.out {
         litmake::file::write(path, all.write())?;
@@ -465,36 +461,24 @@ pub fn run(args: &Run) -> Result<u8> {
     Ok(status)
 }
 
-/// What the device does at best, and what of that each test reached: for results, and for people.
+/// What the device does at best, and what of that each test reached: into the records, and for people.
 fn speed(
     session: &mut Session,
     tests: &[Prepared],
     setup: &Setup,
-    records: &[Record],
-) -> litmake::base::failure::Result<(serde_json::Value, Vec<String>)> {
-    let device = session.device()?;
-    let best = Speed::measure(&device)?;
-    let mut lines = vec![format!(
-        "at best: a copy moves {:.3e} bytes/s, {:.3e} operations/s, {:.3e} atomic operations/s",
-        best.bytes, best.operations, best.atomics
-    )];
-    let mut reached = serde_json::Map::new();
+    records: &mut [Record],
+) -> litmake::base::failure::Result<Vec<String>> {
+    let mut lines = Vec::new();
     for record in records {
         let Some(test) = tests.iter().find(|t| t.name == record.test) else { continue };
-        let shape = setup.shape(&test.program);
-        if !can_tell(&shape) {
-            continue;
+        let Some((best, reached)) = session.speed(test, setup, record)? else { continue };
+        if lines.is_empty() {
+            lines.push(best.line());
         }
-        let (program, oracle) = (&test.program, &test.oracle);
-        let cost = Cost::new(program, oracle, &shape, setup.variant, device.driver())?;
-        let seconds = record.cells.iter().map(|c| c.seconds).sum();
-        let of_device = record.cells.iter().map(|c| c.device_seconds).sum();
-        let instances = record.cells.iter().map(Cell::instances).sum();
-        let one = Reached::new(&best, &cost, instances, seconds, of_device);
-        lines.push(format!("  {:44} {}", record.key, one.line()));
-        reached.insert(record.key.clone(), one.json());
+        lines.push(format!("  {:44} {}", record.key, reached.line()));
+        record.speed = Some(reached.with(&best));
     }
-    Ok((serde_json::json!({ "best": best.json(), "reached": reached }), lines))
+    Ok(lines)
 }
 
 pub fn list(args: &List) -> Result<u8> {

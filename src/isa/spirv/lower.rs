@@ -173,6 +173,12 @@ impl<'a> Lower<'a> {
                 }
                 out
             }
+            "OpAll" | "OpAny" => {
+                let mut parts = self.values(line.operand(1)?)?.into_iter();
+                let first = parts.next().ok_or("a vector without parts")?;
+                let op = if line.op == "OpAll" { BinOp::And } else { BinOp::Or };
+                vec![parts.fold(first, |all, part| self.e.bin(op, all, part, 1))]
+            }
             "OpCompositeConstruct" => {
                 let mut all = Vec::new();
                 for part in &line.operands[1..] {

@@ -186,6 +186,21 @@ fn atomics_have_scope_order_and_storage_classes() {
 }
 
 #[test]
+fn a_vector_of_booleans_holds_wholly_or_in_some_part() {
+    for (a, b, all, any) in [(1, 1, 1, 1), (1, 0, 0, 1), (0, 0, 0, 0)] {
+        let truth = |n: i32| format!("OpIEqual %bool %c1 %c{n}");
+        let text = format!(
+            "%bools = OpTypeVector %bool 2\n%a = {}\n%b = {}\n%both = OpCompositeConstruct %bools %a %b\n\
+             %all = OpAll %bool %both\n%any = OpAny %bool %both",
+            truth(a),
+            truth(b)
+        );
+        let machine = run(&text);
+        assert_eq!((machine.reg("%all"), machine.reg("%any")), (all, any));
+    }
+}
+
+#[test]
 fn a_control_barrier_releases_meets_and_acquires() {
     let fence = |tags: Tags| (What::Fence, tag::C_PART | tags);
     let (classes, scope) = (tag::SEM_WORKGROUP, tag::DV);

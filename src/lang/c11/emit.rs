@@ -47,6 +47,8 @@ pub struct EmitOptions {
     pub inline_helpers: bool,
     /// What an access of an atomic type by `=` alone means.
     pub plain_atomic: PlainAtomic,
+    /// Which test of its translation unit it is.
+    pub number: usize,
     /// How types are written, where not as C has them.
     pub spell: Option<fn(&Type) -> Type>,
     /// The test's own functions, where all others are known to the compiler by their names and C11's are

@@ -73,6 +73,9 @@ pub struct Run {
     /// Parameters of the environments that take other values than those drawn.
     #[serde(default)]
     pub set: BTreeMap<String, Sp<u32>>,
+    /// On GPUs: whether to measure what the device does at best, and to say how much of that tests use.
+    #[serde(default)]
+    pub speed: bool,
     /// Another number measures again what is stored.
     #[serde(default)]
     pub again: Option<Sp<u32>>,

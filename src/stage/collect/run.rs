@@ -1,7 +1,10 @@
 //! What the report says of `run`: what a device showed that its model forbids; and the files of results
 //! that stages ask for.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde_json::Value;
 
 use super::super::items::relative;
 use super::super::run::{cpu, gpu};
@@ -16,7 +19,7 @@ use litmake_mutate::suite::Suite;
 use litmake_pipeline::kinds::Run;
 use litmake_pipeline::kinds::run::RunDevice;
 use litmake_pipeline::plan::Node;
-use litmake_report::{Class, Finding, Outcomes};
+use litmake_report::{Class, DeviceUse, Finding, Outcomes, Report, Share};
 
 impl Reported for Run {
     fn findings(&self, run: &Ran, found: &Found) -> Vec<Finding> {
@@ -27,6 +30,21 @@ impl Reported for Run {
         let finding =
             violation(&run.plan.nodes[i], self.device, model, found, text.unwrap_or_default());
         finding.into_iter().collect()
+    }
+
+    /// How much of a device the tests used.
+    fn whole(&self, run: &Ran, i: usize, report: &mut Report) -> Vec<Finding> {
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|e| e.to_string().into());
+        let mut speeds = Vec::new();
+        if self.speed {
+            each_row(run.engine, run.built.node_of[i], read, |_, record: &Record| {
+                speeds.extend(record.speed.clone());
+            });
+        }
+        if let Some(stage) = report.stages.get_mut(i) {
+            stage.device = used(&speeds);
+        }
+        Vec::new()
     }
 
     /// What devices showed, in the artifact's form.
@@ -55,6 +73,30 @@ impl Reported for Run {
         let text = results(&records, params, &device.into(), &seed, setup).write();
         vec![(relative(&node.dir, &path.value), text)]
     }
+}
+
+/// What records say of how much of a device tests used, in one.
+fn used(speeds: &[Value]) -> Option<DeviceUse> {
+    let best = speeds.first()?.get("best")?;
+    let rate = |name: &str| best.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let each = |name: &'static str| {
+        let of = move |speed: &Value| speed.get("reached")?.get(name)?.as_f64();
+        Share::of(speeds.iter().filter_map(of).collect())
+    };
+    let mut limits = BTreeMap::new();
+    for limit in speeds.iter().filter_map(|s| s.get("reached")?.get("limit")?.as_str()) {
+        *limits.entry(limit.to_string()).or_default() += 1;
+    }
+    Some(DeviceUse {
+        tests: speeds.len() as u64,
+        bytes_per_second: rate("bytesPerSecond"),
+        operations_per_second: rate("operationsPerSecond"),
+        atomics_per_second: rate("atomicsPerSecond"),
+        memory: each("memory"),
+        operations: each("operations"),
+        atomics: each("atomics"),
+        limits,
+    })
 }
 
 /// A device that showed what the model forbids.

@@ -90,10 +90,12 @@ pub fn setup(node: &Instance, options: &kinds::Run) -> Result<(Setup, Vec<Enviro
     let plain = options.reach == kinds::run::RunReach::default()
         && options.memory == kinds::run::RunMemory::default()
         && !options.spin
+        && !options.speed
         && options.batch.is_none()
         && options.budget.is_none();
     if !plain {
-        let message = "`reach`, `memory`, `spin`, `batch` and `budget` are for tests on GPUs";
+        let message =
+            "`reach`, `memory`, `spin`, `speed`, `batch` and `budget` are for tests on GPUs";
         return Err(at(node.span, message.into()).help("leave them out where `device` is `cpu`"));
     }
     let mut setup = Setup::default();

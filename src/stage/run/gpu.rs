@@ -34,6 +34,8 @@ struct Stage {
     /// What decides the result in one environment, apart from the test and the environment.
     cells: Digest,
     model: Option<String>,
+    /// Whether records say how much of the device tests use.
+    speed: bool,
     /// One test runs at a time: tests that share a device disturb each other.
     session: Mutex<Session>,
     missing: Option<Failure>,
@@ -182,13 +184,18 @@ pub fn stage(
         fingerprint = fingerprint.with(part, loaded.fingerprint());
     }
     let cells = fingerprint.digest();
-    let fingerprint = fingerprint.with_text("environments", &setup.environments.to_string());
+    let mut fingerprint = fingerprint.with_text("environments", &setup.environments.to_string());
+    // What was measured in an environment is the same.
+    if options.speed {
+        fingerprint = fingerprint.with_text("speed", "asked");
+    }
     let judge = model.clone().unwrap_or_else(|| MODEL.to_string());
     let stage = Stage {
         setup,
         environments,
         cells,
         model,
+        speed: options.speed,
         session: Mutex::new(Session::new(wanted)),
         missing: found.as_ref().err().cloned(),
         purse: Mutex::default(),
@@ -261,6 +268,16 @@ impl Stage {
                 })
                 .collect(),
         };
+        let mut ended = ended;
+        for ((record, ending), (_, test)) in ended.iter_mut().zip(tests) {
+            if !self.speed || *ending != Ending::Whole {
+                continue;
+            }
+            match session.speed(test, &self.setup, record) {
+                Ok(found) => record.speed = found.map(|(best, reached)| reached.with(&best)),
+                Err(failure) => *ending = Ending::Failed(failure),
+            }
+        }
         let outcome = |(record, ending): (Record, Ending)| match ending {
             Ending::Stopped => Outcome::stopped(),
             Ending::Whole => {

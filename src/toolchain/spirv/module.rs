@@ -48,6 +48,8 @@ pub struct Module {
     pub layout: Vec<Line>,
     pub model: Option<Line>,
     pub functions: BTreeMap<String, Function>,
+    /// What the machine gives an invocation, by the variable that holds it.
+    pub built_in: BTreeMap<String, String>,
     /// From the names that linkers and people see to those in the module.
     pub exported: BTreeMap<String, String>,
 }
@@ -69,6 +71,8 @@ impl Module {
         let mut module = Module::default();
         let mut named: BTreeMap<String, String> = BTreeMap::new();
         let mut open: Option<(String, Function)> = None;
+        // Of each buffer its set and its number.
+        let mut bound: BTreeMap<String, [Option<usize>; 2]> = BTreeMap::new();
         for line in text.lines() {
             let Instruction { result, op, operands } = Instruction::read(line);
             if op.is_empty() || SILENT.contains(&op) {
@@ -96,6 +100,14 @@ impl Module {
                 ("OpMemoryModel", ..) => module.model = Some(line),
                 ("OpDecorate", [_, "ArrayStride", ..], _)
                 | ("OpMemberDecorate", [_, _, "Offset", ..], _) => module.layout.push(line),
+                ("OpDecorate", [id, what @ ("DescriptorSet" | "Binding"), number], _) => {
+                    let number = number.parse().map_err(|_| "a binding that is no number")?;
+                    bound.entry(id.to_string()).or_default()[usize::from(*what == "Binding")] =
+                        Some(number);
+                }
+                ("OpDecorate", [id, "BuiltIn", name], _) => {
+                    module.built_in.insert(id.to_string(), name.to_string());
+                }
                 ("OpDecorate", [id, "LinkageAttributes", name, "Export"], _) => {
                     module.exported.insert(unquoted(name), id.to_string());
                 }
@@ -117,6 +129,11 @@ impl Module {
         }
         if open.is_some() {
             return Err("a function that does not end".into());
+        }
+        for (id, at) in bound {
+            if let [Some(set), Some(number)] = at {
+                module.exported.insert(super::binding(set, number), id);
+            }
         }
         for (name, id) in named {
             module.exported.entry(name).or_insert(id);

@@ -60,7 +60,7 @@ const TEXT: &str = r#"
 
 fn made(text: &str) -> Result<(String, Vec<InitItem>), String> {
     let wanted = [("t0_P0".to_string(), vec!["x".to_string()])];
-    let given = Given { threads: &wanted, globals: &[] };
+    let given = Given { threads: &wanted, globals: &[], first: None };
     let (bodies, init) = threads(text, &given).map_err(|e| e.text())?;
     let Some(Body::Asm(lines)) = bodies.first() else { panic!("one thread of instructions") };
     let source = litmake_base::diag::Source::new("t", "");
@@ -116,4 +116,101 @@ fn what_has_no_form_as_a_thread_is_refused_by_name() {
         let e = made(&TEXT.replace(from, to)).expect_err(to);
         assert!(e.contains(why), "{to}: {e}");
     }
+}
+
+/// A shader with two threads, told apart by the number of the workgroup, as front ends print it. The second one goes by
+/// something else as well.
+const SHADER: &str = r#"
+               OpMemoryModel Logical Vulkan
+               OpEntryPoint GLCompute %4 "main" %11 %44
+               OpDecorate %11 DescriptorSet 0
+               OpDecorate %11 Binding 3
+               OpDecorate %44 BuiltIn WorkgroupId
+          %2 = OpTypeVoid
+          %3 = OpTypeFunction %2
+          %7 = OpTypeBool
+          %8 = OpTypeInt 32 0
+          %9 = OpTypeVector %8 3
+         %10 = OpTypePointer StorageBuffer %8
+         %11 = OpVariable %10 StorageBuffer
+         %16 = OpConstant %8 1
+         %21 = OpConstant %8 0
+         %43 = OpTypePointer Input %9
+         %44 = OpVariable %43 Input
+         %45 = OpTypePointer Input %8
+          %4 = OpFunction %2 None %3
+          %5 = OpLabel
+         %46 = OpAccessChain %45 %44 %21
+         %47 = OpLoad %8 %46
+               OpSelectionMerge %50 None
+               OpSwitch %47 %50 0 %48 1 %49
+         %48 = OpLabel
+               OpAtomicStore %11 %16 %21 %16
+               OpBranch %50
+         %49 = OpLabel
+         %53 = OpAtomicLoad %8 %11 %16 %21
+         %54 = OpIEqual %7 %53 %16
+               OpBranchConditional %54 %55 %50
+         %55 = OpLabel
+               OpAtomicStore %11 %16 %21 %21
+               OpBranch %50
+         %50 = OpLabel
+         %56 = OpPhi %8 %21 %5 %16 %48 %16 %49 %16 %55
+               OpReturn
+               OpFunctionEnd
+"#;
+
+fn workgroups(text: &str) -> Result<[String; 2], String> {
+    let wanted = [("main".to_string(), vec![]), ("main".to_string(), vec![])];
+    let globals = [(binding(0, 3), "x".to_string())];
+    let given = Given { threads: &wanted, globals: &globals, first: Some(0) };
+    let (bodies, _) = threads(text, &given).map_err(|e| e.text())?;
+    let source = litmake_base::diag::Source::new("t", "");
+    let texts = bodies.iter().map(|body| {
+        let Body::Asm(lines) = body else { panic!("a thread of instructions") };
+        Spirv.thread(&source, lines, &mut Anything).map_err(|e| e.to_string())?;
+        Ok(lines.iter().map(|l| l.text.as_str()).collect::<Vec<_>>().join("\n"))
+    });
+    let texts: Vec<String> = texts.collect::<Result<_, String>>()?;
+    Ok(texts.try_into().expect("two threads"))
+}
+
+#[test]
+fn a_workgroup_has_the_code_that_it_reaches() {
+    let [first, second] = workgroups(SHADER).expect("threads");
+    let count = |text: &str, part: &str| text.matches(part).count();
+    assert_eq!((count(&first, "OpAtomicStore"), count(&first, "OpAtomicLoad")), (1, 0), "{first}");
+    assert_eq!(
+        (count(&second, "OpAtomicStore"), count(&second, "OpAtomicLoad")),
+        (1, 1),
+        "{second}"
+    );
+    assert!(first.contains("%x = OpVariable") && !first.contains("WorkgroupId"), "{first}");
+    assert_eq!(
+        (count(&first, "OpBranchConditional"), count(&second, "OpBranchConditional")),
+        (0, 1)
+    );
+    // A block that is not reached gives no value where blocks join.
+    let joined = |text: &str| {
+        let phi = text.lines().find(|l| l.contains("OpPhi")).expect("a phi").to_string();
+        phi.split_whitespace().skip(4).count() / 2
+    };
+    // The first block goes to one place alone in each workgroup, and is still there.
+    assert_eq!((joined(&first), joined(&second)), (2, 3), "{first}\n{second}");
+}
+
+#[test]
+fn a_number_that_is_not_followed_is_computed() {
+    // What comes out of arithmetic is left to the simulator.
+    let text = SHADER.replace("OpSwitch %47", "%57 = OpIAdd %8 %47 %21\n OpSwitch %57");
+    let [first, second] = workgroups(&text).expect("threads");
+    for (text, number) in [(&first, "0"), (&second, "1")] {
+        assert_eq!(text.matches("OpAtomicStore").count(), 2, "{text}");
+        let held = format!("%uint32_{number}");
+        let holds = text.lines().find(|l| l.contains("OpConstantComposite")).expect("the number");
+        assert!(holds.contains(&held), "{holds}\n{text}");
+        assert!(text.contains("%WorkgroupId = OpVariable %Private_vector Private"), "{text}");
+    }
+    let e = workgroups(&text.replace("BuiltIn WorkgroupId", "BuiltIn LocalInvocationId"));
+    assert!(e.expect_err("no number").contains("LocalInvocationId"));
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::module::{Function, Line, Module};
+use super::reached;
 use litmake_base::diag::Span;
 use litmake_litmus::{InitItem, InitValue, Line as Text, Place, Type as Declared, Value};
 
@@ -26,6 +27,7 @@ pub fn thread(
     function: &str,
     params: &[String],
     globals: &[(String, String)],
+    workgroup: Option<u32>,
 ) -> Result<Thread, String> {
     let missing = || format!("the module has no function `{function}`");
     let id = module.exported.get(function).ok_or_else(missing)?;
@@ -38,6 +40,15 @@ pub fn thread(
         ));
     }
     let mut writer = Writer::new(module);
+    writer.workgroup = workgroup;
+    let narrowed;
+    let f = match workgroup {
+        Some(number) => {
+            narrowed = reached::narrow(module, f, number);
+            &narrowed
+        }
+        None => f,
+    };
     let mut args = Vec::new();
     for ((_, ty), location) in f.params.iter().zip(params) {
         args.push(writer.parameter(ty, location)?);
@@ -72,6 +83,8 @@ struct Writer<'a> {
     lines: Vec<Written>,
     made: usize,
     copies: usize,
+    /// The number of the workgroup that the thread is.
+    workgroup: Option<u32>,
     ends: BTreeMap<(usize, String), usize>,
 }
 
@@ -91,6 +104,7 @@ impl<'a> Writer<'a> {
             lines: Vec::new(),
             made: 0,
             copies: 0,
+            workgroup: None,
             ends: BTreeMap::new(),
         }
     }
@@ -135,7 +149,7 @@ impl<'a> Writer<'a> {
 
     fn function(
         &mut self,
-        f: &'a Function,
+        f: &Function,
         args: Vec<Piece>,
         mut back: Option<&mut Return>,
         depth: usize,
@@ -272,7 +286,16 @@ impl<'a> Writer<'a> {
             let Some(id) = line.result.as_deref().filter(|id| needed.contains(id)) else {
                 continue;
             };
+            // What the machine gives an invocation belongs to it.
+            let line = &own(line);
             let class = line.operands.get(1).map(String::as_str);
+            if let Some(what) = self.module.built_in.get(id)
+                && line.op == "OpVariable"
+            {
+                names.known.insert(id.to_string(), format!("%{what}"));
+                declarations.extend(self.given(id, what, line, &mut names)?);
+                continue;
+            }
             if line.op == "OpVariable" && class != Some("Private") {
                 let symbol = self.spelt(id);
                 let known = globals.iter().find(|(symbol_, _)| *symbol_ == symbol);
@@ -344,6 +367,41 @@ impl<'a> Writer<'a> {
         Ok(Thread { lines: lines.into_iter().map(line).collect(), init })
     }
 
+    /// A variable that holds what the machine gives an invocation, as one of its own: the number of its workgroup, which
+    /// has one dimension.
+    fn given(
+        &self,
+        id: &str,
+        what: &str,
+        line: &Line,
+        names: &mut Names,
+    ) -> Result<Vec<Line>, String> {
+        let unknown = || format!("unsupported: the built-in variable {what}");
+        let number = self.workgroup.filter(|_| what == "WorkgroupId").ok_or_else(unknown)?;
+        let pointer = self.declared.get(line.operands[0].as_str()).ok_or_else(unknown)?;
+        let vector = pointer.operands.get(1).ok_or_else(unknown)?;
+        let scalar = self.declared.get(vector.as_str()).and_then(|v| v.operands.first());
+        let scalar = scalar.ok_or_else(unknown)?;
+        let new = |result: String, op: &str, operands: Vec<String>| Line {
+            result: Some(result),
+            op: op.to_string(),
+            operands,
+        };
+        let parts: Vec<String> = (0..3).map(|n| format!("{id}_{n}")).collect();
+        let mut out = Vec::new();
+        for (n, part) in parts.iter().enumerate() {
+            let value = if n == 0 { number } else { 0 };
+            out.push(new(part.clone(), "OpConstant", vec![scalar.clone(), value.to_string()]));
+        }
+        let whole = format!("{id}_all");
+        let operands = [vec![vector.clone()], parts].concat();
+        out.push(new(whole.clone(), "OpConstantComposite", operands));
+        out.iter().for_each(|line| names.declare(line));
+        let operands = vec![line.operands[0].clone(), "Private".into(), whole];
+        out.push(new(id.to_string(), "OpVariable", operands));
+        Ok(out)
+    }
+
     /// The initial state of a variable that the module gives a number.
     fn holds(&self, location: &str, value: &str) -> Result<InitItem, String> {
         let unknown = || format!("unsupported: what the variable `{location}` holds");
@@ -366,6 +424,20 @@ impl<'a> Writer<'a> {
             span: Span::default(),
         })
     }
+}
+
+/// A declaration, with what the machine gives an invocation in the invocation's own memory.
+fn own(line: &Line) -> Line {
+    let mut out = line.clone();
+    let class = match out.op.as_str() {
+        "OpTypePointer" => 0,
+        "OpVariable" => 1,
+        _ => return out,
+    };
+    if out.operands.get(class).is_some_and(|c| c == "Input") {
+        out.operands[class] = "Private".to_string();
+    }
+    out
 }
 
 fn plain(name: &str) -> String {

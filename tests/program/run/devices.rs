@@ -140,7 +140,19 @@ fn mixed(s: &Scratch) -> Vec<&'static str> {
     ] {
         s.write(&format!("t/{name}.litmus"), &small(name, ty, access));
     }
-    vec!["t/good1.litmus", "t/good2.litmus", "t/ordered.litmus", "t/wide.litmus", "t/narrow.litmus"]
+    let compare = "atomic_compare_exchange_strong_explicit(x, &e, 1, memory_order_relaxed, memory_order_relaxed)";
+    s.write(
+        "t/compare.litmus",
+        &small("compare", "atomic_int", compare).replace("int a", "int e = 0; int a"),
+    );
+    vec![
+        "t/good1.litmus",
+        "t/good2.litmus",
+        "t/ordered.litmus",
+        "t/wide.litmus",
+        "t/narrow.litmus",
+        "t/compare.litmus",
+    ]
 }
 
 const QUICK: [&str; 6] =
@@ -162,7 +174,7 @@ fn a_test_that_cannot_run_costs_nobody_elses_turn() {
     let ran = results["0"].as_object().unwrap().keys().filter(|k| k.starts_with("good")).count();
     assert_eq!(ran, 2, "{results}");
     let errors = results["errors"].as_object().unwrap();
-    assert_eq!(errors.keys().collect::<Vec<_>>(), ["ordered", "wide", "narrow"]);
+    assert_eq!(errors.keys().collect::<Vec<_>>(), ["ordered", "wide", "narrow", "compare"]);
     let said = |name: &str| errors[name].as_str().unwrap();
     assert!(said("wide").contains("the location `x` has 64 bits"), "{errors:?}");
     assert!(said("narrow").contains("the location `x` has 16 bits"), "{errors:?}");
@@ -185,7 +197,64 @@ fn a_test_that_cannot_run_costs_nobody_elses_turn() {
     std::fs::remove_file(s.path("t/broken.litmus")).unwrap();
     let (status, report) = s.run(&[]);
     assert_eq!(status, 3, "{report}");
-    assert_eq!((executed(&report), report["errors"].as_array().unwrap().len()), (5, 3), "{report}");
+    assert_eq!((executed(&report), report["errors"].as_array().unwrap().len()), (6, 4), "{report}");
+}
+
+#[test]
+fn a_stage_says_how_much_of_the_device_its_tests_use() {
+    let s = project(SOUND);
+    if !has_gpu(&s) {
+        return;
+    }
+    let run = |speed: bool| -> (Value, Value, String) {
+        s.write(
+            "p.yaml",
+            &format!(
+                "stages:
+  - {{ name: tests, generate: {{ suite: exhaustive, events: 3, special: 0 }} }}
+  - name: run
+    run:
+      from: tests
+      device: gpu
+      environments: 1
+      iterations: 2
+      speed: {speed}
+      set: {{ testingWorkgroups: 2 }}
+      results: r.json
+"
+            ),
+        );
+        let (status, report) = s.run(&[]);
+        assert_eq!(status, 0, "{report}");
+        let text = std::fs::read_to_string(s.path("r.json")).unwrap();
+        let (_, said) = s.litmake(&["run", "p.yaml"]);
+        (report, serde_json::from_str(&text).unwrap(), said)
+    };
+    let stage = |report: &Value| {
+        let stages = report["stages"].as_array().unwrap();
+        stages.iter().find(|s| s["name"] == "run").unwrap()["device"].clone()
+    };
+    let (report, results, _) = run(false);
+    assert!(stage(&report).is_null() && results["speed"].is_null(), "{report}");
+    let (report, results, said) = run(true);
+    let used = stage(&report);
+    assert_eq!(used["tests"], 10, "{used}");
+    for part in ["memory", "operations", "atomics"] {
+        let share = |what: &str| used[part][what].as_f64().unwrap();
+        assert!(0.0 < share("median") && share("median") <= share("most"), "{used}");
+        // The largest share is that of some test.
+        let tests = results["speed"]["reached"].as_object().unwrap();
+        assert_eq!(tests.len(), 10, "{results}");
+        let most = tests.values().map(|t| t[part].as_f64().unwrap()).fold(0.0, f64::max);
+        assert!((most - share("most")).abs() <= 1e-9 * most, "{used} {results}");
+    }
+    assert_eq!(used["bytes_per_second"], results["speed"]["best"]["bytesPerSecond"]);
+    let limits = used["limits"].as_object().unwrap().values();
+    assert_eq!(limits.map(|n| n.as_u64().unwrap()).sum::<u64>(), 10);
+    assert!(said.contains("of a copy's memory"), "{said}");
+    // What is measured is kept.
+    let (report, ..) = run(true);
+    assert_eq!((executed(&report), stage(&report)), (0, used));
 }
 
 #[test]
