@@ -54,7 +54,8 @@ fn main() {
             .map(|p| parts.pieces.iter().map(|i| Some(part(&i.text, p % distinct))).collect())
             .collect();
         let start = Instant::now();
-        let (linked, tests) = link(&six, &parts, &made, None, &|| false).expect("nobody stops it");
+        let (linked, tests) =
+            link(&six, &parts, &made, None, None, &|| false).expect("nobody stops it");
         let seconds = start.elapsed().as_secs_f64();
         let all = linked.table.assignments();
         let start = Instant::now();

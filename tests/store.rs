@@ -211,6 +211,22 @@ fn child_process() {
             assert_eq!(notices.len(), 1, "{notices:?}");
             assert!(notices[0].contains("in memory only"), "{notices:?}");
         }
+        // As the task above, while a cache is compacted.
+        "compact-full" => {
+            // SAFETY: this process may limit itself, and say what it ignores.
+            unsafe {
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                let limit = libc::rlimit { rlim_cur: 16 << 10, rlim_max: 16 << 10 };
+                assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
+            }
+            assert!(open(&dir).compact().is_err());
+        }
+        "compact" => {
+            let store = open(&dir);
+            println!("ready");
+            std::io::stdout().flush().unwrap();
+            store.compact().unwrap();
+        }
         other => panic!("unknown task {other}"),
     }
 }
@@ -382,6 +398,140 @@ fn gc_drops_the_least_recently_used_and_nothing_in_use() {
     let report = open(dir.path()).gc(&GcOptions { max_size: Some(0), keep: None });
     assert_eq!(report.kept, 0);
     assert!(files(dir.path(), "seg").is_empty() && files(dir.path(), "idx").is_empty());
+}
+
+/// Two processes that write the same records at the same time: neither sees what the other one has.
+fn written_twice(dir: &Path, records: std::ops::Range<u64>) {
+    let (a, b) = (open(dir), open(dir));
+    put_range(&a, records.clone());
+    put_range(&b, records);
+}
+
+#[test]
+fn compacting_drops_what_is_there_twice_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    written_twice(dir.path(), 0..1000);
+    put_range(&open(dir.path()), 1000..1500);
+    let store = open(dir.path());
+    let before = store.stats();
+    assert_eq!((before.records, before.duplicates), (2500, 1000));
+    let done = store.compact().unwrap();
+    assert_eq!((done.segments, done.records), (1, 1000));
+    // This process and the next see the same.
+    for store in [store, open(dir.path())] {
+        let after = store.stats();
+        assert_eq!((after.records, after.duplicates), (1500, 0));
+        assert_eq!(after.bytes, before.bytes - done.freed);
+        assert!((0..1500).all(|i| store.get_one(&key(i)) == Some(value(i))));
+        assert!(store.verify().broken.is_empty());
+        assert_eq!(store.compact().unwrap(), Default::default(), "there is nothing more to do");
+    }
+}
+
+/// Of two records with one key the newer one counts, before and after.
+#[test]
+fn compacting_keeps_the_newest_sound_record() {
+    let put = |store: &Store, i: u64, value: &[u8]| {
+        store.put(&[Put { kind: Kind::Action, key: key(i), value }]);
+    };
+    for damaged in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        for (n, round) in ["first", "second", "third"].into_iter().enumerate() {
+            let store = open(dir.path());
+            put(&store, 1, round.as_bytes());
+            // The last one has the key twice.
+            put(&store, 1, format!("{round} again").as_bytes());
+            put(&store, 10 + n as u64, round.as_bytes());
+        }
+        if damaged {
+            // Both records of the newest segment under that key.
+            let newest = files(dir.path(), "seg").pop().unwrap();
+            let mut bytes = std::fs::read(&newest).unwrap();
+            let at = |text: &[u8]| bytes.windows(text.len()).position(|w| w == text).unwrap();
+            let again = at(b"third again");
+            let first = at(b"third");
+            bytes[again] ^= 1;
+            bytes[first] ^= 1;
+            std::fs::write(&newest, bytes).unwrap();
+        }
+        let expected: &[u8] = if damaged { b"second again" } else { b"third again" };
+        let store = open(dir.path());
+        assert_eq!(store.get_one(&key(1)).as_deref(), Some(expected));
+        store.compact().unwrap();
+        for store in [store, open(dir.path())] {
+            assert_eq!(store.get_one(&key(1)).as_deref(), Some(expected));
+            for (n, round) in ["first", "second", "third"].into_iter().enumerate() {
+                assert_eq!(store.get_one(&key(10 + n as u64)).as_deref(), Some(round.as_bytes()));
+            }
+        }
+        // What a process writes from now on counts before all of that.
+        let store = open(dir.path());
+        put(&store, 1, b"new");
+        drop(store);
+        open(dir.path()).compact().unwrap();
+        assert_eq!(open(dir.path()).get_one(&key(1)).as_deref(), Some(&b"new"[..]));
+    }
+}
+
+#[test]
+fn compacting_that_is_killed_loses_nothing() {
+    let rounds = std::env::var("LITMAKE_KILLS").map_or(12, |n| n.parse().unwrap());
+    let mut random = Random(std::process::id() as u64 | 1);
+    for round in 0..rounds {
+        let dir = tempfile::tempdir().unwrap();
+        for part in 0..4 {
+            // Half of a segment is to be kept.
+            let (a, b) = (open(dir.path()), open(dir.path()));
+            put_range(&a, part * 1000..part * 1000 + 1000);
+            put_range(&b, part * 1000..part * 1000 + 500);
+        }
+        let mut child = child("compact 0", dir.path());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        while !lines.next().unwrap().unwrap().ends_with("ready") {}
+        std::thread::sleep(Duration::from_micros(random.below(30_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = open(dir.path());
+        assert!((0..4000).all(|i| store.get_one(&key(i)) == Some(value(i))), "{round}");
+        assert!(store.verify().broken.is_empty(), "{round}");
+        // It is done again from where it was.
+        store.compact().unwrap();
+        let store = open(dir.path());
+        let stats = store.stats();
+        assert_eq!((stats.records, stats.duplicates), (4000, 0), "{round}");
+        assert!((0..4000).all(|i| store.get_one(&key(i)) == Some(value(i))), "{round}");
+    }
+}
+
+#[test]
+fn compacting_on_a_full_disk_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    {
+        let (a, b) = (open(dir.path()), open(dir.path()));
+        put_range(&a, 0..1000);
+        put_range(&b, 0..500);
+    }
+    let segments = files(dir.path(), "seg");
+    assert!(child("compact-full 0", dir.path()).wait().unwrap().success());
+    assert_eq!(files(dir.path(), "seg"), segments);
+    let store = open(dir.path());
+    assert!((0..1000).all(|i| store.get_one(&key(i)) == Some(value(i))));
+}
+
+/// What another process is writing is left alone, and what it has open stays readable.
+#[test]
+fn compacting_beside_a_process_that_writes_and_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    written_twice(dir.path(), 0..500);
+    let other = open(dir.path());
+    put_range(&other, 0..100);
+    let done = open(dir.path()).compact().unwrap();
+    assert_eq!(done.records, 500);
+    assert!((0..500).all(|i| other.get_one(&key(i)) == Some(value(i))));
+    put_range(&other, 500..600);
+    drop(other);
+    let store = open(dir.path());
+    assert!((0..600).all(|i| store.get_one(&key(i)) == Some(value(i))));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `litmake baseline`: the file of known findings.
+//! `litmake baseline`: the file of known findings, and of known differences between compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +18,8 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Take what a run found for known, and forget what it saw fixed
+    /// Take what a run found for known, and forget what it saw fixed; of `litmake diff`, the outcomes that
+    /// compilers gain and lose
     Update {
         /// The run's report
         #[arg(value_name = "REPORT")]
@@ -32,17 +33,21 @@ enum Command {
 pub fn main(args: Args) -> ExitCode {
     let Command::Update { report, baseline } = args.command;
     match update(&report, &baseline) {
-        Ok(n) => {
-            println!("{}: {}", baseline.display(), number(n as u64, "known finding"));
+        Ok((findings, changes)) => {
+            let mut known = number(findings as u64, "known finding");
+            if changes > 0 {
+                known += &format!(", {}", number(changes as u64, "known change"));
+            }
+            println!("{}: {known}", baseline.display());
             ExitCode::SUCCESS
         }
         Err(e) => common::fail(&e),
     }
 }
 
-fn update(report: &Path, baseline: &Path) -> Result<usize> {
+fn update(report: &Path, baseline: &Path) -> Result<(usize, usize)> {
     let report = super::merge::read(report)?;
     let new = Baseline::read(baseline)?.update(&report);
     litmake::file::write(baseline, new.json())?;
-    Ok(new.known.len())
+    Ok((new.known.len(), new.changes.len()))
 }

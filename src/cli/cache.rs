@@ -32,7 +32,7 @@ enum Command {
         #[arg(long)]
         repair: bool,
     },
-    /// Drop what was not used for longest
+    /// Drop records that are there more than once, then what was not used for longest
     Gc {
         #[command(flatten)]
         cache: CacheArgs,
@@ -147,6 +147,21 @@ fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitC
             keep: keep_days.map(|d| Duration::from_secs(u64::from(d) * 86_400)),
         },
     };
+    let mut status = ExitCode::SUCCESS;
+    match store.compact() {
+        Ok(done) if done.segments > 0 => println!(
+            "{} records that are elsewhere too dropped from {} segments, {} freed",
+            done.records,
+            done.segments,
+            show_size(done.freed)
+        ),
+        Ok(_) => {}
+        // What was being written anew is as it was, and segments may be dropped all the same.
+        Err(e) => {
+            eprintln!("error: the cache cannot be compacted: {e}");
+            status = ExitCode::from(3);
+        }
+    }
     let report = store.gc(&options);
     println!(
         "{} segments dropped, {} freed; {} left in {}",
@@ -155,5 +170,8 @@ fn gc(cache: &CacheArgs, max_size: Option<u64>, keep_days: Option<u32>) -> ExitC
         show_size(report.bytes),
         report.kept
     );
-    ExitCode::SUCCESS
+    for notice in store.take_notices() {
+        eprintln!("{notice}");
+    }
+    status
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use clap_complete::engine::ArgValueCompleter;
 use litmake::base::failure::FailureKind;
-use litmake::diag::{Diag, Result};
+use litmake::diag::{Diag, Result, Source};
 use litmake::litmus::list;
-use litmake::mix::By;
+use litmake::mix::{By, Written, notation};
 use litmake::plain;
 use litmake::profile::files::Disk;
 use litmake::profile::types::Storage;
@@ -24,18 +25,29 @@ use super::{completions, findings, made};
 /// Compile tests, lift and simulate what comes out, and compare with the source.
 ///
 /// With several profiles and `--split thread` or `instruction`, every mix of them: each part of a
-/// test is compiled with each profile.
+/// test is compiled with each profile. With `--mix`, one mix, and each of its profiles alone.
 ///
 /// Exit status: 0, no findings; 1, findings; 2, bad input; 3, something needed failed.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  litmake check --profile clang-22-aarch64-O2 test.litmus
+  litmake check --split instruction --profile clang-16-armv7-O2 --profile clang-16-armv8-O2 sb.litmus
+  litmake check --profile clang-16-armv8-O2 --profile clang-16-armv7-O2 \\
+      --mix '(A(P0_0); B(P0_1)) || (A(P1_0); A(P1_1))' sb.litmus")]
 pub struct Args {
     /// A profile: a name or a file. With several, every mix of them is checked
-    #[arg(long, required = true, value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
+    #[arg(long, required_unless_present = "mix", value_name = "NAME|FILE", add = ArgValueCompleter::new(completions::profiles))]
     profile: Vec<String>,
 
-    /// What is compiled on its own
-    #[arg(long, value_enum, default_value = "whole")]
-    split: Split,
+    /// What is compiled on its own [default: whole; with --mix, what the mix names]
+    #[arg(long, value_enum)]
+    split: Option<Split>,
+
+    /// One mix, in the notation of reports: `(A(P0_0); B(P0_1)) || (A(P1_0))` has the second statement of the
+    /// first thread compiled by the second --profile. `c1` or `comp_1` is the first as well, and a
+    /// profile's name may stand there; then --profile may be left out. `P0` is a whole thread
+    #[arg(long, value_name = "MIX")]
+    mix: Option<String>,
 
     /// How parts are put together: their code is joined, or separately compiled objects are linked
     /// with lld or GNU ld
@@ -72,7 +84,7 @@ pub struct Args {
 
     /// Say of each bug which pass of the compiler did it: the code after each pass is simulated, for
     /// compilers of LLVM
-    #[arg(long, conflicts_with = "split")]
+    #[arg(long, conflicts_with_all = ["split", "mix"])]
     passes: bool,
 
     /// Print each new bug as the text of an issue for a tracker: the reduced source, command lines, the code
@@ -141,22 +153,68 @@ impl Split {
     }
 }
 
-pub fn main(args: Args) -> ExitCode {
-    match run(&args) {
+pub fn main(mut args: Args) -> ExitCode {
+    match settle(&mut args).and_then(|()| run(&args)) {
         Ok(status) => ExitCode::from(status),
         Err(e) => common::fail(&e),
+    }
+}
+
+impl Args {
+    fn split(&self) -> Split {
+        self.split.unwrap_or(Split::Whole)
+    }
+}
+
+/// What a mix says of profiles and of how tests are taken apart, in place of what was left out.
+fn settle(args: &mut Args) -> Result<()> {
+    let Some(mix) = &args.mix else { return Ok(()) };
+    let text = Source::new("--mix", &**mix);
+    let mix = Written::read(&text)?;
+    let split = match mix.by()? {
+        By::Whole => Split::Whole,
+        By::Thread => Split::Thread,
+        By::Instruction => Split::Instruction,
+    };
+    if args.split.is_some_and(|asked| asked != split) {
+        let word = split.to_possible_value().map_or(String::new(), |v| v.get_name().to_string());
+        return Err(Diag::new("--split does not agree with --mix")
+            .help(format!("leave it out: a mix that is written like this is of --split {word}")));
+    }
+    args.split = Some(split);
+    if args.profile.is_empty() {
+        for (name, span) in mix.names() {
+            common::find_profile(&Disk, name).map_err(|e| {
+                let e = e.or_at(&text, span);
+                match notation::place(name) {
+                    Some(n) => e.help(format!("--profile number {} would be meant", n + 1)),
+                    None => e,
+                }
+            })?;
+            args.profile.push(name.to_string());
+        }
+        return Ok(());
+    }
+    let find = |word: &String| Ok(common::find_profile(&Disk, word)?.name.clone());
+    let known = args.profile.iter().map(find).collect::<Result<Vec<String>>>()?;
+    let used = mix.profiles(&known)?;
+    match (0..known.len()).find(|i| !used.contains(i)) {
+        None => Ok(()),
+        Some(i) => Err(Diag::new(format!("--profile {} is not in the mix", args.profile[i]))
+            .help("leave it out, or name it in --mix")),
     }
 }
 
 fn run(args: &Args) -> Result<u8> {
     let paths = list::existing(&args.inputs)?;
     if args.run {
-        super::crash::whole(args.split)?;
+        super::crash::whole(args.split())?;
     }
     let models = models(&args.source_model, &args.profile)?;
     let question = Question {
         profiles: &args.profile,
-        split: args.split,
+        split: args.split(),
+        mix: args.mix.as_deref(),
         link: args.link,
         ways: preparations(args),
         models: &models,
@@ -168,7 +226,7 @@ fn run(args: &Args) -> Result<u8> {
         let mut evidence = |finding: &mut Finding| investigator.explain(finding);
         super::passes::explain(report, &args.profile, &models, &mut evidence)
     };
-    let look = args.passes || args.issue.is_some() && args.split.by().is_none();
+    let look = args.passes || args.issue.is_some() && args.split().by().is_none();
     let look: Option<Look> = if look { Some(&mut passes) } else { None };
     let report = made::run(&pipeline, &args.how, look, |report, used| {
         forgive(args, report);
@@ -209,6 +267,8 @@ fn say_issues(report: &Report, issues: &findings::Issues) {
 pub struct Question<'a> {
     pub profiles: &'a [String],
     pub split: Split,
+    /// One mix, where not all are meant.
+    pub mix: Option<&'a str>,
     pub link: Link,
     /// How tests are put to compilers.
     pub ways: Vec<(StorageArg, bool)>,
@@ -226,7 +286,16 @@ impl<'a> Question<'a> {
         models: &'a [String],
     ) -> Question<'a> {
         let (split, link) = (Split::Whole, Link::Splice);
-        Question { profiles, split, link, ways, models, target_model: None, investigate: 10 }
+        Question {
+            profiles,
+            split,
+            mix: None,
+            link,
+            ways,
+            models,
+            target_model: None,
+            investigate: 10,
+        }
     }
 }
 
@@ -250,6 +319,10 @@ pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
         let profiles: Vec<_> = args.profiles.iter().map(profile).collect();
         let (storage, helpers) = args.ways[0];
         let link = if args.link == Link::Ld { "ld" } else { "splice" };
+        let mut link = serde_json::json!({ "from": "compiled", "link": link });
+        if let Some(mix) = args.mix {
+            link["mix"] = made::plain(mix).into();
+        }
         stages.extend([
             serde_json::json!({ "name": "parts", "split": { "from": "tests", "by": by } }),
             serde_json::json!({
@@ -262,7 +335,7 @@ pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
                     "helpers": helpers,
                 },
             }),
-            serde_json::json!({ "name": "mixes", "link": { "from": "compiled", "link": link } }),
+            serde_json::json!({ "name": "mixes", "link": link }),
             serde_json::json!({ "name": "target", "simulate": simulate("mixes") }),
             serde_json::json!({
                 "name": "compare",
@@ -308,7 +381,7 @@ pub fn pipeline(args: &Question, paths: &[PathBuf]) -> serde_json::Value {
 /// functions. What belongs to a program's own variables shows in the one, and what belongs to
 /// memory from elsewhere in the other.
 fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
-    match (args.storage, args.helpers, args.split.by()) {
+    match (args.storage, args.helpers, args.split().by()) {
         (None, false, None) => vec![(StorageArg::Pointers, false), (StorageArg::Statics, true)],
         (storage, helpers, _) => vec![(storage.unwrap_or(StorageArg::Pointers), helpers)],
     }
@@ -317,7 +390,7 @@ fn preparations(args: &Args) -> Vec<(StorageArg, bool)> {
 /// What nobody asked for need not be possible: code that cannot be followed in the second
 /// preparation is no error where the first one went well.
 fn forgive(args: &Args, report: &mut Report) {
-    if args.split.by().is_some() {
+    if args.split().by().is_some() {
         return;
     }
     let asked: BTreeSet<String> = (0..args.profile.len()).map(|i| label("compiled", i)).collect();

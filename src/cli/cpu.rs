@@ -10,6 +10,7 @@ use litmake::cpu::environment::Environment;
 use litmake::cpu::judge::{Conclusion, Models, Tally, named, text};
 use litmake::cpu::killable::Judge;
 use litmake::cpu::session::{Prepared, Ready, Session, Setup, best, unseen, whole};
+use litmake::cpu::topology::{self, Smt};
 use litmake::cpu::tuning::{OnMachine, key};
 use litmake::cpu::{alone, log, suite};
 use litmake::devices::Class;
@@ -36,6 +37,8 @@ Examples:
   litmake cpu --profile clang-14-x86_64-O2 bug.litmus
                                                a C test through a compiler
   litmake cpu --code elsewhere/ SB.litmus        C that runs on a machine without litmake
+  litmake cpu --on 0,2 SB.litmus               on two processors
+  litmake cpu --smt pairs SB.litmus            threads side by side on the hyper-threads of one core
   litmake cpu --environments 1 --set stride=4 --seconds 10 SB.litmus";
 
 /// Run litmus tests on the processors of this machine, and compare with the model.
@@ -149,12 +152,56 @@ pub struct How {
     #[arg(long, default_value = "cpu", value_name = "TEXT")]
     pub seed: String,
 
+    /// The processors that tests run on, such as 0,2-3, in the order in which threads take them [default: all]
+    #[arg(long, value_name = "LIST", value_parser = listed)]
+    pub on: Option<Processors>,
+
+    /// Choose processors by cores: `pairs` puts threads side by side on the hyper-threads of one core, `cores`
+    /// takes one processor of each core; of those in --on, if it is given
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub smt: Option<SmtArg>,
+
     /// Give a parameter of the environments another value
     #[arg(long = "set", value_name = "NAME=N", value_parser = common::parameter::<u32>)]
     pub sets: Vec<(String, u32)>,
 }
 
+/// A list of processors.
+#[derive(Clone, Debug)]
+pub struct Processors(Vec<u32>);
+
+fn listed(text: &str) -> std::result::Result<Processors, String> {
+    topology::list(text).map(Processors)
+}
+
+/// Which hyper-threads of cores are taken.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SmtArg {
+    /// All of each core that has several
+    Pairs,
+    /// One of each core
+    Cores,
+}
+
 impl How {
+    /// The processors that are asked for; none where these are all.
+    fn processors(&self) -> Result<Option<Vec<u32>>> {
+        if self.on.is_none() && self.smt.is_none() {
+            return Ok(None);
+        }
+        let smt = self.smt.map(|smt| match smt {
+            SmtArg::Pairs => Smt::Pairs,
+            SmtArg::Cores => Smt::Cores,
+        });
+        let wanted = self.on.as_ref().map(|on| &on.0[..]);
+        let sysfs = Path::new(topology::SYSFS);
+        let chosen = topology::choose(wanted, smt, &topology::allowed(), sysfs);
+        chosen.map(Some).map_err(|e| {
+            Diag::new(e)
+                .help("`lscpu -e` shows processors and their cores; --on names some of them")
+        })
+    }
+
     /// The setup for so many tests.
     pub fn setup(&self, tests: usize) -> Result<(Setup, Vec<Environment>)> {
         let seconds = self.total.map_or(self.seconds, |total| total / tests.max(1) as f64);
@@ -178,7 +225,13 @@ impl How {
             Some(name) => Some(common::find_profile(&Disk, name)?),
             None => None,
         };
-        Ok(Session::new(profile, &Nowhere))
+        let on = self.processors()?;
+        Ok(Session::new(profile, &Nowhere).map(|mut session| {
+            if let Some(on) = on {
+                session.machine = session.machine.only(on);
+            }
+            session
+        }))
     }
 }
 
@@ -203,6 +256,10 @@ fn write_code(args: &Args, tests: &[Prepared], dir: &Path) -> Result<()> {
     if is_other {
         return Err(Diag::new(format!("{} has other files", dir.display()))
             .help("name a folder that is not there yet"));
+    }
+    if args.how.on.is_some() || args.how.smt.is_some() {
+        return Err(Diag::new("the processors of another machine are named there")
+            .help("leave out --on and --smt, and run the folder with `ON=0,2 sh run.sh`"));
     }
     let (setup, environments) = args.how.setup(tests.len())?;
     let seconds = setup.seconds * f64::from(setup.environments);

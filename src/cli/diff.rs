@@ -24,14 +24,16 @@ use super::{common, completions, made};
 /// one before it: of which tests the code changed, and with it the outcomes.
 ///
 /// Exit status with `--old` and `--new`: 0, no new bug; 1, a new bug, or one where it was not before;
-/// 2, bad input; 3, something needed failed. With `--profile`: 0, no outcomes differ; 1, some do; 2
-/// and 3 likewise.
+/// 2, bad input; 3, something needed failed. With `--profile`: 0, no outcomes differ but those that
+/// the `--baseline` knows; 1, some do; 2 and 3 likewise.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   litmake diff --old clang-19 --new clang-22
   litmake diff --old /srv/llvm/main --new /srv/llvm/change --target aarch64,riscv64 --level O2,O3
   litmake diff --old ./main --new ./change --markdown comment.md --baseline known.json
   litmake diff --profile 'clang-*-riscv64-O2' --family telechat-table3 --sample 500
+  litmake diff --profile gcc-12-x86_64-O2 --profile gcc-13-x86_64-O2 @tests/@all --report new.json
+  litmake baseline update new.json --baseline known.json     what differs is known from now on
   litmake diff --profile gcc-12-ppc64le-O1 --profile gcc-12-ppc64le-O3 @tests/@all")]
 pub struct Args {
     /// The compiler before the change: a command (`clang-19`), a folder of a build (`./main`, with
@@ -137,7 +139,7 @@ fn compare(args: &Args) -> Result<u8> {
         Ok(())
     })?;
     Ok(common::status_of(match report.exit_status() {
-        0 => u8::from(report.changes.iter().any(|c| c.outcomes > 0)),
+        0 => u8::from(report.changes.iter().any(|c| c.tests.iter().any(|t| t.moved() && !t.known))),
         other => other,
     }))
 }

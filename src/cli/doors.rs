@@ -72,7 +72,9 @@ const DIY: &[(&str, Door)] = &[
 /// Options of litmus7, for `cpu`.
 const LITMUS: &[(&str, Door)] = &[
     ("-mach", Say("`--profile` names the compiler; the machine is this one")),
-    ("-avail", Say("all processors are used")),
+    ("-avail", Say("all processors are used; `--on 0,2` names some")),
+    ("-smt", Say("`--smt pairs` and `--smt cores` go by what the machine says of its cores")),
+    ("-smtmode", Say("`--smt pairs` and `--smt cores` go by what the machine says of its cores")),
     ("-limit", Say("`--seconds` says how long each test runs")),
     ("-size", Say("`--set` gives a parameter of the environments another value")),
     ("-runs", Say("`--seconds` says how long each test runs")),

@@ -234,7 +234,9 @@ pub mod client {
     use litmake::file;
     use litmake::plain;
     pub use litmake::remote::Client;
-    use litmake::remote::{self, Address, Header, Helper, Options, Tls, examine as examine_endpoint};
+    use litmake::remote::{
+        self, Address, Header, Helper, Options, Tls, examine as examine_endpoint,
+    };
     use litmake::stop::Stop;
     use litmake::toolchain::process;
 

@@ -317,6 +317,11 @@ pub fn once(
                 false => seen(&ran, test, profiles),
             }
         });
+        let compared = |stage: &str, test: &str| {
+            let i = plan.nodes.iter().position(|node| node.label == stage);
+            !stopped && i.is_some_and(|i| ran.saw(i, test) == Seen::Clean)
+        };
+        litmake::report::changes::mark(&known.changes, &mut report, compared);
         litmake::report::merge::sort(&mut report);
     }
     if finished {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::topology;
 use litmake_base::diag::{Source, Span};
 use litmake_base::file;
 use litmake_base::records::Records;
@@ -35,6 +36,8 @@ pub struct Machine {
     pub name: String,
     /// How many threads run at once.
     pub processors: u64,
+    /// The processors that tests run on, in the order in which workers take them; empty where these are all.
+    pub on: Vec<u32>,
     /// The program that runs foreign code. What shows under it is the emulator's doing: values
     /// and crashes mean something, rates and weak outcomes nothing.
     pub emulator: Option<PathBuf>,
@@ -46,7 +49,7 @@ impl Machine {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         let name = processor_name();
         if host() == Some(arch) {
-            return Ok(Machine { arch, name, processors, emulator: None });
+            return Ok(Machine { arch, name, processors, on: Vec::new(), emulator: None });
         }
         let command = match arch {
             Arch::X86_64 => "qemu-x86_64",
@@ -60,12 +63,19 @@ impl Machine {
             }
         };
         match process::find(command) {
-            Some(path) => Ok(Machine { arch, name, processors, emulator: Some(path) }),
+            Some(path) => {
+                Ok(Machine { arch, name, processors, on: Vec::new(), emulator: Some(path) })
+            }
             None => Err(format!(
                 "code of {} does not run on this machine, and its emulator `{command}` is not installed",
                 arch.name()
             )),
         }
+    }
+
+    /// The same machine, of which tests use these processors alone.
+    pub fn only(self, on: Vec<u32>) -> Machine {
+        Machine { processors: on.len() as u64, on, ..self }
     }
 
     /// As results and keys have it.
@@ -76,6 +86,9 @@ impl Machine {
             "arch": self.arch.name(),
             "processors": self.processors,
         });
+        if !self.on.is_empty() {
+            out["on"] = topology::text(&self.on).into();
+        }
         if let Some(path) = &self.emulator {
             out["emulator"] = path.display().to_string().into();
         }
@@ -86,6 +99,10 @@ impl Machine {
 impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.emulator {
+            None if !self.on.is_empty() => {
+                let on = topology::text(&self.on);
+                write!(f, "{} ({}, processors {on})", self.name, self.arch.name())
+            }
             None => {
                 write!(f, "{} ({}, {} processors)", self.name, self.arch.name(), self.processors)
             }

@@ -15,6 +15,7 @@ pub mod machine;
 pub mod run;
 pub mod session;
 pub mod suite;
+pub mod topology;
 pub mod tuning;
 
 #[cfg(test)]

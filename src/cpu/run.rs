@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::build::Program;
 use super::environment::Environment;
 use super::machine::Machine;
+use super::topology;
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::stop::Stopping;
 use litmake_toolchain::execute;
@@ -95,6 +96,9 @@ pub fn run(
         request.rounds.to_string(),
         file.path().display().to_string(),
     ]);
+    if !machine.on.is_empty() {
+        args.push(topology::text(&machine.on));
+    }
     let planned = request.seconds * request.environments.len() as f64;
     let timeout = Duration::try_from_secs_f64(planned * 1.5 + SLACK)
         .map_err(|_| refused(format!("{planned} is no time in seconds")))?;

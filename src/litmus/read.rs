@@ -528,6 +528,7 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
             break;
         }
         refuse_levels(s)?;
+        refuse_definition(s)?;
         let span = function_extent(s)?;
         let function = c::parse_function(s.source, span)?;
         let head = head_span(s, span);
@@ -571,6 +572,27 @@ fn c_program(s: &mut Scanner) -> Result<(Vec<Body>, Vec<Function>)> {
             .help("a thread is a function named P0, P1, ..., as in `P0 (atomic_int* x) { ... }`"));
     }
     Ok((threads, helpers))
+}
+
+/// Refuses the definition of a type between functions.
+fn refuse_definition(s: &Scanner) -> Result<()> {
+    let word = s.peek_word();
+    let mut ahead = s.clone();
+    ahead.pos += word.len();
+    ahead.blanks()?;
+    ahead.name();
+    ahead.blanks()?;
+    let defines = match word {
+        "struct" | "union" | "enum" => matches!(ahead.peek(), Some(b'{' | b';')),
+        word => word == "typedef",
+    };
+    match defines {
+        true => {
+            let span = Span::new(s.pos, s.pos + word.len());
+            Err(c::no_definitions(s.source, span, word))
+        }
+        false => Ok(()),
+    }
 }
 
 /// A function without its body, on one line: what an error about it points at.

@@ -126,6 +126,16 @@ fn register(s: &mut Scanner) -> Result<String> {
     }
 }
 
+/// `NULL` is a value.
+fn refuse_null(s: &Scanner, name: &str, span: Span) -> Result<()> {
+    match name {
+        "NULL" => Err(s
+            .error(span, "`NULL` is the null pointer, and no location")
+            .help("it is a value: `p = NULL`")),
+        _ => Ok(()),
+    }
+}
+
 /// A location's name, not followed by what makes it another kind of thing.
 fn location(s: &mut Scanner, what: &str) -> Result<String> {
     let start = s.pos;
@@ -134,6 +144,7 @@ fn location(s: &mut Scanner, what: &str) -> Result<String> {
     };
     let end = s.pos;
     s.blanks()?;
+    refuse_null(s, name, Span::new(start, end))?;
     refuse_foreign(s, name, start)?;
     refuse_colon(s, name, Span::new(start, end))?;
     refuse_symbolic(s, name, Span::new(start, end))?;
@@ -244,12 +255,17 @@ fn word_value(s: &mut Scanner, at: At) -> Result<Value> {
             s.pos += word.len();
             return Err(unsupported(s, s.span_from(start), "instructions as values"));
         }
-        "ATOMIC_INIT" => {
-            s.pos += 11;
+        "NULL" => {
+            s.pos += 4;
             s.blanks()?;
-            s.expect(b'(', "behind `ATOMIC_INIT`")?;
-            // One level: a nested ATOMIC_INIT is no value.
-            if s.peek_word() == "ATOMIC_INIT" {
+            return Ok(Value::Int(0));
+        }
+        word @ ("ATOMIC_INIT" | "ATOMIC_VAR_INIT") => {
+            s.pos += word.len();
+            s.blanks()?;
+            s.expect(b'(', &format!("behind `{word}`"))?;
+            // One level: a nested one is no value.
+            if ["ATOMIC_INIT", "ATOMIC_VAR_INIT"].contains(&s.peek_word()) {
                 return Err(s.expected("a value"));
             }
             let v = value(s, at)?;
@@ -413,6 +429,7 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
                 };
                 let end = s.pos;
                 s.blanks()?;
+                refuse_null(s, word, Span::new(here, end))?;
                 refuse_foreign(s, word, here)?;
                 refuse_colon(s, word, Span::new(here, end))?;
                 tokens.push((word, Span::new(here, end)));
@@ -422,6 +439,12 @@ fn item(s: &mut Scanner, arch: Arch) -> Result<InitItem> {
         s.blanks()?;
     };
     s.blanks()?;
+    if place.is_none()
+        && s.peek() == Some(b'{')
+        && let Some((word @ ("struct" | "union" | "enum"), span)) = tokens.first().copied()
+    {
+        return Err(super::c::no_definitions(s.source, span, word));
+    }
     if place.is_none() {
         place = match tokens.pop() {
             Some((word, _)) if !matches!(word, "*" | "(" | ")") => {

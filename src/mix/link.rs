@@ -1,6 +1,7 @@
 //! Linking: the tests that compiled parts make together, each once.
 //!
-//! Distinct code sequences are counted first; of combinations that a symmetry of the test maps
+//! All mixes are linked, or one that was asked for, with each of its profiles alone. Distinct code sequences are counted
+//! first; of combinations that a symmetry of the test maps
 //! to each other the first is taken; and of joined tests one of each canonical form is kept. What
 //! compiled a part is a number here.
 
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::count::{Interner, Table};
+use super::count::{Combination, Interner, Table};
 use super::symmetry::symmetries;
 use super::{Compiled, Split, splice};
 use litmake_base::failure::Failure;
@@ -28,8 +29,11 @@ pub struct Linked {
     pub usable: Vec<usize>,
     /// Which sequence each profile has for each part.
     pub table: Table,
-    /// The test of each combination, in the order in which [`Table::each`] goes through them.
+    /// The test of each combination, in the order in which [`Linked::each`] goes through them.
     pub at: Vec<u32>,
+    /// The combinations that were asked for: a mix, then each of its profiles alone. Empty where all were.
+    #[serde(default)]
+    pub asked: Vec<Combination>,
     /// Why combinations could not be joined.
     pub messages: BTreeSet<String>,
     /// The code of each part, in each sequence.
@@ -40,12 +44,13 @@ pub struct Linked {
 /// part. A failure that is told elsewhere is none here.
 pub type Join<'a> = &'a mut dyn FnMut(&[usize]) -> Result<Test, Option<Failure>>;
 
-/// Links a test: `parts` has, for each profile, for each part, what the profile makes of it.
-/// Gives the tests too.
+/// Links a test: `parts` has, for each profile, for each part, what the profile makes of it. Where `mix`
+/// has a profile for each part, only that mix is linked, and each of its profiles alone. Gives the tests too.
 pub fn link(
     test: &Test,
     split: &Split,
     parts: &[Vec<Option<Test>>],
+    mix: Option<&[usize]>,
     mut join: Option<Join>,
     stop: &dyn Fn() -> bool,
 ) -> Option<(Linked, Vec<String>)> {
@@ -89,9 +94,20 @@ pub fn link(
         return Some((out, texts));
     }
     out.code = first.iter().map(|(n, t)| (*n, code(t))).collect();
+    if let Some(mix) = mix {
+        match asked(&out, split, mix) {
+            Some(asked) => out.asked = asked,
+            None => {
+                let message = "a profile of the mix does not compile all parts of the test";
+                out.messages.insert(message.into());
+                return Some((out, texts));
+            }
+        }
+    }
     let symmetries = symmetries(test, split);
     let mut seen: HashMap<blake3::Hash, u32> = HashMap::new();
-    let (table, at, messages) = (&out.table, &mut out.at, &mut out.messages);
+    let (table, asked) = (&out.table, &out.asked);
+    let (at, messages) = (&mut out.at, &mut out.messages);
     let all: Vec<usize> = (0..out.usable.len()).collect();
     let usable = &out.usable;
     let profiles = |combination: &Vec<u32>| -> Option<Vec<usize>> {
@@ -101,7 +117,7 @@ pub fn link(
     };
     let mut stopped = false;
     let mut too_many = false;
-    table.each(&symmetries, &mut |combination| {
+    each(table, asked, &symmetries, &mut |combination| {
         let joined = match split.whole {
             true => first.get(&combination[0]).map(|t| (*t).clone()).ok_or(None),
             false if join.is_some() => match (profiles(combination), join.as_mut()) {
@@ -142,6 +158,43 @@ pub fn link(
     (!stopped).then_some((out, texts))
 }
 
+/// The combinations of a mix and of each of its profiles alone; none where one of them is not usable.
+fn asked(linked: &Linked, split: &Split, mix: &[usize]) -> Option<Vec<Combination>> {
+    let table = &linked.table;
+    let (mut combination, mut used) = (Vec::new(), BTreeSet::new());
+    for (i, piece) in split.pieces.iter().enumerate() {
+        let profile = linked.usable.iter().position(|p| *p == mix[i]);
+        // What only the thread itself sees is the first profile's.
+        let profile = if piece.chosen { profile? } else { 0 };
+        if piece.chosen {
+            used.insert(profile);
+        }
+        combination.push(table.sequences[i][profile]);
+    }
+    let mut out = vec![combination];
+    for alone in used.into_iter().map(|p| table.uniform(p)) {
+        if !out.contains(&alone) {
+            out.push(alone);
+        }
+    }
+    Some(out)
+}
+
+/// Calls `f` with each combination that was asked for, or with all where none was, until it says false.
+fn each(
+    table: &Table,
+    asked: &[Combination],
+    symmetries: &[Vec<usize>],
+    f: &mut dyn FnMut(&Combination) -> bool,
+) {
+    match asked {
+        [] => table.each(symmetries, f),
+        asked => {
+            asked.iter().all(f);
+        }
+    }
+}
+
 /// The instructions of a compiled part, on one line.
 fn code(part: &Test) -> String {
     let mut out = Vec::new();
@@ -161,7 +214,8 @@ impl Linked {
     /// Calls `f` with each combination and its test.
     pub fn each(&self, test: &Test, split: &Split, f: &mut dyn FnMut(&[u32], Option<usize>)) {
         let mut tests = self.at.iter();
-        self.table.each(&symmetries(test, split), &mut |combination| match tests.next() {
+        let symmetries = symmetries(test, split);
+        each(&self.table, &self.asked, &symmetries, &mut |combination| match tests.next() {
             Some(at) => {
                 f(combination, (*at != NONE).then_some(*at as usize));
                 true

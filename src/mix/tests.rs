@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::count::Table;
 use super::pieces::Step;
 use super::symmetry::symmetries;
-use super::{By, Compiled, Split, notation, splice, split};
+use super::{By, Compiled, Split, Written, notation, splice, split};
 use litmake_base::diag::Source;
 use litmake_base::failure::Failure;
 use litmake_cat::{self as cat, LoadOptions};
@@ -409,5 +409,111 @@ proptest! {
         count(&[&one, &one, &one], &all);
         all.iter_mut().for_each(|s| s.push(3));
         count(&[&one, &one, &one, &pair[0]], &all);
+    }
+}
+
+fn written(text: &str) -> Written {
+    Written::read(&Source::new("mix", text)).unwrap()
+}
+
+/// The message, and what is underlined.
+fn wrong<T: std::fmt::Debug>(
+    text: &str,
+    result: litmake_base::diag::Result<T>,
+) -> (String, String) {
+    let diag = result.unwrap_err();
+    let span = diag.span.unwrap();
+    (diag.message, text[span.start as usize..span.end as usize].to_string())
+}
+
+#[test]
+fn what_is_written_of_a_mix_is_read_back() {
+    let known = ["gcc-12-O2".to_string(), "clang[16]".to_string(), "A".to_string()];
+    for (by, parts) in [(By::Whole, 1), (By::Thread, 2), (By::Instruction, 4)] {
+        let split = split(&test(SB), by).unwrap();
+        assert_eq!(split.pieces.len(), parts);
+        // Every choice of profiles.
+        for n in 0..3usize.pow(parts as u32) {
+            let choice: Vec<usize> = (0..parts as u32).map(|i| n / 3usize.pow(i) % 3).collect();
+            let text = notation(&split, &|i| known[choice[i]].clone());
+            let mix = written(&text);
+            assert_eq!(mix.by().unwrap(), by, "{text}");
+            let profiles = mix.profiles(&known).unwrap();
+            assert_eq!(mix.assignment(&split, &profiles).unwrap(), choice, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_profile_of_a_mix_is_a_name_or_a_place() {
+    let known = ["one".to_string(), "two".to_string(), "c1".to_string()];
+    let profiles = |text: &str| written(text).profiles(&known).unwrap();
+    assert_eq!(
+        profiles("(comp_1(P0_0); comp_2(P0_1)) || (comp_1(P1_0); comp_2(P1_1))"),
+        [0, 1, 0, 1]
+    );
+    assert_eq!(profiles("(A(P0_0)) || (B(P1_0))"), [0, 1]);
+    assert_eq!(profiles("A ( P0 )||C(P1)"), [0, 2]);
+    // A name comes first.
+    assert_eq!(profiles("(c1(P0); two(P0); c2(P0); comp3(P0); c_1(P0))"), [2, 1, 1, 2, 0]);
+    for (text, message, place) in [
+        ("(A(P0)) || (D(P1))", "`D` stands for profile 4, and there are 3", "D"),
+        ("(c9(P0))", "`c9` stands for profile 9, and there are 3", "c9"),
+        ("(c0(P0))", "there is no profile `c0` to mix", "c0"),
+        ("(tow(P0))", "there is no profile `tow` to mix", "tow"),
+        ("(a(P0))", "there is no profile `a` to mix", "a"),
+    ] {
+        let (said, at) = wrong(text, written(text).profiles(&known));
+        assert_eq!((&*said, &*at), (message, place), "{text}");
+    }
+}
+
+#[test]
+fn a_mix_that_cannot_be_read_is_pointed_at() {
+    for (text, message, place) in [
+        ("(A(P0_0)) || (B(P1_0)", "this bracket is not closed", "("),
+        ("(A(P0_0) || (B(P1_0))", "`;` and another part, or `)` should be here, and not `|`", "|"),
+        ("(A(P0_0", "this bracket is not closed", "("),
+        ("(A P0_0)", "`(` and a part of the test should be here, and not `P`", "P"),
+        (
+            "(A(P0_0)) (B(P1_0))",
+            "`||` and another thread, or the end should be here, and not `(`",
+            "(",
+        ),
+        ("(A(P0_0);)", "the name of a profile should be here, and not `)`", ")"),
+        ("(A(P0_0)) ||", "the name of a profile should be here, and not the end", ""),
+        ("(A(x))", "`x` is no part of a test", "x"),
+        ("(A(P0_))", "`P0_` is no part of a test", "P0_"),
+        ("(A())", "a part of the test, such as `P0_1`, should be here, and not `)`", ")"),
+        ("(A(P0_0); A(P1))", "`P0_0` and `P1` are not made by one way of taking tests apart", "P1"),
+        ("", "the name of a profile should be here, and not the end", ""),
+        ("() || ()", "the mix has no parts", ""),
+    ] {
+        let (said, at) = wrong(text, Written::read(&Source::new("mix", text)));
+        assert_eq!((&*said, &*at), (message, place), "{text}");
+    }
+}
+
+#[test]
+fn a_mix_that_does_not_fit_the_test_is_pointed_at() {
+    let split = split(&test(SB), By::Instruction).unwrap();
+    let known = ["one".to_string(), "two".to_string()];
+    for (text, message, place) in [
+        ("(A(P0_0); B(P0_1)) || (A(P1_0); B(P1_2))", "the test has no part `P1_2`", "P1_2"),
+        ("(A(P0_0); B(P0_1)) || (A(P1_0))", "the mix does not say what compiles `P1_1`", ""),
+        ("(A(P0_0); B(P0_0))", "`P0_0` stands here twice", "P0_0"),
+        ("(A(P0_1); B(P0_0)) || (A(P1_0); B(P1_1))", "`P0_0` does not stand where it runs", "P0_0"),
+        ("(A(P0_0); B(P0_1); A(P1_0); B(P1_1))", "`P1_0` does not stand where it runs", "P1_0"),
+        (
+            "(A(P0_0)) || (B(P0_1)) || (A(P1_0); B(P1_1))",
+            "`P0_1` does not stand where it runs",
+            "P0_1",
+        ),
+        ("(A(P0)) || (B(P1))", "the test has no part `P0`", "P0"),
+    ] {
+        let mix = written(text);
+        let profiles = mix.profiles(&known).unwrap();
+        let (said, at) = wrong(text, mix.assignment(&split, &profiles));
+        assert_eq!((&*said, &*at), (message, place), "{text}");
     }
 }

@@ -156,8 +156,7 @@ impl Credentials {
             return Ok(());
         }
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let failed =
-            |why: String| Trouble::refused(format!("the credential helper {name} {why}"));
+        let failed = |why: String| Trouble::refused(format!("the credential helper {name} {why}"));
         let text = asked(program, &self.uri).await.map_err(failed)?;
         let (pairs, until) = read(&text, now()).map_err(failed)?;
         for (_, value) in &pairs {
@@ -315,8 +314,7 @@ mod tests {
             now,
         )
         .unwrap();
-        let shown: Vec<_> =
-            pairs.iter().map(|(k, v)| (k.as_str(), v.to_str().unwrap())).collect();
+        let shown: Vec<_> = pairs.iter().map(|(k, v)| (k.as_str(), v.to_str().unwrap())).collect();
         assert_eq!(
             shown,
             [("authorization", "Bearer a"), ("authorization", "Bearer b"), ("x-team", "c")]

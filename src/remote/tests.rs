@@ -267,7 +267,10 @@ fn a_helper_tells_who_asks_and_is_asked_again_when_its_word_is_not_taken() {
     for (script, words) in [
         ("echo 'log in first' >&2; exit 7", "failed (exit status: 7): log in first"),
         ("echo Bearer sesame-open-yourself", "printed no answer"),
-        ("cat >/dev/null; echo '{\"headers\":{\"authorization\":[\"Bearer sesame-other\"]}}'", "does not know who asks"),
+        (
+            "cat >/dev/null; echo '{\"headers\":{\"authorization\":[\"Bearer sesame-other\"]}}'",
+            "does not know who asks",
+        ),
     ] {
         let (_dir, with) = helped(&server, script);
         let (answers, _, said) = download(&with, &packets);

@@ -280,8 +280,8 @@ impl Wire {
         let begun = loop {
             self.executor_credentials.refresh().await?;
             let shown = self.executor_credentials.headers();
-            let mut client = ExecutionClient::new(self.executor.clone())
-                .max_decoding_message_size(MAX_MESSAGE);
+            let mut client =
+                ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
             let begun =
                 tokio::time::timeout(self.options.timeout, client.execute(request.clone())).await;
             match begun.map_err(|_| Trouble::slow(self.options.timeout))? {

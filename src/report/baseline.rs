@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::bugs::{Occurrence, Unexplored, profiles_key};
-use super::{Class, Finding, Report, Status};
+use super::{Class, Finding, Report, Status, changes};
 use litmake_base::diag::{Diag, Result};
 use litmake_base::file;
 
@@ -43,6 +43,9 @@ pub struct Baseline {
     pub baseline: u32,
     /// One for each bug.
     pub known: Vec<Finding>,
+    /// Differences of outcomes between two profiles, one for each test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<changes::Known>,
 }
 
 impl Baseline {
@@ -128,7 +131,8 @@ impl Baseline {
             finding.file.clear();
         }
         known.sort_by(|a, b| (&a.test, &a.profiles, &a.id).cmp(&(&b.test, &b.profiles, &b.id)));
-        Baseline { baseline: FORMAT, known }
+        let changes = changes::update(&self.changes, report);
+        Baseline { baseline: FORMAT, known, changes }
     }
 
     fn by_test(&self) -> impl Iterator<Item = &Finding> {
@@ -169,7 +173,11 @@ mod tests {
 
     #[test]
     fn a_bug_is_known_by_its_identity_whichever_tests_show_it() {
-        let known = Baseline { baseline: FORMAT, known: vec![finding("one", &["a", "b"])] };
+        let known = Baseline {
+            baseline: FORMAT,
+            known: vec![finding("one", &["a", "b"])],
+            ..Baseline::default()
+        };
         let mut report = Report {
             findings: vec![finding("one", &["c"]), finding("two", &["a"])],
             ..Report::default()
@@ -180,7 +188,11 @@ mod tests {
 
     #[test]
     fn a_bug_is_fixed_where_its_tests_were_looked_at_and_none_differs() {
-        let known = Baseline { baseline: FORMAT, known: vec![finding("one", &["a", "b"])] };
+        let known = Baseline {
+            baseline: FORMAT,
+            known: vec![finding("one", &["a", "b"])],
+            ..Baseline::default()
+        };
         let after = |seen: &dyn Fn(&str) -> Seen, open: bool| {
             let mut report = Report::default();
             if open {
@@ -211,14 +223,18 @@ mod tests {
             (root("cause", &["form"]), root("form", &[])),
             (root("cause", &["form"]), root("cause", &["another"])),
         ] {
-            let baseline = Baseline { baseline: FORMAT, known: vec![known] };
+            let baseline = Baseline { baseline: FORMAT, known: vec![known], ..Baseline::default() };
             let mut report = Report { findings: vec![found], ..Report::default() };
             baseline.apply(&mut report, |_, _| Seen::Clean);
             assert_eq!(statuses(&report).len(), 1, "nothing is fixed");
             assert_eq!(report.findings[0].status, Status::Known);
             assert_eq!(baseline.update(&report).known.len(), 1);
         }
-        let baseline = Baseline { baseline: FORMAT, known: vec![root("cause", &["form"])] };
+        let baseline = Baseline {
+            baseline: FORMAT,
+            known: vec![root("cause", &["form"])],
+            ..Baseline::default()
+        };
         let mut report = Report { findings: vec![root("other", &["more"])], ..Report::default() };
         baseline.apply(&mut report, |_, _| Seen::Differs);
         assert_eq!(statuses(&report), [("other", Status::New)]);
@@ -227,7 +243,11 @@ mod tests {
     #[test]
     fn a_baseline_by_tests_is_matched_by_them() {
         let old = |test: &str| Finding { occurrences: Vec::new(), ..finding(test, &[test]) };
-        let known = Baseline { baseline: BY_TEST, known: vec![old("a"), old("b"), old("gone")] };
+        let known = Baseline {
+            baseline: BY_TEST,
+            known: vec![old("a"), old("b"), old("gone")],
+            ..Baseline::default()
+        };
         let mut report =
             Report { findings: vec![finding("new", &["a", "b"])], ..Report::default() };
         let seen = |test: &str| if test == "gone" { Seen::Clean } else { Seen::Differs };

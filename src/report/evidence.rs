@@ -270,6 +270,9 @@ pub struct Changes {
     /// Each of those tests, in order of their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Changed>,
+    /// Tests of which the baseline has a change of outcomes that was looked for and is gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
 }
 
 /// How the code of distinct threads changed. A test that is compiled as a whole counts as one thread.
@@ -327,6 +330,9 @@ pub struct Changed {
     pub test: String,
     /// Whether its code differs.
     pub code: bool,
+    /// Whether the baseline has all that it gains and loses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
     /// Outcomes that only the second compiler's code allows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gained: Vec<State>,
@@ -339,6 +345,13 @@ pub struct Changed {
     /// See `code_before`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code_after: String,
+}
+
+impl Changed {
+    /// Whether its outcomes differ.
+    pub fn moved(&self) -> bool {
+        !self.gained.is_empty() || !self.lost.is_empty()
+    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,9 @@ impl Changes {
         self.lost += part.lost;
         self.tests.extend(part.tests);
         self.tests.sort_by(|a, b| a.test.cmp(&b.test));
+        self.gone.extend(part.gone);
+        self.gone.sort();
+        self.gone.dedup();
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod bugs;
+pub mod changes;
 pub mod coverage;
 pub mod evidence;
 pub mod explorer;

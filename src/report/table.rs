@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::evidence::{Changed, Changes, Differences};
+use super::evidence::{Changes, Differences};
 use super::{Report, state_text};
 
 /// The variable of profiles that columns are made of.
@@ -108,7 +108,7 @@ pub fn differences(report: &Report) -> String {
     out
 }
 
-/// What changed from one compiler to another. With `all`, also in which tests.
+/// What changed from one compiler to another, and what of it no baseline knows. With `all`, also in which tests.
 pub fn changes(list: &[Changes], all: bool) -> String {
     if list.is_empty() {
         return String::new();
@@ -123,11 +123,29 @@ pub fn changes(list: &[Changes], all: bool) -> String {
     }
     let mut out = aligned(&rows);
     for c in list {
-        let moved = |t: &Changed| !t.gained.is_empty() || !t.lost.is_empty();
-        let shown = c.tests.iter().filter(|t| all || moved(t));
+        let known = c.tests.iter().filter(|t| t.known).count();
+        if known > 0 {
+            let _ = writeln!(
+                out,
+                "{} -> {}: the baseline knows the other outcomes of {} of {}",
+                c.before,
+                c.after,
+                known,
+                super::number(c.outcomes, "test")
+            );
+        }
+        for test in &c.gone {
+            let _ = writeln!(
+                out,
+                "{test}: what the baseline knows of {} -> {} is gone; `litmake baseline update` forgets it",
+                c.before, c.after
+            );
+        }
+        let shown = c.tests.iter().filter(|t| all || t.moved() && !t.known);
         for t in shown.take(if all { usize::MAX } else { SHOWN }) {
             let code = if t.code { "other code" } else { "the same code" };
-            let _ = writeln!(out, "{}: {code} from {} and {}", t.test, c.before, c.after);
+            let known = if t.known { " (known)" } else { "" };
+            let _ = writeln!(out, "{}: {code} from {} and {}{known}", t.test, c.before, c.after);
             for (sign, states) in [('+', &t.gained), ('-', &t.lost)] {
                 for state in states {
                     let _ = writeln!(out, "  {sign} {}", state_text(state));

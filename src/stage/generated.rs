@@ -1,4 +1,5 @@
-//! Tests that are made, as a source of items. What is made depends on the options alone.
+//! Tests that are made, as a source of items. What is made depends on the options alone. Of a sample the texts are
+//! kept with the list, so that what it is drawn from is made once.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -175,11 +176,22 @@ impl graph::Source for Generated {
             return Ok(entries);
         }
         let made = self.made()?;
-        let entry = |(name, text): (&str, String)| Entry {
-            name: file(name).into(),
-            content: Digest::of(text.as_bytes()),
-        };
-        let mut out: Vec<Entry> = made.iter().flat_map(|m| m.iter()).map(entry).collect();
+        let (mut out, mut texts) = (Vec::new(), Vec::new());
+        for (name, text) in made.iter().flat_map(|m| m.iter()) {
+            let content = Digest::of(text.as_bytes());
+            out.push(Entry { name: file(name).into(), content });
+            // A sample is small beside what has to be made to draw it, so its texts are kept, too.
+            if self.sample.is_some() {
+                texts.push((content, text));
+            }
+        }
+        for some in texts.chunks(1024) {
+            let blobs: Vec<Put> = some
+                .iter()
+                .map(|(key, text)| Put { kind: Kind::Blob, key: *key, value: text.as_bytes() })
+                .collect();
+            known.put(&blobs);
+        }
         out.sort_by(|a, b| a.name.cmp(&b.name));
         let mut counts = Counts::default();
         if let Some(made) = &*made {
@@ -208,5 +220,75 @@ impl graph::Source for Generated {
     fn fetch(&self, name: &str) -> Option<Vec<u8>> {
         let made = self.made().ok()?;
         made.as_ref()?.find(name.strip_suffix(".litmus")?).map(String::into_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use graph::Source as _;
+
+    /// Records in memory.
+    #[derive(Default)]
+    struct Memory(Mutex<HashMap<Digest, Vec<u8>>>);
+
+    impl Records for Memory {
+        fn has(&self, keys: &[Digest]) -> Vec<bool> {
+            keys.iter().map(|key| self.0.lock().unwrap().contains_key(key)).collect()
+        }
+
+        fn get(&self, keys: &[Digest]) -> Vec<Option<Vec<u8>>> {
+            keys.iter().map(|key| self.0.lock().unwrap().get(key).cloned()).collect()
+        }
+
+        fn put(&self, records: &[Put]) {
+            let mut all = self.0.lock().unwrap();
+            all.extend(records.iter().map(|r| (r.key, r.value.to_vec())));
+        }
+    }
+
+    fn sampled(family: &str, count: usize, seed: u64) -> Generated {
+        Generated {
+            recipe: Recipe::new(Arch::C),
+            families: vec![Source::new("families", family)],
+            exclude: GlobSet::empty(),
+            words: Default::default(),
+            keep: Filter::default(),
+            keep_words: (Source::new("keep", ""), Vec::new()),
+            limit: usize::MAX,
+            sample: Some((count, seed)),
+            made: Mutex::default(),
+            counts: Mutex::default(),
+        }
+    }
+
+    fn was_made(of: &Generated) -> bool {
+        of.made.lock().unwrap().is_some()
+    }
+
+    #[test]
+    fn a_sample_is_drawn_once_and_drawn_again_after_an_edit() {
+        let known = Memory::default();
+        let first = sampled("c11-const", 20, 1);
+        let list = first.list(&known).unwrap();
+        assert!(was_made(&first) && list.len() == 20);
+        // The same again: the list and every text are known, and nothing is made.
+        let again = sampled("c11-const", 20, 1);
+        assert_eq!(again.list(&known).unwrap(), list);
+        for entry in &list {
+            let text = known.get(&[entry.content]).pop().flatten().unwrap();
+            assert_eq!(Digest::of(&text), entry.content);
+            assert_eq!(first.fetch(&entry.name), Some(text));
+        }
+        assert!(!was_made(&again));
+        // Another seed, size or family is another sample.
+        for other in
+            [sampled("c11-const", 20, 2), sampled("c11-const", 21, 1), sampled("c11-idle", 20, 1)]
+        {
+            assert_ne!(other.list(&known).unwrap(), list);
+            assert!(was_made(&other));
+        }
     }
 }

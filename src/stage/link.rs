@@ -1,5 +1,5 @@
 //! `link`: the parts of a test as each profile compiled them, joined into every test that they
-//! make together.
+//! make together, or into the one mix that is asked for.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,18 +11,19 @@ use super::items::read_test;
 use super::ld::{self, Ld};
 use super::probes::Question;
 use super::split::Splits;
-use litmake_base::diag::{Diag, Result};
+use litmake_base::diag::{Diag, Result, Source};
 use litmake_base::failure::{Failure, Lasting};
 use litmake_engine::graph::{Context, Fingerprint, Map, Outcome, Work};
 use litmake_engine::parts::{Bundle, decode_results};
 use litmake_litmus::Test;
 use litmake_mix::link::Linked;
-use litmake_mix::{self as mix, By};
+use litmake_mix::{self as mix, By, Written};
 use litmake_pipeline::kinds::link::LinkBy;
 use litmake_pipeline::kinds::{self, Kind};
 use litmake_pipeline::query::{Db, Part, consumed, instance};
 use litmake_pipeline::slice::Instance;
 use litmake_profile::types::{Observe, Storage};
+use litmake_profile::yaml::Sp;
 
 type Checked<T> = std::result::Result<T, Failure>;
 
@@ -31,6 +32,8 @@ pub struct Stage {
     by: By,
     /// What really links, where the parts' code is not just joined.
     ld: Option<Ld>,
+    /// The one mix that is wanted, with the profile of each part that is written.
+    mix: Option<(Written, Vec<usize>)>,
 }
 
 /// What made each list of mixes, by the graph's node that is the list.
@@ -96,8 +99,16 @@ fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
             "leave out `observe: none`, or split by `whole`",
         ));
     }
+    let mix =
+        options.mix.as_ref().map(|word| written(&node, word, by, consumed(db, of))).transpose()?;
+    let fingerprint = match (&options.mix, &mix) {
+        (Some(text), Some((_, profiles))) => fingerprint
+            .with_text("mix", &text.value)
+            .with_text("profiles of the mix", &format!("{profiles:?}")),
+        _ => fingerprint,
+    };
     if options.link == LinkBy::Splice {
-        return Ok(Made { work: Arc::new(Stage { by, ld: None }), fingerprint });
+        return Ok(Made { work: Arc::new(Stage { by, ld: None, mix }), fingerprint });
     }
     if by == By::Whole {
         return Err(error(
@@ -122,7 +133,34 @@ fn linked<'db>(db: &'db dyn Db, of: Part<'db>, by: By) -> Result<Made> {
     let (first, _) = profiles.first().ok_or_else(missing)?;
     let linker = ld::known(db, first.arch)?;
     let (ld, fingerprint, guard) = Ld::new(fingerprint, &profiles, &linker);
-    Ok(Made { work: Arc::new(guard.around(Stage { by, ld: Some(ld) })), fingerprint })
+    Ok(Made { work: Arc::new(guard.around(Stage { by, ld: Some(ld), mix })), fingerprint })
+}
+
+/// A mix, read, with the profile of each part that it names.
+fn written(
+    node: &Instance,
+    word: &Sp<String>,
+    by: By,
+    code: Vec<Arc<Instance>>,
+) -> Result<(Written, Vec<usize>)> {
+    let text = super::items::text(node, word);
+    let written = Written::read(&text)?;
+    if written.by()? != by {
+        let names = |by| match by {
+            By::Whole => "the whole test, as `P0 || P1`",
+            By::Thread => "threads, as `P0`",
+            By::Instruction => "statements, as `P0_0`",
+        };
+        let message =
+            format!("the mix names {}, but parts are {}", names(written.by()?), names(by));
+        return Err(Diag::at(&node.source, word.span, message)
+            .help("`by` of the stage `split` says what parts are"));
+    }
+    let name = |i: &Arc<Instance>| i.profile.as_ref().map_or(String::new(), |p| p.name.clone());
+    let names: Vec<String> = code.iter().map(name).collect();
+    let profiles = written.profiles(&names)?;
+    // Tests are read long after the pipeline, and what is said of one then points into the mix alone.
+    Ok((Written::read(&Source::new("the mix", &*word.value))?, profiles))
 }
 
 impl Stage {
@@ -132,6 +170,10 @@ impl Stage {
         };
         let test = read_test(test)?;
         let split = mix::split(&test, self.by)?;
+        let mix = match &self.mix {
+            Some((written, profiles)) => Some(written.assignment(&split, profiles)?),
+            None => None,
+        };
         let mut parts: Vec<Vec<Option<Test>>> = Vec::new();
         for profile in compiled {
             let results = decode_results(profile).ok_or("code that cannot be read")?;
@@ -161,7 +203,7 @@ impl Stage {
             true => Some(&mut join),
             false => None,
         };
-        let made = mix::link::link(&test, &split, &parts, join, &stop);
+        let made = mix::link::link(&test, &split, &parts, mix.as_deref(), join, &stop);
         if let Some(failure) = broke.into_inner() {
             return Err(failure);
         }

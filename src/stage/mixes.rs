@@ -135,6 +135,11 @@ impl Stage {
             operations: BTreeMap::new(),
             faults: Vec::new(),
         };
+        if !linked.asked.is_empty() {
+            // What was not asked for was not looked at.
+            out.assignments = linked.asked.len().to_string();
+            out.combinations.clone_from(&out.assignments);
+        }
         for (i, piece) in split.pieces.iter().enumerate() {
             let Some(operation) = piece.operation(&test) else { continue };
             let codes = out.operations.entry(operation).or_default();

@@ -138,3 +138,49 @@ fn processes_on_one_cache_agree_while_it_is_reduced() {
     assert_eq!(status, 0, "{text}");
     assert_eq!(s.run("compiled.yaml", "cache").0, clean);
 }
+
+/// Two runs at the same time write the same results; `gc` drops them once, and may be killed while it does.
+#[test]
+fn compacting_that_is_killed_costs_nothing() {
+    let s = Scene::new("");
+    let mut random = Random::new(6);
+    let (clean, ..) = s.run("compiled.yaml", "clean");
+    for round in 0..rounds(3) {
+        // Each of two caches has all of the results; their segments in one folder are a cache with all of them twice.
+        let cache = format!("twice-{round}");
+        s.copy("clean", &cache);
+        s.run("compiled.yaml", "other");
+        for file in s.files("other/segments") {
+            let name = file.file_name().unwrap().to_string_lossy().into_owned();
+            std::fs::copy(&file, s.path(&format!("{cache}/segments")).join(name)).unwrap();
+        }
+        let stats = |cache: &str| -> serde_json::Value {
+            let (status, text) = s.litmake(&["cache", "stats", "--json", "--cache", cache]);
+            assert_eq!(status, 0, "{text}");
+            serde_json::from_str(&text).unwrap()
+        };
+        let before = stats(&cache);
+        assert!(before["duplicates"].as_u64().unwrap() > 10, "{before}");
+        let gc = ["cache", "gc", "--max-size", "1G", "--cache", &cache];
+        let mut child = s.command(&gc).stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(random.below(40_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (report, _, again) = s.run("compiled.yaml", &cache);
+        assert_eq!(
+            (report == clean, again),
+            (true, 0),
+            "{round}: what was there is computed again"
+        );
+        let (status, text) = s.litmake(&gc);
+        assert_eq!(status, 0, "{text}");
+        let after = stats(&cache);
+        assert!(after["bytes"].as_u64() < before["bytes"].as_u64(), "{before} {after}");
+        let few = after["duplicates"].as_u64().unwrap() * 20 <= after["records"].as_u64().unwrap();
+        assert!(few, "{after}");
+        let (report, _, again) = s.run("compiled.yaml", &cache);
+        assert_eq!((report == clean, again), (true, 0), "{round}");
+        let (status, text) = s.litmake(&["cache", "verify", "--cache", &cache]);
+        assert_eq!(status, 0, "{text}");
+    }
+}

@@ -1,11 +1,11 @@
 //! The Linux kernel's C through compilers: which headers are taken, what an edit of them does, what is refused, and
 //! that threads stay what they are under locks and RCU. Where the headers are missing, that is said.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use litmake_needs::{here, need};
 
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, streams};
 
 /// Store buffering with full fences: forbidden.
 const SB: &str = "C SB
@@ -72,16 +72,10 @@ fn code_of_the_kernels_primitives_allows_no_more_than_the_model() {
     }
 }
 
-#[test]
-fn an_edited_header_is_compiled_again_and_its_bug_is_found() {
-    if !here("gcc-12") {
-        return;
-    }
-    let Some(good) = headers("x86") else { return };
-    let s = Scratch::with(&[("SB.litmus", SB)]);
-    // A configured kernel beside its sources, with a header of its own in front of theirs.
+/// Makes a configured kernel for x86 beside its sources, for headers of its own in front of theirs.
+fn own_kernel(s: &Scratch, good: &Path, name: &str) {
     let generated = good.join("arch/x86/include/generated");
-    let own = s.path("linux");
+    let own = s.path(name);
     std::fs::create_dir_all(own.join("arch/x86/include")).unwrap();
     for (from, to) in [
         (generated, "arch/x86/include/generated"),
@@ -90,18 +84,69 @@ fn an_edited_header_is_compiled_again_and_its_bug_is_found() {
     ] {
         std::os::unix::fs::symlink(from.canonicalize().unwrap(), own.join(to)).unwrap();
     }
+}
+
+/// A full fence that orders nothing in the processor.
+const NO_FENCE: &str =
+    "#include_next <asm/barrier.h>\n#undef __smp_mb\n#define __smp_mb() barrier()\n";
+
+#[test]
+fn an_edited_header_is_compiled_again_and_its_bug_is_found() {
+    if !here("gcc-12") {
+        return;
+    }
+    let Some(good) = headers("x86") else { return };
+    let s = Scratch::with(&[("SB.litmus", SB)]);
+    own_kernel(&s, &good, "linux");
     s.write("p.yaml", "name: mine\nextends: gcc-12-kernel-x86_64-O2\nkernel: linux\n");
     let model = model();
     let args = ["check", "--profile", "p.yaml", "--source-model", &model, "SB.litmus"];
     let (status, said) = s.litmake(&args);
     assert_eq!(status, 0, "{said}");
-    let barrier = "#include_next <asm/barrier.h>\n#undef __smp_mb\n#define __smp_mb() barrier()\n";
-    s.write("linux/arch/x86/include/asm/barrier.h", barrier);
+    s.write("linux/arch/x86/include/asm/barrier.h", NO_FENCE);
     let (status, said) = s.litmake(&args);
     assert_eq!(status, 1, "{said}");
     s.write("linux/arch/x86/include/asm/barrier.h", "#include_next <asm/barrier.h>\n");
     let (status, said) = s.litmake(&args);
     assert_eq!(status, 0, "{said}");
+}
+
+/// `LITMAKE_KERNEL` names a kernel, or a folder of them; the key of a profile comes before it.
+#[test]
+fn the_variable_names_a_kernel_for_profiles_that_name_none() {
+    if !here("gcc-12") {
+        return;
+    }
+    let Some(good) = headers("x86") else { return };
+    let s = Scratch::with(&[("SB.litmus", SB)]);
+    own_kernel(&s, &good, "many/x86");
+    s.write("many/x86/arch/x86/include/asm/barrier.h", NO_FENCE);
+    own_kernel(&s, &good, "good");
+    s.write("own.yaml", "name: mine\nextends: gcc-12-kernel-x86_64-O2\nkernel: good\n");
+    let check = |profile: &str, kernel: &str| {
+        let model = model();
+        let args = ["check", "--profile", profile, "--source-model", &model, "SB.litmus"];
+        let mut command = s.command(&args);
+        if !kernel.is_empty() {
+            command.env("LITMAKE_KERNEL", s.path(kernel));
+        }
+        streams(&mut command)
+    };
+    let shipped = "gcc-12-kernel-x86_64-O2";
+    for (profile, kernel, expected) in [
+        (shipped, "", 0),
+        (shipped, "many/x86", 1),
+        (shipped, "many", 1),
+        (shipped, "good", 0),
+        ("own.yaml", "many", 0),
+    ] {
+        let (status, out, err) = check(profile, kernel);
+        assert_eq!(status, expected, "{profile} {kernel}: {out}{err}");
+    }
+    // A kernel that is not there is not replaced by another one.
+    let (status, out, err) = check(shipped, "nowhere");
+    assert_eq!(status, 3, "{out}{err}");
+    assert!((out + &err).contains("nowhere/x86"), "{err}");
 }
 
 #[test]

@@ -576,3 +576,34 @@ fn a_selected_value_depends_on_what_selects_it_on_power() {
     // Where something else is stored, nothing keeps the load in front.
     assert!(states(&thread("r8")).unwrap().contains(&"0:r1=1; 1:r1=1;".to_string()));
 }
+
+/// As C has it: it is equal to 0 and to no location, and there is nothing behind it.
+#[test]
+fn null_is_the_null_pointer_and_no_location() {
+    let c = |init: &str, body: &str, condition: &str| {
+        format!(
+            "C t\n{{ {init} }}\nP0 (int** p, int* x) {{ {body} }}\n\
+             P1 (int** p, int* x) {{ }}\nexists ({condition})\n"
+        )
+    };
+    let tested = "int* r = *p; int v = 5; if (r != NULL) v = *r; else v = 7;";
+    expect(&c("p = NULL; x = 1;", tested, "0:v=7"), &["0:v=7;"]);
+    expect(&c("p = x; x = 1;", tested, "0:v=7"), &["0:v=1;"]);
+    expect(&c("p = x;", "*p = NULL;", "p=NULL"), &["[p]=0;"]);
+    expect(&c("p = x;", "*p = nullptr;", "p=0"), &["[p]=0;"]);
+    expect(&c("", "int* r = NULL; if (!r) *x = 3;", "x=3"), &["[x]=3;"]);
+    expect(&c("x = ATOMIC_VAR_INIT(2);", "*x = ATOMIC_VAR_INIT(*x + 1);", "x=3"), &["[x]=3;"]);
+    // What reads there has no execution.
+    expect(&c("p = NULL;", "int* r = *p; int v = *r;", "0:v=0"), &[]);
+    // In assembly it is no location either.
+    expect("AArch64 t\n{ 0:X1=NULL; }\nP0 ;\n ADD X1,X1,#2 ;\nexists (0:X1=2)\n", &["0:X1=2;"]);
+}
+
+#[test]
+fn published_pointers_may_be_null() {
+    let text = "C t\n{ p = NULL; x = 0; }\n\
+        P0 (int* _Atomic * p, int* x) { *x = 1; atomic_store_explicit(p, x, memory_order_release); }\n\
+        P1 (int* _Atomic * p) { int* r = atomic_load_explicit(p, memory_order_acquire); int v = 5; if (r) v = *r; }\n\
+        exists (1:v=0)\n";
+    expect(text, &["1:v=1;", "1:v=5;"]);
+}

@@ -4,8 +4,9 @@
 // instances, all meet again, and each counts and resets its share. Roles that share a worker are
 // kept apart by a full fence, so that no role sees another's stores early.
 //
-// usage: PROGRAM TEST SEED SECONDS ROUNDS FILE
+// usage: PROGRAM TEST SEED SECONDS ROUNDS FILE [PROCESSORS]
 //   FILE has one environment a line, the numbers of `struct environment` in order.
+//   PROCESSORS are numbers with commas between them: threads run there alone, and take them in this order.
 
 #define _GNU_SOURCE
 #include "harness.h"
@@ -305,8 +306,30 @@ static void count_and_reset(struct worker *me, int reset) {
   }
 }
 
+// The processors that were asked for.
+static uint32_t on[CPU_SETSIZE], on_count;
+
+static void only_on(const char *list) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (char *end; *list; list = *end ? end + 1 : end) {
+    unsigned long cpu = strtoul(list, &end, 10);
+    if (end == list || (*end && *end != ',') || cpu >= CPU_SETSIZE || on_count == CPU_SETSIZE)
+      die("the processors are numbers with commas between them");
+    on[on_count++] = cpu;
+    CPU_SET(cpu, &set);
+  }
+  if (sched_setaffinity(0, sizeof set, &set) != 0) die("these processors may not be used");
+}
+
 static void pin(uint32_t cpu) {
   cpu_set_t set, allowed;
+  if (on_count) {
+    CPU_ZERO(&set);
+    CPU_SET(on[cpu % on_count], &set);
+    sched_setaffinity(0, sizeof set, &set);
+    return;
+  }
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   int count = CPU_COUNT(&allowed), wanted = count ? cpu % count : 0;
@@ -551,7 +574,8 @@ static void run_environment(const struct test *t, const struct environment *e, u
 }
 
 int main(int argc, char **argv) {
-  if (argc != 6) die("usage: PROGRAM TEST SEED SECONDS ROUNDS FILE");
+  if (argc != 6 && argc != 7) die("usage: PROGRAM TEST SEED SECONDS ROUNDS FILE [PROCESSORS]");
+  if (argc == 7) only_on(argv[6]);
   uint32_t test = strtoul(argv[1], NULL, 10);
   struct random seeds = {strtoull(argv[2], NULL, 10)};
   double seconds = strtod(argv[3], NULL);

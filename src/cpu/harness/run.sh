@@ -4,7 +4,7 @@
 #     sh run.sh [SECONDS] > LOG      SECONDS for each test (@SECONDS@)
 #
 # CC and CFLAGS say what compiles them (cc, -O2). CFLAGS are for the tests themselves, where these are in C.
-# Processors are chosen from outside: taskset -c 0,2 sh run.sh
+# ON names processors, in the order in which threads take them: ON=0,2 sh run.sh
 set -eu
 cd "$(dirname "$0")"
 cc=${CC:-cc}
@@ -25,7 +25,7 @@ $cc $well log.c -o log
 status=0
 test=0
 while [ $test -lt @TESTS@ ]; do
-  if ./tests $test $((test + 1)) "$each" 0 environments >counts; then
+  if ./tests $test $((test + 1)) "$each" 0 environments ${ON:+"$ON"} >counts; then
     ./log $test <counts || status=1
   else
     echo "run.sh: test $test ended with status $?" >&2

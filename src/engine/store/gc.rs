@@ -1,7 +1,7 @@
-//! Housekeeping of the store: statistics, verification, merging and dropping of segments.
+//! Housekeeping of the store: statistics, verification, merging, compacting and dropping of segments.
 //!
-//! Whole segments are dropped, least recently useful first. It does not decide what is worth
-//! keeping in any other way.
+//! Of records with one key the newest sound one is kept. Whole segments are dropped, least recently useful
+//! first. It does not decide what is worth keeping in any other way.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,6 +22,8 @@ use litmake_base::records::Kind;
 /// Merging starts when this many small segments lie about.
 const MERGE_FROM: usize = 16;
 const SMALL: u64 = 8 << 20;
+/// A segment is compacted if at least one record in so many is elsewhere too.
+const WORTH: usize = 20;
 const STALE_TEMPORARY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Default, Clone)]
@@ -55,6 +57,17 @@ pub struct GcReport {
     pub freed: u64,
     pub kept: usize,
     pub bytes: u64,
+}
+
+/// What compacting came to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Compacted {
+    /// Segments that were written anew.
+    pub segments: usize,
+    /// Records that were dropped, since another one has their key.
+    pub records: u64,
+    /// Bytes less.
+    pub freed: u64,
 }
 
 fn size_of(segment: &Segment) -> u64 {
@@ -177,7 +190,7 @@ impl Store {
             let guard = File::create(self.dir.join("merge.lock"))?;
             guard.lock()?;
             if segment.path.exists() {
-                self.replace(&[segment])?;
+                self.replace(&[segment], None, &|_| false)?;
                 replaced += 1;
             }
         }
@@ -199,14 +212,68 @@ impl Store {
         if guard.try_lock().is_err() {
             return Ok(());
         }
-        self.replace(&small)
+        self.replace(&small, None, &|_| false)?;
+        Ok(())
     }
 
-    /// Writes the sound records of some segments into a new one, then drops the old ones.
-    fn replace(&self, old: &[Arc<Segment>]) -> io::Result<()> {
+    /// Drops records of which a newer segment has a sound one under the same key, and those that are twice in a
+    /// segment. Each segment is written anew before the old one goes, and the new one takes its place in the order of
+    /// age, so that whoever ends this in the middle loses nothing. Segments that are being written are left alone.
+    pub fn compact(&self) -> io::Result<Compacted> {
+        let mut out = Compacted::default();
+        if self.is_read_only() {
+            return Ok(out);
+        }
+        // One process does so at a time; the lock goes with the file handle.
+        let guard = File::create(self.dir.join("merge.lock"))?;
+        guard.lock()?;
+        let mut seen = FxHashSet::default();
+        for segment in self.everything() {
+            let prefixes = self.index_of(&segment).prefixes();
+            let repeated: Vec<u64> =
+                prefixes.iter().copied().filter(|p| !seen.insert(*p)).collect();
+            let is_worth_it = !repeated.is_empty() && repeated.len() * WORTH >= prefixes.len();
+            // Another process may have merged it away.
+            if !is_worth_it || !segment.path.exists() {
+                continue;
+            }
+            let repeated: FxHashSet<u64> = repeated.into_iter().collect();
+            let mut newer = self.everything();
+            newer.truncate(newer.iter().position(|s| s.path == segment.path).unwrap_or(0));
+            newer.retain(|s| s.path.exists());
+            let is_elsewhere = |key: &Digest| {
+                repeated.contains(&key.prefix()) && newer.iter().any(|s| self.holds(s, key))
+            };
+            let before = size_of(&segment);
+            let (kept, after) =
+                self.replace(std::slice::from_ref(&segment), Some(&segment), &is_elsewhere)?;
+            out.segments += 1;
+            out.records += (prefixes.len() as u64).saturating_sub(kept);
+            out.freed += before.saturating_sub(after);
+        }
+        Ok(out)
+    }
+
+    /// Whether a segment has a sound record under a key.
+    fn holds(&self, segment: &Segment, key: &Digest) -> bool {
+        let is_it = |offset| segment.read(offset).is_ok_and(|record| record.key == *key);
+        self.index_of(segment).find(key).into_iter().any(is_it)
+    }
+
+    /// Writes the sound records of some segments into a new one, then drops the old ones. Left out are keys that are
+    /// `elsewhere`. The new segment is the newest, or as old as `age`. Gives how many records and bytes it has.
+    fn replace(
+        &self,
+        old: &[Arc<Segment>],
+        age: Option<&Segment>,
+        elsewhere: &dyn Fn(&Digest) -> bool,
+    ) -> io::Result<(u64, u64)> {
         let mut seen = FxHashSet::default();
         let mut batch: Vec<(Kind, Digest, Vec<u8>)> = Vec::new();
-        let mut writer = self.begin()?;
+        let mut writer = match age {
+            Some(segment) => self.begin_at(segment.begun())?,
+            None => self.begin()?,
+        };
         let mut index = Index::empty();
         let mut flush = |batch: &mut Vec<(Kind, Digest, Vec<u8>)>, index: &mut Index| {
             let mut buffer = Vec::new();
@@ -219,6 +286,7 @@ impl Store {
             writer.len += buffer.len() as u64;
             io::Result::Ok(writer.len)
         };
+        let mut kept = 0;
         let copied = (|| {
             for segment in old {
                 let bytes = segment.bytes()?;
@@ -227,7 +295,8 @@ impl Store {
                 // What was put last counts.
                 for at in places.into_iter().rev() {
                     let Ok(record) = segment::decode_record(&bytes[at..]) else { continue };
-                    if seen.insert(record.key) {
+                    if seen.insert(record.key) && !elsewhere(&record.key) {
+                        kept += 1;
                         batch.push((record.kind, record.key, record.value));
                         if batch.len() >= 1024 {
                             flush(&mut batch, &mut index)?;
@@ -257,18 +326,22 @@ impl Store {
             false => None,
         };
         let gone: FxHashSet<PathBuf> = old.iter().map(|s| s.path.clone()).collect();
+        let mut size = 0;
         {
             let mut sealed = write(&self.sealed);
+            let place =
+                sealed.iter().position(|s| gone.contains(&s.path)).filter(|_| age.is_some());
             sealed.retain(|s| !gone.contains(&s.path));
             if let Some(Opened::Sealed(merged)) = merged {
-                sealed.insert(0, Arc::new(merged));
+                size = size_of(&merged);
+                sealed.insert(place.unwrap_or(0), Arc::new(merged));
             }
         }
         for path in gone {
             let _ = fs::remove_file(&path);
             let _ = fs::remove_file(path.with_extension("idx"));
         }
-        Ok(())
+        Ok((kept, size))
     }
 
     /// Drops whole segments: those not used for `keep`, then the least recently used until the

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use gc::{GcOptions, GcReport, Stats, VerifyReport};
+pub use gc::{Compacted, GcOptions, GcReport, Stats, VerifyReport};
 use litmake_base::digest::Digest;
 pub use litmake_base::records::Kind;
 use litmake_base::records::{Put, Records};
@@ -440,11 +440,15 @@ impl Store {
     }
 
     fn begin(&self) -> io::Result<Writer> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.begin_at(now.as_micros() as u64)
+    }
+
+    /// Begins a segment as old as one that was begun at a time, in microseconds.
+    fn begin_at(&self, micros: u64) -> io::Result<Writer> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
         let path = self.segments_dir().join(format!(
-            "{:016x}-{:08x}-{:04x}.seg",
-            now.as_micros() as u64,
+            "{micros:016x}-{:08x}-{:04x}.seg",
             std::process::id(),
             COUNTER.fetch_add(1, Ordering::Relaxed)
         ));
@@ -453,7 +457,7 @@ impl Store {
             OpenOptions::new().read(true).write(true).create_new(true).open(&temporary)?;
         let ready = file
             .lock()
-            .and_then(|()| file.write_all(&segment::encode_header(now.as_secs())))
+            .and_then(|()| file.write_all(&segment::encode_header(micros / 1_000_000)))
             .and_then(|()| fs::rename(&temporary, &path));
         if let Err(e) = ready {
             let _ = fs::remove_file(&temporary);

@@ -273,6 +273,16 @@ impl Index {
         }
     }
 
+    /// The first 64 bits of the key of every record.
+    pub fn prefixes(&self) -> Vec<u64> {
+        match self {
+            Index::Map(map) => map.iter().flat_map(|(p, at)| at.iter().map(|_| *p)).collect(),
+            Index::Sorted(entries) => {
+                entries.chunks_exact(INDEX_ENTRY).map(|entry| u64_at(entry, 0)).collect()
+            }
+        }
+    }
+
     /// All offsets, in key order for a sorted index.
     pub fn offsets(&self) -> Vec<u64> {
         match self {
@@ -413,6 +423,12 @@ impl Segment {
 
     pub fn name(&self) -> String {
         self.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// When it was begun, in microseconds, which its name begins with.
+    pub fn begun(&self) -> u64 {
+        let name = self.name();
+        u64::from_str_radix(name.split('-').next().unwrap_or_default(), 16).unwrap_or(0)
     }
 
     pub fn index_path(&self) -> PathBuf {

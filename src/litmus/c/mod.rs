@@ -11,5 +11,5 @@ mod parse_expr;
 mod print;
 pub mod types;
 
-pub use parse::{parse_function, parse_type};
+pub use parse::{no_definitions, parse_function, parse_type};
 pub use print::{print_declaration, print_expr, print_function, print_statement, print_type};

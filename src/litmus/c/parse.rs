@@ -10,6 +10,7 @@ use super::lex::{Kind, Tok, Token, tokens};
 use super::types::{BOOL, qualify, typedef};
 use crate::Type;
 use litmake_base::diag::{Diag, Result, Source, Span, nearest};
+use litmake_base::failure::FailureKind;
 
 /// Bound of the nesting of statements, of parentheses, and of the height of expressions.
 pub(super) const MAX_DEPTH: u32 = 96;
@@ -40,6 +41,22 @@ pub(super) struct Parser<'a> {
     pub depth: u32,
     /// What the specifiers that were read last say beside the type.
     head: Head,
+}
+
+/// Refuses what defines a type, by the word that opens it.
+#[cold]
+pub fn no_definitions(source: &Source, span: Span, word: &str) -> Box<Diag> {
+    let what = match word {
+        "typedef" => "a type of one's own (`typedef`) is not read".to_string(),
+        "enum" => "the constants of an `enum` are not read".to_string(),
+        word => format!("the members of a `{word}` are not read"),
+    };
+    let help = match word {
+        "typedef" => "write the type itself",
+        "enum" => "write numbers",
+        _ => "use one shared location for each member, or an array of bytes: `*(int *)(s + 4)`",
+    };
+    Diag::at(source, span, what).kind(FailureKind::Unsupported).help(help)
 }
 
 /// Words among specifiers that are no part of a type.
@@ -259,6 +276,10 @@ impl<'a> Parser<'a> {
                 "float" | "double" => base = Some(Type::Named(w.to_string())),
                 "struct" | "union" | "enum" => {
                     self.skip();
+                    let defines = matches!(self.peek_at(1), Tok::Punct("{")) || self.is("{");
+                    if defines {
+                        return Err(no_definitions(self.source, start.to(self.last_span()), w));
+                    }
                     let (name, _) = self.name(&format!("the name of the {w}"))?;
                     base = Some(Type::Named(format!("{w} {name}")));
                     continue;

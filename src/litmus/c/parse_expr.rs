@@ -3,7 +3,9 @@
 use super::ast::{Annotated, BinaryOp, Change, Expr, ExprKind, IntLit, Primitive, UnaryOp};
 use super::lex::{Kind, Tok};
 use super::parse::{MAX_DEPTH, Parser};
+use super::types::UNREAD;
 use litmake_base::diag::{Diag, Result, Span};
+use litmake_base::failure::FailureKind;
 
 impl Parser<'_> {
     /// An expression, commas included.
@@ -200,6 +202,21 @@ impl Parser<'_> {
                 let value = u128::from(w == "true");
                 self.skip();
                 self.make(ExprKind::Int(IntLit::plain(value)), start)
+            }
+            Tok::Word("NULL" | "nullptr", _) => {
+                self.skip();
+                self.make(ExprKind::Int(IntLit::plain(0)), start)
+            }
+            Tok::Word("ATOMIC_VAR_INIT", _) => {
+                self.skip();
+                self.expect("(", "behind `ATOMIC_VAR_INIT`")?;
+                let e = self.assignment()?;
+                self.expect(")", "after the value")?;
+                Ok(e)
+            }
+            Tok::Word(w, _) if UNREAD.contains(&w) => {
+                Err(Diag::at(self.source, start, format!("`{w}` is not part of the C subset"))
+                    .kind(FailureKind::Unsupported))
             }
             Tok::Word(w, Kind::Name) => {
                 let mut name = w.to_string();

@@ -111,7 +111,22 @@ const TYPE_WORDS: &[&str] = &[
 /// Words that no variable may have.
 const RESERVED: &[&str] = &[
     "if", "else", "while", "do", "for", "return", "break", "continue", "goto", "switch", "case",
-    "default", "sizeof", "typedef",
+    "default", "sizeof", "typedef", "NULL", "nullptr",
+];
+
+/// Words of C, and of compilers, that open what is not read.
+pub const UNREAD: &[&str] = &[
+    "_Generic",
+    "_Static_assert",
+    "static_assert",
+    "_Alignof",
+    "alignof",
+    "offsetof",
+    "typeof",
+    "__typeof__",
+    "asm",
+    "__asm__",
+    "__asm",
 ];
 
 /// What is known of words: the types that names of one word stand for, and keywords.
@@ -140,7 +155,8 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let mut kinds: FxHashMap<String, Kind> =
         types.keys().map(|name| (name.clone(), Kind::Type)).collect();
     kinds.extend(TYPE_WORDS.iter().map(|w| (w.to_string(), Kind::Type)));
-    kinds.extend(RESERVED.iter().map(|w| (w.to_string(), Kind::Reserved)));
+    let reserved = RESERVED.iter().chain(UNREAD);
+    kinds.extend(reserved.map(|w| (w.to_string(), Kind::Reserved)));
     Words { types, kinds }
 });
 

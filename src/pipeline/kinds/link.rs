@@ -16,6 +16,10 @@ pub struct Link {
     /// How parts are put together.
     #[serde(default)]
     pub link: LinkBy,
+    /// Only this mix, and each of its profiles alone: `(A(P0_0); B(P0_1)) || (A(P1_0))`, where a letter stands
+    /// for an instance of `from` in their order; a profile may also be written by its name.
+    #[serde(default)]
+    pub mix: Option<Sp<String>>,
 }
 
 impl Options for Link {

@@ -60,9 +60,8 @@ fn changes(run: &Ran, i: usize) -> Changes {
         out.compared += all;
     }
     // Code is shown for a few, those whose outcomes changed before others.
-    let moved = |t: &Changed| !t.gained.is_empty() || !t.lost.is_empty();
     let mut first: Vec<usize> = (0..out.tests.len()).collect();
-    first.sort_by_key(|n| !moved(&out.tests[*n]));
+    first.sort_by_key(|n| !out.tests[*n].moved());
     for n in first.into_iter().take(CODE_SHOWN) {
         let text = |input: usize| run.simulated(i, input, &out.tests[n].test);
         let (before, after) = (text(0).unwrap_or_default(), text(1).unwrap_or_default());

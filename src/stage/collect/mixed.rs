@@ -9,6 +9,7 @@ use super::{Ran, content, family, label};
 use litmake_base::plain;
 use litmake_engine::run::Engine;
 use litmake_mix::By;
+use litmake_pipeline::kinds::Kind;
 use litmake_profile::Profile;
 use litmake_report::{
     Clash, Class, Coded, Compatibility, Error, Finding, Judged, Mixes, Outcomes, Report,
@@ -71,7 +72,10 @@ pub fn collect(run: &Ran, i: usize, out: &mut Report) -> Vec<Finding> {
             all.push((item, mixed));
         }
     }
-    out.compatibility.push(stage.compatibility(&all));
+    // One mix does not say how profiles get on.
+    if !matches!(&plan.nodes[mixes.plan].kind, Kind::Link(link) if link.mix.is_some()) {
+        out.compatibility.push(stage.compatibility(&all));
+    }
     let mut findings = Vec::new();
     for (item, mixed) in &all {
         stage.test(item, mixed, out);

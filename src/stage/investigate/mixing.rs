@@ -122,7 +122,8 @@ impl Investigator<'_> {
     /// What all mixes of a case allow, its parts replaced by these.
     fn judged(&mut self, way: &Way, case: &Case, parts: &[Vec<Option<Test>>]) -> Option<Judged> {
         let context = self.context;
-        let (linked, texts) = link(&case.test, &case.split, parts, None, &|| context.stopped())?;
+        let stop = || context.stopped();
+        let (linked, texts) = link(&case.test, &case.split, parts, None, None, &stop)?;
         if texts.len() > MIXES || linked.usable.len() < parts.len() {
             return None;
         }

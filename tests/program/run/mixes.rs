@@ -173,3 +173,95 @@ fn what_a_link_needs_is_said() {
     let text = error(&MIXES.replace("source: source", "source: target"));
     assert!(text.contains("made from different lists of tests"), "{text}");
 }
+
+/// Armv8's store and Armv7's load are right alone and clash; the paper's figure 1 has this mix.
+#[test]
+fn one_mix_is_checked_in_the_notation_of_reports() {
+    const CLANG: &str = "clang-16";
+    if !here(CLANG) {
+        return;
+    }
+    let s = project(SOUND);
+    s.write("sb.litmus", &STORE_BUFFERING.replace("TYPE", "int"));
+    let (v8, v7) = ("clang-16-armv8-O2", "clang-16-armv7-O2");
+    let profiles = ["--profile", v8, "--profile", v7];
+    let check = |mix: &str, more: &[&str]| {
+        let args = [&["check", "-q", "--json", "--mix", mix, "sb.litmus"], more].concat();
+        let (status, text) = s.litmake(&args);
+        (status, serde_json::from_str::<serde_json::Value>(&text).unwrap_or(text.into()))
+    };
+    let (status, report) = check("(A(P0_0); B(P0_1)) || (A(P1_0); A(P1_1))", &profiles);
+    assert_eq!(status, 1, "{report}");
+    assert_eq!(report["findings"][0]["class"], "mixing");
+    // The mix, and two profiles alone.
+    assert_eq!(report["mixes"][0]["tests"], 3, "{report}");
+    assert_eq!(report["mixes"][0]["assignments"], "3");
+    assert!(report.get("compatibility").is_none(), "{report}");
+    // The other way round, a store with its barrier and a load that needs none.
+    for right in [
+        "(B(P0_0); A(P0_1)) || (B(P1_0); A(P1_1))",
+        "(comp_2(P0_0); c1(P0_1)) || (B(P1_0); clang-16-armv7-O2(P1_1))",
+    ] {
+        let (status, report) = check(right, &profiles);
+        assert_eq!(status, 0, "{report}");
+        assert_eq!(report["mixes"][0]["unknown"], serde_json::Value::Null, "{report}");
+    }
+    // What a report prints is accepted as it is, by each way to link.
+    let found = report["findings"][0]["mix"].as_str().unwrap();
+    for link in ["splice", "ld"] {
+        let (status, again) = check(found, &["--link", link]);
+        assert_eq!(status, 1, "{again}");
+        assert_eq!(again["findings"][0]["mix"], found);
+        assert_eq!(again["findings"][0]["id"], report["findings"][0]["id"], "{link}");
+    }
+    // By threads, each of which is right alone.
+    let (status, report) = check("(A(P0)) || (B(P1))", &profiles);
+    assert_eq!(status, 0, "{report}");
+    // So says a pipeline.
+    let mix = "(B(P0_0); B(P0_1)) || (B(P1_0); A(P1_1))";
+    s.write("p.yaml", &MIXES.replace("from: code }", &format!("from: code, mix: '{mix}' }}")));
+    let (status, report) = s.run(&[]);
+    assert_eq!((status, &report["mixes"][0]["tests"]), (1, &3.into()), "{report}");
+}
+
+#[test]
+fn a_wrong_mix_is_pointed_at() {
+    let s = project(SOUND);
+    s.write("sb.litmus", &STORE_BUFFERING.replace("TYPE", "int"));
+    let profiles = ["--profile", "clang-16-armv8-O2", "--profile", "clang-16-armv7-O2"];
+    for (mix, more, status, said) in [
+        (
+            "(A(P0_0)) || (B(P1_0)",
+            &profiles[..],
+            2,
+            "--mix:1:14: error: this bracket is not closed",
+        ),
+        (
+            "(A(P0_0)) || (C(P1_0))",
+            &profiles,
+            2,
+            "--mix:1:15: error: `C` stands for profile 3, and there are 2",
+        ),
+        ("(A(P0_0)) || (A(P1_0))", &profiles, 2, "--profile clang-16-armv7-O2 is not in the mix"),
+        ("(A(P0_0)) || (B(P1_0))", &[], 2, "--mix:1:2: error: "),
+        ("(nothing(P0_0))", &[], 2, "--mix:1:2: error: "),
+        (
+            "(A(P0)) || (B(P1))",
+            &[&profiles[..], &["--split", "instruction"]].concat(),
+            2,
+            "--split does not agree",
+        ),
+        ("(A(P0_0)) || (B(P1_0))", &["--link", "ld", "--passes"], 2, "--passes"),
+    ] {
+        let (was, text) = s.litmake(&[&["check", "--mix", mix, "sb.litmus"], more].concat());
+        assert_eq!(was, status, "{mix}: {text}");
+        assert!(text.contains(said), "{mix}: {text}");
+    }
+    if here("clang-16") {
+        let mix = "(A(P0_0); B(P0_1)) || (A(P1_0); B(P2_0))";
+        let args = ["check", "-q", "--mix", mix, "sb.litmus"];
+        let (status, text) = s.litmake(&[&args[..], &profiles].concat());
+        assert_eq!(status, 3, "{text}");
+        assert!(text.contains("the mix:1:35: error: the test has no part `P2_0`"), "{text}");
+    }
+}

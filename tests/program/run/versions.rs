@@ -159,6 +159,21 @@ fn versions_differ_in_code_and_in_outcomes() {
     assert_eq!(executed(&report), 0, "all is known");
     assert_eq!(report["changes"][0]["lost"], 1);
     assert_eq!(report["changes"][0]["tests"][0]["test"], "tests/sb.litmus");
+    // What a baseline knows is no reason to fail; what it does not, is.
+    s.write("report.json", &json);
+    let update = ["baseline", "update", "report.json", "--baseline", "known.json"];
+    assert_eq!(s.litmake(&update), (0, "known.json: 0 known findings, 1 known change\n".into()));
+    let known = [&args[..], &["--baseline", "known.json"]].concat();
+    let (status, text) = s.litmake(&known);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("the baseline knows the other outcomes of 1 of 1 test\n"), "{text}");
+    assert!(!text.contains("0:r=0; 1:r=0;"), "{text}");
+    let other =
+        std::fs::read_to_string(s.path("known.json")).unwrap().replace("\"0:r\"", "\"0:s\"");
+    s.write("other.json", &other);
+    let (status, text) = s.litmake(&[&args[..], &["--baseline", "other.json"]].concat());
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("  - 0:r=0; 1:r=0;\n"), "{text}");
     // Another version of which the code is equal is compiled, and not simulated.
     s.write("cc-9", SOUND);
     let (status, json) = s.litmake(&[&args[..], &["--json"]].concat());
@@ -169,6 +184,13 @@ fn versions_differ_in_code_and_in_outcomes() {
         stages.filter(|s| s["kind"] == kind).map(|s| s["executed"].as_u64().unwrap()).sum()
     };
     assert_eq!((of("compile"), of("simulate")), (4, 0), "two threads a test");
+    // What was known and is gone is said, and forgotten by the next baseline.
+    let (status, json) = s.litmake(&[&known[..], &["--json"]].concat());
+    assert_eq!(status, 0, "{json}");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["changes"][0]["gone"], serde_json::json!(["tests/sb.litmus"]));
+    s.write("report.json", &json);
+    assert_eq!(s.litmake(&update), (0, "known.json: 0 known findings\n".into()));
     let (status, text) = s.litmake(&["diff", "--profile", "cc-9-O1", "tests/sb.litmus"]);
     assert_eq!(status, 2);
     assert!(text.contains("two profiles are needed"), "{text}");

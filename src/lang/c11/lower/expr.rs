@@ -79,8 +79,9 @@ impl Lower<'_> {
     }
 
     fn no_members(&self, span: Span) -> Box<litmake_base::diag::Diag> {
-        self.error(span, "members of structures are not supported")
-            .help("use one shared location for each member")
+        self.error(span, "members of structures are not supported").help(
+            "use one shared location for each member, or an array of bytes: `*(int *)(s + 4)`",
+        )
     }
 
     fn size(&self, ty: &Type, span: Span) -> Result<Value> {
