@@ -373,6 +373,37 @@ fn many_short_runs_leave_few_files() {
     assert!(store.verify().broken.is_empty());
 }
 
+/// Merging keeps the order of age: what a large segment has is not hidden by what was written before it.
+#[test]
+fn merging_keeps_the_newest_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |store: &Store, i: u64, value: &[u8]| {
+        store.put(&[Put { kind: Kind::Action, key: key(i), value }]);
+    };
+    let short = |from: u64| {
+        for n in from..from + 30 {
+            put(&open(dir.path()), n, &value(n));
+        }
+    };
+    put(&open(dir.path()), 1, b"old");
+    short(1000);
+    {
+        let store = open(dir.path());
+        put(&store, 1, b"new");
+        // Bytes that are all alike would be packed.
+        let mut random = Random(7);
+        let noise: Vec<u8> = (0..10 << 20).map(|_| random.below(256) as u8).collect();
+        put(&store, 2, &noise);
+    }
+    let large = files(dir.path(), "seg");
+    assert!(large.iter().any(|f| f.metadata().unwrap().len() > 8 << 20));
+    short(2000);
+    assert!(files(dir.path(), "seg").len() < 40);
+    let store = open(dir.path());
+    assert_eq!(store.get_one(&key(1)).as_deref(), Some(&b"new"[..]));
+    assert!((0..30).all(|n| [1000, 2000].iter().all(|k| store.get_one(&key(k + n)) == Some(value(k + n)))));
+}
+
 #[test]
 fn gc_drops_the_least_recently_used_and_nothing_in_use() {
     let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::guard::Guard;
@@ -20,8 +21,15 @@ use litmake_toolchain::kind;
 use litmake_toolchain::runtime::Runtime;
 use serde::{Deserialize, Serialize};
 
-/// A compiler that a profile names, or why there is none.
-type Found = Result<Fingerprint, Failure>;
+/// A compiler that a profile names, with its libraries and what these rest on; or why there is none.
+type Found = Result<(Fingerprint, Libraries), Failure>;
+
+#[derive(Clone)]
+struct Libraries {
+    runtime: Arc<Runtime>,
+    digest: Digest,
+    evidence: Arc<Evidence>,
+}
 
 /// Compilers and their libraries that were looked up already.
 #[derive(Default)]
@@ -37,7 +45,6 @@ pub struct Compilers {
 #[derive(Default)]
 struct Known {
     found: HashMap<Digest, Found>,
-    runtimes: HashMap<Digest, (Arc<Runtime>, Digest, Arc<Evidence>)>,
     notes: BTreeSet<String>,
 }
 
@@ -107,19 +114,49 @@ impl Compilers {
         self.known().notes.iter().cloned().collect()
     }
 
+    /// Looks some profiles' compilers up at the same time, since each is asked several times and all that is done
+    /// meanwhile is to wait.
+    pub fn look_up(&self, profiles: &[Arc<Profile>], records: &dyn Records) {
+        let distinct: BTreeMap<Digest, &Profile> =
+            profiles.iter().map(|profile| (key(profile), &**profile)).collect();
+        let profiles: Vec<&Profile> = distinct.into_values().collect();
+        let next = AtomicUsize::new(0);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(profiles.len()) {
+                scope.spawn(|| {
+                    while let Some(profile) = profiles.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        self.found(profile, records);
+                    }
+                });
+            }
+        });
+    }
+
+    /// What a profile's compiler is, asked where that is not known.
+    fn found(&self, profile: &Profile, records: &dyn Records) -> Found {
+        let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(&profile.name));
+        if !is_wanted {
+            return Err(fingerprint::not_installed(&profile.compiler));
+        }
+        let key = key(profile);
+        if let Some(found) = self.known().found.get(&key) {
+            return found.clone();
+        }
+        let found = fingerprint(profile, &self.looks, records).map(|compiler| {
+            let (runtime, evidence) =
+                Runtime::remembered(profile, &compiler.program, &self.looks, records);
+            let digest = runtime.digest(records);
+            let evidence = Arc::new(evidence);
+            (compiler, Libraries { runtime: Arc::new(runtime), digest, evidence })
+        });
+        self.known().found.entry(key).or_insert(found).clone()
+    }
+
     /// The compiler of a profile, with its libraries.
     pub fn tool(&self, profile: &Profile, records: &dyn Records) -> Tool {
-        let key = key(profile);
-        let (looks, mut known) = (&self.looks, self.known());
-        let is_wanted = self.only.as_ref().is_none_or(|only| only.contains(&profile.name));
-        let found = match is_wanted {
-            true => {
-                let look = || fingerprint(profile, looks, records);
-                known.found.entry(key).or_insert_with(look).clone()
-            }
-            false => Err(fingerprint::not_installed(&profile.compiler)),
-        };
-        let found = match found {
+        let found = self.found(profile, records);
+        let (found, libraries) = match found {
             Ok(found) => found,
             Err(failure) => {
                 if let Some(away) = self.away.get(&profile.name) {
@@ -135,29 +172,20 @@ impl Compilers {
                 };
             }
         };
-        for what in &found.unseen {
-            known.notes.insert(format!(
+        let said = found.unseen.iter().map(|what| {
+            format!(
                 "what `{}` makes may depend on what cannot be seen: {what}; if it does, name it under \
                  `inputs` in the profile",
                 profile.compiler
-            ));
-        }
-        let (runtime, libraries, evidence) = known
-            .runtimes
-            .entry(key)
-            .or_insert_with(|| {
-                let (runtime, evidence) =
-                    Runtime::remembered(profile, &found.program, looks, records);
-                let digest = runtime.digest(records);
-                (Arc::new(runtime), digest, Arc::new(evidence))
-            })
-            .clone();
+            )
+        });
+        self.known().notes.extend(said);
         Tool {
             program: Ok(found.program),
             digest: found.digest,
-            runtime,
-            libraries,
-            guard: Guard::new(&self.looks, vec![found.evidence, evidence]),
+            runtime: libraries.runtime,
+            libraries: libraries.digest,
+            guard: Guard::new(&self.looks, vec![found.evidence, libraries.evidence]),
             is_away: false,
         }
     }

@@ -110,16 +110,21 @@ impl Workspace {
     /// that they read has changed.
     pub fn prepare(&mut self, records: &dyn Records) -> Result<Prepared> {
         let plan = self.plan()?;
-        let mut questions = Vec::new();
+        let (mut questions, mut profiles) = (Vec::new(), Vec::new());
         for node in &plan.nodes {
             let consumed: Vec<_> = node.inputs.iter().map(|j| &*plan.nodes[*j].instance).collect();
-            questions.extend(kinds::of(&node.kind).build.asks(node, &consumed));
+            let asked = kinds::of(&node.kind).build.asks(node, &consumed);
+            if !asked.is_empty() {
+                profiles.extend(node.profile.iter().chain(&node.mixed).cloned());
+            }
+            questions.extend(asked);
         }
         let mut shared = Shared::default();
         if let Some(only) = &self.only {
             shared.of::<Compilers>().only(only.clone());
         }
         shared.of::<Compilers>().away(self.away.clone());
+        shared.of::<Compilers>().look_up(&profiles, records);
         probes::ask(
             self.planning.db_mut(),
             questions,

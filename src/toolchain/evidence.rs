@@ -148,15 +148,28 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
     let stamp = Some(Stamp::of(&meta));
     let kind = if meta.is_dir() { Seen::Folder } else { Seen::File };
     let digest = match look {
-        Look::Link => {
-            std::fs::read_link(path).ok().map(|to| Digest::of(to.as_os_str().as_encoded_bytes()))
-        }
+        Look::Link => leads(path).map(|to| Digest::of(to.as_os_str().as_encoded_bytes())),
         Look::Names if meta.is_dir() => names(path),
         // Whoever asks for the size and the time of a file wants to know whether it is another.
         Look::Kind | Look::Content if meta.is_file() => content_of(path, known).ok(),
         Look::Kind | Look::Names | Look::Content => None,
     };
     (digest.map_or(kind, Seen::Digest), stamp)
+}
+
+/// Where a link leads. `/lib` and its like are links to `/usr/lib`, or mounts of it, as sandboxes have them: what is
+/// below is the same, and so are the answers of whoever looked.
+fn leads(path: &Path) -> Option<PathBuf> {
+    let name = path.strip_prefix("/").ok().filter(|name| name.components().count() == 1);
+    if let Some(name) = name {
+        let below = Path::new("usr").join(name);
+        let which = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+        let folder = which(path);
+        if folder.is_some() && folder == which(&Path::new("/").join(&below)) {
+            return Some(below);
+        }
+    }
+    std::fs::read_link(path).ok()
 }
 
 fn names(folder: &Path) -> Option<Digest> {

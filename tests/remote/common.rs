@@ -73,6 +73,12 @@ pub struct Server {
     seen: Vec<(PathBuf, PathBuf)>,
 }
 
+/// The folders of this machine that a sandbox has, and where it has them.
+pub fn system() -> Vec<(PathBuf, PathBuf)> {
+    let all = ["/usr", "/etc", "/opt", "/bin", "/lib", "/lib64"].map(PathBuf::from);
+    all.into_iter().filter_map(|place| Some((place.canonicalize().ok()?, place))).collect()
+}
+
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -104,9 +110,7 @@ impl Server {
         let run = self.casd.with_file_name("buildbox-run");
         let mut out = vec![format!("--buildbox-run={}", run.display())];
         out.extend(["--jobs".into(), self.workers.to_string(), "--cache-failures=false".into()]);
-        let system = ["/usr", "/etc", "/bin", "/lib", "/lib64"].map(PathBuf::from);
-        let system = system.into_iter().filter_map(|p| Some((p.canonicalize().ok()?, p)));
-        for (here, there) in system.chain(self.seen.iter().cloned()) {
+        for (here, there) in system().into_iter().chain(self.seen.iter().cloned()) {
             let mount = format!("{}:{}", here.display(), there.display());
             out.push(format!("--runner-arg=--ro-bind-mount={mount}"));
         }

@@ -6,7 +6,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::common::{COMPILER, Scratch, Server, flip, free_port};
+use litmake::base::records::Nowhere;
+use litmake::toolchain::evidence::{Evidence, Looks};
+use litmake::toolchain::trace::Look;
+
+use crate::common::{COMPILER, Scratch, Server, flip, free_port, system};
 
 /// The program that workers run: this one, without what debuggers want of it, since it is sent.
 fn program() -> &'static Path {
@@ -329,4 +333,62 @@ fn an_endpoint_that_executes_nothing_is_said_and_work_goes_on_or_not_as_asked() 
         assert_eq!(status, 2, "{args:?}: {text}");
         assert!(text.contains(words), "{args:?}: {text}");
     }
+}
+
+/// Names the file with what another process saw.
+const SEEN: &str = "LITMAKE_TEST_SEEN";
+
+/// A compiler that was asked here is not asked again by each worker, where a worker has the same files: also where
+/// `/lib` is a link here, and there a mount.
+#[test]
+fn what_was_seen_here_holds_in_a_sandbox_with_the_same_files() {
+    if !litmake_needs::here("bwrap") {
+        return;
+    }
+    let looks = ["/lib", "/lib64", "/bin", "/usr"].map(|place| (PathBuf::from(place), Look::Link));
+    let others = [
+        ("/opt", Look::Names),
+        ("/lib", Look::Kind),
+        ("/bin/sh", Look::Content),
+        ("/usr/bin/env", Look::Kind),
+        ("/nothing", Look::Link),
+    ];
+    let others = others.map(|(path, look)| (PathBuf::from(path), look));
+    let seen = Evidence::collect(looks.into_iter().chain(others), &Looks::default(), &Nowhere);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("seen");
+    std::fs::write(&file, serde_json::to_string(&seen).unwrap()).unwrap();
+    let this = std::env::current_exe().unwrap();
+    let holds = |mounts: &[(PathBuf, PathBuf)]| {
+        let mut command = Command::new("bwrap");
+        command.args(["--dev", "/dev", "--proc", "/proc"]);
+        for (here, there) in mounts {
+            command.arg("--ro-bind").args([here, there]);
+        }
+        command.arg("--ro-bind").args([dir.path(), dir.path()]);
+        command.arg("--ro-bind").args([&this, &dir.path().with_extension("test")]);
+        command.arg(dir.path().with_extension("test")).env(SEEN, &file);
+        command.args(["--exact", "--ignored", "execution::what_is_seen_holds"]);
+        let ended = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(said.contains("1 passed") || said.contains("1 failed"), "{ended:?}");
+        ended.status.success()
+    };
+    assert!(holds(&system()));
+    // Another folder in the place of one is seen.
+    let mut other = system();
+    other.iter_mut().filter(|(_, there)| there == Path::new("/opt")).for_each(|(here, _)| {
+        *here = dir.path().to_path_buf();
+    });
+    if Path::new("/opt").is_dir() {
+        assert!(!holds(&other));
+    }
+}
+
+#[test]
+#[ignore = "the test above runs it, in a sandbox"]
+fn what_is_seen_holds() {
+    let text = std::fs::read_to_string(std::env::var_os(SEEN).unwrap()).unwrap();
+    let seen: Evidence = serde_json::from_str(&text).unwrap();
+    assert!(seen.holds(&Looks::default(), &Nowhere));
 }

@@ -190,21 +190,20 @@ impl Store {
             let guard = File::create(self.dir.join("merge.lock"))?;
             guard.lock()?;
             if segment.path.exists() {
-                self.replace(&[segment], None, &|_| false)?;
+                self.replace(std::slice::from_ref(&segment), &segment, &|_| false)?;
                 replaced += 1;
             }
         }
         Ok(replaced)
     }
 
-    /// Merges small segments, so that a thousand short runs do not leave a thousand files.
+    /// Merges small segments, so that a thousand short runs do not leave a thousand files. Only those are merged that
+    /// follow each other in age: a record in a segment between them is newer than that of the older ones.
     pub(super) fn merge_small(&self) -> io::Result<()> {
-        let small: Vec<Arc<Segment>> = self
-            .everything()
-            .into_iter()
-            .filter(|s| s.path.exists() && size_of(s) < SMALL)
-            .collect();
-        if small.len() < MERGE_FROM || self.is_read_only() {
+        let all = self.everything();
+        let is_small = |s: &Arc<Segment>| s.path.exists() && size_of(s) < SMALL;
+        let small = all.iter().filter(|s| is_small(s)).count();
+        if small < MERGE_FROM || self.is_read_only() {
             return Ok(());
         }
         // One process merges at a time; the lock goes with the file handle.
@@ -212,7 +211,11 @@ impl Store {
         if guard.try_lock().is_err() {
             return Ok(());
         }
-        self.replace(&small, None, &|_| false)?;
+        for run in all.chunk_by(|a, b| is_small(a) && is_small(b)) {
+            if let [newest, _, ..] = run {
+                self.replace(run, newest, &|_| false)?;
+            }
+        }
         Ok(())
     }
 
@@ -246,7 +249,7 @@ impl Store {
             };
             let before = size_of(&segment);
             let (kept, after) =
-                self.replace(std::slice::from_ref(&segment), Some(&segment), &is_elsewhere)?;
+                self.replace(std::slice::from_ref(&segment), &segment, &is_elsewhere)?;
             out.segments += 1;
             out.records += (prefixes.len() as u64).saturating_sub(kept);
             out.freed += before.saturating_sub(after);
@@ -261,19 +264,16 @@ impl Store {
     }
 
     /// Writes the sound records of some segments into a new one, then drops the old ones. Left out are keys that are
-    /// `elsewhere`. The new segment is the newest, or as old as `age`. Gives how many records and bytes it has.
+    /// `elsewhere`. The new segment is as old as `age`. Gives how many records and bytes it has.
     fn replace(
         &self,
         old: &[Arc<Segment>],
-        age: Option<&Segment>,
+        age: &Segment,
         elsewhere: &dyn Fn(&Digest) -> bool,
     ) -> io::Result<(u64, u64)> {
         let mut seen = FxHashSet::default();
         let mut batch: Vec<(Kind, Digest, Vec<u8>)> = Vec::new();
-        let mut writer = match age {
-            Some(segment) => self.begin_at(segment.begun())?,
-            None => self.begin()?,
-        };
+        let mut writer = self.begin_at(age.begun())?;
         let mut index = Index::empty();
         let mut flush = |batch: &mut Vec<(Kind, Digest, Vec<u8>)>, index: &mut Index| {
             let mut buffer = Vec::new();
