@@ -401,7 +401,10 @@ fn merging_keeps_the_newest_record() {
     assert!(files(dir.path(), "seg").len() < 40);
     let store = open(dir.path());
     assert_eq!(store.get_one(&key(1)).as_deref(), Some(&b"new"[..]));
-    assert!((0..30).all(|n| [1000, 2000].iter().all(|k| store.get_one(&key(k + n)) == Some(value(k + n)))));
+    assert!(
+        (0..30)
+            .all(|n| [1000, 2000].iter().all(|k| store.get_one(&key(k + n)) == Some(value(k + n))))
+    );
 }
 
 #[test]
