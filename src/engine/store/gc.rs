@@ -329,8 +329,7 @@ impl Store {
         let mut size = 0;
         {
             let mut sealed = write(&self.sealed);
-            let place =
-                sealed.iter().position(|s| gone.contains(&s.path)).filter(|_| age.is_some());
+            let place = sealed.iter().position(|s| gone.contains(&s.path));
             sealed.retain(|s| !gone.contains(&s.path));
             if let Some(Opened::Sealed(merged)) = merged {
                 size = size_of(&merged);
