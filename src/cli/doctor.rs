@@ -1,6 +1,6 @@
 //! `litmake doctor`: which compilers and devices are here, which are missing, and how to get them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use litmake::pipeline::plan::profile_folders;
@@ -30,6 +30,22 @@ pub struct Args {
 
     #[command(flatten, next_help_heading = "Remote cache")]
     access: remote::Access,
+}
+
+/// The package of Debian that has a command; nothing where none has. Most are named as the command is.
+fn package(command: &str) -> Option<String> {
+    // `riscv64-linux-gnu-gcc-12` is in `gcc-12-riscv64-linux-gnu`, and so are those for C++.
+    for word in ["-gcc-", "-g++-"] {
+        if let Some((target, version)) = command.split_once(word) {
+            return Some(format!("{}-{version}-{target}", &word[1..4]));
+        }
+    }
+    Some(match command {
+        "naga" => return None,
+        "glslangValidator" => "glslang-tools".to_string(),
+        "spirv-as" | "spirv-dis" | "spirv-opt" | "spirv-val" => "spirv-tools".to_string(),
+        _ => command.replace("clang++-", "clang-"),
+    })
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -82,11 +98,13 @@ pub fn main(args: Args) -> ExitCode {
         println!("everything that the profiles need is here");
     } else {
         println!("to install what is missing (or all of it with scripts/setup --all):");
-        // Debian names the packages as it names the commands.
-        let packages: Vec<&str> =
-            missing.iter().copied().filter(|c| process::wheel(c).is_none()).collect();
+        let missing_of_debian = missing.iter().filter(|c| process::wheel(c).is_none());
+        let packages: BTreeSet<String> = missing_of_debian.filter_map(|c| package(c)).collect();
         if !packages.is_empty() {
-            println!("  apt-get install {}", packages.join(" "));
+            println!("  apt-get install {}", Vec::from_iter(packages).join(" "));
+        }
+        if missing.contains(&"naga") {
+            println!("  cargo install --locked naga-cli");
         }
         let folder = process::toolchains().into_iter().next().unwrap_or_default();
         for command in &missing {
@@ -96,4 +114,25 @@ pub fn main(args: Args) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package;
+
+    #[test]
+    fn commands_are_in_packages_of_debian() {
+        for (command, wanted) in [
+            ("clang-16", Some("clang-16")),
+            ("clang++-22", Some("clang-22")),
+            ("gcc-12", Some("gcc-12")),
+            ("g++-12", Some("g++-12")),
+            ("powerpc64le-linux-gnu-gcc-11", Some("gcc-11-powerpc64le-linux-gnu")),
+            ("aarch64-linux-gnu-g++-12", Some("g++-12-aarch64-linux-gnu")),
+            ("spirv-opt", Some("spirv-tools")),
+            ("naga", None),
+        ] {
+            assert_eq!(package(command).as_deref(), wanted, "{command}");
+        }
+    }
 }
