@@ -144,8 +144,13 @@ impl Compilers {
             return found.clone();
         }
         let found = fingerprint(profile, &self.looks, records).map(|compiler| {
-            let (runtime, evidence) =
-                Runtime::remembered(profile, &compiler.program, &self.looks, records);
+            let (runtime, evidence) = Runtime::remembered(
+                profile,
+                &compiler.program,
+                compiler.kind,
+                &self.looks,
+                records,
+            );
             let digest = runtime.digest(records);
             let evidence = Arc::new(evidence);
             (compiler, Libraries { runtime: Arc::new(runtime), digest, evidence })

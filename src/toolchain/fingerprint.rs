@@ -16,7 +16,7 @@ use super::ask::{self, Answer, Watched};
 use super::compile::Compiler;
 use super::evidence::{Evidence, Looks};
 use super::kernel;
-use super::kind;
+use super::kind::Kind;
 use super::process::{self, Ended, Request};
 use super::runtime::Runtime;
 use super::trace::Look;
@@ -24,8 +24,7 @@ use litmake_base::diag::Source;
 use litmake_base::digest::{Digest, Keyer};
 use litmake_base::failure::{Failure, Fault};
 use litmake_base::file;
-use litmake_base::records::Records;
-use litmake_base::records::{Kind, Put};
+use litmake_base::records::{self, Put, Records};
 use litmake_base::stop;
 use litmake_lang::Language;
 use litmake_litmus as litmus;
@@ -71,6 +70,8 @@ pub struct Fingerprint {
     pub program: PathBuf,
     /// What tells it from every other compiler.
     pub digest: Digest,
+    /// Whose options it takes.
+    pub kind: Kind,
     /// What has to stay as it was for that.
     pub evidence: Arc<Evidence>,
     /// What it did that cannot be seen, for people.
@@ -92,7 +93,7 @@ pub fn fingerprint(
 ) -> Result<Fingerprint, Failure> {
     let program = locate(&profile.compiler, looks, known)?;
     let headers = kernel::folder(profile)?;
-    let mut key = ask::key("compile", &program, &profile.args, &profile.env)
+    let mut key = ask::key("compile and kind", &program, &profile.args, &profile.env)
         .field("profile", &profile.fingerprint().0)
         .field("test", probe(profile).as_bytes());
     if let Some(headers) = headers {
@@ -100,13 +101,15 @@ pub fn fingerprint(
     }
     let key = key.finish();
     let answer = ask::ask(key, looks, known, |watched| {
-        let compiled = compile(profile, &program, watched);
+        let run = |request: &Request| watched.run(request, Some(request.dir));
+        let kind = Kind::asked(profile, &program, &run);
+        let compiled = compile(profile, &program, kind.unwrap_or_default(), watched);
         if watched.is_lost() {
             for (path, look) in without_following(&program, &profile.env) {
                 watched.look(path, look);
             }
         }
-        ((), compiled.is_ok())
+        (kind, kind.is_some() && compiled.is_ok())
     });
     let named = Evidence::collect(named(profile)?, looks, known);
     Ok(of(program, answer, named, profile, known))
@@ -186,7 +189,7 @@ fn keyed(files: &BTreeSet<(PathBuf, Digest)>) -> Keyer {
 
 fn of(
     program: PathBuf,
-    answer: Answer<()>,
+    answer: Answer<Option<Kind>>,
     named: Evidence,
     profile: &Profile,
     known: &dyn Records,
@@ -208,10 +211,10 @@ fn of(
     if !known.has(&[told])[0]
         && let Ok(bytes) = serde_json::to_vec(&files)
     {
-        known.put(&[Put { kind: Kind::Alias, key: told, value: &bytes }]);
+        known.put(&[Put { kind: records::Kind::Alias, key: told, value: &bytes }]);
     }
     let evidence = Arc::new(answer.evidence.with(named));
-    Fingerprint { program, digest, evidence, unseen }
+    Fingerprint { program, digest, kind: answer.value.unwrap_or_default(), evidence, unseen }
 }
 
 /// What the processor at hand is and can do.
@@ -274,10 +277,14 @@ fn locate(command: &str, looks: &Looks, known: &dyn Records) -> Result<PathBuf, 
 }
 
 /// Compiles the probe as any test.
-fn compile(profile: &Profile, program: &Path, watched: &Watched) -> Result<(), Failure> {
+fn compile(
+    profile: &Profile,
+    program: &Path,
+    kind: Kind,
+    watched: &Watched,
+) -> Result<(), Failure> {
     let test = litmus::read(&Source::new("probe", probe(profile)))?;
     let run = |request: &Request| watched.run(request, Some(request.dir));
-    let kind = kind::Kind::asked(profile, program, &run).unwrap_or_default();
     let compiler = Compiler {
         profile,
         program,

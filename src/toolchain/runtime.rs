@@ -49,38 +49,45 @@ impl Runtime {
     /// out.
     pub fn of(profile: &Profile, program: &Path) -> Runtime {
         let kind = Kind::asked(profile, program, &process::run).unwrap_or_default();
-        Runtime::new(kind, Runtime::asked(profile, program, &process::run))
+        Runtime::new(kind, Runtime::asked(profile, program, &process::run).0)
     }
 
-    /// The same, remembered for as long as nothing that the compiler looked at changes.
+    /// The libraries of a compiler of a kind, remembered for as long as nothing that it looked at changes.
     pub fn remembered(
         profile: &Profile,
         program: &Path,
+        kind: Kind,
         looks: &Looks,
         known: &dyn Records,
     ) -> (Runtime, Evidence) {
-        let key = ask::key("kind and libraries", program, &profile.args, &profile.env)
-            .field("language", profile.language.name().as_bytes())
-            .finish();
+        let key = ask::key("libraries", program, &profile.args, &profile.env).finish();
         let answer = ask::ask(key, looks, known, |watched| {
-            let kind = Kind::asked(profile, program, &|r| watched.run(r, Some(r.dir)));
-            let paths = Runtime::asked(profile, program, &|request| watched.run(request, None));
-            for path in &paths {
+            let found = Runtime::asked(profile, program, &|request| watched.run(request, None));
+            for path in &found.0 {
                 watched.look(path.clone(), Look::Content);
             }
-            ((kind.unwrap_or_default(), paths), kind.is_some())
+            found
         });
-        let (kind, paths) = answer.value;
-        (Runtime::new(kind, paths), answer.evidence)
+        (Runtime::new(kind, answer.value), answer.evidence)
     }
 
-    fn asked(profile: &Profile, program: &Path, run: &dyn Fn(&Request) -> Ended) -> Vec<PathBuf> {
-        let mut paths = Vec::new();
+    /// Where its libraries are, and whether it gave an answer to each question.
+    fn asked(
+        profile: &Profile,
+        program: &Path,
+        run: &dyn Fn(&Request) -> Ended,
+    ) -> (Vec<PathBuf>, bool) {
+        let (mut paths, mut answered) = (Vec::new(), true);
         for option in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
             let mut args = profile.args.clone();
             args.push(option.to_string());
-            let ended = run(&question(profile, program, &args, Path::new("/")));
-            if let Ended::Exit { code: 0, stdout, .. } = ended
+            let Ended::Exit { code, stdout, .. } =
+                run(&question(profile, program, &args, Path::new("/")))
+            else {
+                answered = false;
+                continue;
+            };
+            if code == 0
                 && let Ok(text) = String::from_utf8(stdout)
             {
                 let path = PathBuf::from(text.trim());
@@ -89,7 +96,7 @@ impl Runtime {
                 }
             }
         }
-        paths
+        (paths, answered)
     }
 
     /// A library that cannot be read is as one that is not there: what it defines is then
