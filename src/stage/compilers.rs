@@ -126,7 +126,8 @@ impl Compilers {
             for _ in 0..threads.min(profiles.len()) {
                 scope.spawn(|| {
                     while let Some(profile) = profiles.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        self.found(profile, records);
+                        // Why there is none is said to whoever needs it.
+                        let _ = self.found(profile, records);
                     }
                 });
             }
