@@ -1,7 +1,7 @@
 //! `litmake doctor`: which compilers and devices are here, which are missing, and how to get them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use litmake::pipeline::plan::profile_folders;
 use litmake::profile::Profiles;
@@ -46,6 +46,17 @@ fn package(command: &str) -> Option<String> {
         "spirv-as" | "spirv-dis" | "spirv-opt" | "spirv-val" => "spirv-tools".to_string(),
         _ => command.replace("clang++-", "clang-"),
     })
+}
+
+/// The packages that this distribution has, and the others. Where there is no apt, nothing is known of any.
+#[expect(clippy::disallowed_methods, reason = "apt says at once which packages there are")]
+fn known_to_apt(packages: BTreeSet<String>) -> (Vec<String>, Vec<String>) {
+    let asked = Command::new("apt-cache").arg("madison").args(&packages).output();
+    let Ok(said) = asked else { return (packages.into_iter().collect(), Vec::new()) };
+    let said = String::from_utf8_lossy(&said.stdout);
+    let known: BTreeSet<&str> =
+        said.lines().filter_map(|l| l.split('|').next()).map(str::trim).collect();
+    packages.into_iter().partition(|p| known.contains(p.as_str()))
 }
 
 pub fn main(args: Args) -> ExitCode {
@@ -100,8 +111,13 @@ pub fn main(args: Args) -> ExitCode {
         println!("to install what is missing (or all of it with scripts/setup --all):");
         let missing_of_debian = missing.iter().filter(|c| process::wheel(c).is_none());
         let packages: BTreeSet<String> = missing_of_debian.filter_map(|c| package(c)).collect();
-        if !packages.is_empty() {
-            println!("  apt-get install {}", Vec::from_iter(packages).join(" "));
+        let (here, newer) = known_to_apt(packages);
+        if !here.is_empty() {
+            println!("  apt-get install {}", here.join(" "));
+        }
+        if !newer.is_empty() {
+            println!("  scripts/newest          what this distribution is too old for, beside it:");
+            println!("                          {}", newer.join(" "));
         }
         if missing.contains(&"naga") {
             println!("  cargo install --locked naga-cli");

@@ -327,8 +327,8 @@ pub fn find(command: &str) -> Option<PathBuf> {
     Some(in_sysroot(&found, &said.stdout).unwrap_or(found))
 }
 
-/// Where a command is, as a shell would find it; a compiler that comes as a Python wheel
-/// (`zig-0.13.0`) is in one of the [`toolchains`] too.
+/// Where a command is, as a shell would find it. A compiler that comes as a Python wheel
+/// (`zig-0.13.0`) is in one of the [`toolchains`] too, and so is one that `scripts/newest` has unpacked there.
 pub fn locate(command: &str) -> Option<PathBuf> {
     if command.contains('/') {
         let path = PathBuf::from(command);
@@ -336,10 +336,11 @@ pub fn locate(command: &str) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(command)).find(|p| p.is_file());
-    let in_wheel = || {
-        let (_, _, program) = wheel(command)?;
-        let inside = Path::new(command).join(program);
-        let mut all = toolchains().into_iter().map(|dir| dir.join(&inside)).filter(|p| p.is_file());
+    let in_toolchain = || {
+        let mut all = toolchains().into_iter().filter_map(|dir| match wheel(command) {
+            Some((_, _, program)) => Some(dir.join(command).join(program)).filter(|p| p.is_file()),
+            None => unpacked(&dir, command),
+        });
         let found = all.next()?;
         if let Some(hidden) = all.next()
             && std::path::absolute("toolchains").is_ok_and(|here| found.starts_with(here))
@@ -349,7 +350,14 @@ pub fn locate(command: &str) -> Option<PathBuf> {
         }
         Some(found)
     };
-    found.or_else(in_wheel)
+    found.or_else(in_toolchain)
+}
+
+/// A command in one of the folders of a folder of tool chains that hold packages of Debian as they would lie on a
+/// system; the first by name, so that it is always the same one.
+fn unpacked(toolchains: &Path, command: &str) -> Option<PathBuf> {
+    let folders = toolchains.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    folders.map(|root| root.join("usr/bin").join(command)).filter(|p| p.is_file()).min()
 }
 
 /// The wheel that a command comes in: its name, its version, and where in it the program lies.
@@ -510,5 +518,20 @@ mod tests {
         assert!(matches!(ended, Ended::Signal { signal: libc::SIGSEGV, .. }), "{ended:?}");
         assert!(find("no-such-program-at-all").is_none());
         assert!(find("sh").is_some());
+    }
+
+    /// Of two folders of packages that have a command, it is always the first by name.
+    #[test]
+    fn commands_are_found_in_folders_of_packages() {
+        let dir = tempfile::tempdir().expect("a folder");
+        for root in ["gcc-16-some-target", "gcc-16", "zig-0.13.0"] {
+            let bin = dir.path().join(root).join("usr/bin");
+            std::fs::create_dir_all(&bin).expect("a folder");
+            std::fs::write(bin.join("some-gcc-16"), "").expect("a file");
+        }
+        let found = unpacked(dir.path(), "some-gcc-16");
+        assert_eq!(found, Some(dir.path().join("gcc-16/usr/bin/some-gcc-16")));
+        assert_eq!(unpacked(dir.path(), "gcc-16"), None);
+        assert_eq!(unpacked(&dir.path().join("nothing"), "some-gcc-16"), None);
     }
 }

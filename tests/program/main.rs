@@ -18,6 +18,7 @@ mod judge;
 mod kernel;
 mod lift;
 mod manners;
+mod newer;
 #[path = "../common/mixes.rs"]
 mod mixes;
 mod passes;

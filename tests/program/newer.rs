@@ -1,0 +1,50 @@
+//! Compilers of newer suites that lie beside the system's, as `scripts/newest` unpacks them.
+
+use std::process::Command;
+
+use litmake::toolchain::process;
+use litmake_needs::need;
+
+use crate::scratch::Scratch;
+
+/// gcc 12 for RISC-V loses the release of this compare-exchange; later versions have it mended.
+const PUBLISH: &str = "C publish
+{ e=0; }
+P0 (atomic_int* x, atomic_int* y, int* e) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r0 = atomic_compare_exchange_strong_explicit(y, e, 1, memory_order_acq_rel, memory_order_acquire);
+}
+P1 (atomic_int* x, atomic_int* y) {
+  int r0 = atomic_load_explicit(y, memory_order_acquire);
+  int r1 = atomic_load_explicit(x, memory_order_relaxed);
+}
+exists (1:r0=1 /\\ 1:r1=0)
+";
+
+/// It is found by its name, compiles, and is an installed version like the system's.
+#[test]
+fn an_unpacked_compiler_is_one_like_any_other() {
+    let command = "riscv64-linux-gnu-gcc-16";
+    let found = process::find(command).ok_or("scripts/newest has it");
+    let Some(program) = need(command, found) else { return };
+    // A distribution that has this version needs none beside it.
+    let beside = process::toolchains().iter().any(|folder| program.starts_with(folder));
+    if beside {
+        let loads = Command::new(&program).env("LD_TRACE_LOADED_OBJECTS", "1").output();
+        let loads = String::from_utf8(loads.expect("it starts").stdout).expect("text");
+        let root = program.ancestors().nth(3).expect("it lies in usr/bin of a folder");
+        let of_others = |line: &&str| line.contains("=>") && !line.contains(&*root.to_string_lossy());
+        assert_eq!(loads.lines().find(of_others), None, "a library of the system: {loads}");
+    }
+    let s = Scratch::with(&[]);
+    s.write("publish.litmus", PUBLISH);
+    let check = |profile| s.litmake(&["check", "--profile", profile, "publish.litmus"]);
+    let (status, text) = check("gcc-16-riscv64-O2");
+    assert_eq!(status, 0, "{text}");
+    if need("gcc 12", process::find("riscv64-linux-gnu-gcc-12").ok_or("not installed")).is_some() {
+        let (status, text) = check("gcc-12-riscv64-O2");
+        assert_eq!(status, 1, "{text}");
+        let absent = text.lines().find(|l| l.trim_start().starts_with("absent from"));
+        assert!(absent.is_some_and(|l| l.contains("gcc") && l.contains("16")), "{text}");
+    }
+}
