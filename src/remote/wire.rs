@@ -189,8 +189,7 @@ impl Wire {
         self.often_as(&self.credentials, bytes, request).await
     }
 
-    /// Makes a request until it succeeds, fails for good, or was made often enough. A helper whose word a server does
-    /// not take is asked once more.
+    /// Makes a request until it succeeds, fails for good, or was made often enough.
     async fn often_as<T, F, A>(
         &self,
         credentials: &Credentials,
@@ -201,26 +200,14 @@ impl Wire {
         F: FnMut() -> A,
         A: Future<Output = Result<T, Status>>,
     {
-        let mut is_told_anew = false;
         let limit = self.options.timeout + Duration::from_secs_f64(bytes as f64 / SLOWEST);
         let mut wait = FIRST_WAIT;
         let mut left = self.options.retries;
         let begun = Instant::now();
         loop {
-            credentials.refresh().await?;
-            let shown = credentials.headers();
-            let trouble = match tokio::time::timeout(limit, request()).await {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(status))
-                    if status.code() == Code::Unauthenticated
-                        && !is_told_anew
-                        && credentials.forget(&shown) =>
-                {
-                    is_told_anew = true;
-                    continue;
-                }
-                Ok(Err(status)) => Trouble::of(&self.options, &status),
-                Err(_) => Trouble::slow(limit),
+            let trouble = match self.once_as(credentials, limit, &mut request).await {
+                Ok(value) => return Ok(value),
+                Err(trouble) => trouble,
             };
             // What took its time to fail is not tried again: somebody may wait for it.
             if left == 0 || !trouble.passing || begun.elapsed() >= limit {
@@ -229,6 +216,36 @@ impl Wire {
             left -= 1;
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(self.options.timeout);
+        }
+    }
+
+    /// Makes a request. A helper whose word the server does not take is asked once more.
+    async fn once_as<T, F, A>(
+        &self,
+        credentials: &Credentials,
+        limit: Duration,
+        mut request: F,
+    ) -> Result<T, Trouble>
+    where
+        F: FnMut() -> A,
+        A: Future<Output = Result<T, Status>>,
+    {
+        let mut is_told_anew = false;
+        loop {
+            credentials.refresh().await?;
+            let shown = credentials.headers();
+            match tokio::time::timeout(limit, request()).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(status))
+                    if status.code() == Code::Unauthenticated
+                        && !is_told_anew
+                        && credentials.forget(&shown) =>
+                {
+                    is_told_anew = true;
+                }
+                Ok(Err(status)) => return Err(Trouble::of(&self.options, &status)),
+                Err(_) => return Err(Trouble::slow(limit)),
+            }
         }
     }
 
@@ -276,26 +293,13 @@ impl Wire {
             inline_stderr: true,
             ..reapi::ExecuteRequest::default()
         };
-        let mut is_told_anew = false;
-        let begun = loop {
-            self.executor_credentials.refresh().await?;
-            let shown = self.executor_credentials.headers();
+        let begun = self.once_as(&self.executor_credentials, self.options.timeout, || {
             let mut client =
                 ExecutionClient::new(self.executor.clone()).max_decoding_message_size(MAX_MESSAGE);
-            let begun =
-                tokio::time::timeout(self.options.timeout, client.execute(request.clone())).await;
-            match begun.map_err(|_| Trouble::slow(self.options.timeout))? {
-                Err(status)
-                    if status.code() == Code::Unauthenticated
-                        && !is_told_anew
-                        && self.executor_credentials.forget(&shown) =>
-                {
-                    is_told_anew = true;
-                }
-                begun => break begun,
-            }
-        };
-        let mut stream = begun.map_err(trouble)?.into_inner();
+            let request = request.clone();
+            async move { client.execute(request).await }
+        });
+        let mut stream = begun.await?.into_inner();
         while let Some(operation) = stream.message().await.map_err(trouble)? {
             if !operation.done {
                 let said = operation

@@ -160,16 +160,24 @@ fn see(path: &Path, look: Look, known: &dyn Records) -> (Seen, Option<Stamp>) {
 /// Where a link leads. `/lib` and its like are links to `/usr/lib`, or mounts of it, as sandboxes have them: what is
 /// below is the same, and so are the answers of whoever looked.
 fn leads(path: &Path) -> Option<PathBuf> {
-    let name = path.strip_prefix("/").ok().filter(|name| name.components().count() == 1);
-    if let Some(name) = name {
-        let below = Path::new("usr").join(name);
-        let which = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-        let folder = which(path);
-        if folder.is_some() && folder == which(&Path::new("/").join(&below)) {
-            return Some(below);
-        }
+    let is_top = path.parent() == Some(Path::new("/"));
+    let below = is_top.then(|| below_usr(path.to_path_buf())).filter(|below| below != path);
+    match below {
+        Some(below) => below.strip_prefix("/").ok().map(Path::to_path_buf),
+        None => std::fs::read_link(path).ok(),
     }
-    std::fs::read_link(path).ok()
+}
+
+/// A file by its name below `/usr`, where it has one. `/bin`, `/lib` and their like lead there: by links, or
+/// in sandboxes by mounts, through which a path does not tell.
+pub(super) fn below_usr(real: PathBuf) -> PathBuf {
+    let Ok(name) = real.strip_prefix("/") else { return real };
+    let below = Path::new("/usr").join(name);
+    let which = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    match which(&below) {
+        Some(file) if which(&real) == Some(file) => below,
+        _ => real,
+    }
 }
 
 fn names(folder: &Path) -> Option<Digest> {

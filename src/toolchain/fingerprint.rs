@@ -5,7 +5,6 @@
 //! It does not know what compilers are asked to do afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
 use super::ask::{self, Answer, Watched};
 use super::compile::Compiler;
-use super::evidence::{Evidence, Looks};
+use super::evidence::{Evidence, Looks, below_usr};
 use super::kernel;
 use super::kind::Kind;
 use super::process::{self, Ended, Request};
@@ -164,18 +163,6 @@ fn files(program: &Path, evidence: &Evidence) -> BTreeSet<(PathBuf, Digest)> {
         files.insert((name, digest));
     }
     files
-}
-
-/// A file by its name below `/usr`, where it has one. `/bin`, `/lib` and their like lead there: by links, or
-/// in sandboxes by mounts, through which a path does not tell.
-fn below_usr(real: PathBuf) -> PathBuf {
-    let Ok(name) = real.strip_prefix("/") else { return real };
-    let below = Path::new("/usr").join(name);
-    let which = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-    match which(&below) {
-        Some(file) if which(&real) == Some(file) => below,
-        _ => real,
-    }
 }
 
 fn keyed(files: &BTreeSet<(PathBuf, Digest)>) -> Keyer {
@@ -396,6 +383,8 @@ fn libraries(path: &Path) -> Option<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]

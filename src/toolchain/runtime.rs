@@ -78,6 +78,10 @@ impl Runtime {
         run: &dyn Fn(&Request) -> Ended,
     ) -> (Vec<PathBuf>, bool) {
         let (mut paths, mut answered) = (Vec::new(), true);
+        // Code for GPUs, and what rustc makes, is linked with none of these.
+        if profile.language == Language::Rust || matches!(profile.arch, Arch::Ptx | Arch::Spirv) {
+            return (paths, answered);
+        }
         for option in ["-print-libgcc-file-name", "-print-file-name=libatomic.a"] {
             let mut args = profile.args.clone();
             args.push(option.to_string());
