@@ -197,7 +197,13 @@ impl Target {
                 Some(Special::Set(r.clone(), *at))
             }
             (Arch::AArch64, "LDR" | "LDRSW", [Operand::Reg(r), Operand::Code(at)]) => {
-                let size = if r.starts_with('W') || d.mnemonic == "LDRSW" { 4 } else { 8 };
+                let size = match r.as_bytes()[0] {
+                    b'W' => 4,
+                    // Vector registers are not given constants.
+                    b'S' | b'D' | b'Q' => return None,
+                    _ if d.mnemonic == "LDRSW" => 4,
+                    _ => 8,
+                };
                 Some(Special::Load(r.clone(), *at, size, d.mnemonic == "LDRSW"))
             }
             (Arch::RiscV, "auipc", [Operand::Reg(r), Operand::Imm(n)]) => {
@@ -358,6 +364,13 @@ impl Target {
     /// Whether it is x86, of 32 or 64 bits.
     pub fn is_x86(&self) -> bool {
         matches!(self.arch, Arch::X86 | Arch::X86_64)
+    }
+
+    /// Whether an instruction of x86 on a vector register takes a general one in place of memory.
+    pub fn takes_general(&self, mnemonic: &str) -> bool {
+        let name = mnemonic.to_ascii_lowercase();
+        let name = name.strip_prefix('v').unwrap_or(&name);
+        matches!(name, "movd" | "movq") || name.starts_with("cvtsi2s")
     }
 
     /// The part of the mnemonic that says the size, of a locked operation that leaves memory as it

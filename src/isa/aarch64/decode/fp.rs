@@ -1,5 +1,4 @@
-//! Scalar floating point: moves, and the arithmetic of runtime libraries. Its meaning is not
-//! simulated but for the moves.
+//! Scalar floating point: moves, conversions, comparisons and arithmetic.
 
 use super::fields::*;
 use super::{Out, Row, Word, row};
@@ -33,6 +32,10 @@ pub const ROWS: &[Row] = &[
     row("s 0011110 tt 0 00 011 kkkkkk nnnnn ddddd", "UCVTF", &[scalar::<RD>, r::<RN>, fraction]),
     row("s 0011110 tt 0 11 000 kkkkkk nnnnn ddddd", "FCVTZS", &[r::<RD>, scalar::<RN>, fraction]),
     row("s 0011110 tt 0 11 001 kkkkkk nnnnn ddddd", "FCVTZU", &[r::<RD>, scalar::<RN>, fraction]),
+    row("01 0 11110 0 z 10000 11101 10 nnnnn ddddd", "SCVTF", &[in_place::<RD>, in_place::<RN>]),
+    row("01 1 11110 0 z 10000 11101 10 nnnnn ddddd", "UCVTF", &[in_place::<RD>, in_place::<RN>]),
+    row("01 0 11110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZS", &[in_place::<RD>, in_place::<RN>]),
+    row("01 1 11110 1 z 10000 11011 10 nnnnn ddddd", "FCVTZU", &[in_place::<RD>, in_place::<RN>]),
     row("00011110 tt 1 0001 oo 10000 nnnnn ddddd", "FCVT", &[changes, converted, scalar::<RN>]),
     // One source.
     row("00011110 tt 1 000000 10000 nnnnn ddddd", "FMOV", &[scalar::<RD>, scalar::<RN>]),
@@ -78,6 +81,11 @@ fn letter(kind: u32) -> Option<char> {
 
 pub fn scalar<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
     out.reg(format!("{}{}", letter(w.get(22, 2))?, w.get(AT, 5)))
+}
+
+/// A scalar that is converted without leaving the vector registers.
+fn in_place<const AT: u8>(w: Word, out: &mut Out) -> Option<()> {
+    out.reg(format!("{}{}", letter(w.get(22, 1))?, w.get(AT, 5)))
 }
 
 fn converted(w: Word, out: &mut Out) -> Option<()> {
