@@ -148,7 +148,8 @@ fn crowd(random: &mut Random, count: usize) -> Point {
 fn floats(random: &mut Random) -> Point {
     let axes = [Axis::Type, Axis::Flag, Axis::Value, Axis::Read];
     loop {
-        let point = axes::draw(random, &[axes[random.below(axes.len())]]);
+        let axis = axes[random.below(axes.len())];
+        let point = axes::draw(random, &[axis]);
         if axes::has_float(&point) {
             return point;
         }

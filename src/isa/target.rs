@@ -167,6 +167,11 @@ pub fn of(arch: Arch, thumb: bool, big: bool, release6: bool) -> Option<Target> 
     })
 }
 
+/// Whether code on numbers in floating point is lifted.
+pub fn lifts_floats(arch: Arch) -> bool {
+    matches!(arch, Arch::AArch64 | Arch::X86_64 | Arch::RiscV)
+}
+
 /// A value that code computes from where it stands.
 pub enum Special {
     /// The register takes this address.
@@ -552,6 +557,15 @@ impl Target {
             Arch::Arm => format!("MOV {reg},#{}", value as u32),
             Arch::RiscV if (-2048..2048).contains(&signed) => format!("ori {reg},x0,{signed}"),
             _ => format!("li {reg},{signed}"),
+        }
+    }
+
+    /// Puts zero into a register, which may be a vector register of x86.
+    pub fn cleared(&self, reg: &str) -> String {
+        match (self.arch, reg.starts_with("xmm")) {
+            (Arch::X86_64, true) => format!("pxor %{reg},%{reg}"),
+            (Arch::X86, true) => format!("PXOR {0},{0}", reg.to_ascii_uppercase()),
+            _ => self.constant(reg, 0),
         }
     }
 

@@ -199,7 +199,9 @@ fn float(s: &mut Scanner, bytes: u8) -> Result<Value> {
     let start = s.pos;
     while s.peek().is_some_and(|b| {
         let exponent = s.pos > start && matches!(s.bytes()[s.pos - 1], b'e' | b'E');
-        b.is_ascii_alphanumeric() || b == b'.' || (s.pos == start || exponent) && matches!(b, b'+' | b'-')
+        b.is_ascii_alphanumeric()
+            || b == b'.'
+            || (s.pos == start || exponent) && matches!(b, b'+' | b'-')
     }) {
         s.pos += 1;
     }

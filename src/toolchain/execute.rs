@@ -216,7 +216,9 @@ fn sources(test: &Test) -> Result<Vec<(&'static str, String)>, Failure> {
         let constant = if fixed.iter().any(|f| f == name) { "const " } else { "" };
         let init = match ty.bare() {
             Type::Int { .. } => format!(" = {}", number(value)),
-            Type::Float { bytes } => format!(" = {}", FloatLit { bits: value as u64, bytes: *bytes }),
+            Type::Float { bytes } => {
+                format!(" = {}", FloatLit { bits: value as u64, bytes: *bytes })
+            }
             _ => String::new(),
         };
         let align = size.next_power_of_two().clamp(1, 64);

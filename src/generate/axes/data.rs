@@ -170,10 +170,22 @@ pub const LOOPS: [&str; 7] =
 /// Functions that give the bits of a number in floating point, and the number of bits: their names
 /// and their texts.
 pub const BITS: [(&str, &str); 4] = [
-    ("bits32", "uint32_t bits32(float f) {\nuint32_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n"),
-    ("bits64", "uint64_t bits64(double f) {\nuint64_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n"),
-    ("float32", "float float32(uint32_t u) {\nfloat f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n"),
-    ("float64", "double float64(uint64_t u) {\ndouble f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n"),
+    (
+        "bits32",
+        "uint32_t bits32(float f) {\nuint32_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n",
+    ),
+    (
+        "bits64",
+        "uint64_t bits64(double f) {\nuint64_t u = 0;\n__builtin_memcpy(&u, &f, sizeof(u));\nreturn u;\n}\n",
+    ),
+    (
+        "float32",
+        "float float32(uint32_t u) {\nfloat f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n",
+    ),
+    (
+        "float64",
+        "double float64(uint64_t u) {\ndouble f = 0;\n__builtin_memcpy(&f, &u, sizeof(f));\nreturn f;\n}\n",
+    ),
 ];
 
 /// A value in floating point: an integer that is converted, or bits. Some values have more digits than

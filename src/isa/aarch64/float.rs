@@ -1,5 +1,5 @@
 //! Scalar floating point of 32 and 64 bits: conversions, arithmetic and comparisons. Moves are in
-//! [`super::simd`]. Halves, fixed-point fractions and fused operations are refused.
+//! [`super::simd`]. Halves and fused operations are refused.
 
 use super::emit::{Emit, Lowered, Refusal};
 use super::operand::Operand;
@@ -56,21 +56,28 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
     match float {
         Float::FromInt { signed } => {
             let (d, n) = (scalar(e, 0)?, e.any_reg(1)?);
-            e.only(2)?;
+            let fraction = fraction(e, n.bits)?;
             if n.is_vec() && n.bits != d.bits {
                 return Err(Refusal::new("the registers have one width").on(1));
             }
             let value = e.read(&n, Port::None);
-            let value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
+            let mut value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
+            if fraction > 0 {
+                // A number times a power of two has the same digits.
+                value = e.bin_const(BinOp::FloatMul, value, power(-fraction, d.bits), d.bits);
+            }
             e.write(&d, value);
         }
         Float::ToInt { signed } => {
             let (d, n) = (e.any_reg(0)?, scalar(e, 1)?);
-            e.only(2)?;
+            let fraction = fraction(e, d.bits)?;
             if d.is_vec() && n.bits != d.bits {
                 return Err(Refusal::new("the registers have one width").on(1));
             }
-            let value = e.read(&n, Port::None);
+            let mut value = e.read(&n, Port::None);
+            if fraction > 0 {
+                value = e.bin_const(BinOp::FloatMul, value, power(fraction, n.bits), n.bits);
+            }
             let value = e.un(UnOp::FloatToInt { from: n.bits, signed }, value, d.bits);
             e.write(&d, value);
         }
@@ -127,6 +134,23 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
         }
     }
     Ok(())
+}
+
+/// How many bits of a number in fixed point are its fraction.
+fn fraction(e: &Emit, bits: u8) -> Lowered<i32> {
+    e.only(3)?;
+    match e.operands.get(2) {
+        None => Ok(0),
+        Some(_) => e.imm_in(2, 1..i128::from(bits) + 1).map(i32::from),
+    }
+}
+
+/// The bits of a power of two.
+fn power(exponent: i32, bits: u8) -> u128 {
+    match bits {
+        32 => 2f32.powi(exponent).to_bits().into(),
+        _ => 2f64.powi(exponent).to_bits().into(),
+    }
 }
 
 /// A scalar of 32 or 64 bits.

@@ -50,10 +50,23 @@ pub enum Shape {
 /// An instruction with its operands. The number of a floating-point register is its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Float {
-    Load { bits: u8, rd: X, addr: Address },
-    Store { bits: u8, value: X, addr: Address },
+    Load {
+        bits: u8,
+        rd: X,
+        addr: Address,
+    },
+    Store {
+        bits: u8,
+        value: X,
+        addr: Address,
+    },
     /// Of up to two sources; with one, it is both.
-    Op { shape: Shape, rd: X, a: X, b: X },
+    Op {
+        shape: Shape,
+        rd: X,
+        a: X,
+        b: X,
+    },
 }
 
 /// The letters of widths.
@@ -169,7 +182,8 @@ impl Lower<'_> {
                 self.write_float(rd, value, bits);
             }
             Shape::Sign1(sign, bits) | Shape::Sign(sign, bits) => {
-                let (x, y) = (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
+                let (x, y) =
+                    (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
                 let top = 1u128 << (bits - 1);
                 let mut of = self.e.bin_int(BinOp::And, y, top, bits);
                 if sign == Sign::Opposite {
@@ -185,12 +199,14 @@ impl Lower<'_> {
                 self.write_float(rd, value, bits);
             }
             Shape::Arith(op, bits) => {
-                let (x, y) = (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
+                let (x, y) =
+                    (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
                 let value = self.e.bin(op, x, y, bits);
                 self.write_float(rd, value, bits);
             }
             Shape::Compare(op, bits) => {
-                let (x, y) = (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
+                let (x, y) =
+                    (self.read_float(a, bits, Port::None), self.read_float(b, bits, Port::None));
                 let value = self.e.bin(op, x, y, bits);
                 self.write(rd, value);
             }

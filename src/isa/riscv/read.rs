@@ -377,7 +377,9 @@ impl Words<'_> {
         }
         if !float::rounds_as(shape, mode.as_deref()) {
             let message = match mode {
-                Some(mode) => format!("`{}` with the rounding `{mode}` is not supported", self.name),
+                Some(mode) => {
+                    format!("`{}` with the rounding `{mode}` is not supported", self.name)
+                }
                 None => format!("`{}` is supported with the rounding `rtz` alone", self.name),
             };
             return Err(message.into());

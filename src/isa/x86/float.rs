@@ -150,13 +150,7 @@ impl Lower<'_> {
     }
 
     /// Writes so many parts, and clears what is above them.
-    fn each_part(
-        &mut self,
-        dst: u8,
-        size: Size,
-        count: u8,
-        f: impl Fn(&mut Self, u32) -> Temp,
-    ) {
+    fn each_part(&mut self, dst: u8, size: Size, count: u8, f: impl Fn(&mut Self, u32) -> Temp) {
         let mut value = None;
         for i in 0..u32::from(count) {
             let part = f(self, i);

@@ -139,7 +139,9 @@ impl Look {
                 }
             }
             // A copy is a read and a write of what its pointers point to.
-            ExprKind::Call(name, args) if matches!(name.as_str(), "memcpy" | "__builtin_memcpy") => {
+            ExprKind::Call(name, args)
+                if matches!(name.as_str(), "memcpy" | "__builtin_memcpy") =>
+            {
                 let (pointers, size) = args.split_at(args.len().min(2));
                 pointers.iter().for_each(|e| self.access(e, params));
                 size.iter().for_each(|e| self.expr(e, params));

@@ -479,10 +479,8 @@ impl Expr {
     /// Calls `f` on the expressions directly below this one, left to right.
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.kind {
-            ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Name(_)
-            | ExprKind::SizeofType(_) => {}
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) | ExprKind::SizeofType(_) => {
+            }
             ExprKind::Unary(_, e)
             | ExprKind::Step { target: e, .. }
             | ExprKind::Cast(_, e)

@@ -212,7 +212,8 @@ fn float(text: &str) -> std::result::Result<FloatLit, String> {
         "l" => return Err("numbers of type `long double` are not supported".to_string()),
         suffix => return Err(format!("`{suffix}` is no suffix of a number in floating point")),
     };
-    let wrong = || format!("`{text}` is no number that `{}` has", super::super::types::float_name(bytes));
+    let wrong =
+        || format!("`{text}` is no number that `{}` has", super::super::types::float_name(bytes));
     FloatLit::parse(digits, bytes).ok_or_else(wrong)
 }
 

@@ -132,7 +132,10 @@ mod tests {
         ] {
             assert_eq!(to_int(x, 32, signed, 32), Some(wanted), "{x:#x} {signed}");
         }
-        assert_eq!(to_int(d(-5e18), 64, true, 64), Some(-5_000_000_000_000_000_000i64 as u64 as u128));
+        assert_eq!(
+            to_int(d(-5e18), 64, true, 64),
+            Some(-5_000_000_000_000_000_000i64 as u64 as u128)
+        );
         assert_eq!(to_int(d(2.5), 64, false, 8), Some(2));
     }
 

@@ -192,7 +192,8 @@ impl Decide<'_> {
         // A register that holds numbers in floating point is not given a constant.
         let wide = |r: Reg| {
             let info = &self.flat.code.regs[usize::from(r)];
-            (32..=word).contains(&info.bits) && isa.is_some_and(|i| i.register(&info.name).is_some())
+            (32..=word).contains(&info.bits)
+                && isa.is_some_and(|i| i.register(&info.name).is_some())
         };
         let known: Option<Vec<(Reg, Val)>> = live
             .iter()

@@ -291,13 +291,16 @@ fn out_of_scope(insn: &Decoded) -> bool {
     let stem = mnemonic.split_once('.').map_or(mnemonic, |(stem, _)| stem);
     let unknown = ["fmadd", "fmsub", "fnmadd", "fnmsub", "fsqrt", "fmin", "fmax", "fclass"];
     let rounded = insn.operands.iter().any(|o| match o {
-        Operand::Text(mode) => ["rne", "rtz", "rdn", "rup", "rmm", "5", "6"].contains(&mode.as_str()),
+        Operand::Text(mode) => {
+            ["rne", "rtz", "rdn", "rup", "rmm", "5", "6"].contains(&mode.as_str())
+        }
         _ => false,
     });
     let to_integer = ["fcvt.w", "fcvt.l"].iter().any(|p| mnemonic.starts_with(p));
     unknown.contains(&stem)
         || stem.starts_with('f') && stem != "fence" && (rounded || to_integer)
-        || mnemonic.starts_with("csr") || mnemonic == "auipc"
+        || mnemonic.starts_with("csr")
+        || mnemonic == "auipc"
 }
 
 /// Any 32 bits that give an instruction: either as they are, or as one of the common opcodes.
