@@ -371,10 +371,15 @@ impl Target {
         matches!(self.arch, Arch::X86 | Arch::X86_64)
     }
 
-    /// Whether an instruction of x86 on a vector register takes a general one in place of memory.
-    pub fn takes_general(&self, mnemonic: &str) -> bool {
+    /// Whether an instruction of x86, which may be one on a `vector` register, takes a general
+    /// register in place of memory.
+    pub fn takes_general(&self, mnemonic: &str, vector: bool) -> bool {
         let name = mnemonic.to_ascii_lowercase();
         let name = name.strip_prefix('v').unwrap_or(&name);
+        if !vector {
+            // A number in floating point is in memory or in a vector register.
+            return !name.contains("2si");
+        }
         matches!(name, "movd" | "movq") || name.starts_with("cvtsi2s")
     }
 

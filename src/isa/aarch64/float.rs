@@ -1,9 +1,11 @@
-//! Scalar floating point of 32 and 64 bits: conversions, arithmetic and comparisons. Moves are in
+//! Floating point of 32 and 64 bits: conversions, arithmetic and comparisons of scalars, and a few of
+//! vectors. Moves are in
 //! [`super::simd`]. Halves and fused operations are refused.
 
 use super::emit::{Emit, Lowered, Refusal};
 use super::operand::Operand;
 use super::regs::{Flag, View};
+use super::simd::{each_lane, lane_value, vector, whole};
 use litmake_ops::{BinOp, Port, Temp, UnOp, Val};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,9 @@ pub const TABLE: &[(&str, Float)] = &[
 ];
 
 pub fn lower(float: Float, e: &mut Emit) -> Lowered {
+    if let Some(Operand::Vector(_)) = e.operands.first() {
+        return on_vectors(float, e);
+    }
     match float {
         Float::FromInt { signed } => {
             let (d, n) = (scalar(e, 0)?, e.any_reg(1)?);
@@ -61,11 +66,8 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
                 return Err(Refusal::new("the registers have one width").on(1));
             }
             let value = e.read(&n, Port::None);
-            let mut value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
-            if fraction > 0 {
-                // A number times a power of two has the same digits.
-                value = e.bin_const(BinOp::FloatMul, value, power(-fraction, d.bits), d.bits);
-            }
+            let value = e.un(UnOp::FloatFromInt { from: n.bits, signed }, value, d.bits);
+            let value = scaled(e, value, -fraction, d.bits);
             e.write(&d, value);
         }
         Float::ToInt { signed } => {
@@ -74,10 +76,8 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
             if d.is_vec() && n.bits != d.bits {
                 return Err(Refusal::new("the registers have one width").on(1));
             }
-            let mut value = e.read(&n, Port::None);
-            if fraction > 0 {
-                value = e.bin_const(BinOp::FloatMul, value, power(fraction, n.bits), n.bits);
-            }
+            let value = e.read(&n, Port::None);
+            let value = scaled(e, value, fraction, n.bits);
             let value = e.un(UnOp::FloatToInt { from: n.bits, signed }, value, d.bits);
             e.write(&d, value);
         }
@@ -134,6 +134,56 @@ pub fn lower(float: Float, e: &mut Emit) -> Lowered {
         }
     }
     Ok(())
+}
+
+/// The same of each element of a vector.
+fn on_vectors(float: Float, e: &mut Emit) -> Lowered {
+    let (d, n) = (vector(e, 0)?, vector(e, 1)?);
+    if (n.elem, n.count) != (d.elem, d.count) || !matches!(d.elem, 32 | 64) {
+        return Err(Refusal::new("the vectors have one shape, of 32 or 64 bits").on(1));
+    }
+    let a = e.read_raw(&whole(n), Port::None);
+    let bits = d.elem;
+    match float {
+        Float::FromInt { signed } => {
+            let fraction = fraction(e, bits)?;
+            each_lane(e, d, |e, lane| {
+                let x = lane_value(e, a, bits, lane);
+                let x = e.un(UnOp::FloatFromInt { from: bits, signed }, x, bits);
+                scaled(e, x, -fraction, bits)
+            });
+        }
+        Float::ToInt { signed } => {
+            let fraction = fraction(e, bits)?;
+            each_lane(e, d, |e, lane| {
+                let x = lane_value(e, a, bits, lane);
+                let x = scaled(e, x, fraction, bits);
+                e.un(UnOp::FloatToInt { from: bits, signed }, x, bits)
+            });
+        }
+        Float::Arith { op, negate: false } => {
+            let m = vector(e, 2)?;
+            e.only(3)?;
+            if (m.elem, m.count) != (d.elem, d.count) {
+                return Err(Refusal::new("the vectors have one shape").on(2));
+            }
+            let b = e.read_raw(&whole(m), Port::None);
+            each_lane(e, d, |e, lane| {
+                let (x, y) = (lane_value(e, a, bits, lane), lane_value(e, b, bits, lane));
+                e.bin(op, x, y, bits)
+            });
+        }
+        _ => return Err(Refusal::new("this instruction on vectors is not supported").on(0)),
+    }
+    Ok(())
+}
+
+/// A number times a power of two, which has the same digits.
+fn scaled(e: &mut Emit, value: Temp, exponent: i32, bits: u8) -> Temp {
+    match exponent {
+        0 => value,
+        _ => e.bin_const(BinOp::FloatMul, value, power(exponent, bits), bits),
+    }
 }
 
 /// How many bits of a number in fixed point are its fraction.

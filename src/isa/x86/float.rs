@@ -77,6 +77,25 @@ impl Lower<'_> {
                 });
                 Ok(())
             }
+            Do::FloatToInts(from) => {
+                let [Arg::Xmm(dst), src] = args else { return Err(numbers_expected()) };
+                let value = self.vec_value(src)?;
+                self.each_part(*dst, Size::L, 128 / from.bits(), |l, i| {
+                    let part = l.part(value, from.bits(), i, 0);
+                    l.to_int(part, from, Size::L)
+                });
+                Ok(())
+            }
+            Do::AddParts { sub, size } => {
+                let (dst, a, b) = two_sources(args)?;
+                let (a, b) = (self.vec_value(a)?, self.vec_value(b)?);
+                let op = if sub { BinOp::Sub } else { BinOp::Add };
+                self.each_part(dst, size, 128 / size.bits(), |l, i| {
+                    let (x, y) = (l.part(a, size.bits(), i, 0), l.part(b, size.bits(), i, 0));
+                    l.e.bin(op, x, y, size.bits())
+                });
+                Ok(())
+            }
             Do::FloatCompare(size) => {
                 let [a @ Arg::Xmm(_), b] = args else { return Err(numbers_expected()) };
                 let (a, b) = (self.scalar(a, size)?, self.scalar(b, size)?);

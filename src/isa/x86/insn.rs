@@ -274,6 +274,13 @@ pub enum Do {
     FloatResize(Size),
     /// `cvtps2pd`, `cvtpd2ps`.
     FloatResizeAll(Size),
+    /// `cvttps2dq`, `cvttpd2dq`, by the size of the numbers.
+    FloatToInts(Size),
+    /// `paddd` and its like: each part by itself.
+    AddParts {
+        sub: bool,
+        size: Size,
+    },
     /// `cvtdq2ps`, `cvtdq2pd`.
     FloatFromInts(Size),
     /// `addss`, and `addps` for `all` parts.

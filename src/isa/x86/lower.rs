@@ -170,6 +170,8 @@ impl Lower<'_> {
             | Do::FloatResize(_)
             | Do::FloatResizeAll(_)
             | Do::FloatFromInts(_)
+            | Do::FloatToInts(_)
+            | Do::AddParts { .. }
             | Do::FloatArith { .. }
             | Do::FloatCompare(_)
             | Do::FloatMask(..) => self.float(insn),

@@ -240,6 +240,17 @@ const FIXED: &[(&str, Do, Option<Size>)] = &[
     ("cvtps2pd", Do::FloatResizeAll(Size::L), None),
     ("cvtpd2ps", Do::FloatResizeAll(Size::Q), None),
     ("cvtpd2psx", Do::FloatResizeAll(Size::Q), None),
+    ("cvttps2dq", Do::FloatToInts(Size::L), None),
+    ("cvttpd2dq", Do::FloatToInts(Size::Q), None),
+    ("cvttpd2dqx", Do::FloatToInts(Size::Q), None),
+    ("paddb", Do::AddParts { sub: false, size: Size::B }, None),
+    ("paddw", Do::AddParts { sub: false, size: Size::W }, None),
+    ("paddd", Do::AddParts { sub: false, size: Size::L }, None),
+    ("paddq", Do::AddParts { sub: false, size: Size::Q }, None),
+    ("psubb", Do::AddParts { sub: true, size: Size::B }, None),
+    ("psubw", Do::AddParts { sub: true, size: Size::W }, None),
+    ("psubd", Do::AddParts { sub: true, size: Size::L }, None),
+    ("psubq", Do::AddParts { sub: true, size: Size::Q }, None),
     ("cvtdq2ps", Do::FloatFromInts(Size::L), None),
     ("cvtdq2pd", Do::FloatFromInts(Size::Q), None),
     ("psrldq", Do::ShiftBytes { left: false }, None),
@@ -417,6 +428,8 @@ fn is_vector(what: Do) -> bool {
             | Do::FloatResize(_)
             | Do::FloatResizeAll(_)
             | Do::FloatFromInts(_)
+            | Do::FloatToInts(_)
+            | Do::AddParts { .. }
             | Do::FloatArith { .. }
             | Do::FloatCompare(_)
             | Do::FloatMask(..)

@@ -121,7 +121,7 @@ impl Writer<'_> {
         let on_stack = |a: &Access| matches!(a.place, Place::Stack(_)) && whole(a);
         self.target.is_x86()
             && memory_operand(d).is_some()
-            && (self.target.takes_general(&d.mnemonic) || !d.operands.iter().any(vector))
+            && self.target.takes_general(&d.mnemonic, d.operands.iter().any(vector))
             && self.analysis.facts[i].accesses.iter().all(on_stack)
     }
 
